@@ -1,0 +1,132 @@
+//! The transport below the kernel: a [`Channel`] is reliable and keeps the order of frames per peer.
+//!
+//! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
+//! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::pieces`]).
+
+use crate::header::Node;
+use crate::memory::Part;
+
+/// A reliable way to every node, ordered per peer.
+///
+/// A frame is a gather list of 1 to [`Channel::limit`] bytes; it arrives whole, exactly once, after every earlier
+/// frame of the same sender, unless the sender is reported lost. A node may send to itself.
+pub trait Channel: 'static {
+    /// A frame that arrived, valid during the call that hands it out.
+    type Arrival<'a>: Arrival;
+
+    /// This node.
+    fn node(&self) -> Node;
+
+    /// How many nodes there are, this one included: 1 to 65535.
+    fn nodes(&self) -> usize;
+
+    /// The longest frame to that node, in bytes; at least [`MIN_LIMIT`].
+    fn limit(&self, to: Node) -> usize;
+
+    /// Takes the whole frame or nothing. Never blocks.
+    ///
+    /// # Errors
+    /// [`ChannelError::Full`]: no room now, try again after a [`Channel::poll`] or a [`Channel::wait`].
+    /// [`ChannelError::PeerLost`]: nobody will ever take it. [`ChannelError::TooLong`], [`ChannelError::NoSuchNode`]:
+    /// the frame cannot be sent at all.
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError>;
+
+    /// Hands out what has happened, at most a batch that the driver bounds, oldest first per peer.
+    /// Returns whether anything happened. Inside `f` nothing can be sent.
+    fn poll(
+        &mut self,
+        f: impl FnMut(Event<Self::Arrival<'_>>),
+    ) -> Result<bool, ChannelError>;
+
+    /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
+    /// frame may have arrived or a full queue may have room. Returning early is always right.
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError>;
+}
+
+/// Every channel carries frames of at least this many bytes, and hands out this much contiguously.
+pub const MIN_LIMIT: usize = 128;
+
+/// A frame as it lies at the driver.
+pub trait Arrival {
+    /// Who sent it.
+    fn from(&self) -> Node;
+
+    /// Bytes in the frame.
+    fn len(&self) -> usize;
+
+    /// An empty frame?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first `n` bytes in one piece, for `n` up to [`MIN_LIMIT`]; `None` if the frame is shorter.
+    fn head(&self, n: usize) -> Option<&[u8]>;
+
+    /// Calls `f` on consecutive pieces of the `len` bytes from `offset`. Callers stay inside [`Arrival::len`].
+    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8]));
+}
+
+/// What a poll reports.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<A> {
+    /// A frame arrived.
+    Arrival(A),
+    /// The frame that was accepted with [`Sent::Later`] no longer needs its memory.
+    Completed(Cookie),
+    /// This peer is gone: reported once, after the last frame that it sent.
+    PeerLost(Node),
+}
+
+/// How a frame was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// Copied: its memory may change at once.
+    Done,
+    /// Its memory must stay until [`Event::Completed`] with the same cookie.
+    Later,
+}
+
+/// Chosen by the kernel, opaque to drivers; comes back in [`Event::Completed`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cookie(pub u64);
+
+/// Why a channel did not do it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ChannelError {
+    /// No room now: poll, then try again.
+    Full,
+    /// The peer is gone; nothing reaches it any more.
+    PeerLost(Node),
+    /// The frame is longer than this limit in bytes: split it.
+    TooLong {
+        /// The longest frame in bytes.
+        limit: usize,
+    },
+    /// There is no such node on this channel.
+    NoSuchNode(Node),
+    /// The device failed with this system error number: see the driver's documentation.
+    Device(i32),
+}
+
+impl core::fmt::Display for ChannelError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match *self {
+            ChannelError::Full => f.write_str("the channel is full: poll, then try again"),
+            ChannelError::PeerLost(node) => write!(f, "node {node} is gone"),
+            ChannelError::TooLong { limit } => {
+                write!(f, "the frame is longer than {limit} bytes: split it")
+            }
+            ChannelError::NoSuchNode(node) => write!(f, "there is no node {node} on this channel"),
+            ChannelError::Device(errno) => write!(f, "the device failed with error number {errno}"),
+        }
+    }
+}
+
+impl core::error::Error for ChannelError {}

@@ -1,0 +1,148 @@
+//! How user memory is lent to the kernel, for sends as well as receives, and how it comes back.
+//!
+//! A [`Memory`] is a family of two types: what a send reads ([`Source`]) and what a receive fills ([`Sink`]).
+//! [`Lent`] is the safe one over slices. A facade with foreign memory (C, a device) brings its own.
+//! Loans live beside the queues in a [`Bank`], named by [`Ticket`]s; the kernel never keeps an address.
+
+use core::marker::PhantomData;
+
+/// What a send reads: `len` bytes, in any layout the memory likes.
+pub trait Source {
+    /// Bytes in all.
+    fn len(&self) -> usize;
+
+    /// No bytes at all?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies `into.len()` bytes starting at `offset`. Callers stay inside `len`.
+    fn copy_out(&self, offset: usize, into: &mut [u8]);
+}
+
+/// What a receive fills: room for `len` bytes.
+pub trait Sink {
+    /// Room in bytes.
+    fn len(&self) -> usize;
+
+    /// No room at all?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies `from` to `offset`. Callers stay inside `len`.
+    fn copy_in(&mut self, offset: usize, from: &[u8]);
+}
+
+impl Source for &[u8] {
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+
+    #[inline]
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self[offset..offset + into.len()]);
+    }
+}
+
+impl Sink for &mut [u8] {
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+
+    #[inline]
+    fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        self[offset..offset + from.len()].copy_from_slice(from);
+    }
+}
+
+/// A family of memory: what sends read and what receives fill.
+pub trait Memory {
+    /// Lent for a send.
+    type Out: Source;
+    /// Lent for a receive.
+    type In: Sink;
+}
+
+/// Plain slices that outlive the communicator (or the scope) that holds them.
+pub struct Lent<'buf>(PhantomData<&'buf mut [u8]>);
+
+impl<'buf> Memory for Lent<'buf> {
+    type Out = &'buf [u8];
+    type In = &'buf mut [u8];
+}
+
+/// One piece of a frame, to be gathered by the driver.
+#[derive(Clone, Copy)]
+pub enum Part<'a> {
+    /// Bytes in place.
+    Bytes(&'a [u8]),
+    /// `len` bytes of a loan, starting at `offset`.
+    Held {
+        /// The lender's memory.
+        source: &'a dyn Source,
+        /// First byte.
+        offset: usize,
+        /// Number of bytes.
+        len: usize,
+    },
+}
+
+impl Part<'_> {
+    /// Bytes of this piece.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match *self {
+            Part::Bytes(bytes) => bytes.len(),
+            Part::Held { len, .. } => len,
+        }
+    }
+
+    /// Nothing in it?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies `into.len()` bytes from `at` of this piece. Callers stay inside [`Part::len`].
+    #[inline]
+    pub fn copy_to(&self, at: usize, into: &mut [u8]) {
+        match *self {
+            Part::Bytes(bytes) => into.copy_from_slice(&bytes[at..at + into.len()]),
+            Part::Held { source, offset, .. } => source.copy_out(offset + at, into),
+        }
+    }
+
+    /// Bytes of all the pieces together.
+    #[inline]
+    pub fn total(parts: &[Part<'_>]) -> usize {
+        parts.iter().map(Part::len).sum()
+    }
+}
+
+/// Names a loan. Generations never repeat within a communicator before 2^32 operations on the same slot, so an old
+/// ticket is recognised.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Ticket {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+/// Memory on its way back to its lender.
+#[derive(Debug)]
+pub enum Loan<M: Memory> {
+    /// It was lent for a send.
+    Sent(M::Out),
+    /// It was lent for a receive.
+    Received(M::In),
+}
+
+/// Where loans lie. Scopes chain: an inner bank asks the outer one for tickets that it does not hold, so progress
+/// inside a scope completes outer receives too. `None` says that the loan is dead.
+pub(crate) trait Bank {
+    /// Bytes a receive can take.
+    fn room(&self, ticket: Ticket) -> Option<usize>;
+    /// Fills a receive. False when the loan is dead.
+    fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool;
+    /// A piece of a send.
+    fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>>;
+}
