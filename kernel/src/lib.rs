@@ -2,10 +2,25 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod aspect;
 pub mod channel;
+mod communicator;
+mod config;
+mod envelope;
+mod error;
+mod frame;
 pub mod header;
+pub mod matching;
 pub mod memory;
+mod slab;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
+pub use communicator::{
+    Communicator, Completed, Engine, Hold, Lender, Lengths, Limits, Loans, Mode, Operate,
+    SCOPE_LOANS, Scope,
+};
+pub use config::{Compose, Config, Selected, Size, Sizes, fingerprint};
+pub use envelope::Envelope;
+pub use error::{Error, Refused};
 pub use header::{Header, Node, Pattern, Wire};
-pub use memory::{Lent, Loan, Memory, Part, Sink, Source, Ticket};
+pub use memory::{Bank, Lent, Loan, Memory, Part, Sink, Source, Ticket};

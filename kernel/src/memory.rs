@@ -138,7 +138,7 @@ pub enum Loan<M: Memory> {
 
 /// Where loans lie. Scopes chain: an inner bank asks the outer one for tickets that it does not hold, so progress
 /// inside a scope completes outer receives too. `None` says that the loan is dead.
-pub(crate) trait Bank {
+pub trait Bank {
     /// Bytes a receive can take.
     fn room(&self, ticket: Ticket) -> Option<usize>;
     /// Fills a receive. False when the loan is dead.

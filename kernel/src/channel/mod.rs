@@ -23,7 +23,7 @@ pub trait Channel: 'static {
     /// The longest frame to that node, in bytes; at least [`MIN_LIMIT`].
     fn limit(&self, to: Node) -> usize;
 
-    /// Takes the whole frame or nothing. Never blocks.
+    /// Takes the whole frame or nothing. Never blocks. A frame with [`Cookie::COPY`] is copied ([`Sent::Done`]).
     ///
     /// # Errors
     /// [`ChannelError::Full`]: no room now, try again after a [`Channel::poll`] or a [`Channel::wait`].
@@ -38,10 +38,7 @@ pub trait Channel: 'static {
 
     /// Hands out what has happened, at most a batch that the driver bounds, oldest first per peer.
     /// Returns whether anything happened. Inside `f` nothing can be sent.
-    fn poll(
-        &mut self,
-        f: impl FnMut(Event<Self::Arrival<'_>>),
-    ) -> Result<bool, ChannelError>;
+    fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError>;
 
     /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
     /// frame may have arrived or a full queue may have room. Returning early is always right.
@@ -79,7 +76,8 @@ pub enum Event<A> {
     Arrival(A),
     /// The frame that was accepted with [`Sent::Later`] no longer needs its memory.
     Completed(Cookie),
-    /// This peer is gone: reported once, after the last frame that it sent.
+    /// This peer is gone: reported once, after the last frame that it sent. Nothing of frames to it is needed any
+    /// more, and no [`Event::Completed`] follows.
     PeerLost(Node),
 }
 
@@ -95,6 +93,11 @@ pub enum Sent {
 /// Chosen by the kernel, opaque to drivers; comes back in [`Event::Completed`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cookie(pub u64);
+
+impl Cookie {
+    /// For frames whose memory goes away after the call.
+    pub const COPY: Cookie = Cookie(u64::MAX);
+}
 
 /// Why a channel did not do it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,306 @@
+//! What a frame that arrives does to the queues. Nothing is sent in here: replies are noted where they belong and
+//! leave with the next flush.
+
+use super::state::{State, Step};
+use crate::aspect::{Announced, Cell, Transfer};
+use crate::channel::{Arrival, Cookie, Event};
+use crate::config::{Config, Sizes};
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::frame::{Handle, Kind, Reader};
+use crate::header::{Header, Node};
+use crate::matching::{Arrived, Expected, Unexpected};
+use crate::memory::{Bank, Ticket};
+use crate::{aspect::Capacity, aspect::Length};
+
+impl<H: Header, C: Config> State<H, C> {
+    /// Takes what the channel reports.
+    #[inline]
+    pub(crate) fn event<A: Arrival>(&mut self, event: Event<A>, bank: &mut impl Bank) {
+        match event {
+            Event::Arrival(arrival) => {
+                if self.arrive(&arrival, bank).is_none() {
+                    self.rejected += 1;
+                }
+            }
+            Event::Completed(cookie) => self.landed(cookie),
+            Event::PeerLost(node) => self.lose(node),
+        }
+    }
+
+    /// `None` for a frame that no rule explains.
+    #[inline]
+    fn arrive<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
+        let (kind, credit, mut reader) = Reader::new(arrival)?;
+        let from = arrival.from();
+        let peer = self.peer(from)?;
+        if credit > 0 {
+            peer.credit += u32::from(credit);
+            if !peer.held.is_empty() {
+                self.wake(from);
+            }
+        }
+        if kind == Kind::Eager {
+            return self.eager(arrival, reader, bank);
+        }
+        if kind == Kind::Credit {
+            return Some(());
+        }
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            return None;
+        }
+        match kind {
+            Kind::Eager | Kind::Credit => {}
+            Kind::Announce => {
+                let header = reader.take()?;
+                let len = reader.take::<C::Length>()?.get();
+                let sender = reader.take::<Handle>()?;
+                self.announce(Envelope::new(header, len, from, Some(Announced(sender)))?)?;
+            }
+            Kind::Request => {
+                let sender = reader.take::<Handle>()?.ticket();
+                let receiver = reader.take()?;
+                self.requested(from, sender, receiver, reader.take::<C::Length>()?.get())?;
+            }
+            Kind::Data => self.data(arrival, reader, bank)?,
+            Kind::Abort => self.aborted(from, reader.take::<Handle>()?.ticket())?,
+            Kind::Hold => self.set_holding(from, reader.take::<u8>()? != 0),
+            Kind::Pull => {
+                let question = (reader.take()?, reader.take()?);
+                self.hold(from)?.asked = Some(question);
+                self.wake(from);
+            }
+            Kind::Offer => {
+                let asker = reader.take::<Handle>()?.ticket();
+                let sender = reader.take::<Handle>()?;
+                let len = reader.take::<C::Length>()?.get();
+                let header = reader.take()?;
+                let announced = Some(Announced(sender));
+                self.offer(Envelope::new(header, len, from, announced)?, sender, asker);
+            }
+            Kind::None => {
+                self.hold(from)?.pulling = false;
+                self.wake(from);
+            }
+            Kind::Decline => self.declined(from, reader.take::<Handle>()?.ticket()),
+            Kind::Revoke => self.revoke(from, reader.take()?),
+            Kind::Revoked => {
+                let sender = reader.take::<Handle>()?.ticket();
+                self.revoked(from, sender, reader.take::<u8>()? != 0);
+            }
+        }
+        Some(())
+    }
+
+    /// A whole message.
+    #[inline]
+    fn eager<A: Arrival>(
+        &mut self,
+        arrival: &A,
+        mut reader: Reader<'_, A>,
+        bank: &mut impl Bank,
+    ) -> Option<()> {
+        let header: H = reader.take()?;
+        let (at, len) = reader.payload();
+        let from = arrival.from();
+        let envelope = Envelope::new(header, len, from, None)?;
+        let Some((place, posted)) = self.expected.find(from, &header) else {
+            return self.keep(arrival, envelope, at, len);
+        };
+        self.expected.remove(place);
+        self.free_place(from);
+        let operation = self.operations.get(posted.slot)?;
+        let Step::Posted { room, .. } = operation.step else {
+            return None;
+        };
+        let ticket = Ticket {
+            slot: posted.slot,
+            generation: operation.generation,
+        };
+        let stored = len.min(room);
+        let mut offset = 0;
+        arrival.pieces(at, stored, |piece| {
+            bank.copy_in(ticket, offset, piece);
+            offset += piece.len();
+        });
+        self.deliver(posted.slot, envelope, stored);
+        Some(())
+    }
+
+    /// Puts a whole message into the pool. `None` when its sender had no credit for it.
+    fn keep<A: Arrival>(
+        &mut self,
+        arrival: &A,
+        envelope: Envelope<H, C>,
+        at: usize,
+        len: usize,
+    ) -> Option<()> {
+        if len > <C::Sizes as Sizes>::Cell::N {
+            return None;
+        }
+        let place = self.unexpected.push(Arrived::new(envelope))?;
+        let payload = &mut self.unexpected.get_mut(place)?.payload;
+        let mut whole = true;
+        arrival.pieces(at, len, |piece| whole &= payload.append(piece));
+        if !whole {
+            self.unexpected.remove(place);
+            return None;
+        }
+        Some(())
+    }
+
+    fn announce(&mut self, envelope: Envelope<H, C>) -> Option<()> {
+        let from = envelope.node();
+        match self.expected.find(from, &envelope.header()) {
+            Some((place, posted)) => {
+                self.expected.remove(place);
+                self.free_place(from);
+                self.match_announced(posted.slot, envelope, envelope.announced()?.0);
+            }
+            None => {
+                self.unexpected.push(Arrived::new(envelope))?;
+            }
+        }
+        Some(())
+    }
+
+    /// The peer wants `want` bytes of a message that was announced or offered to it.
+    fn requested(&mut self, from: Node, ticket: Ticket, to: Handle, want: usize) -> Option<()> {
+        let operation = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)?;
+        let len = operation.envelope.as_ref()?.len();
+        let orphan = operation.orphan;
+        match operation.step {
+            Step::Offered { .. } => {
+                self.unhold(from, ticket.slot);
+                self.hold(from)?.offered = None;
+            }
+            Step::Revoking { asked: false } => self.deactivate(from, ticket.slot),
+            Step::Revoking { asked: true } | Step::Announced => {}
+            _ => return None,
+        }
+        let operation = self.operations.get_mut(ticket.slot)?;
+        if orphan {
+            operation.step = Step::Aborting { to };
+        } else if want == 0 {
+            self.complete(ticket.slot, Ok(len));
+            return Some(());
+        } else {
+            operation.step = Step::Requested {
+                to,
+                want: want.min(len),
+                next: 0,
+            };
+        }
+        self.activate(from, ticket.slot);
+        Some(())
+    }
+
+    /// A piece of a message that a receive has requested.
+    fn data<A: Arrival>(
+        &mut self,
+        arrival: &A,
+        mut reader: Reader<'_, A>,
+        bank: &mut impl Bank,
+    ) -> Option<()> {
+        let from = arrival.from();
+        let ticket = reader.take::<Handle>()?.ticket();
+        let start = reader.take::<C::Length>()?.get();
+        let (at, len) = reader.payload();
+        let operation = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)?;
+        let Step::Receiving { room, want, got } = operation.step else {
+            return None;
+        };
+        if start.checked_add(len)? > want || got + len > want {
+            return None;
+        }
+        let got = got + len;
+        operation.step = Step::Receiving { room, want, got };
+        let envelope = operation.envelope?;
+        let mut offset = start;
+        arrival.pieces(at, len, |piece| {
+            bank.copy_in(ticket, offset, piece);
+            offset += piece.len();
+        });
+        if got == want {
+            self.deliver(ticket.slot, envelope, want);
+        }
+        Some(())
+    }
+
+    /// The sender withdrew a message that a receive had requested.
+    fn aborted(&mut self, from: Node, ticket: Ticket) -> Option<()> {
+        let operation = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)?;
+        if !matches!(operation.step, Step::Receiving { .. }) {
+            return None;
+        }
+        self.complete(ticket.slot, Err(Error::Revoked));
+        Some(())
+    }
+
+    /// The sender asks to withdraw an announce: yes, if no receive has matched it.
+    fn revoke(&mut self, from: Node, sender: Handle) {
+        let place = self.unexpected.position(|envelope| {
+            envelope.node() == from && envelope.announced() == Some(Announced(sender))
+        });
+        if let Some(place) = place {
+            self.unexpected.remove(place);
+            self.free_place(from);
+        }
+        if let Some(peer) = self.peer(from) {
+            peer.revoked = Some((sender, place.is_some()));
+        }
+        self.wake(from);
+    }
+
+    /// The answer to that. After "no" the request is on its way, or was here before.
+    fn revoked(&mut self, from: Node, ticket: Ticket, yes: bool) {
+        if let Some(hold) = self.hold(from) {
+            hold.revoking = false;
+        }
+        self.wake(from);
+        let Some(operation) = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)
+        else {
+            return;
+        };
+        if let Step::Revoking { asked: true } = operation.step {
+            if yes {
+                self.complete(ticket.slot, Err(Error::Cancelled));
+            } else {
+                operation.step = Step::Announced;
+            }
+        }
+    }
+
+    /// Takes an operation out of a peer's active queue.
+    pub(crate) fn deactivate(&mut self, node: Node, slot: u32) {
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
+            peer.active.unlink(&mut self.operations, slot);
+        }
+    }
+
+    /// A frame accepted as [`Sent::Later`](crate::Sent::Later) no longer needs its loan.
+    fn landed(&mut self, cookie: Cookie) {
+        let ticket = Ticket::of(cookie);
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        operation.in_flight = operation.in_flight.saturating_sub(1);
+        let over = operation.in_flight == 0;
+        match operation.step {
+            Step::Leaving if over => {
+                let len = operation.envelope.as_ref().map_or(0, Envelope::len);
+                self.complete(ticket.slot, Ok(len));
+            }
+            Step::Done(outcome) if over => self.complete(ticket.slot, outcome),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! What leaves after a poll or a call: replies, requested data, held sends, notices. Per peer in that order, until
+//! nothing is due or the channel is full.
+
+use super::hold::Question;
+use super::state::{State, Step};
+use crate::aspect::Length;
+use crate::channel::{Channel, ChannelError, Cookie, Sent};
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::frame::{Handle, Kind, LEAD, Writer};
+use crate::header::{Header, Node};
+use crate::memory::{Bank, Part, Ticket};
+use zerocopy::FromZeros;
+
+/// Why a peer's turn ended early.
+enum Stop {
+    /// No room: the peer stays due.
+    Full,
+    /// The peer is gone.
+    Lost,
+    /// The channel is broken.
+    Broken(ChannelError),
+}
+
+impl From<ChannelError> for Stop {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Full => Stop::Full,
+            ChannelError::PeerLost(_) => Stop::Lost,
+            other => Stop::Broken(other),
+        }
+    }
+}
+
+impl<H: Header, C: Config> State<H, C> {
+    /// Sends what is due; true if anything left.
+    #[inline]
+    pub(crate) fn flush<L: Channel>(
+        &mut self,
+        channel: &mut L,
+        bank: &impl Bank,
+    ) -> Result<bool, Error> {
+        if !self.due {
+            return Ok(false);
+        }
+        self.flush_due(channel, bank)
+    }
+
+    fn flush_due<L: Channel>(&mut self, channel: &mut L, bank: &impl Bank) -> Result<bool, Error> {
+        self.due = false;
+        let mut moved = false;
+        for index in 0..self.peers.as_ref().len() {
+            let node = Node(index as u16);
+            match self.peer(node) {
+                Some(peer) if peer.due => peer.due = false,
+                _ => continue,
+            }
+            match self.flush_peer(node, channel, bank, &mut moved) {
+                Ok(()) => {}
+                Err(Stop::Full) => self.wake(node),
+                Err(Stop::Lost) => self.lose(node),
+                Err(Stop::Broken(error)) => {
+                    self.wake(node);
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    fn flush_peer<L: Channel>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        bank: &impl Bank,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        self.flush_replies(node, channel, moved)?;
+        self.flush_active(node, channel, bank, moved)?;
+        self.flush_held(node, channel, bank, moved)?;
+        self.flush_notices(node, channel, moved)
+    }
+
+    /// One frame. It carries back the places that the peer may use again.
+    #[inline]
+    fn put<L: Channel>(
+        &mut self,
+        channel: &mut L,
+        node: Node,
+        kind: Kind,
+        fields: impl FnOnce(Writer) -> Writer,
+        payload: Option<(Cookie, Part<'_>)>,
+    ) -> Result<Sent, ChannelError> {
+        let owed = self.peer(node).map_or(0, |peer| peer.owed.min(255));
+        let frame = fields(Writer::new(kind, owed as u8));
+        let sent = match payload {
+            None => channel.try_send(node, Cookie::COPY, &[Part::Bytes(frame.bytes())])?,
+            Some((cookie, part)) => {
+                channel.try_send(node, cookie, &[Part::Bytes(frame.bytes()), part])?
+            }
+        };
+        if let Some(peer) = self.peer(node) {
+            peer.owed -= owed;
+        }
+        Ok(sent)
+    }
+
+    /// Answers to the peer's questions.
+    fn flush_replies<L: Channel>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        if let Some((sender, yes)) = self.peer(node).and_then(|peer| peer.revoked) {
+            let fields = |w: Writer| w.put(&sender).put(&u8::from(yes));
+            self.put(channel, node, Kind::Revoked, fields, None)?;
+            *moved = true;
+            if let Some(peer) = self.peer(node) {
+                peer.revoked = None;
+            }
+        }
+        if let Some(sender) = self.hold(node).and_then(|hold| hold.decline) {
+            self.put(channel, node, Kind::Decline, |w| w.put(&sender), None)?;
+            *moved = true;
+            if let Some(hold) = self.hold(node) {
+                hold.decline = None;
+            }
+        }
+        let asked = match self.hold(node) {
+            Some(hold) if hold.offered.is_none() => hold.asked,
+            _ => None,
+        };
+        let Some((asker, pattern)) = asked else {
+            return Ok(());
+        };
+        let found = self.first_held(node, &pattern);
+        match found.and_then(|slot| Some((slot, self.held_envelope(slot)?))) {
+            Some((slot, (sender, envelope, announce))) => {
+                let fields = |w: Writer| {
+                    w.put(&asker)
+                        .put(&sender)
+                        .put(&length::<C>(envelope.len()))
+                        .put(&envelope.header())
+                };
+                self.put(channel, node, Kind::Offer, fields, None)?;
+                if let Some(operation) = self.operations.get_mut(slot) {
+                    operation.step = Step::Offered {
+                        announce,
+                        cancel: false,
+                    };
+                }
+                if let Some(hold) = self.hold(node) {
+                    hold.offered = Some(slot);
+                }
+            }
+            None => {
+                self.put(channel, node, Kind::None, |w| w.put(&asker), None)?;
+                if let Some(hold) = self.hold(node) {
+                    hold.silent = true;
+                }
+            }
+        }
+        *moved = true;
+        if let Some(hold) = self.hold(node) {
+            hold.asked = None;
+        }
+        Ok(())
+    }
+
+    fn held_envelope(&self, slot: u32) -> Option<(Handle, Envelope<H, C>, bool)> {
+        let operation = self.operations.get(slot)?;
+        let Step::Held { announce } = operation.step else {
+            return None;
+        };
+        let generation = operation.generation;
+        Some((
+            Ticket { slot, generation }.handle(),
+            operation.envelope?,
+            announce,
+        ))
+    }
+
+    /// Requests, requested data, withdrawals.
+    fn flush_active<L: Channel>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        bank: &impl Bank,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        let mut at = self.peer(node).and_then(|peer| peer.active.first());
+        while let Some(slot) = at {
+            at = self
+                .peers
+                .as_ref()
+                .get(node.index())
+                .and_then(|peer| peer.active.after(&self.operations, slot));
+            let Some(operation) = self.operations.get(slot) else {
+                continue;
+            };
+            let generation = operation.generation;
+            let me = Ticket { slot, generation };
+            match operation.step {
+                Step::Requesting { sender, room } => {
+                    let len = operation.envelope.as_ref().map_or(0, Envelope::len);
+                    let want = len.min(room);
+                    let fields =
+                        |w: Writer| w.put(&sender).put(&me.handle()).put(&length::<C>(want));
+                    self.put(channel, node, Kind::Request, fields, None)?;
+                    self.asked_for(node, slot, room, want);
+                }
+                Step::Requested { .. } => self.stream(node, me, channel, bank, moved)?,
+                Step::Aborting { to } => {
+                    self.put(channel, node, Kind::Abort, |w| w.put(&to), None)?;
+                    self.deactivate(node, slot);
+                    self.complete(slot, Err(Error::Revoked));
+                }
+                Step::Revoking { asked: false } => {
+                    if self.hold(node).is_none_or(|hold| hold.revoking) {
+                        continue;
+                    }
+                    self.put(channel, node, Kind::Revoke, |w| w.put(&me.handle()), None)?;
+                    self.deactivate(node, slot);
+                    if let Some(hold) = self.hold(node) {
+                        hold.revoking = true;
+                    }
+                    if let Some(operation) = self.operations.get_mut(slot) {
+                        operation.step = Step::Revoking { asked: true };
+                    }
+                }
+                _ => self.deactivate(node, slot),
+            }
+            *moved = true;
+        }
+        Ok(())
+    }
+
+    /// The request has left: data will come.
+    fn asked_for(&mut self, node: Node, slot: u32, room: usize, want: usize) {
+        self.deactivate(node, slot);
+        let Some(operation) = self.operations.get_mut(slot) else {
+            return;
+        };
+        operation.step = Step::Receiving { room, want, got: 0 };
+        if want == 0
+            && let Some(envelope) = operation.envelope
+        {
+            self.deliver(slot, envelope, 0);
+        }
+    }
+
+    /// Sends as much of a requested message as the channel takes.
+    fn stream<L: Channel>(
+        &mut self,
+        node: Node,
+        me: Ticket,
+        channel: &mut L,
+        bank: &impl Bank,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        let head = LEAD + size_of::<Handle>() + size_of::<C::Length>();
+        let most = channel.limit(node) - head;
+        loop {
+            let Some(operation) = self.operations.get_mut(me.slot) else {
+                return Ok(());
+            };
+            let Step::Requested { to, want, next } = operation.step else {
+                return Ok(());
+            };
+            let len = most.min(want - next);
+            let Some(part) = bank.part(me, next, len) else {
+                // The loan is dead; the active queue comes back to it.
+                operation.step = Step::Aborting { to };
+                self.wake(node);
+                return Ok(());
+            };
+            let fields = |w: Writer| w.put(&to).put(&length::<C>(next));
+            let payload = Some((me.cookie(), part));
+            let sent = self.put(channel, node, Kind::Data, fields, payload)?;
+            *moved = true;
+            let next = next + len;
+            let over = next == want;
+            self.note_sent(me.slot, sent, Step::Requested { to, want, next });
+            if over {
+                self.deactivate(node, me.slot);
+                self.leave(me.slot);
+                return Ok(());
+            }
+        }
+    }
+
+    fn note_sent(&mut self, slot: u32, sent: Sent, step: Step) {
+        if let Some(operation) = self.operations.get_mut(slot) {
+            operation.step = step;
+            operation.in_flight += u32::from(sent == Sent::Later);
+        }
+    }
+
+    /// Every byte has left.
+    #[inline]
+    fn leave(&mut self, slot: u32) {
+        if let Some(operation) = self.operations.get_mut(slot) {
+            if operation.in_flight > 0 {
+                operation.step = Step::Leaving;
+            } else {
+                let len = operation.envelope.as_ref().map_or(0, Envelope::len);
+                self.complete(slot, Ok(len));
+            }
+        }
+    }
+
+    /// Held sends, in order, while there is credit.
+    #[inline]
+    fn flush_held<L: Channel>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        bank: &impl Bank,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        loop {
+            let Some(peer) = self.peers.as_ref().get(node.index()) else {
+                return Ok(());
+            };
+            let Some(slot) = peer.held.first().filter(|_| peer.credit > 0) else {
+                return Ok(());
+            };
+            let Some(operation) = self.operations.get(slot) else {
+                return Ok(());
+            };
+            let (Step::Held { announce }, Some(envelope)) = (operation.step, operation.envelope)
+            else {
+                return Ok(());
+            };
+            let generation = operation.generation;
+            let me = Ticket { slot, generation };
+            if announce {
+                let fields = |w: Writer| {
+                    w.put(&envelope.header())
+                        .put(&length::<C>(envelope.len()))
+                        .put(&me.handle())
+                };
+                self.put(channel, node, Kind::Announce, fields, None)?;
+                self.left_held(node, slot);
+                self.note_sent(slot, Sent::Done, Step::Announced);
+            } else {
+                let Some(part) = bank.part(me, 0, envelope.len()) else {
+                    return Ok(());
+                };
+                let fields = |w: Writer| w.put(&envelope.header());
+                let payload = Some((me.cookie(), part));
+                let sent = self.put(channel, node, Kind::Eager, fields, payload)?;
+                self.left_held(node, slot);
+                self.note_sent(slot, sent, Step::Leaving);
+                self.leave(slot);
+            }
+            *moved = true;
+        }
+    }
+
+    #[inline]
+    fn left_held(&mut self, node: Node, slot: u32) {
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
+            peer.held.unlink(&mut self.operations, slot);
+            peer.credit -= 1;
+        }
+    }
+
+    /// "I hold messages", questions to holders, credit that no other frame has carried.
+    fn flush_notices<L: Channel>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        let notice = self.peer(node).and_then(|peer| peer.hold_notice());
+        if let Some(holds) = notice {
+            self.put(channel, node, Kind::Hold, |w| w.put(&u8::from(holds)), None)?;
+            *moved = true;
+            if let Some(hold) = self.hold(node) {
+                hold.told = holds;
+                hold.silent = false;
+                hold.fresh = false;
+            }
+        }
+        if let Some(question) = self.question(node) {
+            let (handle, pattern) = match question {
+                Question::Receive(handle, pattern, _) | Question::Probe(handle, pattern, _) => {
+                    (handle, pattern)
+                }
+            };
+            let fields = |w: Writer| w.put(&handle).put(&pattern);
+            self.put(channel, node, Kind::Pull, fields, None)?;
+            *moved = true;
+            if let Some(hold) = self.hold(node) {
+                hold.pulling = true;
+                match question {
+                    Question::Receive(_, _, sequence) => hold.pulled = sequence,
+                    Question::Probe(_, _, generation) => hold.probed = generation,
+                }
+            }
+        }
+        let enough = self.credit.div_ceil(2);
+        if self.peer(node).is_some_and(|peer| peer.owed >= enough) {
+            self.put(channel, node, Kind::Credit, |w| w, None)?;
+            *moved = true;
+        }
+        Ok(())
+    }
+}
+
+/// A length that is known to fit: it came from an envelope.
+fn length<C: Config>(bytes: usize) -> C::Length {
+    C::Length::new(bytes).unwrap_or_else(C::Length::new_zeroed)
+}
+
+impl Ticket {
+    pub(crate) fn cookie(self) -> Cookie {
+        Cookie(u64::from(self.slot) << 32 | u64::from(self.generation))
+    }
+
+    pub(crate) fn of(cookie: Cookie) -> Ticket {
+        Ticket {
+            slot: (cookie.0 >> 32) as u32,
+            generation: cookie.0 as u32,
+        }
+    }
+}

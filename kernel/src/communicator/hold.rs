@@ -1,0 +1,253 @@
+//! Messages that a sender keeps back for want of credit, and how a receiver pulls them by pattern.
+//!
+//! A sender without credit keeps its messages in order and says so once (Hold). A receiver asks holders for the
+//! first match of each posted receive, in post order, one question per peer at a time (Pull). The sender offers the
+//! message and lets nothing behind it pass until the receiver has requested or declined it. The receiver takes an
+//! offer only for the receive that it asked for, and only if no earlier receive matches: so pairs are the same as if
+//! every message had arrived. After "none" a sender says Hold again when another message comes, and the receiver
+//! asks again from its first receive. Nothing here grows with the number of messages.
+
+use super::state::{Peer, State, Step};
+use crate::aspect::{HoldState, Transfer};
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::frame::Handle;
+use crate::header::{Header, Node, Pattern};
+use crate::matching::{Expected, Posted};
+use crate::memory::Ticket;
+use crate::slab::NONE;
+
+/// What rendezvous remembers about one peer.
+pub struct Hold<H: Header> {
+    /// It knows that we hold messages.
+    pub(crate) told: bool,
+    /// It was answered "none" since it was told.
+    pub(crate) silent: bool,
+    /// A message was held since it was told.
+    pub(crate) fresh: bool,
+    /// Its question, until it is answered.
+    pub(crate) asked: Option<(Handle, H::Pattern)>,
+    /// The operation that was offered to it.
+    pub(crate) offered: Option<u32>,
+    /// It holds messages for us.
+    pub(crate) holds: bool,
+    /// Receives up to this sequence number have been asked for.
+    pub(crate) pulled: u64,
+    /// The probe that was asked for last.
+    pub(crate) probed: u32,
+    /// A question is on the way.
+    pub(crate) pulling: bool,
+    /// Its offer came too late.
+    pub(crate) decline: Option<Handle>,
+    /// A Revoke is on the way to it; the next one waits for the answer.
+    pub(crate) revoking: bool,
+}
+
+impl<H: Header> HoldState<H> for Hold<H> {
+    fn new() -> Self {
+        Hold {
+            told: false,
+            silent: false,
+            fresh: false,
+            asked: None,
+            offered: None,
+            holds: false,
+            pulled: 0,
+            probed: 0,
+            pulling: false,
+            decline: None,
+            revoking: false,
+        }
+    }
+
+    fn get(&self) -> Option<&Hold<H>> {
+        Some(self)
+    }
+
+    fn get_mut(&mut self) -> Option<&mut Hold<H>> {
+        Some(self)
+    }
+}
+
+/// A probe that no local message answers.
+pub(crate) struct Probe<H: Header, C: Config> {
+    pub(crate) pattern: H::Pattern,
+    pub(crate) generation: u32,
+    pub(crate) answer: Option<Envelope<H, C>>,
+}
+
+/// The question that is due to a peer.
+pub(crate) enum Question<P> {
+    Receive(Handle, P, u64),
+    Probe(Handle, P, u32),
+}
+
+impl<H: Header, C: Config> State<H, C> {
+    /// The hold state of a peer, when the composition has it.
+    pub(crate) fn hold(&mut self, node: Node) -> Option<&mut Hold<H>> {
+        self.peers.as_mut().get_mut(node.index())?.hold()
+    }
+
+    /// A posted receive or a probe of `source` may have to be pulled.
+    pub(crate) fn wake_holders(&mut self, source: Option<Node>) {
+        if self.holders == 0 {
+            return;
+        }
+        for (index, peer) in self.peers.as_mut().iter_mut().enumerate() {
+            let wanted = source.is_none_or(|node| node.index() == index);
+            if wanted && peer.hold.get().is_some_and(|hold| hold.holds) {
+                peer.due = true;
+                self.due = true;
+            }
+        }
+    }
+
+    /// The peer says that it holds messages, or that it no longer does.
+    pub(crate) fn set_holding(&mut self, node: Node, holds: bool) {
+        let Some(hold) = self.hold(node) else {
+            return;
+        };
+        let before = core::mem::replace(&mut hold.holds, holds);
+        hold.pulled = 0;
+        self.holders = self.holders + usize::from(holds) - usize::from(before);
+        self.wake(node);
+    }
+
+    /// Which question, if any, is due to that peer.
+    pub(crate) fn question(&self, node: Node) -> Option<Question<H::Pattern>> {
+        let hold = self.peers.as_ref().get(node.index())?.hold.get()?;
+        if !hold.holds || hold.pulling || hold.decline.is_some() {
+            return None;
+        }
+        if let Some(Posted {
+            pattern,
+            slot,
+            sequence,
+        }) = self.expected.following(hold.pulled, node)
+        {
+            let generation = self.operations.get(slot)?.generation;
+            return Some(Question::Receive(
+                Ticket { slot, generation }.handle(),
+                pattern,
+                sequence,
+            ));
+        }
+        let probe = self.probe.as_ref()?;
+        let wanted = probe.pattern.source().is_none_or(|source| source == node);
+        let open = wanted && probe.answer.is_none() && hold.probed != probe.generation;
+        let handle = Ticket {
+            slot: NONE,
+            generation: probe.generation,
+        }
+        .handle();
+        open.then_some(Question::Probe(handle, probe.pattern, probe.generation))
+    }
+
+    /// The first held message to that peer that matches.
+    pub(crate) fn first_held(&self, to: Node, pattern: &H::Pattern) -> Option<u32> {
+        let held = self.peers.as_ref().get(to.index())?.held;
+        let mut at = held.first();
+        while let Some(slot) = at {
+            let envelope = self.operations.get(slot)?.envelope.as_ref()?;
+            if pattern.matches(self.node, &envelope.header()) {
+                return Some(slot);
+            }
+            at = held.after(&self.operations, slot);
+        }
+        None
+    }
+
+    /// A peer offers the first match of what `asker` wanted.
+    pub(crate) fn offer(&mut self, envelope: Envelope<H, C>, sender: Handle, asker: Ticket) {
+        let from = envelope.node();
+        let first = self.expected.find(from, &envelope.header());
+        let mut taken = false;
+        let mut again = first.is_some();
+        match first {
+            Some((place, posted)) if posted.slot == asker.slot => {
+                let generation = self.operations.get(posted.slot).map(|op| op.generation);
+                if generation == Some(asker.generation) {
+                    self.expected.remove(place);
+                    self.match_announced(posted.slot, envelope, sender);
+                    taken = true;
+                    again = false;
+                }
+            }
+            None if asker.slot == NONE => {
+                if let Some(probe) = self.probe.as_mut()
+                    && probe.generation == asker.generation
+                {
+                    probe.answer = Some(envelope);
+                }
+            }
+            _ => {}
+        }
+        if let Some(hold) = self.hold(from) {
+            hold.pulling = false;
+            if !taken {
+                hold.decline = Some(sender);
+            }
+            if again {
+                hold.pulled = 0;
+            }
+        }
+        self.wake(from);
+    }
+
+    /// The peer did not take what was offered.
+    pub(crate) fn declined(&mut self, from: Node, ticket: Ticket) {
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        let Step::Offered { announce, cancel } = operation.step else {
+            return;
+        };
+        operation.step = Step::Held { announce };
+        let cancel = cancel || operation.orphan;
+        if let Some(hold) = self.hold(from) {
+            hold.offered = None;
+        }
+        if cancel {
+            self.unhold(from, ticket.slot);
+            self.complete(ticket.slot, Err(crate::Error::Cancelled));
+        }
+        self.wake(from);
+    }
+
+    /// Takes a send out of the held queue.
+    pub(crate) fn unhold(&mut self, to: Node, slot: u32) {
+        if let Some(peer) = self.peers.as_mut().get_mut(to.index()) {
+            peer.held.unlink(&mut self.operations, slot);
+        }
+        self.wake(to);
+    }
+
+    /// A receive has matched a message whose payload is still with the sender.
+    pub(crate) fn match_announced(&mut self, slot: u32, envelope: Envelope<H, C>, sender: Handle) {
+        let from = envelope.node();
+        if let Some(operation) = self.operations.get_mut(slot)
+            && let Step::Posted { room, .. } = operation.step
+        {
+            operation.peer = from;
+            operation.envelope = Some(envelope);
+            operation.step = Step::Requesting { sender, room };
+            self.activate(from, slot);
+        }
+    }
+}
+
+impl<H: Header, C: Config> Peer<H, C> {
+    /// Must the peer be told that messages are held (`true`) or no longer (`false`)?
+    pub(crate) fn hold_notice(&self) -> Option<bool> {
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            return None;
+        }
+        let hold = self.hold.get()?;
+        if self.held.is_empty() {
+            return hold.told.then_some(false);
+        }
+        let blocked = self.credit == 0 || hold.offered.is_some();
+        let news = !hold.told || (hold.silent && hold.fresh);
+        (blocked && news).then_some(true)
+    }
+}

@@ -1,0 +1,323 @@
+//! What a user can do with a communicator, and inside a scope of it.
+
+use super::loans::Lender;
+use super::post::Mode;
+use super::scope::Scope;
+use super::state::{State, Step};
+use crate::channel::Channel;
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::{Error, Refused};
+use crate::header::{Header, Node};
+use crate::memory::{Bank, Loan, Memory, Sink, Source, Ticket};
+
+/// Sends, receives and their completion. Nothing here blocks but the calls whose names say so (`wait`, `send_from`,
+/// `receive_into`, `wait_probe`); progress happens inside calls.
+pub trait Operate {
+    /// The upper protocol's header.
+    type Header: Header;
+    /// The transport below.
+    type Channel: Channel;
+    /// What can be lent here.
+    type Memory: Memory;
+    /// The composition.
+    type Config: Config;
+
+    #[doc(hidden)]
+    fn engine(
+        &mut self,
+    ) -> Engine<'_, Self::Header, Self::Channel, Self::Config, impl Lender<Self::Memory> + Bank>;
+
+    /// Sends; by size at once or by rendezvous. Complete when the buffer may be reused.
+    ///
+    /// # Errors
+    /// The buffer comes back with [`Error::Full`], [`Error::NoSuchNode`], [`Error::PeerLost`], [`Error::TooLong`],
+    /// or, in a composition without rendezvous, [`Error::NoCredit`].
+    fn send(
+        &mut self,
+        to: Node,
+        header: Self::Header,
+        out: <Self::Memory as Memory>::Out,
+    ) -> Result<Ticket, Refused<<Self::Memory as Memory>::Out>> {
+        self.send_as(Mode::Standard, to, header, out)
+    }
+
+    /// Sends in a mode of choice.
+    ///
+    /// # Errors
+    /// As [`Operate::send`]; [`Error::NotComposed`] for a synchronous send without rendezvous.
+    fn send_as(
+        &mut self,
+        mode: Mode,
+        to: Node,
+        header: Self::Header,
+        out: <Self::Memory as Memory>::Out,
+    ) -> Result<Ticket, Refused<<Self::Memory as Memory>::Out>> {
+        let Engine {
+            state,
+            channel,
+            bank,
+        } = self.engine();
+        let ticket = match state.open_send(channel, to, header, mode, out.len()) {
+            Ok(ticket) => ticket,
+            Err(error) => return Err(Refused { loan: out, error }),
+        };
+        if let Err(loan) = bank.lend_out(ticket, out) {
+            state.operations.remove(ticket.slot);
+            return Err(Refused {
+                loan,
+                error: Error::Full,
+            });
+        }
+        state.launch(to, ticket);
+        // A broken channel shows at the next call that makes progress; the ticket is valid.
+        let _ = state.flush(channel, bank);
+        Ok(ticket)
+    }
+
+    /// Posts a receive for the first message that matches.
+    ///
+    /// # Errors
+    /// The buffer comes back with [`Error::Full`] or [`Error::NoSuchNode`].
+    fn receive(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+        into: <Self::Memory as Memory>::In,
+    ) -> Result<Ticket, Refused<<Self::Memory as Memory>::In>> {
+        let Engine {
+            state,
+            channel,
+            bank,
+        } = self.engine();
+        let ticket = match state.open_receive(pattern, into.len()) {
+            Ok(ticket) => ticket,
+            Err(error) => return Err(Refused { loan: into, error }),
+        };
+        if let Err(loan) = bank.lend_in(ticket, into) {
+            state.operations.remove(ticket.slot);
+            return Err(Refused {
+                loan,
+                error: Error::Full,
+            });
+        }
+        state.enlist(pattern, ticket, bank);
+        // A broken channel shows at the next call that makes progress; the ticket is valid.
+        let _ = state.flush(channel, bank);
+        Ok(ticket)
+    }
+
+    /// Takes what has arrived and sends what is due (the paper's `check_messages`); true if anything moved.
+    ///
+    /// # Errors
+    /// [`Error::Channel`] when the channel is broken.
+    fn check_messages(&mut self) -> Result<bool, Error> {
+        self.engine().progress()
+    }
+
+    /// Takes back a finished operation's buffer and outcome; `None` while it is not over. Makes no progress itself.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTicket`] if this level holds no such operation.
+    fn claim(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Option<Completed<Self::Header, Self::Memory, Self::Config>>, Error> {
+        self.engine().claim(ticket)
+    }
+
+    /// Makes progress until the operation is over.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTicket`], [`Error::Channel`]. What happened to the operation is in its outcome.
+    fn wait(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Completed<Self::Header, Self::Memory, Self::Config>, Error> {
+        let mut engine = self.engine();
+        let mut idle = 0;
+        loop {
+            if let Some(completed) = engine.claim(ticket)? {
+                return Ok(completed);
+            }
+            engine.advance(&mut idle)?;
+        }
+    }
+
+    /// Asks an operation to end without a message. The outcome says which came first:
+    /// [`Error::Cancelled`], or what the operation would have given anyway.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTicket`], [`Error::Channel`].
+    fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
+        let Engine {
+            state,
+            channel,
+            bank,
+        } = self.engine();
+        if !bank.holds(ticket) {
+            return Err(Error::UnknownTicket);
+        }
+        state.cancel(ticket)?;
+        state.flush(channel, bank).map(drop)
+    }
+
+    /// The envelope of the first message that a receive with this pattern would take, if one is known. The first
+    /// call may have to ask senders that hold messages back: make progress and probe again.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchNode`], [`Error::PeerLost`], [`Error::Channel`].
+    fn probe(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+    ) -> Result<Option<Envelope<Self::Header, Self::Config>>, Error> {
+        self.engine().probe(pattern)
+    }
+
+    /// Makes progress until a probe succeeds.
+    ///
+    /// # Errors
+    /// As [`Operate::probe`].
+    fn wait_probe(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+    ) -> Result<Envelope<Self::Header, Self::Config>, Error> {
+        let mut engine = self.engine();
+        let mut idle = 0;
+        loop {
+            if let Some(envelope) = engine.probe(pattern)? {
+                return Ok(envelope);
+            }
+            engine.advance(&mut idle)?;
+        }
+    }
+
+    /// Runs `f` with a [`Scope`] whose buffers may live shorter than this communicator.
+    fn scope<'buf, R>(
+        &mut self,
+        f: impl FnOnce(&mut Scope<'_, 'buf, Self::Header, Self::Channel, Self::Config>) -> R,
+    ) -> R {
+        let Engine {
+            state,
+            channel,
+            bank,
+        } = self.engine();
+        f(&mut Scope::new(state, channel, bank))
+    }
+
+    /// Sends and waits until the bytes may change (blocking).
+    ///
+    /// # Errors
+    /// As [`Operate::send`], and the operation's own outcome. Without rendezvous it waits for credit.
+    fn send_from(&mut self, to: Node, header: Self::Header, bytes: &[u8]) -> Result<(), Error> {
+        self.scope(|scope| {
+            let mut idle = 0;
+            loop {
+                match scope.send(to, header, bytes) {
+                    Ok(ticket) => return scope.wait(ticket)?.outcome.map(drop),
+                    Err(Refused {
+                        error: Error::NoCredit(_),
+                        ..
+                    }) => {
+                        scope.engine().advance(&mut idle)?;
+                    }
+                    Err(refused) => return Err(refused.error),
+                }
+            }
+        })
+    }
+
+    /// Receives and waits for the message (blocking).
+    ///
+    /// # Errors
+    /// As [`Operate::receive`], and the operation's own outcome.
+    fn receive_into(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+        bytes: &mut [u8],
+    ) -> Result<Envelope<Self::Header, Self::Config>, Error> {
+        self.scope(|scope| {
+            let ticket = scope.receive(pattern, bytes)?;
+            let Completed {
+                envelope, outcome, ..
+            } = scope.wait(ticket)?;
+            outcome?;
+            envelope.ok_or(Error::UnknownTicket)
+        })
+    }
+}
+
+/// An operation that is over.
+#[must_use = "it carries the buffer back, and the outcome"]
+pub struct Completed<H: Header, M: Memory, C: Config> {
+    /// The buffer.
+    pub loan: Loan<M>,
+    /// Which message it was; `None` if none matched.
+    pub envelope: Option<Envelope<H, C>>,
+    /// Bytes sent, or bytes in the buffer.
+    pub outcome: Result<usize, Error>,
+}
+
+/// The parts of a communicator that a call works with.
+#[doc(hidden)]
+pub struct Engine<'e, H: Header, L: Channel, C: Config, B> {
+    pub(crate) state: &'e mut State<H, C>,
+    pub(crate) channel: &'e mut L,
+    pub(crate) bank: &'e mut B,
+}
+
+impl<H: Header, L: Channel, C: Config, B: Bank> Engine<'_, H, L, C, B> {
+    #[inline]
+    fn progress(&mut self) -> Result<bool, Error> {
+        let Engine {
+            state,
+            channel,
+            bank,
+        } = self;
+        let arrived = channel.poll(|event| state.event(event, *bank))?;
+        let left = state.flush(*channel, *bank)?;
+        Ok(arrived || left)
+    }
+
+    /// Progress, or a wait when there is none.
+    #[inline]
+    fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
+        if self.progress()? {
+            *idle = 0;
+        } else {
+            self.channel.wait(*idle)?;
+            *idle = idle.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn claim<M: Memory>(&mut self, ticket: Ticket) -> Result<Option<Completed<H, M, C>>, Error>
+    where
+        B: Lender<M>,
+    {
+        if !self.bank.holds(ticket) {
+            return Err(Error::UnknownTicket);
+        }
+        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
+        let Step::Done(outcome) = operation.step else {
+            return Ok(None);
+        };
+        if operation.in_flight > 0 {
+            return Ok(None);
+        }
+        let envelope = operation.envelope;
+        self.state.operations.remove(ticket.slot);
+        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        Ok(Some(Completed {
+            loan,
+            envelope,
+            outcome,
+        }))
+    }
+
+    fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {
+        let known = self.state.probe(pattern)?;
+        self.state.flush(self.channel, self.bank)?;
+        Ok(known)
+    }
+}

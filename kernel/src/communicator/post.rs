@@ -1,0 +1,263 @@
+//! What a user's call does to the queues: send, receive, probe, cancel, release.
+
+use super::hold::Probe;
+use super::state::{ANY, State, Step};
+use crate::aspect::{Cell, Transfer};
+use crate::channel::Channel;
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::frame::LEAD;
+use crate::header::{Header, Node, Pattern};
+use crate::matching::{Expected, Posted, Unexpected};
+use crate::memory::{Bank, Ticket};
+use crate::slab::NONE;
+use zerocopy::IntoBytes;
+
+/// How a send wants to be carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// By size: short messages at once, long ones by rendezvous when the composition has it.
+    #[default]
+    Standard,
+    /// Complete only after a receive has matched: always by rendezvous.
+    Synchronous,
+}
+
+impl<H: Header, C: Config> State<H, C> {
+    /// The longest payload that goes to that node without an announce.
+    #[inline]
+    pub(crate) fn eager_limit(&self, channel: &impl Channel, to: Node) -> usize {
+        self.eager
+            .min(channel.limit(to).saturating_sub(LEAD + size_of::<H>()))
+    }
+
+    /// Checks a send and opens its operation. It is not in any queue yet: [`State::launch`] comes next.
+    #[inline]
+    pub(crate) fn open_send(
+        &mut self,
+        channel: &impl Channel,
+        to: Node,
+        header: H,
+        mode: Mode,
+        len: usize,
+    ) -> Result<Ticket, Error> {
+        let eager = self.eager_limit(channel, to);
+        let peer = self.peer(to).ok_or(Error::NoSuchNode(to))?;
+        if peer.lost {
+            return Err(Error::PeerLost(to));
+        }
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            if mode == Mode::Synchronous {
+                return Err(Error::NotComposed("rendezvous"));
+            }
+            if len > eager {
+                return Err(Error::TooLong { limit: eager });
+            }
+            if peer.credit == 0 || !peer.held.is_empty() {
+                return Err(Error::NoCredit(to));
+            }
+        }
+        let envelope = Envelope::new(header, len, to, None).ok_or(Error::TooLong {
+            limit: u32::MAX as usize,
+        })?;
+        let announce = mode == Mode::Synchronous || len > eager;
+        self.open(to, Step::Held { announce }, Some(envelope))
+    }
+
+    /// Puts an opened send in its place in the order. The loan is in the bank by now.
+    #[inline]
+    pub(crate) fn launch(&mut self, to: Node, ticket: Ticket) {
+        if let Some(peer) = self.peers.as_mut().get_mut(to.index()) {
+            peer.held.push(&mut self.operations, ticket.slot);
+            if let Some(hold) = peer.hold() {
+                hold.fresh = true;
+            }
+        }
+        self.wake(to);
+    }
+
+    /// Opens a receive with room for that many bytes. [`State::enlist`] comes next.
+    #[inline]
+    pub(crate) fn open_receive(
+        &mut self,
+        pattern: H::Pattern,
+        room: usize,
+    ) -> Result<Ticket, Error> {
+        let source = pattern.source();
+        if let Some(node) = source
+            && node.index() >= self.peers.as_ref().len()
+        {
+            return Err(Error::NoSuchNode(node));
+        }
+        self.open(
+            source.unwrap_or(ANY),
+            Step::Posted { place: NONE, room },
+            None,
+        )
+    }
+
+    /// Matches an opened receive with a message that is here, or puts it into the expected queue.
+    #[inline]
+    pub(crate) fn enlist(&mut self, pattern: H::Pattern, ticket: Ticket, bank: &mut impl Bank) {
+        self.probe = None;
+        if let Some(place) = self.unexpected.find(&pattern) {
+            return self.take(place, ticket, bank);
+        }
+        let source = pattern.source();
+        if let Some(node) = source
+            && self.peer(node).is_some_and(|peer| peer.lost)
+        {
+            return self.complete(ticket.slot, Err(Error::PeerLost(node)));
+        }
+        self.sequence += 1;
+        let posted = Posted {
+            pattern,
+            slot: ticket.slot,
+            sequence: self.sequence,
+        };
+        // The queue has a place for every operation, so this happens only if the storage breaks its promise.
+        let Some(at) = self.expected.post(posted) else {
+            return self.complete(ticket.slot, Err(Error::Full));
+        };
+        if let Some(operation) = self.operations.get_mut(ticket.slot)
+            && let Step::Posted { place, .. } = &mut operation.step
+        {
+            *place = at;
+        }
+        self.wake_holders(source);
+    }
+
+    /// Gives an unexpected message to a receive.
+    fn take(&mut self, place: u32, ticket: Ticket, bank: &mut impl Bank) {
+        let Some(arrived) = self.unexpected.get(place) else {
+            return;
+        };
+        let envelope = arrived.envelope;
+        match envelope.announced() {
+            Some(sender) => self.match_announced(ticket.slot, envelope, sender.0),
+            None => {
+                let payload = arrived.payload.bytes();
+                let room = bank.room(ticket).unwrap_or(0);
+                let stored = payload.len().min(room);
+                bank.copy_in(ticket, 0, &payload[..stored]);
+                self.deliver(ticket.slot, envelope, stored);
+            }
+        }
+        self.unexpected.remove(place);
+        self.free_place(envelope.node());
+    }
+
+    /// A receive is over: `stored` bytes are in its buffer.
+    #[inline]
+    pub(crate) fn deliver(&mut self, slot: u32, envelope: Envelope<H, C>, stored: usize) {
+        if let Some(operation) = self.operations.get_mut(slot) {
+            operation.peer = envelope.node();
+            operation.envelope = Some(envelope);
+        }
+        let sent = envelope.len();
+        let outcome = if sent > stored {
+            Err(Error::Truncated { sent, room: stored })
+        } else {
+            Ok(stored)
+        };
+        self.complete(slot, outcome);
+    }
+
+    /// Looks for the first message that a receive with this pattern would take. `None` says that none is known yet:
+    /// holders are asked, so check messages and probe again.
+    pub(crate) fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {
+        let source = pattern.source();
+        if let Some(node) = source {
+            let peer = self.peer(node).ok_or(Error::NoSuchNode(node))?;
+            let lost = peer.lost;
+            if lost && self.unexpected.find(&pattern).is_none() {
+                return Err(Error::PeerLost(node));
+            }
+        }
+        if let Some(arrived) = self
+            .unexpected
+            .find(&pattern)
+            .and_then(|place| self.unexpected.get(place))
+        {
+            return Ok(Some(arrived.envelope));
+        }
+        if !<C::Transfer as Transfer>::RENDEZVOUS || self.holders == 0 {
+            return Ok(None);
+        }
+        Ok(self.probe_holders(pattern, source))
+    }
+
+    fn probe_holders(
+        &mut self,
+        pattern: H::Pattern,
+        source: Option<Node>,
+    ) -> Option<Envelope<H, C>> {
+        let mut generation = 0;
+        if let Some(probe) = &self.probe
+            && probe.pattern.as_bytes() == pattern.as_bytes()
+        {
+            if probe.answer.is_some() {
+                return self.probe.take().and_then(|probe| probe.answer);
+            }
+            generation = probe.generation;
+        }
+        let pending = generation != 0
+            && self.peers.as_ref().iter().enumerate().any(|(index, peer)| {
+                use crate::aspect::HoldState;
+                source.is_none_or(|node| node.index() == index)
+                    && peer.hold.get().is_some_and(|hold| {
+                        hold.holds && (hold.pulling || hold.probed != generation)
+                    })
+            });
+        if !pending {
+            self.generation = self.generation.wrapping_add(1).max(1);
+            self.probe = Some(Probe {
+                pattern,
+                generation: self.generation,
+                answer: None,
+            });
+            self.wake_holders(source);
+        }
+        None
+    }
+
+    /// Asks an operation to end without a message. Its outcome says which came first.
+    pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
+        let operation = self.operation(ticket).ok_or(Error::UnknownTicket)?;
+        let peer = operation.peer;
+        match &mut operation.step {
+            Step::Posted { place, .. } => {
+                let place = *place;
+                self.expected.remove(place);
+                self.complete(ticket.slot, Err(Error::Cancelled));
+            }
+            Step::Held { .. } => {
+                self.unhold(peer, ticket.slot);
+                self.complete(ticket.slot, Err(Error::Cancelled));
+            }
+            Step::Offered { cancel, .. } => *cancel = true,
+            Step::Announced => {
+                operation.step = Step::Revoking { asked: false };
+                self.activate(peer, ticket.slot);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Its loan is about to end: takes the operation back as far as that is still possible, and frees it as soon as
+    /// the peer cannot name it any more.
+    pub(crate) fn release(&mut self, ticket: Ticket) {
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        operation.orphan = true;
+        if let Step::Done(outcome) = operation.step {
+            self.complete(ticket.slot, outcome);
+        } else {
+            // Only an unknown ticket is refused, and this one is known.
+            let _ = self.cancel(ticket);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! What a port remembers: operations, the four queues, one record per peer. No channel and no loans in here.
+//!
+//! | the paper's queue | here |
+//! | --- | --- |
+//! | expected | [`State::expected`]: posted receives |
+//! | unexpected | [`State::unexpected`]: messages and announces that nobody asked for |
+//! | requested | [`Peer::active`]: sends that the peer has asked for (and other operations with a frame due) |
+//! | unrequested | [`Peer::held`]: sends that wait for credit or room, in order; announced ones wait in their slots |
+
+use super::hold::{Hold, Probe};
+use crate::aspect::{Capacity, HoldState, Slice, Storage, Transfer};
+use crate::config::{Config, Sizes};
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::frame::Handle;
+use crate::header::{Header, Node};
+use crate::matching::{Expected, Matcher, Unexpected};
+use crate::memory::Ticket;
+use crate::slab::{Entry, Queue, Slab};
+
+pub(crate) type OperationsOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
+    Entry<Operation<H, C>>,
+    <<C as Config>::Sizes as Sizes>::Operations,
+>;
+pub(crate) type PeersOf<H, C> =
+    <<C as Config>::Storage as Storage>::Slice<Peer<H, C>, <<C as Config>::Sizes as Sizes>::Nodes>;
+
+/// The peer of a receive that any node may match. No channel has a node of that number.
+pub(crate) const ANY: Node = Node(u16::MAX);
+
+/// Everything that one header's traffic needs.
+pub struct State<H: Header, C: Config> {
+    pub(crate) operations: Slab<Operation<H, C>, OperationsOf<H, C>>,
+    pub(crate) expected: <C::Matcher as Matcher>::Expected<H, C>,
+    pub(crate) unexpected: <C::Matcher as Matcher>::Unexpected<H, C>,
+    pub(crate) peers: PeersOf<H, C>,
+    pub(crate) probe: Option<Probe<H, C>>,
+    pub(crate) node: Node,
+    /// Places in every peer's pool that belong to us, and in ours to every peer.
+    pub(crate) credit: u32,
+    /// Longest payload sent without an announce, before the channel's own limit.
+    pub(crate) eager: usize,
+    pub(crate) generation: u32,
+    pub(crate) sequence: u64,
+    /// Peers that hold messages back for us.
+    pub(crate) holders: usize,
+    /// Some peer may have a frame due.
+    pub(crate) due: bool,
+    /// Frames that no rule of the protocol explains: dropped and counted.
+    pub(crate) rejected: u64,
+}
+
+/// One send or receive.
+pub(crate) struct Operation<H: Header, C: Config> {
+    pub(crate) generation: u32,
+    /// Its loan is dead: free it as soon as the peer cannot name it any more.
+    pub(crate) orphan: bool,
+    /// Frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan.
+    pub(crate) in_flight: u32,
+    /// Where it is headed; for receives, where the matched message came from.
+    pub(crate) peer: Node,
+    pub(crate) step: Step,
+    pub(crate) envelope: Option<Envelope<H, C>>,
+}
+
+/// Where an operation stands.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    /// Send: in [`Peer::held`]. `announce`: by rendezvous, whatever its size.
+    Held { announce: bool },
+    /// Send: in [`Peer::held`] and offered to a pull; waits for request or decline. `cancel`: give up on decline.
+    Offered { announce: bool, cancel: bool },
+    /// Send: announced, waits to be asked for.
+    Announced,
+    /// Send: announced, and the peer is (`asked`) or will be asked to forget it.
+    Revoking { asked: bool },
+    /// Send: requested; in [`Peer::active`] until all `want` bytes have left.
+    Requested {
+        to: Handle,
+        want: usize,
+        next: usize,
+    },
+    /// Send: all bytes have left, some still need the loan.
+    Leaving,
+    /// Send: requested after its loan died; in [`Peer::active`] until the peer is told.
+    Aborting { to: Handle },
+    /// Receive: in the expected queue at `place`.
+    Posted { place: u32, room: usize },
+    /// Receive: matched with an announce; in [`Peer::active`] until the request has left.
+    Requesting { sender: Handle, room: usize },
+    /// Receive: data is coming.
+    Receiving {
+        room: usize,
+        want: usize,
+        got: usize,
+    },
+    /// Over; waits to be claimed.
+    Done(Result<usize, Error>),
+}
+
+/// What is known about one node.
+pub(crate) struct Peer<H: Header, C: Config> {
+    /// Places in its pool that we may still take.
+    pub(crate) credit: u32,
+    /// Places in our pool that are free again and that it has not been told of.
+    pub(crate) owed: u32,
+    /// Sends in order that have not left.
+    pub(crate) held: Queue,
+    /// Operations with a frame due.
+    pub(crate) active: Queue,
+    /// An answer to its question whether an announce may be withdrawn.
+    pub(crate) revoked: Option<(Handle, bool)>,
+    pub(crate) hold: <C::Transfer as Transfer>::Hold<H>,
+    pub(crate) due: bool,
+    pub(crate) lost: bool,
+}
+
+impl<H: Header, C: Config> State<H, C> {
+    /// For `nodes` nodes, of which we are `node`.
+    pub(crate) fn new(node: Node, nodes: usize) -> Result<Self, Error> {
+        let bound = <C::Sizes as Sizes>::Nodes::N;
+        if nodes > bound {
+            return Err(Error::TooManyNodes { nodes, bound });
+        }
+        let pool = <C::Sizes as Sizes>::Pool::N;
+        if pool < nodes {
+            return Err(Error::PoolTooSmall { nodes, pool });
+        }
+        let credit = u32::try_from(pool / nodes.max(1)).unwrap_or(u32::MAX);
+        let mut peers = PeersOf::<H, C>::new();
+        for _ in 0..nodes {
+            if peers.push(Peer::new(credit)).is_err() {
+                return Err(Error::TooManyNodes { nodes, bound });
+            }
+        }
+        let cell = <C::Sizes as Sizes>::Cell::N;
+        Ok(State {
+            operations: Slab::new(),
+            expected: Expected::new(),
+            unexpected: Unexpected::new(),
+            peers,
+            probe: None,
+            node,
+            credit,
+            eager: cell.min(<C::Transfer as Transfer>::THRESHOLD),
+            generation: 0,
+            sequence: 0,
+            holders: 0,
+            due: false,
+            rejected: 0,
+        })
+    }
+
+    /// Before anything was sent: how many places every node has in every pool.
+    pub(crate) fn set_credit(&mut self, credit: u32) {
+        self.credit = credit;
+        for peer in self.peers.as_mut() {
+            peer.credit = credit;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn peer(&mut self, node: Node) -> Option<&mut Peer<H, C>> {
+        self.peers.as_mut().get_mut(node.index())
+    }
+
+    /// Notes that a frame may be due to that node.
+    #[inline]
+    pub(crate) fn wake(&mut self, node: Node) {
+        if let Some(peer) = self.peer(node) {
+            peer.due = true;
+            self.due = true;
+        }
+    }
+
+    /// The operation behind a ticket or a handle.
+    #[inline]
+    pub(crate) fn operation(&mut self, ticket: Ticket) -> Option<&mut Operation<H, C>> {
+        self.operations
+            .get_mut(ticket.slot)
+            .filter(|operation| operation.generation == ticket.generation)
+    }
+
+    /// A new operation.
+    #[inline]
+    pub(crate) fn open(
+        &mut self,
+        peer: Node,
+        step: Step,
+        envelope: Option<Envelope<H, C>>,
+    ) -> Result<Ticket, Error> {
+        self.generation = self.generation.wrapping_add(1).max(1);
+        let generation = self.generation;
+        let operation = Operation {
+            generation,
+            orphan: false,
+            in_flight: 0,
+            peer,
+            step,
+            envelope,
+        };
+        match self.operations.insert(operation) {
+            Ok(slot) => Ok(Ticket { slot, generation }),
+            Err(_) => Err(Error::Full),
+        }
+    }
+
+    /// Ends an operation that is in no queue any more.
+    #[inline]
+    pub(crate) fn complete(&mut self, slot: u32, outcome: Result<usize, Error>) {
+        if let Some(operation) = self.operations.get_mut(slot) {
+            operation.step = Step::Done(outcome);
+            if operation.orphan && operation.in_flight == 0 {
+                self.operations.remove(slot);
+            }
+        }
+    }
+
+    /// Puts an operation at the end of a peer's active queue.
+    pub(crate) fn activate(&mut self, node: Node, slot: u32) {
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
+            peer.active.push(&mut self.operations, slot);
+        }
+        self.wake(node);
+    }
+
+    /// A message of `from` no longer takes a place in the pool.
+    #[inline]
+    pub(crate) fn free_place(&mut self, from: Node) {
+        let enough = self.credit.div_ceil(2);
+        if let Some(peer) = self.peers.as_mut().get_mut(from.index()) {
+            peer.owed += 1;
+            if peer.owed >= enough {
+                peer.due = true;
+                self.due = true;
+            }
+        }
+    }
+
+    /// The step that a peer loss leaves behind, for every operation that only that peer could finish.
+    pub(crate) fn lose(&mut self, node: Node) {
+        self.set_holding(node, false);
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
+            peer.lost = true;
+            peer.due = false;
+            peer.held = Queue::new();
+            peer.active = Queue::new();
+            peer.revoked = None;
+            peer.hold = <C::Transfer as Transfer>::Hold::<H>::new();
+        }
+        let announced =
+            |envelope: &Envelope<H, C>| envelope.node() == node && envelope.announced().is_some();
+        while let Some(place) = self.unexpected.position(announced) {
+            self.unexpected.remove(place);
+        }
+        for slot in 0..self.operations.end() {
+            let Some(operation) = self.operations.get(slot) else {
+                continue;
+            };
+            if operation.peer != node {
+                continue;
+            }
+            match operation.step {
+                Step::Done(_) => continue,
+                Step::Posted { place, .. } => self.expected.remove(place),
+                _ => {}
+            }
+            if let Some(operation) = self.operations.get_mut(slot) {
+                operation.in_flight = 0;
+            }
+            self.complete(slot, Err(Error::PeerLost(node)));
+        }
+    }
+}
+
+impl<H: Header, C: Config> Peer<H, C> {
+    fn new(credit: u32) -> Self {
+        Peer {
+            credit,
+            owed: 0,
+            held: Queue::new(),
+            active: Queue::new(),
+            revoked: None,
+            hold: HoldState::new(),
+            due: false,
+            lost: false,
+        }
+    }
+
+    /// The state of held messages, when the composition has it.
+    #[inline]
+    pub(crate) fn hold(&mut self) -> Option<&mut Hold<H>> {
+        self.hold.get_mut()
+    }
+}
+
+impl Ticket {
+    pub(crate) fn handle(self) -> Handle {
+        Handle {
+            slot: self.slot.into(),
+            generation: self.generation.into(),
+        }
+    }
+}
+
+impl Handle {
+    pub(crate) fn ticket(self) -> Ticket {
+        Ticket {
+            slot: self.slot.get(),
+            generation: self.generation.get(),
+        }
+    }
+}

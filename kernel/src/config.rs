@@ -1,0 +1,94 @@
+//! A composition: one policy of each family, and how much of everything. The only file that looks at Cargo features.
+
+use crate::aspect::{Cap, Capacity, Length, Storage, Transfer};
+use crate::matching::Matcher;
+use core::marker::PhantomData;
+
+/// What a communicator is made of. Libraries are generic over it; final programs name [`Selected`] or their own.
+pub trait Config: 'static {
+    /// How wide lengths are.
+    type Length: Length;
+    /// How payload travels.
+    type Transfer: Transfer;
+    /// How receives and messages find each other.
+    type Matcher: Matcher;
+    /// Where tables live.
+    type Storage: Storage;
+    /// How large they are.
+    type Sizes: Sizes;
+}
+
+/// How much of everything. Every bound says what happens there.
+pub trait Sizes: 'static {
+    /// Sends and receives under way or unclaimed: beyond it [`Error::Full`](crate::Error::Full).
+    type Operations: Capacity;
+    /// Unexpected messages in all, shared out evenly among the nodes as credit: beyond it senders keep their
+    /// messages.
+    type Pool: Capacity;
+    /// Payload of one unexpected message in bytes, and so the longest message that is sent without an announce.
+    type Cell: Capacity;
+    /// Nodes on the channel: beyond it [`Error::TooManyNodes`](crate::Error::TooManyNodes).
+    type Nodes: Capacity;
+}
+
+/// A composition written down as a type.
+pub struct Compose<L, T, M, S, Z>(PhantomData<(L, T, M, S, Z)>);
+
+impl<L: Length, T: Transfer, M: Matcher, S: Storage, Z: Sizes> Config for Compose<L, T, M, S, Z> {
+    type Length = L;
+    type Transfer = T;
+    type Matcher = M;
+    type Storage = S;
+    type Sizes = Z;
+}
+
+/// Sizes written down as a type.
+pub struct Size<const OPERATIONS: usize, const POOL: usize, const CELL: usize, const NODES: usize>;
+
+impl<const OPERATIONS: usize, const POOL: usize, const CELL: usize, const NODES: usize> Sizes
+    for Size<OPERATIONS, POOL, CELL, NODES>
+{
+    type Operations = Cap<OPERATIONS>;
+    type Pool = Cap<POOL>;
+    type Cell = Cap<CELL>;
+    type Nodes = Cap<NODES>;
+}
+
+/// The transfer policy that the features choose.
+#[cfg(feature = "rendezvous")]
+pub type SelectedTransfer = crate::aspect::Rendezvous;
+/// The transfer policy that the features choose.
+#[cfg(not(feature = "rendezvous"))]
+pub type SelectedTransfer = crate::aspect::Eager;
+
+/// The composition that the Cargo features choose: a small static one.
+pub type Selected = Compose<
+    zerocopy::little_endian::U32,
+    SelectedTransfer,
+    crate::matching::Linear,
+    crate::aspect::Static,
+    Size<16, 32, 256, 8>,
+>;
+
+/// A number that two nodes must share to understand each other: it covers the header, the length type, the transfer
+/// policy and the layout of the frames. Drivers compare it when a job starts.
+pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
+    const FRAMES: u64 = 1;
+    let parts = [
+        FRAMES,
+        size_of::<H>() as u64,
+        size_of::<H::Pattern>() as u64,
+        size_of::<C::Length>() as u64,
+        <C::Transfer as Transfer>::RENDEZVOUS as u64,
+        <<C::Sizes as Sizes>::Pool as Capacity>::N as u64,
+        <<C::Sizes as Sizes>::Cell as Capacity>::N as u64,
+    ];
+    // FNV-1a over the parts; not for security.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut i = 0;
+    while i < parts.len() {
+        hash = (hash ^ parts[i]).wrapping_mul(0x0000_0100_0000_01b3);
+        i += 1;
+    }
+    hash
+}

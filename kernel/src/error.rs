@@ -1,0 +1,122 @@
+//! What the kernel says when something did not work.
+
+use crate::channel::ChannelError;
+use crate::header::Node;
+
+/// Errors of a communicator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The table of operations is full: claim finished ones, or compose a larger one.
+    Full,
+    /// The receiver's pool is full and the composition has no rendezvous: check for messages, then send again.
+    NoCredit(Node),
+    /// The message is longer than this many bytes: the composition (or the channel) carries no more.
+    TooLong {
+        /// The longest message in bytes.
+        limit: usize,
+    },
+    /// There is no such node on this channel.
+    NoSuchNode(Node),
+    /// The channel has more nodes than the composition has places for.
+    TooManyNodes {
+        /// Nodes on the channel.
+        nodes: usize,
+        /// Places in the composition.
+        bound: usize,
+    },
+    /// The pool has less than one place for every node: compose a larger one.
+    PoolTooSmall {
+        /// Nodes on the channel.
+        nodes: usize,
+        /// Places in the pool.
+        pool: usize,
+    },
+    /// The message was longer than the buffer; the first `room` bytes are in it.
+    Truncated {
+        /// Bytes that were sent.
+        sent: usize,
+        /// Bytes that there was room for.
+        room: usize,
+    },
+    /// The operation was cancelled before it matched.
+    Cancelled,
+    /// The sender withdrew the message after it had matched: its buffer went out of scope.
+    Revoked,
+    /// The peer is gone.
+    PeerLost(Node),
+    /// This ticket names no operation here: it was claimed, or it belongs to another scope.
+    UnknownTicket,
+    /// The composition lacks the named aspect: choose it.
+    NotComposed(&'static str),
+    /// The channel below failed.
+    Channel(ChannelError),
+}
+
+impl core::fmt::Display for Error {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match *self {
+            Error::Full => f.write_str("the table of operations is full: claim finished ones"),
+            Error::NoCredit(to) => {
+                write!(
+                    f,
+                    "the pool of node {to} is full: check for messages, then send again"
+                )
+            }
+            Error::TooLong { limit } => {
+                write!(
+                    f,
+                    "the message is longer than the {limit} bytes that this composition carries"
+                )
+            }
+            Error::NoSuchNode(node) => write!(f, "there is no node {node} on this channel"),
+            Error::TooManyNodes { nodes, bound } => {
+                write!(
+                    f,
+                    "{nodes} nodes on the channel, but the composition has places for {bound}"
+                )
+            }
+            Error::PoolTooSmall { nodes, pool } => {
+                write!(f, "a pool of {pool} places is too small for {nodes} nodes")
+            }
+            Error::Truncated { sent, room } => {
+                write!(f, "a message of {sent} bytes came into a buffer of {room}")
+            }
+            Error::Cancelled => f.write_str("the operation was cancelled"),
+            Error::Revoked => f.write_str("the sender withdrew the message"),
+            Error::PeerLost(node) => write!(f, "node {node} is gone"),
+            Error::UnknownTicket => f.write_str("the ticket names no operation here"),
+            Error::NotComposed(aspect) => {
+                write!(f, "this composition has no {aspect}: choose it to use this")
+            }
+            Error::Channel(error) => write!(f, "the channel failed: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<ChannelError> for Error {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::PeerLost(node) => Error::PeerLost(node),
+            ChannelError::NoSuchNode(node) => Error::NoSuchNode(node),
+            other => Error::Channel(other),
+        }
+    }
+}
+
+/// An operation that was not taken, with the buffer on its way back.
+#[derive(Debug)]
+pub struct Refused<T> {
+    /// What was to be lent.
+    pub loan: T,
+    /// Why it was not taken.
+    pub error: Error,
+}
+
+impl<T> From<Refused<T>> for Error {
+    fn from(refused: Refused<T>) -> Self {
+        refused.error
+    }
+}

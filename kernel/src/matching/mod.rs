@@ -1,0 +1,90 @@
+//! How receives and messages find each other. A policy family; kernel only.
+//!
+//! The rules are MPI's: a message goes to the first posted receive that matches it, a receive takes the first
+//! message that matches it, in arrival order. Both queues only ever grow at their end.
+
+mod linear;
+
+pub use linear::Linear;
+
+use crate::aspect::{Cell, Storage};
+use crate::config::{Config, Sizes};
+use crate::envelope::Envelope;
+use crate::header::{Header, Node};
+
+/// The policy family.
+pub trait Matcher: 'static {
+    /// Receives that wait for a message.
+    type Expected<H: Header, C: Config>: Expected<H>;
+    /// Messages that wait for a receive.
+    type Unexpected<H: Header, C: Config>: Unexpected<H, C>;
+}
+
+/// A posted receive.
+#[derive(Clone, Copy)]
+pub struct Posted<P> {
+    /// What it wants.
+    pub pattern: P,
+    /// Its operation.
+    pub slot: u32,
+    /// Grows with every post.
+    pub sequence: u64,
+}
+
+/// The queue of receives that wait for a message.
+pub trait Expected<H: Header> {
+    /// Empty.
+    fn new() -> Self;
+    /// Appends; the place is for [`Expected::remove`]. `None` when full.
+    fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32>;
+    /// The first one that matches.
+    fn find(&self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern>)>;
+    /// Takes one out by its place.
+    fn remove(&mut self, place: u32);
+    /// The first one behind this sequence number that could match a message from `from`.
+    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>>;
+    /// How many.
+    fn len(&self) -> usize;
+}
+
+/// The payload type of the pool in a composition.
+pub type CellOf<C> =
+    <<C as Config>::Storage as Storage>::Cell<<<C as Config>::Sizes as Sizes>::Cell>;
+
+/// A message that nobody has asked for yet.
+pub struct Arrived<H: Header, C: Config> {
+    /// Its envelope.
+    pub envelope: Envelope<H, C>,
+    /// Its payload, empty when it was announced.
+    pub payload: CellOf<C>,
+}
+
+impl<H: Header, C: Config> Arrived<H, C> {
+    /// Without payload yet.
+    pub(crate) fn new(envelope: Envelope<H, C>) -> Self {
+        Arrived {
+            envelope,
+            payload: CellOf::<C>::empty(),
+        }
+    }
+}
+
+/// The queue of messages that wait for a receive.
+pub trait Unexpected<H: Header, C: Config> {
+    /// Empty.
+    fn new() -> Self;
+    /// Appends and gives the place; `None` when full.
+    fn push(&mut self, arrived: Arrived<H, C>) -> Option<u32>;
+    /// The place of the first one that matches.
+    fn find(&self, pattern: &H::Pattern) -> Option<u32>;
+    /// The place of the first one of which `wanted` says so.
+    fn position(&self, wanted: impl Fn(&Envelope<H, C>) -> bool) -> Option<u32>;
+    /// The message at a place.
+    fn get(&self, place: u32) -> Option<&Arrived<H, C>>;
+    /// The message at a place.
+    fn get_mut(&mut self, place: u32) -> Option<&mut Arrived<H, C>>;
+    /// Drops the message at a place.
+    fn remove(&mut self, place: u32);
+    /// How many.
+    fn len(&self) -> usize;
+}

@@ -1,0 +1,167 @@
+//! Entries with stable indices, and queues that link them. Kernel only.
+//!
+//! Invariant: an entry is in at most one queue; a free entry is in none (its `next` links the free list).
+
+use crate::aspect::Slice;
+
+/// "No entry".
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// One place of a [`Slab`].
+pub struct Entry<T> {
+    prev: u32,
+    next: u32,
+    value: Option<T>,
+}
+
+/// A table that hands out indices. Bounded by its storage.
+pub(crate) struct Slab<T, A: Slice<Entry<T>>> {
+    entries: A,
+    free: u32,
+    used: usize,
+    _items: core::marker::PhantomData<T>,
+}
+
+impl<T, A: Slice<Entry<T>>> Slab<T, A> {
+    pub(crate) fn new() -> Self {
+        Slab {
+            entries: A::new(),
+            free: NONE,
+            used: 0,
+            _items: core::marker::PhantomData,
+        }
+    }
+
+    /// The index of the new entry; the value comes back when the bound is reached.
+    #[inline]
+    pub(crate) fn insert(&mut self, value: T) -> Result<u32, T> {
+        let entry = Entry {
+            prev: NONE,
+            next: NONE,
+            value: Some(value),
+        };
+        let index = self.free;
+        if let Some(place) = self.entries.as_mut().get_mut(index as usize) {
+            self.free = place.next;
+            *place = entry;
+            self.used += 1;
+            return Ok(index);
+        }
+        let index = self.entries.as_ref().len() as u32;
+        match self.entries.push(entry) {
+            Ok(()) => {
+                self.used += 1;
+                Ok(index)
+            }
+            Err(entry) => entry.value.map_or(Ok(NONE), Err),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Option<&T> {
+        self.entries.as_ref().get(index as usize)?.value.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.entries
+            .as_mut()
+            .get_mut(index as usize)?
+            .value
+            .as_mut()
+    }
+
+    /// Frees an entry that is in no queue.
+    #[inline]
+    pub(crate) fn remove(&mut self, index: u32) -> Option<T> {
+        let entry = self.entries.as_mut().get_mut(index as usize)?;
+        let value = entry.value.take()?;
+        entry.prev = NONE;
+        entry.next = self.free;
+        self.free = index;
+        self.used -= 1;
+        Some(value)
+    }
+
+    /// Entries in use.
+    pub(crate) fn len(&self) -> usize {
+        self.used
+    }
+
+    /// One past the highest index ever used.
+    pub(crate) fn end(&self) -> u32 {
+        self.entries.as_ref().len() as u32
+    }
+
+    fn link(&mut self, index: u32) -> Option<&mut Entry<T>> {
+        self.entries.as_mut().get_mut(index as usize)
+    }
+}
+
+/// First in, first out, with removal from the middle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    head: u32,
+    tail: u32,
+}
+
+impl Queue {
+    pub(crate) const fn new() -> Self {
+        Queue {
+            head: NONE,
+            tail: NONE,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    #[inline]
+    pub(crate) fn first(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    #[inline]
+    pub(crate) fn after<T, A: Slice<Entry<T>>>(
+        &self,
+        slab: &Slab<T, A>,
+        index: u32,
+    ) -> Option<u32> {
+        let next = slab.entries.as_ref().get(index as usize)?.next;
+        (next != NONE).then_some(next)
+    }
+
+    #[inline]
+    pub(crate) fn push<T, A: Slice<Entry<T>>>(&mut self, slab: &mut Slab<T, A>, index: u32) {
+        let tail = self.tail;
+        if let Some(entry) = slab.link(index) {
+            entry.prev = tail;
+            entry.next = NONE;
+            self.tail = index;
+            match slab.link(tail) {
+                Some(last) => last.next = index,
+                None => self.head = index,
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn unlink<T, A: Slice<Entry<T>>>(&mut self, slab: &mut Slab<T, A>, index: u32) {
+        let Some(entry) = slab.link(index) else {
+            return;
+        };
+        let (prev, next) = (entry.prev, entry.next);
+        entry.prev = NONE;
+        entry.next = NONE;
+        match slab.link(prev) {
+            Some(before) => before.next = next,
+            None => self.head = next,
+        }
+        match slab.link(next) {
+            Some(behind) => behind.prev = prev,
+            None => self.tail = prev,
+        }
+    }
+}

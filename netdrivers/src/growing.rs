@@ -1,0 +1,77 @@
+//! Storage that grows on the heap, for programs that have one: tables start empty and stop at the composition's
+//! bound, payloads take exactly what they need.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+use pombo_kernel::aspect::{Capacity, Cell, Slice, Storage};
+
+/// The storage policy. A table at its bound behaves as with [`Static`](pombo_kernel::aspect::Static) storage.
+#[derive(Clone, Copy, Debug)]
+pub struct Growing;
+
+impl Storage for Growing {
+    type Slice<T, K: Capacity> = Table<T, K>;
+    type Cell<B: Capacity> = Payload<B>;
+}
+
+/// A vector of at most `K::N` items.
+pub struct Table<T, K>(Vec<T>, PhantomData<K>);
+
+impl<T, K> AsRef<[T]> for Table<T, K> {
+    fn as_ref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T, K> AsMut<[T]> for Table<T, K> {
+    fn as_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<T, K: Capacity> Slice<T> for Table<T, K> {
+    fn new() -> Self {
+        Table(Vec::new(), PhantomData)
+    }
+
+    fn push(&mut self, item: T) -> Result<(), T> {
+        if self.0.len() == K::N || self.0.try_reserve(1).is_err() {
+            return Err(item);
+        }
+        self.0.push(item);
+        Ok(())
+    }
+
+    fn extend(&mut self, items: &[T]) -> bool
+    where
+        T: Clone,
+    {
+        let fits = self.0.len() + items.len() <= K::N && self.0.try_reserve(items.len()).is_ok();
+        if fits {
+            self.0.extend_from_slice(items);
+        }
+        fits
+    }
+}
+
+/// A payload of at most `B::N` bytes.
+pub struct Payload<B>(Vec<u8>, PhantomData<B>);
+
+impl<B: Capacity> Cell for Payload<B> {
+    fn empty() -> Self {
+        Payload(Vec::new(), PhantomData)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        let fits =
+            self.0.len() + bytes.len() <= B::N && self.0.try_reserve_exact(bytes.len()).is_ok();
+        if fits {
+            self.0.extend_from_slice(bytes);
+        }
+        fits
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}

@@ -1,0 +1,139 @@
+//! What the kernel's system tests share: an MPI-like header, memory that the test owns, small compositions.
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "each test uses a part of it"
+)]
+
+use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+use pombo_kernel::matching::Linear;
+use pombo_kernel::{
+    Communicator, Compose, Header, Memory, Node, Operate, Pattern, Sink, Size, Source,
+};
+use pombo_netdrivers::{Growing, Loopback};
+use zerocopy::little_endian::{I32, U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Context and tag, as MPI has them; the source is the node.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
+#[repr(C)]
+pub struct Tagged {
+    pub context: U16,
+    pub tag: I32,
+}
+
+/// -1 as tag or 65535 as source stand for any.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Wanted {
+    pub context: U16,
+    pub source: U16,
+    pub tag: I32,
+}
+
+impl Header for Tagged {
+    type Pattern = Wanted;
+}
+
+impl Pattern<Tagged> for Wanted {
+    fn matches(&self, from: Node, header: &Tagged) -> bool {
+        self.context == header.context
+            && self.source().is_none_or(|node| node == from)
+            && (self.tag.get() == -1 || self.tag == header.tag)
+    }
+
+    fn source(&self) -> Option<Node> {
+        (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    }
+}
+
+pub fn tagged(tag: i32) -> Tagged {
+    Tagged {
+        context: U16::new(1),
+        tag: I32::new(tag),
+    }
+}
+
+pub fn wanted(source: Option<u16>, tag: Option<i32>) -> Wanted {
+    Wanted {
+        context: U16::new(1),
+        source: U16::new(source.unwrap_or(u16::MAX)),
+        tag: I32::new(tag.unwrap_or(-1)),
+    }
+}
+
+/// Vectors that travel through the communicator.
+pub struct Owned;
+
+pub struct Bytes(pub Vec<u8>);
+
+impl Memory for Owned {
+    type Out = Bytes;
+    type In = Bytes;
+}
+
+impl Source for Bytes {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.0[offset..offset + into.len()]);
+    }
+}
+
+impl Sink for Bytes {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        self.0[offset..offset + from.len()].copy_from_slice(from);
+    }
+}
+
+/// 4 operations would be too few to test with, everything else is as small as it gets.
+pub type Tiny = Compose<U32, Rendezvous<16>, Linear, Static, Size<512, 4, 64, 4>>;
+/// Without rendezvous.
+pub type Plain = Compose<U32, Eager, Linear, Static, Size<512, 64, 64, 4>>;
+/// As a hosted program has it.
+pub type Hosted = Compose<U32, Rendezvous<4096>, Linear, Growing, Size<65536, 4096, 4096, 64>>;
+
+pub type Comm<C> = Communicator<Tagged, Loopback, Owned, C>;
+
+/// Lets every rank make progress until nothing moves any more.
+pub fn settle<C: pombo_kernel::Config>(ranks: &mut [Comm<C>]) {
+    for _ in 0..1_000_000 {
+        let mut moved = false;
+        for rank in ranks.iter_mut() {
+            moved |= rank.check_messages().expect("loopback does not break");
+        }
+        if !moved {
+            return;
+        }
+    }
+    panic!("the ranks never come to rest");
+}
+
+/// Payload that tells which message it is.
+pub fn payload(id: usize, len: usize) -> Vec<u8> {
+    (0..len)
+        .map(|i| (id.wrapping_mul(31) ^ i.wrapping_mul(7) ^ (i >> 8)) as u8)
+        .collect()
+}
+
+/// How many cases a property runs: `PROPTEST_CASES`, or the given number. Failures print the case itself, so no
+/// file of seeds is kept.
+pub fn cases(default: u32) -> proptest::test_runner::Config {
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    proptest::test_runner::Config {
+        cases: cases.unwrap_or(default),
+        failure_persistence: None,
+        ..Default::default()
+    }
+}
