@@ -54,12 +54,10 @@ impl<const OPERATIONS: usize, const POOL: usize, const CELL: usize, const NODES:
     type Nodes = Cap<NODES>;
 }
 
-/// The transfer policy that the features choose.
 #[cfg(feature = "rendezvous")]
-pub type SelectedTransfer = crate::aspect::Rendezvous;
-/// The transfer policy that the features choose.
+type SelectedTransfer = crate::aspect::Rendezvous;
 #[cfg(not(feature = "rendezvous"))]
-pub type SelectedTransfer = crate::aspect::Eager;
+type SelectedTransfer = crate::aspect::Eager;
 
 /// The composition that the Cargo features choose: a small static one.
 pub type Selected = Compose<

@@ -4,6 +4,7 @@
 
 pub mod aspect;
 pub mod channel;
+pub mod collective;
 mod communicator;
 mod config;
 mod envelope;
@@ -13,6 +14,7 @@ pub mod header;
 pub mod matching;
 pub mod memory;
 mod slab;
+pub mod topology;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{

@@ -127,6 +127,21 @@ pub struct Ticket {
     pub(crate) generation: u32,
 }
 
+impl Ticket {
+    /// As one number, for facades whose handles are numbers: the generation above 32 bits of slot. Never below 2^32.
+    pub const fn to_bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.slot as u64
+    }
+
+    /// The ticket behind a number. Any number is safe: one that names nothing is refused when it is used.
+    pub const fn from_bits(bits: u64) -> Self {
+        Ticket {
+            slot: bits as u32,
+            generation: (bits >> 32) as u32,
+        }
+    }
+}
+
 /// Memory on its way back to its lender.
 #[derive(Debug)]
 pub enum Loan<M: Memory> {

@@ -1,6 +1,7 @@
 //! What a frame that arrives does to the queues. Nothing is sent in here: replies are noted where they belong and
 //! leave with the next flush.
 
+use super::hold::Pulling;
 use super::state::{State, Step};
 use crate::aspect::{Announced, Cell, Transfer};
 use crate::channel::{Arrival, Cookie, Event};
@@ -79,7 +80,7 @@ impl<H: Header, C: Config> State<H, C> {
                 self.offer(Envelope::new(header, len, from, announced)?, sender, asker);
             }
             Kind::None => {
-                self.hold(from)?.pulling = false;
+                self.hold(from)?.pulling = Pulling::No;
                 self.wake(from);
             }
             Kind::Decline => self.declined(from, reader.take::<Handle>()?.ticket()),
@@ -108,7 +109,7 @@ impl<H: Header, C: Config> State<H, C> {
             return self.keep(arrival, envelope, at, len);
         };
         self.expected.remove(place);
-        self.free_place(from);
+        self.owe_place(from);
         let operation = self.operations.get(posted.slot)?;
         let Step::Posted { room, .. } = operation.step else {
             return None;
@@ -146,19 +147,25 @@ impl<H: Header, C: Config> State<H, C> {
             self.unexpected.remove(place);
             return None;
         }
+        self.take_place(envelope.node());
         Some(())
     }
 
     fn announce(&mut self, envelope: Envelope<H, C>) -> Option<()> {
         let from = envelope.node();
+        if self.peer(from)?.deaf {
+            // Its payload can never be asked for.
+            return Some(());
+        }
         match self.expected.find(from, &envelope.header()) {
             Some((place, posted)) => {
                 self.expected.remove(place);
-                self.free_place(from);
+                self.owe_place(from);
                 self.match_announced(posted.slot, envelope, envelope.announced()?.0);
             }
             None => {
                 self.unexpected.push(Arrived::new(envelope))?;
+                self.take_place(from);
             }
         }
         Some(())
@@ -288,7 +295,7 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// A frame accepted as [`Sent::Later`](crate::Sent::Later) no longer needs its loan.
     fn landed(&mut self, cookie: Cookie) {
-        let ticket = Ticket::of(cookie);
+        let ticket = Ticket::from_bits(cookie.0);
         let Some(operation) = self.operation(ticket) else {
             return;
         };

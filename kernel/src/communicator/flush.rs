@@ -1,7 +1,7 @@
 //! What leaves after a poll or a call: replies, requested data, held sends, notices. Per peer in that order, until
 //! nothing is due or the channel is full.
 
-use super::hold::Question;
+use super::hold::{Pulling, Question};
 use super::state::{State, Step};
 use crate::aspect::Length;
 use crate::channel::{Channel, ChannelError, Cookie, Sent};
@@ -59,7 +59,7 @@ impl<H: Header, C: Config> State<H, C> {
             match self.flush_peer(node, channel, bank, &mut moved) {
                 Ok(()) => {}
                 Err(Stop::Full) => self.wake(node),
-                Err(Stop::Lost) => self.lose(node),
+                Err(Stop::Lost) => self.lose_sends(node),
                 Err(Stop::Broken(error)) => {
                     self.wake(node);
                     return Err(error.into());
@@ -277,7 +277,7 @@ impl<H: Header, C: Config> State<H, C> {
                 return Ok(());
             };
             let fields = |w: Writer| w.put(&to).put(&length::<C>(next));
-            let payload = Some((me.cookie(), part));
+            let payload = Some((Cookie(me.to_bits()), part));
             let sent = self.put(channel, node, Kind::Data, fields, payload)?;
             *moved = true;
             let next = next + len;
@@ -350,7 +350,7 @@ impl<H: Header, C: Config> State<H, C> {
                     return Ok(());
                 };
                 let fields = |w: Writer| w.put(&envelope.header());
-                let payload = Some((me.cookie(), part));
+                let payload = Some((Cookie(me.to_bits()), part));
                 let sent = self.put(channel, node, Kind::Eager, fields, payload)?;
                 self.left_held(node, slot);
                 self.note_sent(slot, sent, Step::Leaving);
@@ -395,15 +395,20 @@ impl<H: Header, C: Config> State<H, C> {
             self.put(channel, node, Kind::Pull, fields, None)?;
             *moved = true;
             if let Some(hold) = self.hold(node) {
-                hold.pulling = true;
                 match question {
-                    Question::Receive(_, _, sequence) => hold.pulled = sequence,
-                    Question::Probe(_, _, generation) => hold.probed = generation,
+                    Question::Receive(_, _, sequence) => {
+                        hold.pulling = Pulling::Receive;
+                        hold.pulled = sequence;
+                    }
+                    Question::Probe(_, _, generation) => {
+                        hold.pulling = Pulling::Probe(generation);
+                        hold.probed = generation;
+                    }
                 }
             }
         }
-        let enough = self.credit.div_ceil(2);
-        if self.peer(node).is_some_and(|peer| peer.owed >= enough) {
+        let credit = self.credit;
+        if self.peer(node).is_some_and(|peer| peer.owes_credit(credit)) {
             self.put(channel, node, Kind::Credit, |w| w, None)?;
             *moved = true;
         }
@@ -414,17 +419,4 @@ impl<H: Header, C: Config> State<H, C> {
 /// A length that is known to fit: it came from an envelope.
 fn length<C: Config>(bytes: usize) -> C::Length {
     C::Length::new(bytes).unwrap_or_else(C::Length::new_zeroed)
-}
-
-impl Ticket {
-    pub(crate) fn cookie(self) -> Cookie {
-        Cookie(u64::from(self.slot) << 32 | u64::from(self.generation))
-    }
-
-    pub(crate) fn of(cookie: Cookie) -> Ticket {
-        Ticket {
-            slot: (cookie.0 >> 32) as u32,
-            generation: cookie.0 as u32,
-        }
-    }
 }

@@ -11,6 +11,7 @@ use super::state::{Peer, State, Step};
 use crate::aspect::{HoldState, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
+use crate::error::Error;
 use crate::frame::Handle;
 use crate::header::{Header, Node, Pattern};
 use crate::matching::{Expected, Posted};
@@ -36,7 +37,7 @@ pub struct Hold<H: Header> {
     /// The probe that was asked for last.
     pub(crate) probed: u32,
     /// A question is on the way.
-    pub(crate) pulling: bool,
+    pub(crate) pulling: Pulling,
     /// Its offer came too late.
     pub(crate) decline: Option<Handle>,
     /// A Revoke is on the way to it; the next one waits for the answer.
@@ -54,7 +55,7 @@ impl<H: Header> HoldState<H> for Hold<H> {
             holds: false,
             pulled: 0,
             probed: 0,
-            pulling: false,
+            pulling: Pulling::No,
             decline: None,
             revoking: false,
         }
@@ -69,11 +70,12 @@ impl<H: Header> HoldState<H> for Hold<H> {
     }
 }
 
-/// A probe that no local message answers.
-pub(crate) struct Probe<H: Header, C: Config> {
-    pub(crate) pattern: H::Pattern,
-    pub(crate) generation: u32,
-    pub(crate) answer: Option<Envelope<H, C>>,
+/// What a question on the way is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pulling {
+    No,
+    Receive,
+    Probe(u32),
 }
 
 /// The question that is due to a peer.
@@ -116,7 +118,7 @@ impl<H: Header, C: Config> State<H, C> {
     /// Which question, if any, is due to that peer.
     pub(crate) fn question(&self, node: Node) -> Option<Question<H::Pattern>> {
         let hold = self.peers.as_ref().get(node.index())?.hold.get()?;
-        if !hold.holds || hold.pulling || hold.decline.is_some() {
+        if !hold.holds || hold.pulling != Pulling::No || hold.decline.is_some() {
             return None;
         }
         if let Some(Posted {
@@ -132,15 +134,13 @@ impl<H: Header, C: Config> State<H, C> {
                 sequence,
             ));
         }
-        let probe = self.probe.as_ref()?;
-        let wanted = probe.pattern.source().is_none_or(|source| source == node);
-        let open = wanted && probe.answer.is_none() && hold.probed != probe.generation;
+        let (generation, pattern) = self.probes.after(hold.probed, node)?;
         let handle = Ticket {
             slot: NONE,
-            generation: probe.generation,
+            generation,
         }
         .handle();
-        open.then_some(Question::Probe(handle, probe.pattern, probe.generation))
+        Some(Question::Probe(handle, pattern, generation))
     }
 
     /// The first held message to that peer that matches.
@@ -173,17 +173,11 @@ impl<H: Header, C: Config> State<H, C> {
                     again = false;
                 }
             }
-            None if asker.slot == NONE => {
-                if let Some(probe) = self.probe.as_mut()
-                    && probe.generation == asker.generation
-                {
-                    probe.answer = Some(envelope);
-                }
-            }
+            None if asker.slot == NONE => self.probes.answer(asker.generation, envelope),
             _ => {}
         }
         if let Some(hold) = self.hold(from) {
-            hold.pulling = false;
+            hold.pulling = Pulling::No;
             if !taken {
                 hold.decline = Some(sender);
             }
@@ -209,7 +203,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
         if cancel {
             self.unhold(from, ticket.slot);
-            self.complete(ticket.slot, Err(crate::Error::Cancelled));
+            self.complete(ticket.slot, Err(Error::Cancelled));
         }
         self.wake(from);
     }
@@ -225,13 +219,18 @@ impl<H: Header, C: Config> State<H, C> {
     /// A receive has matched a message whose payload is still with the sender.
     pub(crate) fn match_announced(&mut self, slot: u32, envelope: Envelope<H, C>, sender: Handle) {
         let from = envelope.node();
+        let deaf = self.peer(from).is_none_or(|peer| peer.deaf);
         if let Some(operation) = self.operations.get_mut(slot)
             && let Step::Posted { room, .. } = operation.step
         {
             operation.peer = from;
             operation.envelope = Some(envelope);
             operation.step = Step::Requesting { sender, room };
-            self.activate(from, slot);
+            if deaf {
+                self.complete(slot, Err(Error::PeerLost(from)));
+            } else {
+                self.activate(from, slot);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ mod hold;
 mod loans;
 mod operate;
 mod post;
+mod probe;
 mod scope;
 mod state;
 

@@ -114,6 +114,15 @@ pub trait Operate {
         self.engine().progress()
     }
 
+    /// Makes progress, or lets the channel wait when there is none: for loops of a user's own. `idle` counts the
+    /// rounds without progress; begin with 0.
+    ///
+    /// # Errors
+    /// [`Error::Channel`] when the channel is broken.
+    fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
+        self.engine().advance(idle)
+    }
+
     /// Takes back a finished operation's buffer and outcome; `None` while it is not over. Makes no progress itself.
     ///
     /// # Errors

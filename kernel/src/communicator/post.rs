@@ -1,6 +1,5 @@
 //! What a user's call does to the queues: send, receive, probe, cancel, release.
 
-use super::hold::Probe;
 use super::state::{ANY, State, Step};
 use crate::aspect::{Cell, Transfer};
 use crate::channel::Channel;
@@ -12,7 +11,6 @@ use crate::header::{Header, Node, Pattern};
 use crate::matching::{Expected, Posted, Unexpected};
 use crate::memory::{Bank, Ticket};
 use crate::slab::NONE;
-use zerocopy::IntoBytes;
 
 /// How a send wants to be carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,7 +42,7 @@ impl<H: Header, C: Config> State<H, C> {
     ) -> Result<Ticket, Error> {
         let eager = self.eager_limit(channel, to);
         let peer = self.peer(to).ok_or(Error::NoSuchNode(to))?;
-        if peer.lost {
+        if peer.deaf {
             return Err(Error::PeerLost(to));
         }
         if !<C::Transfer as Transfer>::RENDEZVOUS {
@@ -100,13 +98,13 @@ impl<H: Header, C: Config> State<H, C> {
     /// Matches an opened receive with a message that is here, or puts it into the expected queue.
     #[inline]
     pub(crate) fn enlist(&mut self, pattern: H::Pattern, ticket: Ticket, bank: &mut impl Bank) {
-        self.probe = None;
+        self.probes.forget(&pattern);
         if let Some(place) = self.unexpected.find(&pattern) {
             return self.take(place, ticket, bank);
         }
         let source = pattern.source();
         if let Some(node) = source
-            && self.peer(node).is_some_and(|peer| peer.lost)
+            && self.peer(node).is_some_and(|peer| peer.gone)
         {
             return self.complete(ticket.slot, Err(Error::PeerLost(node)));
         }
@@ -162,64 +160,6 @@ impl<H: Header, C: Config> State<H, C> {
             Ok(stored)
         };
         self.complete(slot, outcome);
-    }
-
-    /// Looks for the first message that a receive with this pattern would take. `None` says that none is known yet:
-    /// holders are asked, so check messages and probe again.
-    pub(crate) fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {
-        let source = pattern.source();
-        if let Some(node) = source {
-            let peer = self.peer(node).ok_or(Error::NoSuchNode(node))?;
-            let lost = peer.lost;
-            if lost && self.unexpected.find(&pattern).is_none() {
-                return Err(Error::PeerLost(node));
-            }
-        }
-        if let Some(arrived) = self
-            .unexpected
-            .find(&pattern)
-            .and_then(|place| self.unexpected.get(place))
-        {
-            return Ok(Some(arrived.envelope));
-        }
-        if !<C::Transfer as Transfer>::RENDEZVOUS || self.holders == 0 {
-            return Ok(None);
-        }
-        Ok(self.probe_holders(pattern, source))
-    }
-
-    fn probe_holders(
-        &mut self,
-        pattern: H::Pattern,
-        source: Option<Node>,
-    ) -> Option<Envelope<H, C>> {
-        let mut generation = 0;
-        if let Some(probe) = &self.probe
-            && probe.pattern.as_bytes() == pattern.as_bytes()
-        {
-            if probe.answer.is_some() {
-                return self.probe.take().and_then(|probe| probe.answer);
-            }
-            generation = probe.generation;
-        }
-        let pending = generation != 0
-            && self.peers.as_ref().iter().enumerate().any(|(index, peer)| {
-                use crate::aspect::HoldState;
-                source.is_none_or(|node| node.index() == index)
-                    && peer.hold.get().is_some_and(|hold| {
-                        hold.holds && (hold.pulling || hold.probed != generation)
-                    })
-            });
-        if !pending {
-            self.generation = self.generation.wrapping_add(1).max(1);
-            self.probe = Some(Probe {
-                pattern,
-                generation: self.generation,
-                answer: None,
-            });
-            self.wake_holders(source);
-        }
-        None
     }
 
     /// Asks an operation to end without a message. Its outcome says which came first.

@@ -7,7 +7,8 @@
 //! | requested | [`Peer::active`]: sends that the peer has asked for (and other operations with a frame due) |
 //! | unrequested | [`Peer::held`]: sends that wait for credit or room, in order; announced ones wait in their slots |
 
-use super::hold::{Hold, Probe};
+use super::hold::Hold;
+use super::probe::Probes;
 use crate::aspect::{Capacity, HoldState, Slice, Storage, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -29,12 +30,12 @@ pub(crate) type PeersOf<H, C> =
 pub(crate) const ANY: Node = Node(u16::MAX);
 
 /// Everything that one header's traffic needs.
-pub struct State<H: Header, C: Config> {
+pub(crate) struct State<H: Header, C: Config> {
     pub(crate) operations: Slab<Operation<H, C>, OperationsOf<H, C>>,
     pub(crate) expected: <C::Matcher as Matcher>::Expected<H, C>,
     pub(crate) unexpected: <C::Matcher as Matcher>::Unexpected<H, C>,
     pub(crate) peers: PeersOf<H, C>,
-    pub(crate) probe: Option<Probe<H, C>>,
+    pub(crate) probes: Probes<H, C>,
     pub(crate) node: Node,
     /// Places in every peer's pool that belong to us, and in ours to every peer.
     pub(crate) credit: u32,
@@ -112,7 +113,12 @@ pub(crate) struct Peer<H: Header, C: Config> {
     pub(crate) revoked: Option<(Handle, bool)>,
     pub(crate) hold: <C::Transfer as Transfer>::Hold<H>,
     pub(crate) due: bool,
-    pub(crate) lost: bool,
+    /// Places in our pool that it takes.
+    pub(crate) kept: u32,
+    /// It takes no frames any more; what it has sent may still be on the way.
+    pub(crate) deaf: bool,
+    /// It is gone, and everything that it has sent was here.
+    pub(crate) gone: bool,
 }
 
 impl<H: Header, C: Config> State<H, C> {
@@ -139,7 +145,7 @@ impl<H: Header, C: Config> State<H, C> {
             expected: Expected::new(),
             unexpected: Unexpected::new(),
             peers,
-            probe: None,
+            probes: Probes::new(),
             node,
             credit,
             eager: cell.min(<C::Transfer as Transfer>::THRESHOLD),
@@ -224,24 +230,41 @@ impl<H: Header, C: Config> State<H, C> {
         self.wake(node);
     }
 
-    /// A message of `from` no longer takes a place in the pool.
+    /// A message of `from` takes a place in the pool.
+    pub(crate) fn take_place(&mut self, from: Node) {
+        if let Some(peer) = self.peer(from) {
+            peer.kept += 1;
+        }
+    }
+
+    /// A message of `from` that took a place has left the pool.
     #[inline]
     pub(crate) fn free_place(&mut self, from: Node) {
-        let enough = self.credit.div_ceil(2);
+        if let Some(peer) = self.peer(from) {
+            peer.kept = peer.kept.saturating_sub(1);
+        }
+        self.owe_place(from);
+    }
+
+    /// A place that a message of `from` had credit for is free again.
+    #[inline]
+    pub(crate) fn owe_place(&mut self, from: Node) {
+        let credit = self.credit;
         if let Some(peer) = self.peers.as_mut().get_mut(from.index()) {
             peer.owed += 1;
-            if peer.owed >= enough {
+            if peer.owes_credit(credit) {
                 peer.due = true;
                 self.due = true;
             }
         }
     }
 
-    /// The step that a peer loss leaves behind, for every operation that only that peer could finish.
-    pub(crate) fn lose(&mut self, node: Node) {
+    /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
+    pub(crate) fn lose_sends(&mut self, node: Node) {
         self.set_holding(node, false);
-        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
-            peer.lost = true;
+        self.probes.lose(node);
+        if let Some(peer) = self.peer(node) {
+            peer.deaf = true;
             peer.due = false;
             peer.held = Queue::new();
             peer.active = Queue::new();
@@ -253,20 +276,32 @@ impl<H: Header, C: Config> State<H, C> {
         while let Some(place) = self.unexpected.position(announced) {
             self.unexpected.remove(place);
         }
+        self.fail(node, |step| {
+            !matches!(step, Step::Posted { .. } | Step::Receiving { .. })
+        });
+    }
+
+    /// The peer is gone and nothing of it is on the way: everything that only it could finish ends.
+    pub(crate) fn lose(&mut self, node: Node) {
+        self.lose_sends(node);
+        if let Some(peer) = self.peer(node) {
+            peer.gone = true;
+        }
+        self.fail(node, |_| true);
+    }
+
+    fn fail(&mut self, node: Node, which: impl Fn(Step) -> bool) {
         for slot in 0..self.operations.end() {
-            let Some(operation) = self.operations.get(slot) else {
+            let Some(operation) = self.operations.get_mut(slot) else {
                 continue;
             };
-            if operation.peer != node {
+            let step = operation.step;
+            if operation.peer != node || matches!(step, Step::Done(_)) || !which(step) {
                 continue;
             }
-            match operation.step {
-                Step::Done(_) => continue,
-                Step::Posted { place, .. } => self.expected.remove(place),
-                _ => {}
-            }
-            if let Some(operation) = self.operations.get_mut(slot) {
-                operation.in_flight = 0;
+            operation.in_flight = 0;
+            if let Step::Posted { place, .. } = step {
+                self.expected.remove(place);
             }
             self.complete(slot, Err(Error::PeerLost(node)));
         }
@@ -283,8 +318,16 @@ impl<H: Header, C: Config> Peer<H, C> {
             revoked: None,
             hold: HoldState::new(),
             due: false,
-            lost: false,
+            kept: 0,
+            deaf: false,
+            gone: false,
         }
+    }
+
+    /// Is it time to tell the peer of free places? When half of them are, or when it is known to have none left.
+    #[inline]
+    pub(crate) fn owes_credit(&self, credit: u32) -> bool {
+        self.owed > 0 && (self.owed >= credit.div_ceil(2) || self.owed + self.kept >= credit)
     }
 
     /// The state of held messages, when the composition has it.

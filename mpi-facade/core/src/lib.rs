@@ -1,1 +1,26 @@
+//! MPI semantics over the Pombo kernel: what the C library's functions do, without their C names.
+//!
+//! `no_std` with an allocator and libc, so that a static program carries only what it calls.
 #![no_std]
+
+extern crate alloc;
+
+pub mod collective;
+mod comm;
+pub mod constants;
+pub mod datatype;
+pub mod error;
+pub mod fault;
+pub mod groups;
+pub mod header;
+pub mod init;
+mod memory;
+pub mod op;
+mod output;
+pub mod point;
+pub mod request;
+pub mod status;
+mod world;
+
+pub use pombo_kernel::Mode;
+pub use world::{Fault, Phase, phase};

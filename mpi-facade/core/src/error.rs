@@ -1,0 +1,399 @@
+//! What can go wrong in the MPI layer: one enum, from which the standard's error class follows.
+//!
+//! For everything in `mpi-facade`. Nothing here allocates, and every message fits `MPI_MAX_ERROR_STRING`.
+
+mod class;
+
+pub use class::Class;
+
+use crate::constants::{Datatype, Op};
+use crate::{datatype, op};
+use core::ffi::c_int;
+use core::fmt;
+
+/// An error of an MPI call. Its `Display` names the wrong thing and says what would be right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A rank outside of the communicator.
+    Rank {
+        /// The rank that was passed.
+        got: c_int,
+        /// Ranks of the communicator (of its remote group where there is one).
+        size: c_int,
+    },
+    /// A root outside of the communicator.
+    Root {
+        /// The root that was passed.
+        got: c_int,
+        /// Ranks of the communicator.
+        size: c_int,
+    },
+    /// A tag that no message can carry.
+    Tag {
+        /// The tag that was passed.
+        got: c_int,
+        /// The value of the attribute `MPI_TAG_UB`.
+        largest: c_int,
+    },
+    /// A negative count.
+    Count {
+        /// The count that was passed.
+        got: i64,
+    },
+    /// No buffer where elements are to be read or written.
+    Buffer {
+        /// Elements that the call should move.
+        count: i64,
+    },
+    /// A null, freed or foreign handle.
+    Handle {
+        /// What the handle should name.
+        kind: Kind,
+        /// The handle that was passed.
+        got: usize,
+    },
+    /// A datatype that was made but not committed.
+    NotCommitted {
+        /// The datatype that was passed.
+        datatype: Datatype,
+    },
+    /// An operation that does not apply to a datatype.
+    Reduction {
+        /// The operation that was passed.
+        op: Op,
+        /// The datatype that was passed.
+        datatype: Datatype,
+    },
+    /// Another argument that cannot be.
+    Argument {
+        /// The class that the standard gives to it.
+        class: Class,
+        /// The argument, as the standard names it.
+        name: &'static str,
+        /// What it must be.
+        must: &'static str,
+    },
+    /// A message longer than the buffer that was to receive it.
+    Truncated {
+        /// Bytes of the message.
+        sent: u64,
+        /// Bytes of the buffer.
+        room: u64,
+    },
+    /// A process that has ended while it was still needed.
+    PeerLost {
+        /// Its rank in `MPI_COMM_WORLD`.
+        rank: c_int,
+    },
+    /// Something that this library exports but does not implement.
+    NotBuilt {
+        /// The function, datatype or operation.
+        name: &'static str,
+    },
+    /// A call before `MPI_Init`.
+    NotInitialised,
+    /// A call after `MPI_Finalize`.
+    Finalised,
+    /// The kernel below refused.
+    Kernel(pombo_kernel::Error),
+    /// No memory.
+    NoMemory {
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
+}
+
+/// What a handle names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `MPI_Comm`.
+    Comm,
+    /// `MPI_Datatype`.
+    Datatype,
+    /// `MPI_Errhandler`.
+    Errhandler,
+    /// `MPI_File`.
+    File,
+    /// `MPI_Group`.
+    Group,
+    /// `MPI_Info`.
+    Info,
+    /// `MPI_Message`.
+    Message,
+    /// `MPI_Op`.
+    Op,
+    /// `MPI_Request`.
+    Request,
+    /// `MPI_Session`.
+    Session,
+    /// `MPI_Win`.
+    Win,
+}
+
+/// The text of a predefined error class, as `MPI_Error_string` gives it.
+pub const fn error_string(code: c_int) -> Option<&'static str> {
+    match Class::from_code(code) {
+        Some(class) => Some(class.text()),
+        None => None,
+    }
+}
+
+impl Error {
+    /// The error class of the standard: what a call returns.
+    pub const fn class(&self) -> Class {
+        match self {
+            Self::Rank { .. } => Class::Rank,
+            Self::Root { .. } => Class::Root,
+            Self::Tag { .. } => Class::Tag,
+            Self::Count { .. } => Class::Count,
+            Self::Buffer { .. } => Class::Buffer,
+            Self::Handle { kind, .. } => kind.class(),
+            Self::NotCommitted { .. } => Class::Type,
+            Self::Reduction { .. } => Class::Op,
+            Self::Argument { class, .. } => *class,
+            Self::Truncated { .. } => Class::Truncate,
+            Self::PeerLost { .. } => Class::ProcAborted,
+            Self::NotBuilt { .. } => Class::UnsupportedOperation,
+            Self::NotInitialised | Self::Finalised => Class::Other,
+            Self::NoMemory { .. } => Class::NoMem,
+            Self::Kernel(_) => Class::Other,
+        }
+    }
+
+    /// The ABI value of the class.
+    pub const fn code(&self) -> c_int {
+        self.class() as c_int
+    }
+}
+
+impl Kind {
+    const fn class(self) -> Class {
+        match self {
+            Self::Comm => Class::Comm,
+            Self::Datatype => Class::Type,
+            Self::Errhandler => Class::Errhandler,
+            Self::File => Class::File,
+            Self::Group => Class::Group,
+            Self::Info => Class::Info,
+            Self::Message | Self::Request => Class::Request,
+            Self::Op => Class::Op,
+            Self::Session => Class::Session,
+            Self::Win => Class::Win,
+        }
+    }
+
+    /// What a reader calls it, its null handle's name, and how one comes by a handle.
+    const fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Comm => (
+                "communicator",
+                "MPI_COMM_NULL",
+                "MPI_COMM_WORLD or what MPI_Comm_dup and its like made",
+            ),
+            Self::Datatype => (
+                "datatype",
+                "MPI_DATATYPE_NULL",
+                "a predefined one or what MPI_Type_* made",
+            ),
+            Self::Errhandler => (
+                "error handler",
+                "MPI_ERRHANDLER_NULL",
+                "MPI_ERRORS_RETURN or another that exists",
+            ),
+            Self::File => ("file", "MPI_FILE_NULL", "what MPI_File_open made"),
+            Self::Group => (
+                "group",
+                "MPI_GROUP_NULL",
+                "what MPI_Comm_group or MPI_Group_* made",
+            ),
+            Self::Info => ("info", "MPI_INFO_NULL", "what MPI_Info_create made"),
+            Self::Message => ("message", "MPI_MESSAGE_NULL", "what MPI_Mprobe gave, once"),
+            Self::Op => (
+                "operation",
+                "MPI_OP_NULL",
+                "a predefined one or what MPI_Op_create made",
+            ),
+            Self::Request => (
+                "request",
+                "MPI_REQUEST_NULL",
+                "what a non-blocking call gave, until it completes",
+            ),
+            Self::Session => ("session", "MPI_SESSION_NULL", "what MPI_Session_init made"),
+            Self::Win => ("window", "MPI_WIN_NULL", "what MPI_Win_* made"),
+        }
+    }
+
+    const fn null(self) -> usize {
+        use crate::constants::{
+            Comm, Errhandler, File, Group, Info, Message, Request, Session, Win,
+        };
+        match self {
+            Self::Comm => Comm::NULL.0,
+            Self::Datatype => Datatype::NULL.0,
+            Self::Errhandler => Errhandler::NULL.0,
+            Self::File => File::NULL.0,
+            Self::Group => Group::NULL.0,
+            Self::Info => Info::NULL.0,
+            Self::Message => Message::NULL.0,
+            Self::Op => Op::NULL.0,
+            Self::Request => Request::NULL.0,
+            Self::Session => Session::NULL.0,
+            Self::Win => Win::NULL.0,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Rank { got, size } => out_of_ranks(f, "rank", got, size),
+            Self::Root { got, size } => out_of_ranks(f, "root", got, size),
+            Self::Tag { got, largest } => write!(f, "invalid tag {got}: a tag is 0 to {largest}"),
+            Self::Count { got } => write!(f, "invalid count {got}: it must not be negative"),
+            Self::Buffer { count } => write!(f, "null buffer: {count} elements need memory"),
+            Self::Handle { kind, got } => wrong_handle(f, kind, got),
+            Self::NotCommitted { datatype } => {
+                write!(
+                    f,
+                    "datatype {} is not committed: call MPI_Type_commit first",
+                    datatype::Shown(datatype)
+                )
+            }
+            Self::Reduction { op, datatype } => {
+                let (op, datatype, domain) =
+                    (op::Shown(op), datatype::Shown(datatype), op::domain(op));
+                write!(f, "{op} does not apply to {datatype}: it takes {domain}")
+            }
+            Self::Argument { name, must, .. } => {
+                write!(f, "invalid argument {name}: it must be {must}")
+            }
+            Self::Truncated { sent, room } => write!(
+                f,
+                "message truncated: it has {sent} bytes, the receive buffer {room}; receive with a larger count"
+            ),
+            Self::PeerLost { rank } => write!(
+                f,
+                "rank {rank} of MPI_COMM_WORLD has ended: see its own messages"
+            ),
+            Self::NotBuilt { name } => {
+                write!(f, "{name} is not implemented in this version of Pombo")
+            }
+            Self::NotInitialised => f.write_str("MPI is not initialised: call MPI_Init first"),
+            Self::Finalised => f.write_str("MPI is finalised: move this call before MPI_Finalize"),
+            Self::Kernel(error) => write!(f, "{error}"),
+            Self::NoMemory { bytes } => write!(
+                f,
+                "no memory for {bytes} bytes: use smaller or fewer buffers"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<pombo_kernel::Error> for Error {
+    fn from(error: pombo_kernel::Error) -> Self {
+        match error {
+            pombo_kernel::Error::Truncated { sent, room } => Self::Truncated {
+                sent: sent as u64,
+                room: room as u64,
+            },
+            pombo_kernel::Error::PeerLost(node) => Self::PeerLost {
+                rank: node.0.into(),
+            },
+            other => Self::Kernel(other),
+        }
+    }
+}
+
+fn out_of_ranks(f: &mut fmt::Formatter<'_>, what: &str, got: c_int, size: c_int) -> fmt::Result {
+    match size {
+        ..=0 => write!(f, "invalid {what} {got}: the group is empty"),
+        1 => write!(f, "invalid {what} {got}: the communicator has 1 rank, 0"),
+        _ => write!(
+            f,
+            "invalid {what} {got}: the communicator has {size} ranks (0 to {})",
+            size - 1
+        ),
+    }
+}
+
+fn wrong_handle(f: &mut fmt::Formatter<'_>, kind: Kind, got: usize) -> fmt::Result {
+    let (noun, null, source) = kind.words();
+    if got == kind.null() {
+        write!(f, "{null} is not allowed here: pass {source}")
+    } else {
+        write!(
+            f,
+            "invalid {noun} {got:#x}: freed, or never one; pass {source}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::constants::{MPI_BAND, MPI_DOUBLE, MPI_ERR_LASTCODE, MPI_MAX_ERROR_STRING};
+    use std::string::ToString;
+
+    #[test]
+    fn messages_name_the_thing_and_the_remedy() {
+        let shown = [
+            (
+                Error::Rank { got: 7, size: 4 },
+                "invalid rank 7: the communicator has 4 ranks (0 to 3)",
+            ),
+            (
+                Error::Root { got: -1, size: 1 },
+                "invalid root -1: the communicator has 1 rank, 0",
+            ),
+            (
+                Error::Tag {
+                    got: -5,
+                    largest: 99,
+                },
+                "invalid tag -5: a tag is 0 to 99",
+            ),
+            (
+                Error::Handle {
+                    kind: Kind::Comm,
+                    got: 256,
+                },
+                "MPI_COMM_NULL is not allowed here: pass MPI_COMM_WORLD or what MPI_Comm_dup and its like made",
+            ),
+            (
+                Error::Handle {
+                    kind: Kind::Request,
+                    got: 0x1234,
+                },
+                "invalid request 0x1234: freed, or never one; pass what a non-blocking call gave, until it completes",
+            ),
+            (
+                Error::Reduction {
+                    op: MPI_BAND,
+                    datatype: MPI_DOUBLE,
+                },
+                "MPI_BAND does not apply to MPI_DOUBLE: it takes integers and MPI_BYTE",
+            ),
+        ];
+        for (error, text) in shown {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn every_class_is_found_by_its_code_and_fits_the_standards_length() {
+        for &class in Class::ALL {
+            assert_eq!(Class::from_code(class as c_int), Some(class));
+            assert!(class.text().len() < MPI_MAX_ERROR_STRING as usize);
+            assert!((class as c_int) < MPI_ERR_LASTCODE);
+        }
+        assert_eq!(Class::ALL.len(), 81);
+        assert_eq!(error_string(6), Some("MPI_ERR_RANK: invalid rank"));
+        assert_eq!(error_string(63), None);
+        assert_eq!(error_string(-1), None);
+    }
+}

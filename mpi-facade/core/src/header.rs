@@ -1,0 +1,95 @@
+//! MPI's header over the kernel: context and tag; the source is the node. Source: MPI 5.0, section 3.2.3.
+
+use pombo_kernel::aspect::Rendezvous;
+use pombo_kernel::matching::Linear;
+use pombo_kernel::{Communicator, Compose, Header, Node, Pattern, Size};
+use pombo_netdrivers::Growing;
+use pombo_netdrivers::shm::Shm;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::memory::Foreign;
+
+/// What travels in front of every message.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
+#[repr(C)]
+pub struct Envelope {
+    /// Tells communicators apart, and point-to-point from collective traffic.
+    pub context: U32,
+    /// The tag, 0 to `MPI_TAG_UB`.
+    pub tag: U32,
+}
+
+/// What a receive wants.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Wanted {
+    context: U32,
+    tag: U32,
+    source: U16,
+}
+
+/// Stands for any tag; above every tag.
+const ANY_TAG: u32 = u32::MAX;
+/// Stands for any source; above every node.
+const ANY_SOURCE: u16 = u16::MAX;
+
+impl Envelope {
+    /// Of a message in a context.
+    pub fn new(context: u32, tag: u32) -> Self {
+        Envelope {
+            context: U32::new(context),
+            tag: U32::new(tag),
+        }
+    }
+}
+
+impl Wanted {
+    /// `None` stands for any.
+    pub fn new(context: u32, source: Option<Node>, tag: Option<u32>) -> Self {
+        Wanted {
+            context: U32::new(context),
+            tag: U32::new(tag.unwrap_or(ANY_TAG)),
+            source: U16::new(source.map_or(ANY_SOURCE, |node| node.0)),
+        }
+    }
+}
+
+impl Header for Envelope {
+    type Pattern = Wanted;
+}
+
+impl Pattern<Envelope> for Wanted {
+    #[inline]
+    fn matches(&self, from: Node, header: &Envelope) -> bool {
+        self.context == header.context
+            && (self.tag == header.tag || self.tag.get() == ANY_TAG)
+            && (self.source.get() == from.0 || self.source.get() == ANY_SOURCE)
+    }
+
+    #[inline]
+    fn source(&self) -> Option<Node> {
+        let source = self.source.get();
+        (source != ANY_SOURCE).then_some(Node(source))
+    }
+}
+
+/// Most ranks of a world.
+pub const RANKS: usize = 1024;
+/// The longest message in bytes that is sent without an announce; `POMBO_EAGER_LIMIT` lowers it.
+pub const EAGER: usize = 8192;
+/// Unexpected messages that a rank keeps for each peer, at most; `POMBO_CREDIT` lowers it. A peer that has used
+/// them up keeps its messages itself, so a rank never holds more than ranks x credit x eager limit bytes.
+pub const CREDIT: u32 = 128;
+
+/// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests.
+pub type Composition =
+    Compose<U64, Rendezvous<EAGER>, Linear, Growing, Size<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>>;
+
+/// The kernel under MPI.
+pub type Kernel = Communicator<Envelope, Shm, Foreign, Composition>;
+
+/// What every rank of a job must share; the memory file carries it.
+pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<Envelope, Composition>();

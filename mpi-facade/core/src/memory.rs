@@ -1,0 +1,192 @@
+//! C memory as the kernel borrows it: an address, a number of items and their shape. No Rust reference to it is ever
+//! made, for it may hold padding and bytes that nobody has initialised.
+
+use crate::datatype::{Family, Predefined};
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use pombo_kernel::{Memory, Sink, Source};
+
+/// The memory of C programs.
+pub struct Foreign;
+
+impl Memory for Foreign {
+    type Out = Region;
+    type In = Region;
+}
+
+/// Items in C memory, `extent` bytes apart, each of one or two runs of bytes.
+///
+/// Whoever makes one promises that the memory stays valid for as long as the kernel may use it: that is what MPI
+/// asks of the caller of every communication function.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    base: *mut u8,
+    items: usize,
+    shape: Shape,
+}
+
+/// How one item lies in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Bytes of the first run, at offset 0.
+    first: usize,
+    /// Offset and bytes of the second run.
+    second: (usize, usize),
+    extent: usize,
+}
+
+impl Shape {
+    /// Single bytes.
+    pub const BYTE: Shape = Shape { first: 1, second: (0, 0), extent: 1 };
+
+    /// Of a predefined datatype.
+    pub fn of(datatype: &Predefined) -> Self {
+        let (size, extent) = (datatype.size(), datatype.extent());
+        if datatype.family == Family::Indexed {
+            let index = size_of::<c_int>();
+            return Shape {
+                first: size - index,
+                second: (datatype.true_extent() - index, index),
+                extent,
+            };
+        }
+        Shape { first: size, second: (0, 0), extent }
+    }
+
+    /// Bytes of data in one item.
+    pub fn size(&self) -> usize {
+        self.first + self.second.1
+    }
+
+    /// Bytes from one item to the next.
+    pub fn extent(&self) -> usize {
+        self.extent
+    }
+
+    fn is_dense(&self) -> bool {
+        self.first == self.extent
+    }
+}
+
+impl Region {
+    /// # Safety
+    /// `items` items of that shape lie at `base` and stay there until the operation that this region is lent to is
+    /// over; readable for a send, writable for a receive.
+    pub unsafe fn new(base: *mut c_void, items: usize, shape: Shape) -> Self {
+        Region { base: base.cast(), items, shape }
+    }
+
+    /// No memory at all.
+    pub fn nothing() -> Self {
+        Region { base: ptr::null_mut(), items: 0, shape: Shape::BYTE }
+    }
+
+    /// The address of the first item.
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    /// How many items.
+    pub fn items(&self) -> usize {
+        self.items
+    }
+
+    /// Bytes from one item to the next.
+    pub fn extent(&self) -> usize {
+        self.shape.extent
+    }
+
+    /// The same items elsewhere.
+    ///
+    /// # Safety
+    /// As for [`Region::new`].
+    pub unsafe fn at(&self, base: *mut c_void) -> Region {
+        Region { base: base.cast(), ..*self }
+    }
+
+    /// Bytes of data.
+    fn bytes(&self) -> usize {
+        self.items * self.shape.size()
+    }
+
+    /// Calls `f` with address and length of every run that holds the data bytes `offset..offset + len`.
+    #[inline]
+    fn runs(&self, offset: usize, len: usize, mut f: impl FnMut(*mut u8, usize)) {
+        if len == 0 {
+            return;
+        }
+        if self.shape.is_dense() {
+            return f(self.base.wrapping_add(offset), len);
+        }
+        let Shape { first, second: (second_at, _), extent } = self.shape;
+        let size = self.shape.size();
+        let (mut at, end) = (offset, offset + len);
+        while at < end {
+            let (item, inside) = (at / size, at % size);
+            let start = self.base.wrapping_add(item * extent);
+            let (address, run) = if inside < first {
+                (start.wrapping_add(inside), first - inside)
+            } else {
+                (start.wrapping_add(second_at + inside - first), size - inside)
+            };
+            let run = run.min(end - at);
+            f(address, run);
+            at += run;
+        }
+    }
+
+    /// Copies the data of `self` to `to`, as far as both reach.
+    ///
+    /// # Safety
+    /// Both regions are valid now, and the runs of one do not overlap those of the other unless they are the same.
+    pub unsafe fn copy_to(&self, to: &Region) {
+        if self.base == to.base {
+            return;
+        }
+        let mut at = 0;
+        self.runs(0, self.bytes().min(to.bytes()), |from, len| {
+            let mut inside = 0;
+            to.runs(at, len, |into, run| {
+                // SAFETY: both runs lie inside their regions, which the caller vouches for.
+                unsafe { ptr::copy(from.wrapping_add(inside), into, run) };
+                inside += run;
+            });
+            at += len;
+        });
+    }
+}
+
+impl Source for Region {
+    fn len(&self) -> usize {
+        self.bytes()
+    }
+
+    #[inline]
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        let len = into.len().min(self.bytes().saturating_sub(offset));
+        let mut to = into.as_mut_ptr();
+        self.runs(offset, len, |from, run| {
+            // SAFETY: the run lies inside the region, which is valid while it is lent (`Region::new`); the runs
+            // together are no longer than `into`, which is the kernel's and does not overlap user memory.
+            unsafe { ptr::copy_nonoverlapping(from, to, run) };
+            to = to.wrapping_add(run);
+        });
+    }
+}
+
+impl Sink for Region {
+    fn len(&self) -> usize {
+        self.bytes()
+    }
+
+    #[inline]
+    fn copy_in(&mut self, offset: usize, bytes: &[u8]) {
+        let len = bytes.len().min(self.bytes().saturating_sub(offset));
+        let mut from = bytes.as_ptr();
+        self.runs(offset, len, |to, run| {
+            // SAFETY: as in `copy_out`, with the directions exchanged.
+            unsafe { ptr::copy_nonoverlapping(from, to, run) };
+            from = from.wrapping_add(run);
+        });
+    }
+}

@@ -1,0 +1,163 @@
+//! The predefined operations of reductions: which datatypes each takes, and the loop that applies it.
+//!
+//! For the collectives and for `mpi-facade/abi`. Operations that a program makes live elsewhere.
+
+mod long_double;
+mod loops;
+mod number;
+#[cfg(test)]
+mod tests;
+
+use crate::constants::*;
+use crate::datatype::{self, Family, Predefined};
+use crate::error::{Error, Kind};
+use core::fmt;
+use loops::Loop;
+
+/// An operation bound to a datatype, ready to run over memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    run: Loop,
+    /// How many times the loop runs per item: twice where it handles the two halves of a complex number alike,
+    /// once per byte where bytes are alike.
+    steps: usize,
+}
+
+impl Reduction {
+    /// `inout[i] = input[i] op inout[i]` for `count` items laid out by the datatype's extent.
+    ///
+    /// # Safety
+    /// `input` is readable and `inout` readable and writable for `count` items, whose data is initialised (gaps
+    /// and padding need not be, and are left alone). Any alignment will do. The two may be the same memory, but
+    /// must not overlap otherwise.
+    pub unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: usize) {
+        // SAFETY: the caller's promise; `check` chose a loop whose steps together cover exactly one item.
+        unsafe { (self.run)(input, inout, count * self.steps) }
+    }
+}
+
+/// Binds `op` to `datatype`, both predefined; an error for what the standard does not allow.
+pub fn check(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
+    let known = datatype::predefined(datatype).ok_or(Error::Handle {
+        kind: Kind::Datatype,
+        got: datatype.0,
+    })?;
+    name(op).ok_or(Error::Handle {
+        kind: Kind::Op,
+        got: op.0,
+    })?;
+    if !takes(op, known.family) {
+        return Err(Error::Reduction { op, datatype });
+    }
+    let run = select(op, known).ok_or(Error::NotBuilt { name: known.name })?;
+    Ok(Reduction {
+        run,
+        steps: steps(op, known),
+    })
+}
+
+/// Whether the order of the operands is free. So it is for all that collectives take.
+pub const fn is_commutative(op: Op) -> bool {
+    !is_for_windows_only(op)
+}
+
+/// Whether only accumulation in windows may use it, collectives not.
+pub const fn is_for_windows_only(op: Op) -> bool {
+    matches!(op, MPI_REPLACE | MPI_NO_OP)
+}
+
+/// The standard's name of a predefined operation; none for `MPI_OP_NULL` and for other handles.
+pub const fn name(op: Op) -> Option<&'static str> {
+    Some(match op {
+        MPI_SUM => "MPI_SUM",
+        MPI_MIN => "MPI_MIN",
+        MPI_MAX => "MPI_MAX",
+        MPI_PROD => "MPI_PROD",
+        MPI_BAND => "MPI_BAND",
+        MPI_BOR => "MPI_BOR",
+        MPI_BXOR => "MPI_BXOR",
+        MPI_LAND => "MPI_LAND",
+        MPI_LOR => "MPI_LOR",
+        MPI_LXOR => "MPI_LXOR",
+        MPI_MINLOC => "MPI_MINLOC",
+        MPI_MAXLOC => "MPI_MAXLOC",
+        MPI_REPLACE => "MPI_REPLACE",
+        MPI_NO_OP => "MPI_NO_OP",
+        _ => return None,
+    })
+}
+
+/// Shows an operation in a message.
+pub(crate) struct Shown(pub(crate) Op);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match name(self.0) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "operation {:#x}", self.0.0),
+        }
+    }
+}
+
+/// The standard's table: which families an operation takes.
+const fn takes(op: Op, family: Family) -> bool {
+    use Family::*;
+    match op {
+        MPI_MAX | MPI_MIN => matches!(family, CInteger | FortranInteger | MultiLanguage | Floating),
+        MPI_SUM | MPI_PROD => matches!(
+            family,
+            CInteger | FortranInteger | MultiLanguage | Floating | Complex
+        ),
+        MPI_LAND | MPI_LOR | MPI_LXOR => matches!(family, CInteger | Logical),
+        MPI_BAND | MPI_BOR | MPI_BXOR => {
+            matches!(family, CInteger | FortranInteger | MultiLanguage | Byte)
+        }
+        MPI_MINLOC | MPI_MAXLOC => matches!(family, Indexed | Twin),
+        _ => true,
+    }
+}
+
+/// The same table in words, for messages.
+pub(crate) const fn domain(op: Op) -> &'static str {
+    match op {
+        MPI_MAX | MPI_MIN => "integers and floating-point numbers",
+        MPI_SUM | MPI_PROD => "integers, floating-point and complex numbers",
+        MPI_LAND | MPI_LOR | MPI_LXOR => "C integers and logical types",
+        MPI_BAND | MPI_BOR | MPI_BXOR => "integers and MPI_BYTE",
+        MPI_MINLOC | MPI_MAXLOC => "pairs such as MPI_DOUBLE_INT",
+        _ => "predefined datatypes",
+    }
+}
+
+const fn steps(op: Op, known: &Predefined) -> usize {
+    match (op, known.family) {
+        (MPI_REPLACE, Family::Indexed) => 1,
+        (MPI_REPLACE | MPI_BAND | MPI_BOR | MPI_BXOR, _) => known.size(),
+        (MPI_SUM, Family::Complex) => 2,
+        _ => 1,
+    }
+}
+
+fn select(op: Op, known: &Predefined) -> Option<Loop> {
+    let (family, element) = (known.family, known.element);
+    match op {
+        MPI_MAX => loops::max(element),
+        MPI_MIN => loops::min(element),
+        MPI_SUM => loops::sum(element),
+        MPI_PROD if family == Family::Complex => loops::complex_product(element),
+        MPI_PROD => loops::product(element),
+        MPI_BAND => Some(loops::bit_and),
+        MPI_BOR => Some(loops::bit_or),
+        MPI_BXOR => Some(loops::bit_xor),
+        MPI_LAND => loops::logical_and(element),
+        MPI_LOR => loops::logical_or(element),
+        MPI_LXOR => loops::logical_xor(element),
+        MPI_MAXLOC if family == Family::Twin => loops::max_place_twin(element),
+        MPI_MAXLOC => loops::max_place(element),
+        MPI_MINLOC if family == Family::Twin => loops::min_place_twin(element),
+        MPI_MINLOC => loops::min_place(element),
+        MPI_REPLACE if family == Family::Indexed => loops::replace_pair(element),
+        MPI_REPLACE => Some(loops::replace),
+        _ => Some(loops::nothing),
+    }
+}

@@ -1,0 +1,119 @@
+//! C's `long double` of x86-64: 80 bits of the x87 unit in 16 bytes of memory. For `loops` only.
+//!
+//! Rust has no such type, so its few operations are written in the unit's own instructions. On other targets
+//! `long double` is binary128; reductions of it are refused there.
+#![cfg(target_arch = "x86_64")]
+
+use super::number::Number;
+use core::arch::asm;
+use core::mem::MaybeUninit;
+
+/// Ten bytes of value, six of padding.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub(super) struct LongDouble([u8; 10]);
+
+/// Runs instructions between loading `$first`, then `$second` on top, and a store that empties the stack.
+macro_rules! arithmetic {
+    ($first:expr, $second:expr, $instruction:literal) => {{
+        let mut result = MaybeUninit::<LongDouble>::uninit();
+        // SAFETY: reads ten bytes of each operand and writes the ten bytes of `result`; the stack is as empty
+        // afterwards as C code leaves it before, and all its registers are declared as changed.
+        unsafe {
+            asm!(
+                "fld tbyte ptr [{first}]",
+                "fld tbyte ptr [{second}]",
+                $instruction,
+                "fstp tbyte ptr [{result}]",
+                first = in(reg) &$first,
+                second = in(reg) &$second,
+                result = in(reg) result.as_mut_ptr(),
+                out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+                out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+                options(nostack)
+            );
+            result.assume_init()
+        }
+    }};
+}
+
+/// Compares `$left` with `$right` and keeps what `$flags` makes of the result in a byte.
+macro_rules! comparison {
+    ($left:expr, $right:expr, $($flags:literal),+) => {{
+        let holds: u8;
+        // SAFETY: as above; only registers are written.
+        unsafe {
+            asm!(
+                "fld tbyte ptr [{right}]",
+                "fld tbyte ptr [{left}]",
+                "fucomip st, st(1)",
+                $($flags,)+
+                "fstp st(0)",
+                left = in(reg) &$left,
+                right = in(reg) &$right,
+                holds = out(reg_byte) holds,
+                scratch = out(reg_byte) _,
+                out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+                out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+                options(nostack, readonly)
+            );
+        }
+        holds != 0
+    }};
+}
+
+impl Number for LongDouble {
+    fn plus(self, other: Self) -> Self {
+        arithmetic!(self, other, "faddp st(1), st")
+    }
+
+    fn minus(self, other: Self) -> Self {
+        // Negated and added, which is exact, and needs no thought about the order of operands.
+        arithmetic!(self, other, "fchs\nfaddp st(1), st")
+    }
+
+    fn times(self, other: Self) -> Self {
+        arithmetic!(self, other, "fmulp st(1), st")
+    }
+
+    fn exceeds(self, other: Self) -> bool {
+        comparison!(self, other, "seta {holds}", "mov {scratch}, {holds}")
+    }
+
+    fn equals(self, other: Self) -> bool {
+        comparison!(
+            self,
+            other,
+            "sete {holds}",
+            "setnp {scratch}",
+            "and {holds}, {scratch}"
+        )
+    }
+}
+
+#[cfg(test)]
+impl From<i64> for LongDouble {
+    fn from(value: i64) -> Self {
+        let mut result = MaybeUninit::<Self>::uninit();
+        // SAFETY: as above.
+        unsafe {
+            asm!(
+                "fild qword ptr [{value}]",
+                "fstp tbyte ptr [{result}]",
+                value = in(reg) &value,
+                result = in(reg) result.as_mut_ptr(),
+                out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+                out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+                options(nostack)
+            );
+            result.assume_init()
+        }
+    }
+}
+
+#[cfg(test)]
+impl LongDouble {
+    pub(super) fn to_bytes(self) -> [u8; 10] {
+        self.0
+    }
+}

@@ -1,0 +1,227 @@
+//! One loop per operation and machine type, behind one function type. For `op` only.
+//!
+//! The loops read and write unaligned, which costs nothing on the targets served and lets the compiler use
+//! vector instructions for whatever address C passes.
+
+#[cfg(target_arch = "x86_64")]
+use super::long_double::LongDouble;
+use super::number::{Number, Truth};
+use crate::datatype::Element;
+use core::ffi::c_int;
+
+/// Works on a number of steps of `input` and `inout`. The safety contract is that of `Reduction::apply`.
+pub(super) type Loop = unsafe fn(input: *const u8, inout: *mut u8, count: usize);
+
+/// A function that picks the instance of a loop for an element; none where there is no arithmetic for it.
+macro_rules! select {
+    ($name:ident = $run:ident for $($(#[$cfg:meta])? $($variant:ident)|+ as $type:ty),* $(,)?) => {
+        pub(super) fn $name(element: Element) -> Option<Loop> {
+            Some(match element {
+                $($(#[$cfg])? $(Element::$variant)|+ => $run::<$type>,)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+/// The same for all numbers whose order matters.
+macro_rules! select_ordered {
+    ($name:ident = $run:ident) => {
+        select! { $name = $run for
+            I8 as i8, U8 as u8, I16 as i16, U16 as u16, I32 as i32, U32 as u32, I64 as i64, U64 as u64,
+            I128 as i128, F32 as f32, F64 as f64,
+            #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+        }
+    };
+}
+
+/// The same for all numbers in arithmetic that wraps around, which signs do not change.
+macro_rules! select_wrapping {
+    ($name:ident = $run:ident) => {
+        select! { $name = $run for
+            I8 | U8 as u8, I16 | U16 as u16, I32 | U32 as u32, I64 | U64 as u64, I128 as i128,
+            F32 as f32, F64 as f64,
+            #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+        }
+    };
+}
+
+/// The same for truth values.
+macro_rules! select_logical {
+    ($name:ident = $run:ident) => {
+        select! { $name = $run for
+            I8 | U8 as u8, I16 | U16 as u16, I32 | U32 as u32, I64 | U64 as u64, I128 as u128,
+        }
+    };
+}
+
+/// The same for the values of pairs.
+macro_rules! select_pair {
+    ($name:ident = $run:ident) => {
+        select! { $name = $run for
+            I16 as i16, I64 as i64, F32 as f32, F64 as f64,
+            #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+        }
+    };
+}
+
+/// The same for pairs of two equals.
+macro_rules! select_twin {
+    ($name:ident = $run:ident) => {
+        select! { $name = $run for I32 as i32, F32 as f32, F64 as f64 }
+    };
+}
+
+select_ordered!(max = maximum);
+select_ordered!(min = minimum);
+select_wrapping!(sum = add);
+select_wrapping!(product = multiply);
+select_logical!(logical_and = both);
+select_logical!(logical_or = either);
+select_logical!(logical_xor = one_of);
+select_pair!(max_place = highest);
+select_pair!(min_place = lowest);
+select_pair!(replace_pair = overwrite);
+select_twin!(max_place_twin = highest_twin);
+select_twin!(min_place_twin = lowest_twin);
+select! { complex_product = multiply_complex for
+    F32 as f32, F64 as f64,
+    #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+}
+
+/// `inout[i] = f(input[i], inout[i])`.
+///
+/// # Safety
+/// As `Reduction::apply`, with `T` per step.
+#[inline(always)]
+unsafe fn zip<T: Copy>(input: *const u8, inout: *mut u8, count: usize, f: impl Fn(T, T) -> T) {
+    let (input, inout) = (input.cast::<T>(), inout.cast::<T>());
+    for i in 0..count {
+        // SAFETY: `i` is below `count`, so both places are the caller's; no alignment is assumed.
+        unsafe {
+            let (from, to) = (input.add(i), inout.add(i));
+            to.write_unaligned(f(from.read_unaligned(), to.read_unaligned()));
+        }
+    }
+}
+
+/// Loops that are one expression.
+macro_rules! zips {
+    ($($name:ident [$($generics:tt)*] $type:ty: |$a:ident, $b:ident| $result:expr;)*) => {$(
+        pub(super) unsafe fn $name<$($generics)*>(input: *const u8, inout: *mut u8, count: usize) {
+            // SAFETY: passes the caller's promise on.
+            unsafe { zip::<$type>(input, inout, count, |$a, $b| $result) }
+        }
+    )*};
+}
+
+zips! {
+    maximum [T: Number] T: |a, b| if a.exceeds(b) { a } else { b };
+    minimum [T: Number] T: |a, b| if b.exceeds(a) { a } else { b };
+    add [T: Number] T: |a, b| a.plus(b);
+    multiply [T: Number] T: |a, b| a.times(b);
+    multiply_complex [T: Number] [T; 2]: |a, b| [
+        a[0].times(b[0]).minus(a[1].times(b[1])),
+        a[0].times(b[1]).plus(a[1].times(b[0])),
+    ];
+    both [T: Truth] T: |a, b| T::of(a.truth() & b.truth());
+    either [T: Truth] T: |a, b| T::of(a.truth() | b.truth());
+    one_of [T: Truth] T: |a, b| T::of(a.truth() ^ b.truth());
+    bit_and [] u8: |a, b| a & b;
+    bit_or [] u8: |a, b| a | b;
+    bit_xor [] u8: |a, b| a ^ b;
+}
+
+/// `MPI_REPLACE`, for bytes.
+pub(super) unsafe fn replace(input: *const u8, inout: *mut u8, count: usize) {
+    // SAFETY: the caller's promise; `copy` allows both to be the same memory.
+    unsafe { input.copy_to(inout, count) }
+}
+
+/// `MPI_NO_OP`.
+pub(super) unsafe fn nothing(_: *const u8, _: *mut u8, _: usize) {}
+
+/// A value and its place, as C lays them out.
+#[repr(C)]
+struct Pair<V, I> {
+    value: V,
+    place: I,
+}
+
+/// What becomes of a pair of `inout`.
+enum Verdict {
+    Take,
+    Keep,
+    /// Equal values: the lower of both places stays.
+    Lower,
+}
+
+/// Decides by the values for each pair. Only data is touched, never the padding between or behind.
+///
+/// # Safety
+/// As `Reduction::apply`, with one pair per step.
+#[inline(always)]
+unsafe fn judge<V: Copy, I: Number>(
+    input: *const u8,
+    inout: *mut u8,
+    count: usize,
+    verdict: impl Fn(V, V) -> Verdict,
+) {
+    let (input, inout) = (input.cast::<Pair<V, I>>(), inout.cast::<Pair<V, I>>());
+    for i in 0..count {
+        // SAFETY: `i` is below `count`, so both pairs are the caller's; no alignment is assumed.
+        unsafe {
+            let (from, to) = (input.add(i), inout.add(i));
+            let (value, place) = (&raw const (*from).value, &raw const (*from).place);
+            let (to_value, to_place) = (&raw mut (*to).value, &raw mut (*to).place);
+            let (value, place) = (value.read_unaligned(), place.read_unaligned());
+            match verdict(value, to_value.read_unaligned()) {
+                Verdict::Keep => {}
+                Verdict::Lower if place.exceeds(to_place.read_unaligned()) => {}
+                Verdict::Lower => to_place.write_unaligned(place),
+                Verdict::Take => {
+                    to_value.write_unaligned(value);
+                    to_place.write_unaligned(place);
+                }
+            }
+        }
+    }
+}
+
+fn highest_wins<V: Number>(a: V, b: V) -> Verdict {
+    if a.exceeds(b) {
+        Verdict::Take
+    } else if a.equals(b) {
+        Verdict::Lower
+    } else {
+        Verdict::Keep
+    }
+}
+
+fn lowest_wins<V: Number>(a: V, b: V) -> Verdict {
+    if b.exceeds(a) {
+        Verdict::Take
+    } else if a.equals(b) {
+        Verdict::Lower
+    } else {
+        Verdict::Keep
+    }
+}
+
+/// Loops over pairs.
+macro_rules! judges {
+    ($($name:ident, $index:ty: $verdict:expr;)*) => {$(
+        unsafe fn $name<V: Number>(input: *const u8, inout: *mut u8, count: usize) {
+            // SAFETY: passes the caller's promise on.
+            unsafe { judge::<V, $index>(input, inout, count, $verdict) }
+        }
+    )*};
+}
+
+judges! {
+    highest, c_int: highest_wins;
+    lowest, c_int: lowest_wins;
+    highest_twin, V: highest_wins;
+    lowest_twin, V: lowest_wins;
+    overwrite, c_int: |_, _| Verdict::Take;
+}

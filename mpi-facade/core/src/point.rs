@@ -1,0 +1,275 @@
+//! Point-to-point calls: check, build a header, call the kernel. Source: MPI 5.0, chapter 3.
+
+use crate::constants::*;
+use crate::datatype;
+use crate::error::{Error, Kind};
+use crate::header::{Envelope, Wanted};
+use crate::memory::{Region, Shape};
+use crate::request;
+use crate::status::Status;
+use crate::world::{self, Fault, World};
+use core::ffi::{c_int, c_void};
+use pombo_kernel::{Mode, Node, Operate};
+
+/// `MPI_Send` and `MPI_Ssend`.
+///
+/// # Safety
+/// `buf` holds `count` items of `datatype`.
+#[inline]
+pub unsafe fn send(
+    mode: Mode,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<(), Fault> {
+    world::with(|world| {
+        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
+        let region = unsafe { region(buf.cast_mut(), count, datatype) };
+        let request = post_send(world, mode, region, to, tag, comm)?;
+        request::wait_one(world, request).map(drop)
+    })
+}
+
+/// `MPI_Isend` and `MPI_Issend`.
+///
+/// # Safety
+/// `buf` holds `count` items of `datatype`, until the request is over.
+#[inline]
+pub unsafe fn isend(
+    mode: Mode,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, Fault> {
+    world::with(|world| {
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf.cast_mut(), count, datatype) };
+        post_send(world, mode, region, to, tag, comm)
+    })
+}
+
+/// `MPI_Recv`.
+///
+/// # Safety
+/// `buf` has room for `count` items of `datatype`.
+#[inline]
+pub unsafe fn receive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Status, Fault> {
+    world::with(|world| {
+        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
+        let region = unsafe { region(buf, count, datatype) };
+        let request = post_receive(world, region, from, tag, comm)?;
+        request::wait_one(world, request)
+    })
+}
+
+/// `MPI_Irecv`.
+///
+/// # Safety
+/// `buf` has room for `count` items of `datatype`, until the request is over.
+#[inline]
+pub unsafe fn ireceive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, Fault> {
+    world::with(|world| {
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf, count, datatype) };
+        post_receive(world, region, from, tag, comm)
+    })
+}
+
+/// One side of an exchange: memory, partner, tag.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    /// Address of the items.
+    pub buf: *mut c_void,
+    /// How many.
+    pub count: i64,
+    /// Of what.
+    pub datatype: Datatype,
+    /// Destination or source.
+    pub partner: c_int,
+    /// The tag.
+    pub tag: c_int,
+}
+
+/// `MPI_Sendrecv`.
+///
+/// # Safety
+/// Both buffers hold what their sides say and do not overlap.
+pub unsafe fn exchange(send: Side, receive: Side, comm: Comm) -> Result<Status, Fault> {
+    world::with(|world| {
+        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffers.
+        let into = unsafe { region(receive.buf, receive.count, receive.datatype) };
+        // SAFETY: as above.
+        let from = unsafe { region(send.buf, send.count, send.datatype) };
+        // The send is checked before the receive is posted, so a refused call leaves nothing behind.
+        from.map_err(Fault::on(comm))?;
+        let group = world.comms.get(comm)?;
+        partner(group, send.partner).map_err(Fault::on(comm))?;
+        check_tag(send.tag).map_err(Fault::on(comm))?;
+        let incoming = post_receive(world, into, receive.partner, receive.tag, comm)?;
+        let outgoing = post_send(world, Mode::Standard, from, send.partner, send.tag, comm)?;
+        let sent = request::wait_one(world, outgoing);
+        let status = request::wait_one(world, incoming)?;
+        sent.map(|_| status)
+    })
+}
+
+/// `MPI_Iprobe`: the status of the first message that matches.
+pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fault> {
+    world::with(|world| {
+        if from == MPI_PROC_NULL {
+            world.comms.get(comm)?;
+            return Ok(Some(Status::PROC_NULL));
+        }
+        let wanted = wanted(world, from, tag, comm)?;
+        world.kernel.check_messages()?;
+        Ok(look(world, wanted)?)
+    })
+}
+
+/// `MPI_Probe`.
+pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
+    world::with(|world| {
+        if from == MPI_PROC_NULL {
+            world.comms.get(comm)?;
+            return Ok(Status::PROC_NULL);
+        }
+        let wanted = wanted(world, from, tag, comm)?;
+        world.until(|world| Ok(look(world, wanted)?))
+    })
+}
+
+fn look(world: &mut World, wanted: Wanted) -> Result<Option<Status>, pombo_kernel::Error> {
+    let found = world.kernel.probe(wanted)?;
+    Ok(found.map(|envelope| request::status_of(world, &envelope)))
+}
+
+/// A user's buffer.
+///
+/// # Safety
+/// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
+pub(crate) unsafe fn region(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+) -> Result<Region, Error> {
+    let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
+    let known = datatype::predefined(datatype).ok_or(Error::Handle {
+        kind: Kind::Datatype,
+        got: datatype.0,
+    })?;
+    let shape = Shape::of(known);
+    if buf.is_null() && items > 0 && shape.size() > 0 {
+        return Err(Error::Buffer { count });
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { Region::new(buf, items, shape) })
+}
+
+pub(crate) fn post_send(
+    world: &mut World,
+    mode: Mode,
+    region: Result<Region, Error>,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, Fault> {
+    let fault = Fault::on(comm);
+    let group = world.comms.get(comm)?;
+    let region = region.map_err(&fault)?;
+    let tag = check_tag(tag).map_err(&fault)?;
+    let Some(node) = partner(group, to).map_err(&fault)? else {
+        return Ok(request::SENT_TO_NOBODY);
+    };
+    group.pending += 1;
+    let header = Envelope::new(group.context * 2, tag);
+    world.count(pombo_kernel::Source::len(&region));
+    match world.kernel.send_as(mode, node, header, region) {
+        Ok(ticket) => Ok(request::handle(ticket)),
+        Err(refused) => {
+            forget(world, comm);
+            Err(fault(refused.error.into()))
+        }
+    }
+}
+
+pub(crate) fn post_receive(
+    world: &mut World,
+    region: Result<Region, Error>,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, Fault> {
+    let fault = Fault::on(comm);
+    world.comms.get(comm)?;
+    let region = region.map_err(&fault)?;
+    let wanted = wanted(world, from, tag, comm)?;
+    if from == MPI_PROC_NULL {
+        return Ok(request::RECEIVED_FROM_NOBODY);
+    }
+    if let Ok(group) = world.comms.get(comm) {
+        group.pending += 1;
+    }
+    match world.kernel.receive(wanted, region) {
+        Ok(ticket) => Ok(request::handle(ticket)),
+        Err(refused) => {
+            forget(world, comm);
+            Err(fault(refused.error.into()))
+        }
+    }
+}
+
+fn forget(world: &mut World, comm: Comm) {
+    if let Ok(group) = world.comms.get(comm) {
+        group.pending = group.pending.saturating_sub(1);
+    }
+}
+
+/// What a receive or a probe asks for.
+fn wanted(world: &mut World, from: c_int, tag: c_int, comm: Comm) -> Result<Wanted, Fault> {
+    let fault = Fault::on(comm);
+    let group = world.comms.get(comm)?;
+    let source = match from {
+        MPI_ANY_SOURCE => None,
+        rank => partner(group, rank).map_err(&fault)?,
+    };
+    let tag = match tag {
+        MPI_ANY_TAG => None,
+        tag => Some(check_tag(tag).map_err(&fault)?),
+    };
+    Ok(Wanted::new(group.context * 2, source, tag))
+}
+
+/// The node of a partner; none for `MPI_PROC_NULL`.
+fn partner(group: &crate::comm::Group, rank: c_int) -> Result<Option<Node>, Error> {
+    match rank {
+        MPI_PROC_NULL => Ok(None),
+        rank => group.node(rank).map(Some),
+    }
+}
+
+/// The value of `MPI_TAG_UB`.
+pub const LARGEST_TAG: c_int = c_int::MAX;
+
+fn check_tag(tag: c_int) -> Result<u32, Error> {
+    u32::try_from(tag).map_err(|_| Error::Tag { got: tag, largest: LARGEST_TAG })
+}

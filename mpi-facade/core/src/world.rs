@@ -1,0 +1,126 @@
+//! The one MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it.
+
+use crate::comm::Comms;
+use crate::constants::*;
+use crate::error::Error;
+use crate::header::Kernel;
+use alloc::boxed::Box;
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use pombo_kernel::Operate;
+
+/// Everything that MPI keeps.
+pub struct World {
+    /// The kernel below.
+    pub kernel: Kernel,
+    /// Communicators.
+    pub comms: Comms,
+    /// The level of thread support that was granted.
+    pub threads: c_int,
+    /// Messages and bytes that this rank has sent.
+    pub sent: (u64, u64),
+}
+
+/// An error, and the communicator whose handler hears of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// What.
+    pub error: Error,
+    /// Whose handler.
+    pub comm: Comm,
+}
+
+impl Fault {
+    /// On a communicator.
+    pub fn on(comm: Comm) -> impl Fn(Error) -> Fault {
+        move |error| Fault { error, comm }
+    }
+}
+
+/// Errors that concern no communicator go to `MPI_COMM_WORLD`'s handler.
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault { error, comm: MPI_COMM_WORLD }
+    }
+}
+
+impl From<pombo_kernel::Error> for Fault {
+    fn from(error: pombo_kernel::Error) -> Self {
+        Fault::from(Error::from(error))
+    }
+}
+
+/// Where a process stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Before `MPI_Init`.
+    Before,
+    /// MPI works.
+    Running,
+    /// After `MPI_Finalize`.
+    After,
+}
+
+struct Global(UnsafeCell<(Phase, Option<Box<World>>)>);
+
+// SAFETY: at most MPI_THREAD_SERIALIZED is granted, so the program never lets two calls overlap, and a call that
+// follows another one happens after it. Nothing in this crate calls back into it while a borrow is alive.
+unsafe impl Sync for Global {}
+
+static GLOBAL: Global = Global(UnsafeCell::new((Phase::Before, None)));
+
+/// Where this process stands.
+pub fn phase() -> Phase {
+    // SAFETY: see `Global`; the value is copied out.
+    unsafe { (*GLOBAL.0.get()).0 }
+}
+
+/// Runs a call on the world.
+#[inline]
+pub fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
+    // SAFETY: see `Global`; this borrow ends before the call returns, and no call runs inside another.
+    let (phase, world) = unsafe { &mut *GLOBAL.0.get() };
+    match (world, *phase) {
+        (Some(world), _) => call(world),
+        (None, Phase::After) => Err(Error::Finalised.into()),
+        (None, _) => Err(Error::NotInitialised.into()),
+    }
+}
+
+/// Begins the world.
+pub fn begin(world: World) {
+    // SAFETY: see `Global`.
+    unsafe { *GLOBAL.0.get() = (Phase::Running, Some(Box::new(world))) };
+}
+
+/// Ends the world and gives it back to be taken apart.
+pub fn end() -> Option<Box<World>> {
+    // SAFETY: see `Global`.
+    let (phase, world) = unsafe { &mut *GLOBAL.0.get() };
+    *phase = Phase::After;
+    world.take()
+}
+
+impl World {
+    /// Makes progress until `over` gives something.
+    pub fn until<R>(
+        &mut self,
+        mut over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
+    ) -> Result<R, Fault> {
+        let mut idle = 0;
+        loop {
+            if let Some(result) = over(self)? {
+                return Ok(result);
+            }
+            self.kernel.advance(&mut idle)?;
+        }
+    }
+
+    /// Counts a message.
+    #[inline]
+    pub fn count(&mut self, bytes: usize) {
+        self.sent.0 += 1;
+        self.sent.1 += bytes as u64;
+    }
+}
+

@@ -1,0 +1,118 @@
+//! Ranks as threads under a limit for hanging, and worlds of ranks that take turns.
+
+use crate::common::*;
+use pombo_kernel::{Communicator, Completed, Config, Error, Limits, Loan, Operate, Ticket};
+use pombo_netdrivers::{Loopback, loopback};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// A test that takes longer hangs. Those here take a few seconds at most.
+const HANG: Duration = Duration::from_secs(120);
+
+/// Runs `body` and ends the process when it hangs: a hanging thread cannot be ended any other way.
+pub fn watched<R>(name: &str, body: impl FnOnce() -> R) -> R {
+    thread::scope(|scope| {
+        let (end, ended) = mpsc::channel::<()>();
+        let name = name.to_owned();
+        scope.spawn(move || {
+            // The other end is dropped when the body returns or panics.
+            if ended.recv_timeout(HANG) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("test {name} hangs");
+                std::process::abort();
+            }
+        });
+        let result = catch_unwind(AssertUnwindSafe(body));
+        drop(end);
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Runs `body` as one thread per channel. A rank that panics is lost to the others.
+pub fn ranks<L: Send>(name: &str, channels: Vec<L>, body: impl Fn(L) + Sync) {
+    watched(name, || {
+        thread::scope(|scope| {
+            let body = &body;
+            for channel in channels {
+                scope.spawn(move || body(channel));
+            }
+        });
+    });
+}
+
+/// A world that takes turns in one thread.
+pub fn world<C: Config>(nodes: u16, credit: u32) -> Vec<Comm<C>> {
+    world_over(Loopback::world(nodes), credit)
+}
+
+/// The same over small frames, of which few are in flight.
+pub fn narrow_world<C: Config>(nodes: u16, credit: u32, frames_in_flight: usize) -> Vec<Comm<C>> {
+    let limits = loopback::Limits {
+        frame: 128,
+        frames_in_flight,
+    };
+    world_over(Loopback::world_with(nodes, limits), credit)
+}
+
+fn world_over<C: Config>(channels: Vec<Loopback>, credit: u32) -> Vec<Comm<C>> {
+    let limits = Limits {
+        credit: Some(credit),
+        eager: None,
+    };
+    let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
+    channels.into_iter().map(over).collect()
+}
+
+/// What tests do with a communicator all the time.
+pub trait Short {
+    fn post(&mut self, source: Option<u16>, tag: Option<i32>, room: usize) -> Ticket;
+    fn put(&mut self, to: u16, tag: i32, bytes: &[u8]) -> Ticket;
+    /// The outcome; the operation must be over.
+    fn outcome(&mut self, ticket: Ticket) -> Result<usize, Error>;
+    /// The bytes of a receive that must be over and good.
+    fn bytes(&mut self, ticket: Ticket) -> Vec<u8>;
+    fn is_over(&mut self, ticket: Ticket) -> bool;
+    fn turn(&mut self);
+    fn all_zero(&self) -> bool;
+}
+
+impl<C: Config> Short for Comm<C> {
+    fn post(&mut self, source: Option<u16>, tag: Option<i32>, room: usize) -> Ticket {
+        let posted = self.receive(wanted(source, tag), Bytes(vec![0; room]));
+        posted.map_err(Error::from).expect("posted")
+    }
+
+    fn put(&mut self, to: u16, tag: i32, bytes: &[u8]) -> Ticket {
+        let sent = self.send(pombo_kernel::Node(to), tagged(tag), Bytes(bytes.to_vec()));
+        sent.map_err(Error::from).expect("sent")
+    }
+
+    fn outcome(&mut self, ticket: Ticket) -> Result<usize, Error> {
+        let over = self.claim(ticket).expect("known").expect("over");
+        over.outcome
+    }
+
+    fn bytes(&mut self, ticket: Ticket) -> Vec<u8> {
+        let Completed { loan, outcome, .. } = self.claim(ticket).expect("known").expect("over");
+        let Loan::Received(Bytes(mut bytes)) = loan else {
+            panic!("a receive")
+        };
+        bytes.truncate(outcome.expect("received"));
+        bytes
+    }
+
+    fn is_over(&mut self, ticket: Ticket) -> bool {
+        // A ticket of the other kind would be refused, so this looks and puts nothing back.
+        matches!(self.claim(ticket), Ok(Some(_)))
+    }
+
+    fn turn(&mut self) {
+        self.check_messages().expect("loopback does not break");
+    }
+
+    fn all_zero(&self) -> bool {
+        let lengths = self.lengths();
+        lengths.operations + lengths.expected + lengths.unexpected == 0
+    }
+}

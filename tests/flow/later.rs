@@ -1,0 +1,140 @@
+//! A channel that takes frames now and needs their memory until later.
+
+use crate::common::*;
+use crate::moody::{CALM, Moods, Moody, settle_moody};
+use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Node, Operate, Ticket};
+
+type Rank = Communicator<Tagged, Moody, Owned, Tiny>;
+
+/// Every frame with a loan is late, and completions wait until they are let go.
+const LATE: Moods = Moods {
+    later: 100,
+    tardy: 100,
+    ..CALM
+};
+
+fn late_world(moods: Moods) -> (Rank, Rank) {
+    let limits = Limits {
+        credit: Some(1),
+        eager: None,
+    };
+    let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
+    let mut ranks = Moody::world(2, moods, 7).into_iter().map(over);
+    (ranks.next().expect("rank 0"), ranks.next().expect("rank 1"))
+}
+
+fn rounds(ranks: [&mut Rank; 2]) {
+    for _ in 0..100 {
+        for rank in [0, 1] {
+            ranks[rank].check_messages().expect("it does not break");
+        }
+    }
+}
+
+fn outcome(rank: &mut Rank, ticket: Ticket) -> Option<Result<usize, Error>> {
+    Some(rank.claim(ticket).expect("known")?.outcome)
+}
+
+/// Short and long messages: a send is over when the channel no longer needs its memory, not before.
+#[test]
+fn a_send_is_over_when_its_memory_is_free() {
+    for len in [0, 10, 17, 1000] {
+        let (mut left, mut right) = late_world(LATE);
+        let posted = right
+            .receive(wanted(Some(0), None), Bytes(vec![0; len]))
+            .map_err(Error::from)
+            .expect("posted");
+        let sent = left
+            .send(Node(1), tagged(1), Bytes(payload(3, len)))
+            .map_err(Error::from)
+            .expect("sent");
+        rounds([&mut left, &mut right]);
+        let received = right.claim(posted).expect("known").expect("over");
+        assert_eq!(received.outcome, Ok(len));
+        assert!(matches!(received.loan, Loan::Received(Bytes(bytes)) if bytes == payload(3, len)));
+        assert_eq!(outcome(&mut left, sent), None, "{len} bytes are in use");
+        left.cancel(sent).expect("too late, and that is no error");
+        left.channel().set(CALM);
+        rounds([&mut left, &mut right]);
+        assert_eq!(outcome(&mut left, sent), Some(Ok(len)));
+    }
+}
+
+/// The peer is lost while frames need their memory: no completion follows, and the sends are over.
+#[test]
+fn a_loss_ends_sends_whose_memory_is_in_use() {
+    for len in [10, 1000] {
+        let (mut left, mut right) = late_world(LATE);
+        right
+            .receive(wanted(Some(0), None), Bytes(vec![0; 1000]))
+            .map_err(Error::from)
+            .expect("posted");
+        let sent = left
+            .send(Node(1), tagged(1), Bytes(payload(3, len)))
+            .map_err(Error::from)
+            .expect("sent");
+        rounds([&mut left, &mut right]);
+        drop(right);
+        left.check_messages().expect("it does not break");
+        assert_eq!(
+            outcome(&mut left, sent),
+            Some(Err(Error::PeerLost(Node(1))))
+        );
+        assert_eq!(left.lengths().operations, 0);
+    }
+}
+
+/// A scope ends while the channel needs its memory: the operation goes when the channel says so, or with the peer.
+#[test]
+fn a_dead_scope_leaves_nothing_behind() {
+    for (len, in_flight, outcome_there) in [
+        (10, 100, Ok(10)),
+        (1000, 100, Ok(1000)),
+        (1000, 2, Err(Error::Revoked)),
+    ] {
+        for lost in [false, true] {
+            let (mut left, mut right) = late_world(Moods { in_flight, ..LATE });
+            let posted = right
+                .receive(wanted(Some(0), None), Bytes(vec![0; 1000]))
+                .map_err(Error::from)
+                .expect("posted");
+            let bytes = payload(3, len);
+            left.scope(|scope| {
+                let sent = scope.send(Node(1), tagged(1), &bytes);
+                sent.map_err(Error::from).expect("sent");
+                right.check_messages().expect("it does not break");
+                scope.check_messages().expect("it does not break");
+            });
+            rounds([&mut left, &mut right]);
+            assert_eq!(outcome(&mut right, posted), Some(outcome_there));
+            assert_eq!(left.lengths().operations, 1, "{len} bytes are in use");
+            if lost {
+                drop(right);
+            } else {
+                left.channel().set(CALM);
+            }
+            left.check_messages().expect("it does not break");
+            assert_eq!(left.lengths().operations, 0, "{len} bytes, {lost}");
+        }
+    }
+}
+
+/// Synchronous sends of nothing, as long ones, wait for the receive alone: no frame carries their memory.
+#[test]
+fn an_empty_synchronous_send_needs_no_completion() {
+    let (mut left, mut right) = late_world(LATE);
+    let sent = left
+        .send_as(Mode::Synchronous, Node(1), tagged(1), Bytes(Vec::new()))
+        .map_err(Error::from)
+        .expect("sent");
+    rounds([&mut left, &mut right]);
+    assert_eq!(outcome(&mut left, sent), None);
+    right
+        .receive(wanted(None, None), Bytes(Vec::new()))
+        .map_err(Error::from)
+        .expect("posted");
+    rounds([&mut left, &mut right]);
+    assert_eq!(outcome(&mut left, sent), Some(Ok(0)));
+    let mut ranks = [left, right];
+    settle_moody(&mut ranks);
+}

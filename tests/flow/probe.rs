@@ -1,0 +1,127 @@
+//! Probes of messages wherever they are: here, announced, or held back by their sender.
+
+use crate::common::*;
+use crate::help::*;
+use pombo_kernel::{Error, Operate};
+
+/// A program that looks for two kinds of message in turn finds either, although both are held back.
+#[test]
+fn probes_of_two_patterns_take_turns() {
+    for tag in [2, 3] {
+        let mut ranks = world::<Tiny>(2, 1);
+        ranks[1].put(0, 1, b"fills the pool");
+        ranks[1].put(0, tag, b"held");
+        settle(&mut ranks);
+        let found = (0..100).any(|_| {
+            let found = [2, 3].into_iter().any(|tag| {
+                let found = ranks[0].probe(wanted(Some(1), Some(tag))).unwrap();
+                ranks[0].turn();
+                found.is_some()
+            });
+            ranks[1].turn();
+            found
+        });
+        assert!(found, "the message with tag {tag} is never found");
+    }
+}
+
+/// A program that looks for a message and receives others in between finds it.
+#[test]
+fn a_probe_lives_through_receives() {
+    let mut ranks = world::<Tiny>(2, 1);
+    ranks[1].put(0, 1, b"fills the pool");
+    ranks[1].put(0, 2, b"held");
+    settle(&mut ranks);
+    let mut found = false;
+    for round in 0..100 {
+        found |= ranks[0].probe(wanted(Some(1), Some(2))).unwrap().is_some();
+        let other = ranks[0].post(Some(0), Some(9), 8);
+        ranks[0].put(0, 9, &[round]);
+        settle(&mut ranks);
+        assert_eq!(ranks[0].bytes(other), [round]);
+    }
+    assert!(found, "the held message is never found");
+}
+
+/// A message that its sender has cancelled is no answer any more.
+#[test]
+fn a_probe_names_no_message_that_was_cancelled() {
+    for more in [false, true] {
+        let mut ranks = world::<Tiny>(2, 1);
+        ranks[1].put(0, 1, b"fills the pool");
+        let held = ranks[1].put(0, 2, b"held");
+        if more {
+            ranks[1].put(0, 3, b"held as well");
+        }
+        settle(&mut ranks);
+        let pattern = wanted(Some(1), Some(2));
+        assert!(ranks[0].probe(pattern).unwrap().is_none());
+        settle(&mut ranks);
+        ranks[1].cancel(held).unwrap();
+        settle(&mut ranks);
+        assert_eq!(ranks[1].outcome(held), Err(Error::Cancelled));
+        assert!(ranks[0].probe(pattern).unwrap().is_none());
+    }
+}
+
+/// The same when the message has been announced meanwhile, and the announce is taken back.
+#[test]
+fn a_probe_names_no_message_that_was_revoked() {
+    let mut ranks = world::<Tiny>(2, 1);
+    ranks[1].put(0, 1, b"fills the pool");
+    let held = ranks[1].put(0, 2, &payload(1, 1000));
+    settle(&mut ranks);
+    let pattern = wanted(Some(1), Some(2));
+    assert!(ranks[0].probe(pattern).unwrap().is_none());
+    settle(&mut ranks);
+    let first = ranks[0].post(Some(1), Some(1), 100);
+    settle(&mut ranks);
+    assert_eq!(ranks[0].bytes(first), b"fills the pool");
+    assert_eq!(ranks[0].lengths().unexpected, 1);
+    ranks[1].cancel(held).unwrap();
+    settle(&mut ranks);
+    assert_eq!(ranks[1].outcome(held), Err(Error::Cancelled));
+    assert!(ranks[0].probe(pattern).unwrap().is_none());
+}
+
+/// Probes that are never repeated, with and without an answer, do not stand in the way of others.
+#[test]
+fn abandoned_probes_starve_nobody() {
+    for abandoned in [10..20, 20..30] {
+        let mut ranks = world::<Tiny>(2, 1);
+        ranks[1].put(0, 1, b"fills the pool");
+        for tag in (20..30).chain([2]) {
+            ranks[1].put(0, tag, b"held");
+        }
+        settle(&mut ranks);
+        for tag in abandoned {
+            assert!(ranks[0].probe(wanted(None, Some(tag))).unwrap().is_none());
+            settle(&mut ranks);
+        }
+        let found = (0..100).any(|_| {
+            let found = ranks[0].probe(wanted(None, Some(2))).unwrap();
+            settle(&mut ranks);
+            found.is_some()
+        });
+        assert!(found, "the held message is never found");
+    }
+}
+
+/// However many patterns take turns.
+#[test]
+fn probes_of_many_patterns_take_turns() {
+    let mut ranks = world::<Tiny>(2, 1);
+    ranks[1].put(0, 1, b"fills the pool");
+    ranks[1].put(0, 17, b"held");
+    settle(&mut ranks);
+    let found = (0..1000).any(|_| {
+        let found = (2..20).any(|tag| {
+            let found = ranks[0].probe(wanted(Some(1), Some(tag))).unwrap();
+            ranks[0].turn();
+            found.is_some()
+        });
+        ranks[1].turn();
+        found
+    });
+    assert!(found, "the held message is never found");
+}
