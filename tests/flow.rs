@@ -6,6 +6,8 @@
 mod common;
 #[path = "flow/credit.rs"]
 mod credit;
+#[path = "flow/forged.rs"]
+mod forged;
 #[path = "flow/help.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses a part of it")]
 mod help;

@@ -425,7 +425,17 @@ impl<L: Channel, C: Config> World<L, C> {
         self.claim();
         for at in 0..self.ranks.len() as u16 {
             while let Some(id) = self.find_left(at) {
-                let Message { from, tag, len, .. } = self.messages[id];
+                let Message {
+                    from,
+                    tag,
+                    len,
+                    cancelled,
+                    ..
+                } = self.messages[id];
+                assert!(
+                    !cancelled,
+                    "a probe found message {id}, which was cancelled"
+                );
                 self.receive(at, select(Some(from), Some(tag)), len);
                 self.claim();
                 let got = self.receives.last().and_then(|receive| receive.got);

@@ -1,1 +1,25 @@
+//! Channels for the Pombo kernel: where frames really travel.
+//!
+//! Every driver implements [`pombo_kernel::channel::Channel`] and passes the same conformance suite. The kernel knows
+//! none of them; whoever builds a program picks one.
 #![no_std]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+#[cfg(feature = "std")]
+pub mod conformance;
+mod growing;
+mod in_place;
+#[cfg(feature = "std")]
+pub mod loopback;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+pub mod shm;
+
+pub use growing::Growing;
+pub use in_place::InPlace;
+#[cfg(feature = "std")]
+pub use loopback::Loopback;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+pub use shm::Shm;

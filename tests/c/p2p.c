@@ -85,7 +85,7 @@ static void all_pairs(void)
  * receive says ANY_SOURCE and ANY_TAG, and its buffer is larger than needed. */
 static void blocking(void)
 {
-    for (int i = 0; i < SIZES; i += 3)
+    for (int i = 0; i < SIZES; i++)
         for (int low = 0; low + 1 < size; low++) {
             const int high = low + 1, bytes = sizes[i];
             MPI_Status status;
@@ -95,16 +95,43 @@ static void blocking(void)
                 clear(bytes);
                 MPI(MPI_Recv(in, bytes, MPI_BYTE, high, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
                 verify(in, (size_t)bytes, 2000u + (unsigned)i, "answer");
+                verify_guards(bytes);
             } else if (rank == high) {
                 clear(bytes);
                 MPI(MPI_Recv(in, LARGEST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
                              &status));
                 verify_status(&status, low, 5, bytes, "blocking");
                 verify(in, (size_t)bytes, 1000u + (unsigned)i, "blocking");
+                verify_guards(bytes);
                 fill(out, (size_t)bytes, 2000u + (unsigned)i);
                 MPI(MPI_Ssend(out, bytes, MPI_BYTE, low, 6, MPI_COMM_WORLD));
             }
         }
+}
+
+/* MPI_Ssend must not return before the receive has begun: what is sent after it
+ * cannot be there yet. */
+static void synchronous(int bytes)
+{
+    const int other = rank ^ 1;
+
+    if (rank % 2 == 0 && other < size) {
+        fill(out, (size_t)bytes, 3);
+        MPI(MPI_Ssend(out, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD));
+        MPI(MPI_Send(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD));
+    } else if (rank % 2 == 1) {
+        const double start = MPI_Wtime();
+        MPI_Status status;
+        int flag = 0;
+        MPI(MPI_Probe(other, 1, MPI_COMM_WORLD, &status)); /* looking is not receiving */
+        while (!flag && MPI_Wtime() < start + 0.02)
+            MPI(MPI_Iprobe(other, 2, MPI_COMM_WORLD, &flag, &status));
+        CHECK(!flag, "MPI_Ssend of %d bytes returned before the receive began", bytes);
+        MPI(MPI_Recv(in, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, &status));
+        verify_status(&status, other, 1, bytes, "synchronous");
+        verify(in, (size_t)bytes, 3, "synchronous");
+        MPI(MPI_Recv(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD, &status));
+    }
 }
 
 /* All ranks send to rank 0 at once, which takes them as they come. */
@@ -290,6 +317,9 @@ int main(int argc, char **argv)
 
     all_pairs();
     blocking();
+    synchronous(0);
+    synchronous(8);
+    synchronous(70000);
     any_source();
     nobody();
     counts();

@@ -218,9 +218,6 @@ impl Moody {
                         .retain(|(to, _)| *to != from);
                 }
                 arrived.push((from, letter));
-                if arrived.len() == 8 {
-                    break;
-                }
             }
         }
         let mut completed = Vec::new();

@@ -190,7 +190,10 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// The peer did not take what was offered.
     pub(crate) fn declined(&mut self, from: Node, ticket: Ticket) {
-        let Some(operation) = self.operation(ticket) else {
+        let Some(operation) = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)
+        else {
             return;
         };
         let Step::Offered { announce, cancel } = operation.step else {

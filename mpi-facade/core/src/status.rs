@@ -41,6 +41,11 @@ impl Status {
         }
     }
 
+    /// The same with an error, for calls that complete several operations.
+    pub const fn with_error(self, error: c_int) -> Self {
+        Self { error, ..self }
+    }
+
     /// The received bytes.
     pub const fn bytes(&self) -> u64 {
         self.internal[0] as u32 as u64 | (self.internal[1] as u32 as u64) << 32
@@ -138,10 +143,7 @@ mod tests {
             }
         );
         // SAFETY: as above.
-        assert_eq!(
-            unsafe { Status::load(&there) },
-            Status::received(1, 2, 3)
-        );
+        assert_eq!(unsafe { Status::load(&there) }, Status::received(1, 2, 3));
         // SAFETY: null is allowed.
         unsafe { Status::EMPTY.store(core::ptr::null_mut()) };
     }

@@ -1,1 +1,62 @@
-fn main(){println!("hi")}
+//! The binary `pombo`. The name it is called by decides what it does: `mpirun` and `mpiexec`
+//! are `pombo run`, `mpicc` and `mpicxx` are compiler wrappers, anything else is `pombo` with
+//! a subcommand.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod compiler;
+mod demo;
+mod error;
+mod info;
+mod install;
+mod library;
+mod run;
+mod variables;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use compiler::Language;
+use error::Error;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let arguments: Vec<OsString> = arguments.collect();
+    match dispatch(&called_as(&name), &arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            error.report();
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// The last part of argv[0].
+fn called_as(name: &OsString) -> String {
+    let file = Path::new(name).file_name().unwrap_or_default();
+    file.to_string_lossy().into_owned()
+}
+
+/// `pombo mpicc ...` means the same as `mpicc ...`, so nothing needs a link to be tried.
+fn dispatch(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
+    match name {
+        "mpirun" | "mpiexec" => return run::main(name, arguments),
+        "mpicc" => return compiler::main(Language::C, arguments),
+        "mpicxx" | "mpic++" | "mpiCC" => return compiler::main(Language::Cxx, arguments),
+        _ => {}
+    }
+    let Some((first, rest)) = arguments.split_first() else {
+        return cli::main(arguments);
+    };
+    match first.to_str() {
+        Some("run") => run::main("pombo run", rest),
+        Some("mpirun" | "mpiexec" | "mpicc" | "mpicxx" | "mpic++" | "mpiCC") => {
+            dispatch(&first.to_string_lossy(), rest)
+        }
+        Some(run::child::NAME) => run::child::main(rest),
+        Some(run::guard::NAME) => run::guard::main(),
+        _ => cli::main(arguments),
+    }
+}

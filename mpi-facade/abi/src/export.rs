@@ -1,0 +1,82 @@
+//! How functions become visible to C, and how they write to C memory. For every module that exports.
+
+use core::ffi::{c_char, c_int};
+use pombo_mpi::constants::{Count, MPI_UNDEFINED};
+
+/// Defines functions of the C interface. The body is `PMPI_X`; `MPI_X`, which a profiling layer may replace,
+/// jumps to it.
+///
+/// A function without a result type is one that can fail: its body is a `Result<(), Fault>`, and a fault goes to
+/// the error handler that it names.
+///
+/// All are unsafe in the way of C: pointers must be what the standard says of them. Reasons for unsafe blocks
+/// may appeal to that.
+macro_rules! mpi {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $body:block
+    )*) => {
+        $(mpi! { @one [$(#[$meta])*] $name($($arg: $type),*) [$($ret)?] $body })*
+    };
+    (@one $meta:tt $name:ident $args:tt [] $body:block) => {
+        mpi! { @one $meta $name $args [core::ffi::c_int] {
+            let call = || -> Result<(), pombo_mpi::Fault> { $body };
+            match call() {
+                Ok(()) => 0,
+                Err(fault) => pombo_mpi::fault::raise(stringify!($name), fault),
+            }
+        } }
+    };
+    (@one [$(#[$meta:meta])*] $name:ident($($arg:ident: $type:ty),*) [$ret:ty] $body:block) => {
+        $(#[$meta])*
+        #[unsafe(export_name = concat!("P", stringify!($name)))]
+        #[inline(never)]
+        #[allow(non_snake_case, reason = "the standard's name")]
+        unsafe extern "C" fn $name($($arg: $type),*) -> $ret $body
+
+        const _: () = {
+            #[unsafe(export_name = stringify!($name))]
+            unsafe extern "C" fn replaceable($($arg: $type),*) -> $ret {
+                // SAFETY: the caller's promise, passed on.
+                unsafe { $name($($arg),*) }
+            }
+        };
+    };
+}
+
+/// Writes results to C memory: `give!(place = value, ..)`.
+macro_rules! give {
+    ($($place:ident = $value:expr),+ $(,)?) => {$({
+        let value = $value;
+        // SAFETY: the standard has the caller pass memory for the result.
+        unsafe { $place.write(value) };
+    })+};
+}
+
+/// Writes a text and its closing zero, and gives its length without the zero.
+///
+/// # Safety
+/// `to` has room for it.
+pub(crate) unsafe fn give_text(text: &str, to: *mut c_char) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        to.cast::<u8>()
+            .copy_from_nonoverlapping(text.as_ptr(), text.len());
+        to.add(text.len()).write(0);
+    }
+    text.len() as c_int
+}
+
+/// A number as C's `int`, or `MPI_UNDEFINED` where there is none or it is too large.
+pub(crate) fn int(number: Option<u64>) -> c_int {
+    number
+        .and_then(|number| c_int::try_from(number).ok())
+        .unwrap_or(MPI_UNDEFINED)
+}
+
+/// The same as an `MPI_Count`.
+pub(crate) fn count(number: Option<u64>) -> Count {
+    number
+        .and_then(|number| Count::try_from(number).ok())
+        .unwrap_or(Count::from(MPI_UNDEFINED))
+}

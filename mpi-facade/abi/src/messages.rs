@@ -1,0 +1,142 @@
+//! Point-to-point communication. The `int` and the `MPI_Count` form of a function share one body.
+
+use core::ffi::{c_int, c_void};
+use pombo_mpi::Mode;
+use pombo_mpi::constants::*;
+use pombo_mpi::point::{self, Side};
+use pombo_mpi::status::Status;
+
+macro_rules! sends {
+    ($($mode:ident: $send:ident $send_c:ident $isend:ident $isend_c:ident;)*) => {$(
+        sends! { @blocking $mode $send c_int }
+        sends! { @blocking $mode $send_c Count }
+        sends! { @immediate $mode $isend c_int }
+        sends! { @immediate $mode $isend_c Count }
+    )*};
+    (@blocking $mode:ident $name:ident $count:ident) => {
+        mpi! {
+            fn $name(buf: *const c_void, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) {
+                // SAFETY: the caller's buffer holds `count` items.
+                unsafe { point::send(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) }
+            }
+        }
+    };
+    (@immediate $mode:ident $name:ident $count:ident) => {
+        mpi! {
+            fn $name(
+                buf: *const c_void,
+                count: $count,
+                datatype: Datatype,
+                dest: c_int,
+                tag: c_int,
+                comm: Comm,
+                request: *mut Request,
+            ) {
+                // SAFETY: the caller's buffer holds `count` items until the request is over.
+                let begun = unsafe { point::isend(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) };
+                give!(request = begun?);
+                Ok(())
+            }
+        }
+    };
+}
+
+// A ready send may use whatever a standard send uses: the standard only allows to gain from it.
+sends! {
+    Standard: MPI_Send MPI_Send_c MPI_Isend MPI_Isend_c;
+    Standard: MPI_Rsend MPI_Rsend_c MPI_Irsend MPI_Irsend_c;
+    Synchronous: MPI_Ssend MPI_Ssend_c MPI_Issend MPI_Issend_c;
+}
+
+macro_rules! receives {
+    ($($receive:ident $ireceive:ident $exchange:ident $count:ident;)*) => {mpi! {$(
+        fn $receive(
+            buf: *mut c_void,
+            count: $count,
+            datatype: Datatype,
+            source: c_int,
+            tag: c_int,
+            comm: Comm,
+            status: *mut Status,
+        ) {
+            // SAFETY: the caller's buffer has room for `count` items.
+            let received = unsafe { point::receive(buf, count.into(), datatype, source, tag, comm) };
+            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+            unsafe { received?.store(status) };
+            Ok(())
+        }
+
+        fn $ireceive(
+            buf: *mut c_void,
+            count: $count,
+            datatype: Datatype,
+            source: c_int,
+            tag: c_int,
+            comm: Comm,
+            request: *mut Request,
+        ) {
+            // SAFETY: the caller's buffer has room for `count` items until the request is over.
+            let begun = unsafe { point::ireceive(buf, count.into(), datatype, source, tag, comm) };
+            give!(request = begun?);
+            Ok(())
+        }
+
+        fn $exchange(
+            sendbuf: *const c_void,
+            sendcount: $count,
+            sendtype: Datatype,
+            dest: c_int,
+            sendtag: c_int,
+            recvbuf: *mut c_void,
+            recvcount: $count,
+            recvtype: Datatype,
+            source: c_int,
+            recvtag: c_int,
+            comm: Comm,
+            status: *mut Status,
+        ) {
+            let send = Side {
+                buf: sendbuf.cast_mut(),
+                count: sendcount.into(),
+                datatype: sendtype,
+                partner: dest,
+                tag: sendtag,
+            };
+            let receive = Side {
+                buf: recvbuf,
+                count: recvcount.into(),
+                datatype: recvtype,
+                partner: source,
+                tag: recvtag,
+            };
+            // SAFETY: the caller's buffers hold what they say and do not overlap.
+            let received = unsafe { point::exchange(send, receive, comm) }?;
+            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+            unsafe { received.store(status) };
+            Ok(())
+        }
+    )*}};
+}
+
+receives! {
+    MPI_Recv MPI_Irecv MPI_Sendrecv c_int;
+    MPI_Recv_c MPI_Irecv_c MPI_Sendrecv_c Count;
+}
+
+mpi! {
+    fn MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) {
+        // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+        unsafe { point::probe(source, tag, comm)?.store(status) };
+        Ok(())
+    }
+
+    fn MPI_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: *mut c_int, status: *mut Status) {
+        let found = point::iprobe(source, tag, comm)?;
+        give!(flag = c_int::from(found.is_some()));
+        if let Some(found) = found {
+            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+            unsafe { found.store(status) };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Completion of requests.
+
+use core::ffi::c_int;
+use pombo_mpi::constants::*;
+use pombo_mpi::error::{Class, Error};
+use pombo_mpi::request;
+use pombo_mpi::status::Status;
+
+/// The requests of an array.
+///
+/// # Safety
+/// `requests` are `count` handles that stay where they are.
+unsafe fn handles<'a>(count: c_int, requests: *mut Request) -> Result<&'a mut [Request], Error> {
+    let count = usize::try_from(count).map_err(|_| Error::Count { got: count.into() })?;
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    // SAFETY: the caller's promise; handles are plain numbers.
+    Ok(unsafe { core::slice::from_raw_parts_mut(requests, count) })
+}
+
+/// Writes a status of an array, its error included.
+///
+/// # Safety
+/// `statuses` is `MPI_STATUSES_IGNORE` or has a place `index`.
+unsafe fn store_at(status: Status, statuses: *mut Status, index: usize, error: c_int) {
+    if !statuses.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { statuses.add(index).write(status.with_error(error)) };
+    }
+}
+
+const IN_STATUS: Error = Error::Argument {
+    class: Class::InStatus,
+    name: "requests",
+    must: "looked at one by one: the statuses say which of them failed",
+};
+
+mpi! {
+    fn MPI_Wait(request: *mut Request, status: *mut Status) {
+        // SAFETY: the caller's handle.
+        let outcome = request::wait(unsafe { request.read() });
+        // A bad handle stays as it is; a request that failed is over.
+        give!(request = Request::NULL);
+        // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+        unsafe { outcome?.store(status) };
+        Ok(())
+    }
+
+    fn MPI_Test(request: *mut Request, flag: *mut c_int, status: *mut Status) {
+        // SAFETY: the caller's handle.
+        let outcome = request::test(unsafe { request.read() });
+        let over = !matches!(outcome, Ok(None));
+        give!(flag = c_int::from(over));
+        if over {
+            give!(request = Request::NULL);
+        }
+        if let Some(found) = outcome? {
+            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+            unsafe { found.store(status) };
+        }
+        Ok(())
+    }
+
+    fn MPI_Waitall(count: c_int, array_of_requests: *mut Request, array_of_statuses: *mut Status) {
+        // SAFETY: the caller's array.
+        let requests = unsafe { handles(count, array_of_requests) }?;
+        let mut failed = None;
+        for (index, request) in requests.iter_mut().enumerate() {
+            let outcome = request::wait_for(*request)?;
+            *request = Request::NULL;
+            let error = outcome.fault.map_or(0, |fault| fault.error.code());
+            // SAFETY: the caller's array, or MPI_STATUSES_IGNORE.
+            unsafe { store_at(outcome.status, array_of_statuses, index, error) };
+            failed = failed.or(outcome.fault);
+        }
+        match failed {
+            None => Ok(()),
+            Some(fault) => Err(pombo_mpi::Fault { error: IN_STATUS, comm: fault.comm }),
+        }
+    }
+}

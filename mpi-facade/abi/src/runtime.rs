@@ -1,0 +1,97 @@
+//! What the Rust standard library would bring along: the allocator, the end of a panic, and a symbol that
+//! precompiled code asks for. Only for a library that aborts on panic, so that C programs link it without Rust.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::fmt::{self, Write};
+use core::panic::PanicInfo;
+use core::ptr::null_mut;
+
+/// The allocator of C.
+struct Malloc;
+
+#[global_allocator]
+static MALLOC: Malloc = Malloc;
+
+/// What `malloc` aligns everything to on 64-bit Linux.
+const MALLOC_ALIGN: usize = 16;
+
+// SAFETY: `malloc` and its family give memory of the size asked for, aligned to MALLOC_ALIGN, and
+// `posix_memalign` to any larger power of two; `free` and `realloc` take memory from either.
+unsafe impl GlobalAlloc for Malloc {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.align() <= MALLOC_ALIGN {
+            // SAFETY: no demands.
+            return unsafe { libc::malloc(layout.size()) }.cast();
+        }
+        let mut memory = null_mut();
+        // SAFETY: a power of two above 16 is a multiple of a pointer's size.
+        match unsafe { libc::posix_memalign(&mut memory, layout.align(), layout.size()) } {
+            0 => memory.cast(),
+            _ => null_mut(),
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.align() <= MALLOC_ALIGN {
+            // SAFETY: no demands.
+            return unsafe { libc::calloc(1, layout.size()) }.cast();
+        }
+        // SAFETY: the same promise; the memory has the size asked for.
+        unsafe {
+            let memory = self.alloc(layout);
+            if !memory.is_null() {
+                memory.write_bytes(0, layout.size());
+            }
+            memory
+        }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
+        // SAFETY: the caller got it from this allocator.
+        unsafe { libc::free(memory.cast()) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if layout.align() <= MALLOC_ALIGN {
+            // SAFETY: the caller got it from this allocator.
+            return unsafe { libc::realloc(memory.cast(), size) }.cast();
+        }
+        // SAFETY: the caller promises that `size`, rounded up to the alignment, fits an isize; both memories
+        // hold as many bytes as are copied, and are not the same.
+        unsafe {
+            let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                memory.copy_to_nonoverlapping(moved, layout.size().min(size));
+                self.dealloc(memory, layout);
+            }
+            moved
+        }
+    }
+}
+
+/// Standard error without buffers. What cannot be written is lost: there is nobody left to tell.
+struct Stderr;
+
+impl Write for Stderr {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // SAFETY: the bytes live until the call returns.
+        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+        Ok(())
+    }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    let _ = writeln!(Stderr, "pombo: error in the MPI library itself: {info}");
+    // SAFETY: no demands.
+    unsafe { libc::abort() }
+}
+
+// Precompiled parts of `core` name this function in their unwind tables. Nothing unwinds here, so it is never
+// called. Weak and hidden: a Rust program that links this library keeps its own.
+core::arch::global_asm!(
+    ".weak rust_eh_personality",
+    ".hidden rust_eh_personality",
+    "rust_eh_personality:",
+    ".8byte 0",
+);

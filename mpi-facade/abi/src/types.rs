@@ -1,0 +1,109 @@
+//! Predefined datatypes: sizes, bounds, names. And arithmetic on addresses.
+
+use crate::export::give_text;
+use core::ffi::{c_char, c_int, c_void};
+use pombo_mpi::constants::*;
+use pombo_mpi::datatype::{self, Family, Predefined};
+use pombo_mpi::error::{Class, Error, Kind};
+
+/// The datatype behind a handle.
+pub(crate) fn known(datatype: Datatype) -> Result<&'static Predefined, Error> {
+    datatype::predefined(datatype).ok_or(Error::Handle {
+        kind: Kind::Datatype,
+        got: datatype.0,
+    })
+}
+
+mpi! {
+    fn MPI_Type_size(datatype: Datatype, size: *mut c_int) {
+        give!(size = known(datatype)?.size() as c_int);
+        Ok(())
+    }
+
+    fn MPI_Type_size_c(datatype: Datatype, size: *mut Count) {
+        give!(size = known(datatype)?.size() as Count);
+        Ok(())
+    }
+
+    fn MPI_Type_size_x(datatype: Datatype, size: *mut Count) {
+        give!(size = known(datatype)?.size() as Count);
+        Ok(())
+    }
+
+    fn MPI_Type_get_extent(datatype: Datatype, lb: *mut Aint, extent: *mut Aint) {
+        give!(extent = known(datatype)?.extent() as Aint, lb = 0);
+        Ok(())
+    }
+
+    fn MPI_Type_get_extent_c(datatype: Datatype, lb: *mut Count, extent: *mut Count) {
+        give!(extent = known(datatype)?.extent() as Count, lb = 0);
+        Ok(())
+    }
+
+    fn MPI_Type_get_extent_x(datatype: Datatype, lb: *mut Count, extent: *mut Count) {
+        give!(extent = known(datatype)?.extent() as Count, lb = 0);
+        Ok(())
+    }
+
+    fn MPI_Type_get_true_extent(datatype: Datatype, true_lb: *mut Aint, true_extent: *mut Aint) {
+        give!(true_extent = known(datatype)?.true_extent() as Aint, true_lb = 0);
+        Ok(())
+    }
+
+    fn MPI_Type_get_true_extent_c(datatype: Datatype, true_lb: *mut Count, true_extent: *mut Count) {
+        give!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
+        Ok(())
+    }
+
+    fn MPI_Type_get_true_extent_x(datatype: Datatype, true_lb: *mut Count, true_extent: *mut Count) {
+        give!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
+        Ok(())
+    }
+
+    fn MPI_Type_get_name(datatype: Datatype, type_name: *mut c_char, resultlen: *mut c_int) {
+        let name = match datatype {
+            Datatype::NULL => "MPI_DATATYPE_NULL",
+            _ => known(datatype)?.name,
+        };
+        // SAFETY: the caller's string has MPI_MAX_OBJECT_NAME bytes, more than any of these names.
+        give!(resultlen = unsafe { give_text(name, type_name) });
+        Ok(())
+    }
+
+    fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) {
+        let family = match typeclass {
+            MPI_TYPECLASS_INTEGER => Family::FortranInteger,
+            MPI_TYPECLASS_REAL => Family::Floating,
+            MPI_TYPECLASS_COMPLEX => Family::Complex,
+            _ => return Err(invalid("typeclass", "one of MPI_TYPECLASS_INTEGER, _REAL and _COMPLEX").into()),
+        };
+        // The last match is the type that has its size in its name, where there is one.
+        let (found, _) = datatype::all()
+            .filter(|(_, known)| known.family == family && known.size() as c_int == size)
+            .last()
+            .ok_or(invalid("size", "the size of a Fortran datatype of that class"))?;
+        give!(datatype = found);
+        Ok(())
+    }
+
+    fn MPI_Get_address(location: *const c_void, address: *mut Aint) {
+        give!(address = location as Aint);
+        Ok(())
+    }
+
+    fn MPI_Aint_add(base: Aint, disp: Aint) -> Aint {
+        base.wrapping_add(disp)
+    }
+
+    fn MPI_Aint_diff(addr1: Aint, addr2: Aint) -> Aint {
+        addr1.wrapping_sub(addr2)
+    }
+}
+
+fn invalid(name: &'static str, must: &'static str) -> Error {
+    Error::Argument {
+        class: Class::Arg,
+        name,
+        must,
+    }
+}

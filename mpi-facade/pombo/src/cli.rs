@@ -1,0 +1,64 @@
+//! The subcommands of `pombo`. `main` calls it for everything that is not a link's own name.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Error;
+use crate::{demo, info, install, run};
+
+/// Run message-passing programs on this machine
+///
+/// Called as mpirun or mpiexec it is `pombo run`; called as mpicc or mpicxx it is a compiler
+/// wrapper. Those names also work as subcommands.
+#[derive(Parser)]
+#[command(name = "pombo", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Start a program on several ranks; `pombo run -h` tells how
+    #[command(disable_help_flag = true)]
+    Run {
+        #[arg(
+            value_name = "OPTIONS AND PROGRAM",
+            num_args = 0..,
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        words: Vec<OsString>,
+    },
+    /// Tell the version, where the library is, and every environment variable
+    Info,
+    /// Lay down launcher, compiler wrappers, header and libraries in a directory
+    Install {
+        /// Directory that gets bin, include and lib
+        #[arg(long, value_name = "DIR")]
+        prefix: PathBuf,
+    },
+    /// Compile a heat solver in C, run it on 4 ranks, draw a picture
+    Demo {
+        /// Directory for program, input and picture
+        #[arg(long, value_name = "DIR", default_value = "pombo-demo")]
+        directory: PathBuf,
+        /// Number of ranks
+        #[arg(short = 'n', long = "np", value_name = "N", default_value_t = 4)]
+        ranks: usize,
+    },
+}
+
+/// Reads the command line, without argv[0], and does what it says.
+pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
+    let name = OsString::from("pombo");
+    let cli = Cli::try_parse_from(std::iter::once(&name).chain(arguments))?;
+    match cli.command {
+        Action::Run { words } => run::main("pombo run", &words),
+        Action::Info => info::main(),
+        Action::Install { prefix } => install::main(&prefix),
+        Action::Demo { directory, ranks } => demo::main(&directory, ranks),
+    }
+}

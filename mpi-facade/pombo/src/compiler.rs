@@ -1,0 +1,234 @@
+//! `mpicc` and `mpicxx`: the machine's compiler with the header and library added. `main`
+//! dispatches to it, `demo` compiles with it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::Error;
+use crate::install::{self, Prefix};
+use crate::library::STATIC;
+use crate::variables;
+
+/// What is compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    C,
+    Cxx,
+}
+
+/// What the wrapper was asked to print instead of compiling.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Show {
+    All,
+    Compile,
+    Link,
+}
+
+const HELP: &str = "\
+The C or C++ compiler of this machine, with the MPI header and library added.
+
+Usage: mpicc [OPTIONS] [COMPILER OPTIONS AND FILES]
+
+Options:
+  -show, --show    Print the plain compiler line and stop
+  -compile_info    Print the line that compiles and stop
+  -link_info       Print the line that links and stop
+  -cc=COMPILER     Compiler to use (mpicxx: -cxx=COMPILER); also POMBO_CC, POMBO_CXX
+  -static-mpi      Put the MPI library into the program; unused parts are left out
+Everything else goes to the compiler. The library is added unless -c, -S, -E or -M is given.";
+
+/// The wrapper's own options, taken out of the command line, and the rest.
+struct Wish<'a> {
+    show: Option<Show>,
+    archive: bool,
+    compiler: Option<String>,
+    links: bool,
+    help: bool,
+    rest: Vec<&'a OsStr>,
+}
+
+/// Becomes the compiler.
+pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Error> {
+    let wish = read(arguments);
+    if wish.help {
+        println!("{HELP}");
+        return Ok(0);
+    }
+    let line = line(language, &wish)?;
+    if wish.show.is_some() {
+        let words: Vec<String> = line.iter().map(|word| quoted(word)).collect();
+        println!("{}", words.join(" "));
+        return Ok(0);
+    }
+    let error = Command::new(&line[0]).args(&line[1..]).exec();
+    Err(Error::file("run compiler", &line[0])(error))
+}
+
+/// Compiles one C program for `demo`.
+pub(crate) fn compile(source: &Path, program: &Path) -> Result<(), Error> {
+    let arguments = [
+        OsString::from("-O2"),
+        "-o".into(),
+        program.into(),
+        source.into(),
+        "-lm".into(),
+    ];
+    let line = line(Language::C, &read(&arguments))?;
+    let status = Command::new(&line[0])
+        .args(&line[1..])
+        .status()
+        .map_err(Error::file("run compiler", &line[0]))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Error::Compile {
+            program: source.to_owned(),
+        }),
+    }
+}
+
+fn read(arguments: &[OsString]) -> Wish<'_> {
+    let mut wish = Wish {
+        show: None,
+        archive: false,
+        compiler: None,
+        links: true,
+        help: false,
+        rest: Vec::new(),
+    };
+    for word in arguments {
+        match word.to_str().unwrap_or_default() {
+            "-show" | "--show" => wish.show = Some(Show::All),
+            "-compile_info" | "-compile-info" => wish.show = Some(Show::Compile),
+            "-link_info" | "-link-info" => wish.show = Some(Show::Link),
+            "-static-mpi" | "--static-mpi" => wish.archive = true,
+            "-help" | "--help" | "-h" if arguments.len() == 1 => wish.help = true,
+            text => {
+                let named = ["-cc=", "-CC=", "-cxx="]
+                    .iter()
+                    .find_map(|name| text.strip_prefix(name));
+                match named {
+                    Some(compiler) => wish.compiler = Some(compiler.to_owned()),
+                    None => wish.rest.push(word),
+                }
+                wish.links &= !matches!(text, "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only");
+            }
+        }
+    }
+    // `mpicc -v` asks the compiler for its version.
+    let asks = [
+        "-v",
+        "-V",
+        "--version",
+        "-dumpversion",
+        "-dumpmachine",
+        "-print-search-dirs",
+    ];
+    let only_asks = |word: &&OsStr| word.to_str().is_some_and(|word| asks.contains(&word));
+    wish.links &= wish.rest.is_empty() || !wish.rest.iter().all(only_asks);
+    wish
+}
+
+/// The plain compiler line.
+fn line(language: Language, wish: &Wish<'_>) -> Result<Vec<OsString>, Error> {
+    let prefix = install::own()?;
+    let mut line = compiler(language, wish)?;
+    line.extend(wish.rest.iter().map(|&word| word.to_owned()));
+    if wish.show != Some(Show::Link) {
+        line.push(joined("-I", &prefix.include));
+    }
+    let links = match wish.show {
+        Some(Show::Compile) => false,
+        Some(Show::Link) => true,
+        _ => wish.links,
+    };
+    if links {
+        line.extend(libraries(&prefix, wish.archive));
+    }
+    Ok(line)
+}
+
+fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
+    match archive {
+        true => vec!["-Wl,--gc-sections".into(), prefix.lib.join(STATIC).into()],
+        false => vec![
+            joined("-L", &prefix.lib),
+            joined("-Wl,-rpath,", &prefix.lib),
+            "-lmpi_abi".into(),
+        ],
+    }
+}
+
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(path);
+    word
+}
+
+/// The compiler and its own leading options.
+fn compiler(language: Language, wish: &Wish<'_>) -> Result<Vec<OsString>, Error> {
+    let (variable, habit, names) = match language {
+        Language::C => (variables::CC, "MPICH_CC", ["cc", "gcc", "clang"]),
+        Language::Cxx => (variables::CXX, "MPICH_CXX", ["c++", "g++", "clang++"]),
+    };
+    let named = [variable, habit]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok());
+    let named = wish.compiler.clone().or(named).unwrap_or_default();
+    let mut words = named.split_whitespace().peekable();
+    if words.peek().is_some() {
+        return Ok(words.map(OsString::from).collect());
+    }
+    let found = names.into_iter().find(|name| is_in_path(name));
+    let found = found.ok_or_else(|| Error::NoCompiler {
+        tried: names.join(", "),
+        variable,
+    })?;
+    Ok(vec![found.into()])
+}
+
+fn is_in_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|place| place.join(name).is_file())
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let is_plain =
+        |character: char| character.is_alphanumeric() || "-_=+/.,:@%^~".contains(character);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(line: &str) -> bool {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        read(&words).links
+    }
+
+    #[test]
+    fn links_unless_told_otherwise() {
+        for line in ["", "a.c", "-o a a.c", "-show", "-v a.c", "a.o -lm"] {
+            assert!(links(line), "{line}");
+        }
+        for line in ["-c a.c", "-E a.c", "a.c -S", "-M a.c", "-v", "--version"] {
+            assert!(!links(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn words_for_a_shell() {
+        let of = |word: &str| quoted(OsStr::new(word));
+        assert_eq!(of("-I/a/b+c"), "-I/a/b+c");
+        assert_eq!(of("a b"), "'a b'");
+        assert_eq!(of("it's"), r"'it'\''s'");
+        assert_eq!(of(""), "''");
+    }
+}

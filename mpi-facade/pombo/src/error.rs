@@ -1,0 +1,192 @@
+//! What can go wrong in the launcher, in words for the person at the terminal. Every module of
+//! this package returns it; only `main` prints it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use pombo_netdrivers::shm::ShmError;
+
+/// A failure of the launcher itself; a failing rank is not one.
+#[derive(Debug)]
+#[non_exhaustive]
+pub(crate) enum Error {
+    /// Help, version, or arguments that clap refused.
+    Arguments(Box<clap::Error>),
+    /// An option's value that makes no sense.
+    Value {
+        what: &'static str,
+        given: String,
+        want: &'static str,
+    },
+    /// `pombo run` without a program.
+    NoProgram { context: usize },
+    /// The program is nowhere.
+    NotFound { program: OsString, hint: String },
+    /// The program is there but cannot be run.
+    NotExecutable { program: PathBuf, why: &'static str },
+    /// `-wdir` names no directory.
+    NoDirectory { path: PathBuf },
+    /// The shared memory of the job.
+    Job(ShmError),
+    /// A rank could not be started.
+    Start { rank: usize, source: io::Error },
+    /// A file or directory operation.
+    File {
+        doing: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// Inherited from whoever started the launcher.
+    ChildrenIgnored,
+    /// A system call of the launcher.
+    System {
+        doing: &'static str,
+        source: io::Error,
+    },
+    /// The C library is not where it should be.
+    NoLibrary { searched: Vec<PathBuf> },
+    /// `POMBO_LIB` names a place without the library.
+    WrongLibrary { path: PathBuf },
+    /// No compiler on this machine.
+    NoCompiler {
+        tried: String,
+        variable: &'static str,
+    },
+    /// The compiler ran and failed.
+    Compile { program: PathBuf },
+}
+
+impl Error {
+    /// 127 and 126 as in a shell; everything else is usage or input.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Error::Arguments(error) if !error.use_stderr() => 0,
+            Error::NotFound { .. } => 127,
+            Error::NotExecutable { .. } => 126,
+            _ => 1,
+        }
+    }
+
+    /// Prints it: help and version as they are, all else on standard error with our name.
+    pub(crate) fn report(&self) {
+        use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as NoSubcommand;
+        match self {
+            Error::Arguments(error) if !error.use_stderr() || error.kind() == NoSubcommand => {
+                // A closed terminal is no reason to fail.
+                let _ = error.print();
+            }
+            _ => say(&self.to_string()),
+        }
+    }
+
+    pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::System { doing, source }
+    }
+
+    pub(crate) fn errno(doing: &'static str) -> impl FnOnce(nix::Error) -> Error {
+        move |errno| Error::System {
+            doing,
+            source: errno.into(),
+        }
+    }
+
+    pub(crate) fn file(
+        doing: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::File {
+            doing,
+            path,
+            source,
+        }
+    }
+}
+
+/// A line of the launcher's own on standard error; it never panics when that is closed.
+pub(crate) fn say(text: &str) {
+    use std::io::Write;
+    let _ = io::stderr().write_all(format!("pombo: {}\n", text.trim_end()).as_bytes());
+}
+
+impl From<clap::Error> for Error {
+    fn from(error: clap::Error) -> Error {
+        Error::Arguments(Box::new(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Arguments(error) => {
+                let text = error.to_string();
+                f.write_str(text.strip_prefix("error: ").unwrap_or(&text))
+            }
+            Error::Value { what, given, want } => {
+                write!(f, "{what} is '{given}'; give {want}")
+            }
+            Error::NoProgram { context: 0 } => f.write_str(
+                "no program given; write: pombo run -n 4 ./program arguments (more: pombo run -h)",
+            ),
+            Error::NoProgram { context } => write!(
+                f,
+                "no program in part {} of the command line; each part between ':' needs one",
+                context + 1
+            ),
+            Error::NotFound { program, hint } => {
+                write!(f, "cannot find program '{}'; {hint}", program.display())
+            }
+            Error::NotExecutable { program, why } => {
+                write!(f, "cannot run '{}': {why}", program.display())
+            }
+            Error::NoDirectory { path } => write!(
+                f,
+                "working directory '{}' is not there or is not a directory; create it or change -wdir",
+                path.display()
+            ),
+            Error::Job(error) => write!(f, "cannot create the memory of the job: {error}"),
+            Error::Start { rank, source } => write!(
+                f,
+                "cannot start rank {rank}: {source}; ask for fewer ranks or raise the limits that `ulimit -a` shows"
+            ),
+            Error::File {
+                doing,
+                path,
+                source,
+            } => write!(f, "cannot {doing} {}: {source}", path.display()),
+            Error::System { doing, source } => write!(f, "cannot {doing}: {source}"),
+            Error::ChildrenIgnored => f.write_str(
+                "the launcher was started with SIGCHLD ignored and cannot watch its ranks; \
+                 start it as: env --default-signal=CHLD pombo run ...",
+            ),
+            Error::NoLibrary { searched } => {
+                f.write_str("cannot find libmpi_abi; looked in")?;
+                for path in searched {
+                    write!(f, " {}", path.display())?;
+                }
+                write!(
+                    f,
+                    "; build it with `cargo build --release` or set {} to its directory",
+                    crate::variables::LIB
+                )
+            }
+            Error::WrongLibrary { path } => write!(
+                f,
+                "{} is '{}', which holds no libmpi_abi.so.1, libmpi_abi.so or libmpi_abi.a; correct it or unset it",
+                crate::variables::LIB,
+                path.display()
+            ),
+            Error::NoCompiler { tried, variable } => write!(
+                f,
+                "no compiler found (tried {tried}); install one or name it in {variable}"
+            ),
+            Error::Compile { program } => write!(
+                f,
+                "cannot compile {}; the compiler's messages stand above",
+                program.display()
+            ),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `pombo info`: what a person or a bug report needs to know. `cli` calls it.
+
+use std::fmt::Write as _;
+
+use crate::error::Error;
+use crate::variables::TABLE;
+use crate::{install, library, run};
+
+/// Prints it; what is missing is told, not an error.
+pub(crate) fn main() -> Result<u8, Error> {
+    print!("{}", text());
+    Ok(0)
+}
+
+fn text() -> String {
+    let mut text = String::new();
+    let mut add = |name: &str, value: String| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name:<10}{value}");
+    };
+    add("version", env!("CARGO_PKG_VERSION").into());
+    add("launcher", found(library::executable()));
+    let library = library::find();
+    let header = library.as_ref().ok().and_then(install::installed);
+    let header = header.map(|prefix| prefix.include.join("mpi.h"));
+    add(
+        "library",
+        found(library.map(|library| library.file().to_owned())),
+    );
+    add(
+        "header",
+        header.map_or("in the launcher; mpicc lays it down".into(), |header| {
+            header.display().to_string()
+        }),
+    );
+    add("cores", format!("{}", run::allowed_cores().len()));
+    text.push_str("\nEnvironment variables\n");
+    for variable in TABLE {
+        let now = std::env::var_os(variable.name);
+        let now = now.map_or(String::new(), |now| format!(" (now {})", now.display()));
+        let _ = writeln!(
+            text,
+            "  {:<18}{} [default: {}]{now}",
+            variable.name, variable.meaning, variable.default
+        );
+    }
+    text
+}
+
+fn found(path: Result<std::path::PathBuf, Error>) -> String {
+    match path {
+        Ok(path) => path.display().to_string(),
+        Err(error) => error.to_string(),
+    }
+}

@@ -1,0 +1,175 @@
+//! `pombo install`: a prefix with everything that other build systems look for. `compiler` and
+//! `demo` use `private` when the launcher was not installed.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::library::{self, Library, SHARED, SONAME, STATIC};
+
+/// The header that programs are compiled with.
+const HEADER: &str = include_str!("../../abi/include/mpi.h");
+/// The launcher's own name in `bin`.
+const LAUNCHER: &str = "pombo";
+/// Its other names.
+const LINKS: [&str; 5] = ["mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++"];
+
+/// Directories to compile and link with.
+pub(crate) struct Prefix {
+    pub(crate) include: PathBuf,
+    pub(crate) lib: PathBuf,
+}
+
+/// Lays everything down under `prefix`. Files are replaced in one step: a program that is
+/// running or being compiled never sees half of one.
+pub(crate) fn main(prefix: &Path) -> Result<u8, Error> {
+    let library = library::find()?;
+    make_directory(prefix)?;
+    let prefix = prefix.canonicalize().map_err(Error::file("open", prefix))?;
+    let bin = prefix.join("bin");
+    make_directory(&bin)?;
+    copy(&library::executable()?, &bin.join(LAUNCHER))?;
+    for name in LINKS {
+        link(Path::new(LAUNCHER), &bin.join(name))?;
+    }
+    header(&prefix)?;
+    libraries(&prefix, &library, copy)?;
+    let pkgconfig = prefix.join("lib/pkgconfig");
+    make_directory(&pkgconfig)?;
+    write(PKG_CONFIG.as_bytes(), &pkgconfig.join("pombo.pc"))?;
+    println!("installed in {}; next:", prefix.display());
+    println!("  export PATH={}:$PATH", bin.display());
+    println!("  mpicc -o program program.c && mpirun -n 4 ./program");
+    Ok(0)
+}
+
+/// The prefix that this launcher belongs to; for one that was built and not installed, a small
+/// one of its own beside it, made when first needed.
+pub(crate) fn own() -> Result<Prefix, Error> {
+    let library = library::find()?;
+    match installed(&library) {
+        Some(prefix) => Ok(prefix),
+        None => private(&library),
+    }
+}
+
+/// The prefix around a library, if it has the header too.
+pub(crate) fn installed(library: &Library) -> Option<Prefix> {
+    let lib = library.directory.clone();
+    let include = lib.parent()?.join("include");
+    let is_whole = lib.ends_with("lib") && include.join("mpi.h").is_file();
+    is_whole.then_some(Prefix { include, lib })
+}
+
+/// Links to the library (never stale) and the header. A library that `POMBO_LIB` names gets a
+/// place of its own, or programs built before would find it there.
+fn private(library: &Library) -> Result<Prefix, Error> {
+    let executable = library::executable()?;
+    let is_ours = library.directory.parent() == executable.parent()
+        || Some(&*library.directory) == executable.parent();
+    let name = match is_ours {
+        true => "pombo-prefix".to_owned(),
+        false => format!("pombo-prefix-{:016x}", number_of(&library.directory)),
+    };
+    let prefix = executable.with_file_name(name);
+    header(&prefix)?;
+    libraries(&prefix, library, link)?;
+    Ok(Prefix {
+        include: prefix.join("include"),
+        lib: prefix.join("lib"),
+    })
+}
+
+/// The same for the same path.
+fn number_of(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn header(prefix: &Path) -> Result<(), Error> {
+    let include = prefix.join("include");
+    make_directory(&include)?;
+    write(HEADER.as_bytes(), &include.join("mpi.h"))
+}
+
+fn libraries(
+    prefix: &Path,
+    library: &Library,
+    put: fn(&Path, &Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let lib = prefix.join("lib");
+    make_directory(&lib)?;
+    if let Some(shared) = &library.shared {
+        put(shared, &lib.join(SONAME))?;
+        link(Path::new(SONAME), &lib.join(SHARED))?;
+    }
+    if let Some(archive) = &library.archive {
+        put(archive, &lib.join(STATIC))?;
+    }
+    Ok(())
+}
+
+const PKG_CONFIG: &str = concat!(
+    "prefix=${pcfiledir}/../..\n",
+    "includedir=${prefix}/include\n",
+    "libdir=${prefix}/lib\n",
+    "\n",
+    "Name: pombo\n",
+    "Description: MPI standard ABI on the Pombo communication kernel\n",
+    "Version: ",
+    env!("CARGO_PKG_VERSION"),
+    "\n",
+    "Cflags: -I${includedir}\n",
+    "Libs: -L${libdir} -Wl,-rpath,${libdir} -lmpi_abi\n",
+);
+
+fn make_directory(path: &Path) -> Result<(), Error> {
+    fs::create_dir_all(path).map_err(Error::file("make directory", path))
+}
+
+/// Left alone if it already reads so: compilers look at times.
+fn write(text: &[u8], to: &Path) -> Result<(), Error> {
+    if fs::read(to).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    replace(to, |new| fs::write(new, text))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    if is_same_file(from, to) {
+        return Ok(());
+    }
+    replace(to, |new| fs::copy(from, new).map(drop))
+}
+
+fn link(target: &Path, to: &Path) -> Result<(), Error> {
+    if fs::read_link(to).is_ok_and(|old| old == target) {
+        return Ok(());
+    }
+    replace(to, |new| symlink(target, new))
+}
+
+/// Makes the file under another name in the same directory and renames it.
+fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Error> {
+    let mut name = to.as_os_str().to_owned();
+    name.push(format!(".new{}", std::process::id()));
+    let new = PathBuf::from(name);
+    make(&new)
+        .and_then(|()| fs::rename(&new, to))
+        .map_err(|error| {
+            // Best effort: the error that counts is the first.
+            let _ = fs::remove_file(&new);
+            Error::file("write", to)(error)
+        })
+}
+
+fn is_same_file(one: &Path, two: &Path) -> bool {
+    match (one.canonicalize(), two.canonicalize()) {
+        (Ok(one), Ok(two)) => one == two,
+        _ => false,
+    }
+}

@@ -1,0 +1,94 @@
+//! Where the C library is. `compiler`, `install` and `info` ask.
+//!
+//! The places, in this order: `$POMBO_LIB`, `lib` beside the launcher's directory (installed),
+//! the launcher's directory and its `deps` (built by cargo, which puts the library into one of
+//! them or into both: the newer counts).
+
+use std::path::{Path, PathBuf};
+
+use std::time::SystemTime;
+
+use crate::error::Error;
+use crate::variables;
+
+/// The name that programs are linked to.
+pub(crate) const SONAME: &str = "libmpi_abi.so.1";
+/// The name that the linker looks for.
+pub(crate) const SHARED: &str = "libmpi_abi.so";
+/// For programs that carry the library with them.
+pub(crate) const STATIC: &str = "libmpi_abi.a";
+
+/// The files of the library that were found, at least one of them.
+#[derive(Debug)]
+pub(crate) struct Library {
+    pub(crate) directory: PathBuf,
+    pub(crate) shared: Option<PathBuf>,
+    pub(crate) archive: Option<PathBuf>,
+}
+
+impl Library {
+    /// The file that programs load, else the one that they carry.
+    pub(crate) fn file(&self) -> &Path {
+        let file = self.shared.as_ref().or(self.archive.as_ref());
+        file.unwrap_or(&self.directory)
+    }
+
+    fn age(&self) -> Option<SystemTime> {
+        self.file().metadata().and_then(|data| data.modified()).ok()
+    }
+}
+
+/// The library in the first place that has it.
+pub(crate) fn find() -> Result<Library, Error> {
+    if let Some(named) = std::env::var_os(variables::LIB) {
+        let path = PathBuf::from(named);
+        let absolute = path.canonicalize().ok();
+        let found = absolute.and_then(|path| in_directory(&path));
+        return found.ok_or(Error::WrongLibrary { path });
+    }
+    let searched = places(&executable()?);
+    let [installed, built @ ..] = searched.each_ref().map(|place| in_directory(place));
+    let built = built.into_iter().flatten().rev().max_by_key(Library::age);
+    let found = installed.or(built);
+    found.ok_or_else(|| Error::NoLibrary {
+        searched: searched.into(),
+    })
+}
+
+/// The launcher itself, symbolic links resolved.
+pub(crate) fn executable() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(Error::system("find the launcher's own file"))
+}
+
+fn places(executable: &Path) -> [PathBuf; 3] {
+    let directory = executable.parent().unwrap_or(Path::new("/"));
+    let above = directory.parent().unwrap_or(directory);
+    [
+        above.join("lib"),
+        directory.to_owned(),
+        directory.join("deps"),
+    ]
+}
+
+fn in_directory(directory: &Path) -> Option<Library> {
+    let file = |name: &str| Some(directory.join(name)).filter(|path| path.is_file());
+    let shared = file(SONAME).or_else(|| file(SHARED));
+    let archive = file(STATIC);
+    (shared.is_some() || archive.is_some()).then(|| Library {
+        directory: directory.to_owned(),
+        shared,
+        archive,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn installed_before_built() {
+        let places = places(Path::new("/p/bin/pombo"));
+        let expected = ["/p/lib", "/p/bin", "/p/bin/deps"].map(PathBuf::from);
+        assert_eq!(places, expected);
+    }
+}

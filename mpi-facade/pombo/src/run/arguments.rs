@@ -1,0 +1,341 @@
+//! The command line of `pombo run`: options, programs and the `:` between them. Only `run`
+//! uses it.
+//!
+//! MPI people write long options with one dash (`-np 4`), clap with two. `normalise` finds the
+//! end of the options, doubles the dash where a long option is meant, and leaves the program
+//! and its arguments alone.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{Args, Command, FromArgMatches, ValueEnum};
+
+use crate::error::{Error, say};
+
+/// A job as asked for.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The parts between `:`, in rank order.
+    pub(crate) contexts: Vec<Context>,
+    /// Whether every line of output names its rank.
+    pub(crate) tag: bool,
+    /// Whether ranks are pinned to cores.
+    pub(crate) bind: bool,
+}
+
+/// One program of a job.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) ranks: usize,
+    pub(crate) directory: Option<PathBuf>,
+    /// Added to the launcher's environment, later entries win.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Binding {
+    None,
+    Core,
+}
+
+/// Start a program on several ranks
+///
+/// Long options may be written with one dash or with two. Parts of the command line between
+/// ':' are programs of the same job, each with its own -n, -wdir, -env and -x.
+#[derive(Args)]
+struct Options {
+    /// Number of ranks of this program [default: 1]
+    #[arg(short = 'n', long = "np", alias = "n", value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
+    ranks: Option<usize>,
+
+    /// Directory in which the program starts
+    #[arg(
+        long = "wdir",
+        visible_alias = "wd",
+        value_name = "DIR",
+        allow_hyphen_values = true
+    )]
+    directory: Option<PathBuf>,
+
+    /// Set an environment variable for this program
+    #[arg(long = "env", num_args = 2, value_names = ["NAME", "VALUE"], allow_hyphen_values = true)]
+    env: Vec<OsString>,
+
+    /// Set an environment variable for all programs of the job
+    #[arg(long = "genv", num_args = 2, value_names = ["NAME", "VALUE"], allow_hyphen_values = true)]
+    genv: Vec<OsString>,
+
+    /// Pass an environment variable on, or set it (all that the launcher has are passed on)
+    #[arg(short = 'x', value_name = "NAME[=VALUE]", allow_hyphen_values = true)]
+    export: Vec<OsString>,
+
+    /// Pin rank r to the r-th allowed core, if there are enough cores [default: none]
+    #[arg(long = "bind-to", value_name = "WHERE")]
+    bind: Option<Binding>,
+
+    /// Accepted and not needed: more ranks than cores are always allowed
+    #[arg(long)]
+    oversubscribe: bool,
+
+    /// Begin every line of output with its rank: "[2] "
+    #[arg(short = 'l', long = "tag-output")]
+    tag: bool,
+
+    /// The program, looked up in PATH if it has no slash, and its arguments
+    #[arg(value_name = "PROGRAM AND ARGUMENTS")]
+    program: Vec<OsString>,
+}
+
+/// Reads a whole command line, without the name it was called by.
+pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error> {
+    let mut request = Request {
+        contexts: Vec::new(),
+        tag: false,
+        bind: false,
+    };
+    let mut everywhere = Vec::new();
+    for (index, part) in arguments.split(|word| word == ":").enumerate() {
+        let options = options(name, part)?;
+        request.tag |= options.tag;
+        request.bind |= options.bind == Some(Binding::Core);
+        everywhere.extend(pairs("-genv", &options.genv)?);
+        request.contexts.push(context(index, options)?);
+    }
+    for context in &mut request.contexts {
+        context.environment.splice(..0, everywhere.iter().cloned());
+    }
+    Ok(request)
+}
+
+fn command(name: &str) -> Command {
+    Options::augment_args(Command::new("run"))
+        .bin_name(name.to_owned())
+        .version(env!("CARGO_PKG_VERSION"))
+        .no_binary_name(true)
+        .override_usage(format!("{name} {USAGE}"))
+        .after_help(AFTER_HELP)
+}
+
+const USAGE: &str = "[OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...";
+
+const AFTER_HELP: &str = "\
+Exit code: that of the first rank that failed, 128+N if signal N ended it; 1 for wrong usage,
+126 for a program that cannot be run, 127 for a program that is not there.";
+
+fn options(name: &str, words: &[OsString]) -> Result<Options, Error> {
+    let mut command = command(name);
+    command.build();
+    let words = normalise(&command, words);
+    let matches = command.try_get_matches_from(words)?;
+    Ok(Options::from_arg_matches(&matches)?)
+}
+
+fn context(index: usize, options: Options) -> Result<Context, Error> {
+    let mut environment = pairs("-env", &options.env)?;
+    for word in &options.export {
+        environment.extend(exported(word)?);
+    }
+    let mut words = options.program.into_iter();
+    Ok(Context {
+        ranks: options.ranks.unwrap_or(1),
+        directory: options.directory,
+        environment,
+        program: words.next().ok_or(Error::NoProgram { context: index })?,
+        arguments: words.collect(),
+    })
+}
+
+fn ranks(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("a job needs at least 1 rank".into()),
+        Ok(ranks) => Ok(ranks),
+        Err(_) => Err("give a whole number, 1 or more".into()),
+    }
+}
+
+fn pairs(option: &'static str, words: &[OsString]) -> Result<Vec<(OsString, OsString)>, Error> {
+    words
+        .chunks_exact(2)
+        .map(|pair| Ok((variable(option, &pair[0])?, pair[1].clone())))
+        .collect()
+}
+
+/// `-x NAME=VALUE` sets; `-x NAME` only checks, as the environment is passed on anyway.
+fn exported(word: &OsStr) -> Result<Option<(OsString, OsString)>, Error> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = word.as_bytes();
+    match bytes.iter().position(|&byte| byte == b'=') {
+        Some(at) => {
+            let name = variable("-x", OsStr::from_bytes(&bytes[..at]))?;
+            Ok(Some((name, OsStr::from_bytes(&bytes[at + 1..]).into())))
+        }
+        None => {
+            let name = variable("-x", word)?;
+            if std::env::var_os(&name).is_none() {
+                let name = name.display();
+                say(&format!(
+                    "-x {name}: not set here, so the ranks lack it too; write -x {name}=VALUE"
+                ));
+            }
+            Ok(None)
+        }
+    }
+}
+
+fn variable(what: &'static str, name: &OsStr) -> Result<OsString, Error> {
+    let bytes = name.as_encoded_bytes();
+    if bytes.is_empty() || bytes.contains(&b'=') {
+        return Err(Error::Value {
+            what,
+            given: name.to_string_lossy().into_owned(),
+            want: "the name of an environment variable, without '='",
+        });
+    }
+    Ok(name.to_owned())
+}
+
+/// Options in clap's spelling, then `--`, then the program and its arguments as they are.
+fn normalise(command: &Command, words: &[OsString]) -> Vec<OsString> {
+    let mut out = Vec::with_capacity(words.len() + 1);
+    let mut rest = words.iter();
+    while let Some(word) = rest.as_slice().first() {
+        let Some((spelled, values)) = word.to_str().and_then(|text| option(command, text)) else {
+            break;
+        };
+        rest.next();
+        out.push(spelled.into());
+        out.extend(rest.by_ref().take(values).cloned());
+    }
+    if rest.as_slice().first().is_some_and(|word| word != "--") {
+        out.push("--".into());
+    }
+    out.extend(rest.cloned());
+    out
+}
+
+/// How clap spells this option and how many of the following words belong to it; None if the
+/// word is no option.
+fn option(command: &Command, word: &str) -> Option<(String, usize)> {
+    let name = word.strip_prefix('-')?;
+    let (name, long) = match name.strip_prefix('-') {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    if name.is_empty() {
+        return None;
+    }
+    let (bare, joined) = match name.split_once('=') {
+        Some((bare, _)) => (bare, true),
+        None => (name, false),
+    };
+    let known = command.get_arguments().find(|argument| {
+        let aliases = argument.get_all_aliases().unwrap_or_default();
+        argument.get_long() == Some(bare) || aliases.contains(&bare)
+    });
+    if let Some(known) = known.filter(|_| long || bare.len() > 1) {
+        return Some((format!("--{name}"), if joined { 0 } else { values(known) }));
+    }
+    let short = command.get_arguments().find(|argument| {
+        let letter = argument.get_short();
+        letter.is_some() && letter == name.chars().next()
+    });
+    match short {
+        // It takes the following words unless its value is joined to it, as in -n4.
+        Some(short) if !long && name.len() == 1 => Some((word.to_owned(), values(short))),
+        Some(_) => Some((word.to_owned(), 0)),
+        // Unknown; as a long option it is refused by its whole name.
+        None => Some((format!("--{name}"), 0)),
+    }
+}
+
+fn values(argument: &clap::Arg) -> usize {
+    let range = argument.get_num_args();
+    range.map_or(0, |range| range.min_values())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Request, Error> {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        super::parse("pombo run", &words)
+    }
+
+    fn one(line: &str) -> Context {
+        parse(line).unwrap().contexts.remove(0)
+    }
+
+    #[test]
+    fn one_dash_two_dashes_joined() {
+        for line in [
+            "-n 3 p", "-np 3 p", "--np 3 p", "--np=3 p", "-np=3 p", "-n3 p", "--n 3 p",
+        ] {
+            assert_eq!(one(line).ranks, 3, "{line}");
+        }
+        assert_eq!(one("p").ranks, 1);
+        for line in ["-wdir /d p", "-wd /d p", "--wdir=/d p", "--wd /d p"] {
+            assert_eq!(one(line).directory, Some("/d".into()), "{line}");
+        }
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let job = one("-np 2 p -n 7 --np 9 -- -x");
+        assert_eq!((job.ranks, job.program), (2, "p".into()));
+        assert_eq!(job.arguments, ["-n", "7", "--np", "9", "--", "-x"]);
+        let job = one("-n 2 -- -odd -np");
+        assert_eq!(
+            (job.program, job.arguments),
+            ("-odd".into(), vec!["-np".into()])
+        );
+        assert_eq!(one("-n 2 p -").arguments, ["-"]);
+    }
+
+    #[test]
+    fn environment_in_order_of_strength() {
+        let request = parse("-env A -1 -x B=2=3 p : -genv A 9 -x C= q").unwrap();
+        let of = |index: usize| request.contexts[index].environment.clone();
+        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        assert_eq!(of(0), [pair("A", "9"), pair("A", "-1"), pair("B", "2=3")]);
+        assert_eq!(of(1), [pair("A", "9"), pair("C", "")]);
+    }
+
+    #[test]
+    fn several_programs() {
+        let request = parse("-n 2 a 1 : -n 3 --tag-output b : c").unwrap();
+        let ranks: Vec<_> = request
+            .contexts
+            .iter()
+            .map(|context| context.ranks)
+            .collect();
+        assert_eq!(ranks, [2, 3, 1]);
+        assert!(request.tag && !request.bind);
+        assert!(parse("-bind-to core a").unwrap().bind);
+    }
+
+    #[test]
+    fn refusals_name_the_thing() {
+        for (line, name) in [
+            ("-n 0 p", "0"),
+            ("-n x p", "'x'"),
+            ("-n -3 p", "'-3'"),
+            ("-np", "--np"),
+            ("-bogus p", "bogus"),
+            ("--bogus=1 p", "--bogus"),
+            ("-n 2", "no program"),
+            ("", "no program"),
+            ("-n 1 a : -n 1", "part 2"),
+            ("-x =3 p", "-x"),
+            ("-env A=B c p", "-env"),
+            ("-bind-to socket p", "socket"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert_eq!(error.exit_code(), 1, "{line}");
+            let text = error.to_string();
+            assert!(text.contains(name), "{line}: {text}");
+        }
+    }
+}

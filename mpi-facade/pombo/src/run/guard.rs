@@ -1,0 +1,85 @@
+//! `pombo __guard`: a small process that outlives the launcher by an instant. `run` starts it,
+//! `main` dispatches to it.
+//!
+//! A killed launcher takes the ranks with it by itself (each has a parent-death signal), but
+//! not what the ranks started. The guard knows every rank's process group; when its input ends
+//! it kills the groups that were not crossed out.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, Write, stdin};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::error::Error;
+
+/// The subcommand's name.
+pub(crate) const NAME: &str = "__guard";
+
+/// The launcher's end.
+pub(crate) struct Guard {
+    process: Child,
+    orders: Option<ChildStdin>,
+}
+
+impl Guard {
+    /// Starts it in a group of its own, where no Ctrl-C reaches it.
+    pub(crate) fn start() -> Result<Guard, Error> {
+        let mut process = Command::new("/proc/self/exe")
+            .arg0("pombo")
+            .arg(NAME)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(Error::system("start the guard process"))?;
+        let orders = process.stdin.take();
+        Ok(Guard { process, orders })
+    }
+
+    /// A rank has started.
+    pub(crate) fn add(&mut self, group: Pid) {
+        self.order(format_args!("+{group}\n"));
+    }
+
+    /// A rank is over; called while its leader's number cannot be given to another process.
+    pub(crate) fn remove(&mut self, group: Pid) {
+        self.order(format_args!("-{group}\n"));
+    }
+
+    fn order(&mut self, order: std::fmt::Arguments<'_>) {
+        if let Some(orders) = &mut self.orders {
+            // Without the guard the job still runs; only a killed launcher is cleaned up less.
+            let _ = orders.write_all(order.to_string().as_bytes());
+        }
+    }
+}
+
+impl Drop for Guard {
+    /// Nothing is left to guard: every rank was crossed out.
+    fn drop(&mut self) {
+        self.orders = None;
+        let _ = self.process.wait();
+    }
+}
+
+/// Follows the launcher's orders until they end.
+pub(crate) fn main() -> Result<u8, Error> {
+    let mut groups = BTreeSet::new();
+    for line in stdin().lock().lines() {
+        let line = line.map_err(Error::system("read the launcher's orders"))?;
+        let number = line.get(1..).and_then(|number| number.parse::<i32>().ok());
+        match (line.as_bytes().first(), number) {
+            (Some(b'+'), Some(group)) if group > 1 => groups.insert(group),
+            (Some(b'-'), Some(group)) => groups.remove(&group),
+            _ => continue,
+        };
+    }
+    for group in groups {
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+    Ok(0)
+}

@@ -1,0 +1,101 @@
+//! The launcher's standard input on its way to rank 0. Only `supervise` and `spawn` use it.
+//!
+//! A file or pipe is simply inherited: what rank 0 does not read stays there for others. A
+//! terminal belongs to the launcher's process group, so its input is handed on here, one line
+//! at a time: the next is read when rank 0's pipe has taken the last.
+
+use std::io::{self, ErrorKind, IsTerminal, Read, Write, stdin};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{ChildStdin, Stdio};
+
+use nix::unistd::{getpgrp, tcgetpgrp};
+
+use super::poll::{Interest, Ready};
+
+/// As much as a terminal gives at once, and as a pipe takes without blocking.
+const LINE: usize = 4096;
+
+/// The hand-over from the terminal, if there is one.
+#[derive(Default)]
+pub(crate) struct Input {
+    relay: Option<Relay>,
+}
+
+struct Relay {
+    terminal: std::fs::File,
+    rank: ChildStdin,
+    pending: Vec<u8>,
+    /// Set while the launcher runs in the background, where reading would stop it.
+    in_background: bool,
+}
+
+/// What rank 0 gets as standard input.
+pub(crate) fn of_rank_0() -> Stdio {
+    match stdin().is_terminal() {
+        true => Stdio::piped(),
+        false => Stdio::inherit(),
+    }
+}
+
+impl Input {
+    /// Rank 0 has started; it has a pipe only if there is a terminal.
+    pub(crate) fn connect(&mut self, pipe: Option<ChildStdin>) -> io::Result<()> {
+        let Some(rank) = pipe else { return Ok(()) };
+        let terminal: OwnedFd = stdin().as_fd().try_clone_to_owned()?;
+        self.relay = Some(Relay {
+            terminal: terminal.into(),
+            rank,
+            pending: Vec::new(),
+            in_background: false,
+        });
+        Ok(())
+    }
+
+    /// What to wait for: the next line, or rank 0 to take the last.
+    pub(crate) fn interest<'a>(&'a self, interest: &mut Interest<'a>) {
+        let Some(relay) = &self.relay else { return };
+        if !relay.pending.is_empty() {
+            interest.writable(relay.rank.as_fd(), Ready::Input);
+        } else if !relay.in_background {
+            interest.readable(relay.terminal.as_fd(), Ready::Terminal);
+        }
+    }
+
+    /// The launcher may be in the foreground again.
+    pub(crate) fn resume(&mut self) {
+        if let Some(relay) = &mut self.relay {
+            relay.in_background = false;
+        }
+    }
+
+    /// The terminal has a line, or its input has ended.
+    pub(crate) fn read(&mut self) {
+        let Some(relay) = &mut self.relay else { return };
+        // An error means that it is not the terminal that controls us: no one is stopped.
+        relay.in_background = tcgetpgrp(&relay.terminal).is_ok_and(|group| group != getpgrp());
+        if relay.in_background {
+            return;
+        }
+        relay.pending.resize(LINE, 0);
+        let result = relay.terminal.read(&mut relay.pending);
+        relay.pending.truncate(*result.as_ref().unwrap_or(&0));
+        self.keep_unless(result.map(|length| length == 0));
+    }
+
+    /// Rank 0 takes more, or has closed its input.
+    pub(crate) fn write(&mut self) {
+        let Some(relay) = &mut self.relay else { return };
+        let result = relay.rank.write(&relay.pending);
+        relay.pending.drain(..*result.as_ref().unwrap_or(&0));
+        self.keep_unless(result.map(|_| false));
+    }
+
+    fn keep_unless(&mut self, has_ended: io::Result<bool>) {
+        match has_ended {
+            Ok(false) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Ok(true) | Err(_) => self.relay = None,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the ranks of a job share: the memory file. Only `run` uses it.
+
+use std::fs::File;
+use std::os::fd::RawFd;
+
+use nix::fcntl::{FcntlArg, fcntl};
+use pombo_netdrivers::shm::{MAX_RANKS, RankState, Segment, ShmError};
+
+use crate::error::Error;
+
+/// Ranks inherit the descriptor at this number or the next free one: above those that shells
+/// and scripts use for themselves.
+const DESCRIPTOR: RawFd = 300;
+/// Where the limit on descriptors is below that.
+const LOW_DESCRIPTOR: RawFd = 10;
+
+/// The first rank settles what all must be built with.
+const ANY_FINGERPRINT: u64 = 0;
+
+/// The memory of one job; it is gone when the last process that holds it has ended.
+pub(crate) struct Job {
+    segment: Segment,
+    descriptor: RawFd,
+}
+
+impl Job {
+    /// Memory for `ranks` ranks.
+    pub(crate) fn create(ranks: usize) -> Result<Job, Error> {
+        let segment = Segment::create(ranks, ANY_FINGERPRINT).map_err(Error::Job)?;
+        let descriptor = inheritable(&segment)?;
+        Ok(Job {
+            segment,
+            descriptor,
+        })
+    }
+
+    /// The descriptor that ranks inherit.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.descriptor
+    }
+
+    /// Whether the rank has never joined the job, as programs without MPI do not, or has left
+    /// it as it should.
+    pub(crate) fn is_in_order(&self, rank: usize) -> bool {
+        let state = self.segment.state(rank);
+        matches!(state, Ok(RankState::Unborn | RankState::Finished))
+    }
+
+    /// Tells the other ranks, so that none waits for this one.
+    pub(crate) fn mark_dead(&self, rank: usize) {
+        // The only error is a rank that is not there.
+        let _ = self.segment.mark_dead(rank);
+    }
+}
+
+/// Refuses a job that is too large before anything of it exists.
+pub(crate) fn check(ranks: usize) -> Result<(), Error> {
+    match (1..=MAX_RANKS).contains(&ranks) {
+        true => Ok(()),
+        false => Err(Error::Job(ShmError::Ranks { ranks })),
+    }
+}
+
+/// A second descriptor, which survives exec and stays open as long as the launcher lives. The
+/// segment's own goes to no other process.
+fn inheritable(segment: &Segment) -> Result<RawFd, Error> {
+    let path = format!("/proc/self/fd/{}", segment.fd());
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .map_err(Error::file("open", path))?;
+    fcntl(&file, FcntlArg::F_DUPFD(DESCRIPTOR))
+        .or_else(|_| fcntl(&file, FcntlArg::F_DUPFD(LOW_DESCRIPTOR)))
+        .map_err(Error::errno("pass the memory file on to the ranks"))
+}

@@ -1,0 +1,43 @@
+//! `pombo run`: from the command line to the exit code of a job. `main` and `demo` call it.
+
+mod arguments;
+pub(crate) mod child;
+pub(crate) mod guard;
+mod input;
+mod job;
+mod output;
+mod poll;
+mod program;
+mod rank;
+mod signals;
+mod spawn;
+mod supervise;
+
+use std::ffi::OsString;
+
+use crate::error::Error;
+pub(crate) use arguments::{Context, Request};
+use job::Job;
+use signals::Signals;
+pub(crate) use spawn::allowed_cores;
+use supervise::Supervisor;
+
+/// Runs the job that the arguments describe; `name` is what the user called.
+pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
+    launch(&arguments::parse(name, arguments)?)
+}
+
+/// Runs a job to its end and answers with the exit code to leave with.
+pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
+    let plan = spawn::plan(request)?;
+    let grace = supervise::grace()?;
+    // Signals first: none may fall between the first rank's start and the first look at it.
+    let signals = Signals::block()?;
+    let guard = guard::Guard::start()?;
+    let job = Job::create(plan.len())?;
+    let mut supervisor = Supervisor::new(signals, guard, job, grace, request.tag)?;
+    for rank in &plan {
+        supervisor.start(rank)?;
+    }
+    supervisor.run()
+}

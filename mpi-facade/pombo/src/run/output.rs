@@ -1,0 +1,331 @@
+//! What ranks print, on its way to the launcher's own output. Only `supervise` uses it.
+//!
+//! A line is forwarded whole, after its newline or at the end of the rank's output. A line
+//! longer than `LINE` bytes goes in pieces of that size, between which lines of other ranks may
+//! stand. If the reader of the launcher's output is slow, at most `PENDING` bytes and one read
+//! of each kind wait here; then the ranks' pipes fill and their writes block.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write, stderr, stdout};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+use super::poll::{Interest, Ready};
+use crate::error::Error;
+
+/// Longest line that is forwarded in one piece.
+const LINE: usize = 64 * 1024;
+/// Bytes that may wait for the launcher's output before the ranks are no longer read.
+const PENDING: usize = 256 * 1024;
+/// A pipe that polls as writable takes this much without blocking (PIPE_BUF).
+const PIPE: usize = 4096;
+
+/// The two outputs of a rank.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Err,
+}
+
+/// Everything that is printed in a job.
+pub(crate) struct Outputs {
+    /// Standard output and standard error, or one for both if they are the same file: a line
+    /// of one must not fall into a line of the other.
+    sinks: Vec<Sink>,
+    sources: Vec<Source>,
+    buffer: Box<[u8]>,
+    tag: bool,
+}
+
+/// One pipe that a rank prints into.
+struct Source {
+    pipe: Option<File>,
+    rank: usize,
+    sink: usize,
+    line: Vec<u8>,
+}
+
+/// One output of the launcher.
+struct Sink {
+    file: File,
+    pending: VecDeque<u8>,
+    /// Largest write that cannot block.
+    chunk: usize,
+    /// Whether the last byte forwarded was a newline.
+    at_line_start: bool,
+    failed: Option<io::Error>,
+}
+
+impl Outputs {
+    /// Sinks for the launcher's own outputs, no rank yet.
+    pub(crate) fn new(tag: bool) -> Result<Outputs, Error> {
+        let doing = "open the launcher's own output";
+        let copy = |descriptor: io::Result<OwnedFd>| descriptor.map(File::from);
+        let out = copy(stdout().as_fd().try_clone_to_owned()).map_err(Error::system(doing))?;
+        let err = copy(stderr().as_fd().try_clone_to_owned()).map_err(Error::system(doing))?;
+        let mut sinks = vec![Sink::new(out)];
+        if !sinks[0].is_same_file(&err) {
+            sinks.push(Sink::new(err));
+        }
+        Ok(Outputs {
+            sinks,
+            sources: Vec::new(),
+            buffer: vec![0; LINE].into(),
+            tag,
+        })
+    }
+
+    /// A rank's pipe.
+    pub(crate) fn add(&mut self, rank: usize, stream: Stream, pipe: OwnedFd) {
+        self.sources.push(Source {
+            pipe: Some(pipe.into()),
+            rank,
+            sink: self.sink_of(stream),
+            line: Vec::new(),
+        });
+    }
+
+    /// A line of the launcher's own, on standard error.
+    pub(crate) fn say(&mut self, text: &str) {
+        let sink = self.sink_of(Stream::Err);
+        let sink = &mut self.sinks[sink];
+        if !sink.at_line_start {
+            sink.push(b"\n");
+        }
+        sink.push(format!("pombo: {text}\n").as_bytes());
+    }
+
+    /// What to wait for: pipes, as long as their lines have a place, and sinks that lag.
+    pub(crate) fn interest<'a>(&'a self, interest: &mut Interest<'a>) {
+        for (index, sink) in self.sinks.iter().enumerate() {
+            if !sink.pending.is_empty() {
+                interest.writable(sink.file.as_fd(), Ready::Sink(index));
+            }
+        }
+        for (index, source) in self.sources.iter().enumerate() {
+            let has_room = self.sinks[source.sink].has_room();
+            if let Some(pipe) = source.pipe.as_ref().filter(|_| has_room) {
+                interest.readable(pipe.as_fd(), Ready::Source(index));
+            }
+        }
+    }
+
+    /// Reads once from a pipe that is ready.
+    pub(crate) fn read(&mut self, index: usize) {
+        let source = &mut self.sources[index];
+        let sink = &mut self.sinks[source.sink];
+        let Some(pipe) = source.pipe.as_mut().filter(|_| sink.has_room()) else {
+            return;
+        };
+        match pipe.read(&mut self.buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => {
+                source.flush(sink, self.tag);
+                source.pipe = None;
+            }
+            Ok(length) => source.feed(&self.buffer[..length], sink, self.tag),
+        }
+    }
+
+    /// Writes once to a sink that is ready. A sink that fails closes its ranks' pipes, so that
+    /// they learn of it as they would without a launcher.
+    pub(crate) fn write(&mut self, index: usize) {
+        self.sinks[index].write();
+        let Some(error) = &self.sinks[index].failed else {
+            return;
+        };
+        let message = format!("cannot write the ranks' output: {error}");
+        let is_quiet = error.kind() == ErrorKind::BrokenPipe;
+        let of_sink = |source: &&mut Source| source.sink == index && source.pipe.is_some();
+        for source in self.sources.iter_mut().filter(of_sink) {
+            source.pipe = None;
+        }
+        if !is_quiet {
+            self.say(&message);
+        }
+    }
+
+    /// Whether nothing more can come from a rank.
+    pub(crate) fn is_closed(&self, rank: usize) -> bool {
+        let mut of_rank = self.sources.iter().filter(|source| source.rank == rank);
+        of_rank.all(|source| source.pipe.is_none())
+    }
+
+    /// Whether something waits to be written.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.sinks.iter().any(|sink| !sink.pending.is_empty())
+    }
+
+    /// Forwards unfinished lines; for the end of the job.
+    pub(crate) fn flush(&mut self) {
+        for source in &mut self.sources {
+            source.flush(&mut self.sinks[source.sink], self.tag);
+        }
+    }
+
+    /// Whether the reader of the ranks' output went away (as `head` does).
+    pub(crate) fn has_lost_reader(&self) -> bool {
+        self.failure(|error| error.kind() == ErrorKind::BrokenPipe)
+    }
+
+    /// Whether output was lost for another reason.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure(|error| error.kind() != ErrorKind::BrokenPipe)
+    }
+
+    fn failure(&self, of_kind: impl Fn(&io::Error) -> bool) -> bool {
+        self.sinks
+            .iter()
+            .any(|sink| sink.failed.as_ref().is_some_and(&of_kind))
+    }
+
+    fn sink_of(&self, stream: Stream) -> usize {
+        match stream {
+            Stream::Out => 0,
+            Stream::Err => self.sinks.len() - 1,
+        }
+    }
+}
+
+impl Source {
+    fn feed(&mut self, mut bytes: &[u8], sink: &mut Sink, tag: bool) {
+        while !bytes.is_empty() {
+            let room = (LINE - self.line.len()).min(bytes.len());
+            let newline = bytes[..room].iter().position(|&byte| byte == b'\n');
+            let (piece, rest) = bytes.split_at(newline.map_or(room, |at| at + 1));
+            self.line.extend_from_slice(piece);
+            if newline.is_some() || self.line.len() == LINE {
+                self.flush(sink, tag);
+            }
+            bytes = rest;
+        }
+    }
+
+    /// A tagged piece always ends its line: the next line has a tag of its own.
+    fn flush(&mut self, sink: &mut Sink, tag: bool) {
+        if self.line.is_empty() {
+            return;
+        }
+        if tag {
+            sink.push(format!("[{}] ", self.rank).as_bytes());
+            if !self.line.ends_with(b"\n") {
+                self.line.push(b'\n');
+            }
+        }
+        sink.push(&self.line);
+        self.line.clear();
+    }
+}
+
+impl Sink {
+    fn new(file: File) -> Sink {
+        let kind = file.metadata().map(|data| data.file_type());
+        let is_plain = kind.is_ok_and(|kind| kind.is_file() || kind.is_block_device());
+        Sink {
+            file,
+            pending: VecDeque::new(),
+            chunk: if is_plain { PENDING } else { PIPE },
+            at_line_start: true,
+            failed: None,
+        }
+    }
+
+    fn is_same_file(&self, other: &File) -> bool {
+        match (self.file.metadata(), other.metadata()) {
+            (Ok(one), Ok(two)) => (one.dev(), one.ino()) == (two.dev(), two.ino()),
+            _ => false,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.pending.len() < PENDING
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if let (None, Some(last)) = (&self.failed, bytes.last()) {
+            self.pending.extend(bytes);
+            self.at_line_start = *last == b'\n';
+        }
+    }
+
+    fn write(&mut self) {
+        let (front, _) = self.pending.as_slices();
+        let front = &front[..front.len().min(self.chunk)];
+        match self.file.write(front) {
+            Ok(written) => drop(self.pending.drain(..written)),
+            Err(error) => match error.kind() {
+                ErrorKind::Interrupted | ErrorKind::WouldBlock => {}
+                _ => {
+                    self.failed = Some(error);
+                    self.pending.clear();
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sink() -> Sink {
+        Sink::new(File::open("/dev/null").unwrap())
+    }
+
+    fn source() -> Source {
+        Source {
+            pipe: None,
+            rank: 3,
+            sink: 0,
+            line: Vec::new(),
+        }
+    }
+
+    fn text(sink: &mut Sink) -> Vec<u8> {
+        sink.pending.drain(..).collect()
+    }
+
+    #[test]
+    fn a_line_waits_for_its_end() {
+        let (mut sink, mut source) = (sink(), source());
+        source.feed(b"one\ntw", &mut sink, false);
+        assert_eq!(text(&mut sink), b"one\n");
+        source.feed(b"o\n\nthree", &mut sink, false);
+        assert_eq!(text(&mut sink), b"two\n\n");
+        source.flush(&mut sink, false);
+        source.flush(&mut sink, false);
+        assert_eq!(text(&mut sink), b"three");
+    }
+
+    #[test]
+    fn tags_begin_every_line() {
+        let (mut sink, mut source) = (sink(), source());
+        source.feed(b"one\n\ntwo", &mut sink, true);
+        source.flush(&mut sink, true);
+        assert_eq!(text(&mut sink), b"[3] one\n[3] \n[3] two\n");
+    }
+
+    #[test]
+    fn a_long_line_goes_in_bounded_pieces() {
+        let (mut sink, mut source) = (sink(), source());
+        let long = vec![b'x'; 2 * LINE + 10];
+        source.feed(&long, &mut sink, false);
+        assert_eq!(sink.pending.len(), 2 * LINE);
+        assert_eq!(source.line.len(), 10);
+        source.feed(b"\n", &mut sink, false);
+        assert_eq!(text(&mut sink), [&long[..], b"\n"].concat());
+        source.feed(&long[..LINE], &mut sink, true);
+        assert_eq!(text(&mut sink).len(), LINE + 5);
+    }
+
+    #[test]
+    fn a_failed_sink_takes_nothing_more() {
+        let mut sink = sink();
+        sink.push(b"x");
+        sink.write();
+        assert!(sink.failed.is_some());
+        sink.push(b"y");
+        assert!(sink.pending.is_empty());
+    }
+}

@@ -1,0 +1,83 @@
+//! Finds the file that a program's name means. `spawn` asks it before anything is started, so
+//! that a wrong name is one message and not one per rank.
+//!
+//! As `mpiexec` of MPICH does: a name without a slash is looked up in PATH and nowhere else, a
+//! name with a slash counts from the directory in which the program will start.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{AccessFlags, access};
+
+use crate::error::Error;
+
+/// Where the system looks when PATH is not set.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The file to execute for `program` started in `directory`.
+pub(crate) fn find(program: &OsStr, directory: &Path) -> Result<PathBuf, Error> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        let path = directory.join(program);
+        return match refusal(&path) {
+            None => Ok(path),
+            Some(Refusal::Absent) => Err(missing(program, "check the path")),
+            Some(Refusal::Unfit(why)) => Err(Error::NotExecutable { program: path, why }),
+        };
+    }
+    match in_path(program, directory) {
+        Ok(path) => Ok(path),
+        Err(Some(error)) => Err(error),
+        Err(None) if directory.join(program).is_file() && !program.is_empty() => {
+            let hint = format!(
+                "PATH has none; for the one in this directory write ./{}",
+                program.display()
+            );
+            Err(missing(program, &hint))
+        }
+        Err(None) => Err(missing(
+            program,
+            "PATH has none; write a path with a slash or correct PATH",
+        )),
+    }
+}
+
+/// The first executable of that name in PATH; else the first that is there but unfit.
+fn in_path(name: &OsStr, directory: &Path) -> Result<PathBuf, Option<Error>> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH));
+    let mut unfit = None;
+    for place in std::env::split_paths(&path) {
+        let program = directory.join(place).join(name);
+        match refusal(&program) {
+            None => return Ok(program),
+            Some(Refusal::Unfit(why)) if program.is_file() && unfit.is_none() => {
+                unfit = Some(Error::NotExecutable { program, why });
+            }
+            Some(_) => {}
+        }
+    }
+    Err(unfit)
+}
+
+enum Refusal {
+    Absent,
+    Unfit(&'static str),
+}
+
+fn refusal(path: &Path) -> Option<Refusal> {
+    match path.metadata() {
+        Err(_) => Some(Refusal::Absent),
+        Ok(data) if data.is_dir() => Some(Refusal::Unfit("it is a directory")),
+        Ok(data) if !data.is_file() => Some(Refusal::Unfit("it is not a file")),
+        Ok(_) if access(path, AccessFlags::X_OK).is_err() => {
+            Some(Refusal::Unfit("it is not executable; try chmod +x"))
+        }
+        Ok(_) => None,
+    }
+}
+
+fn missing(program: &OsStr, hint: &str) -> Error {
+    Error::NotFound {
+        program: program.to_owned(),
+        hint: hint.to_owned(),
+    }
+}

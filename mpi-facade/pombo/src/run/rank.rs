@@ -1,0 +1,99 @@
+//! One rank's process and what it started. Only `supervise` uses it.
+//!
+//! A rank is `Running`, then `Left` when its process has ended, then `Over`. While it has left
+//! its process is not reaped, so its number, which names its process group, stays its own; what
+//! it started may still print and stop by itself. `finish` ends the rest.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Child;
+use std::time::Instant;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
+
+/// A rank, named by its place among the ranks.
+pub(crate) struct Rank {
+    process: Child,
+    /// Its process id, and that of the group it leads.
+    pub(crate) group: Pid,
+    /// As the user called it.
+    pub(crate) program: String,
+    pub(crate) state: State,
+}
+
+/// Where a rank is in its life.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum State {
+    Running,
+    Left(Instant),
+    Over,
+}
+
+/// How a rank's process ended.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum End {
+    Code(i32),
+    Signal(i32),
+    /// Somebody else took the answer.
+    Unknown,
+}
+
+impl Rank {
+    pub(crate) fn new(process: Child, program: String) -> Rank {
+        Rank {
+            group: Pid::from_raw(process.id().cast_signed()),
+            process,
+            program,
+            state: State::Running,
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state == State::Over
+    }
+
+    /// Passes a signal on to the rank and what it started.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if !self.is_over() {
+            // The only error left is a group that has just ended by itself.
+            let _ = killpg(self.group, signal);
+        }
+    }
+
+    /// Whether a running rank has left, and how. Its process stays unreaped.
+    pub(crate) fn look(&mut self) -> Option<End> {
+        if self.state != State::Running {
+            return None;
+        }
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        let end = match waitid(Id::Pid(self.group), flags) {
+            Ok(WaitStatus::Exited(_, code)) => End::Code(code),
+            Ok(WaitStatus::Signaled(_, signal, _)) => End::Signal(signal as i32),
+            Ok(_) | Err(Errno::EINTR) => return None,
+            // A real-time signal, which has no name here: only reaping tells its number.
+            Err(Errno::EINVAL) => return Some(self.finish()),
+            Err(_) => {
+                self.state = State::Over;
+                return Some(End::Unknown);
+            }
+        };
+        self.state = State::Left(Instant::now());
+        Some(end)
+    }
+
+    /// Kills what is left of the group, then gives the number back to the system.
+    pub(crate) fn finish(&mut self) -> End {
+        self.signal(Signal::SIGKILL);
+        self.state = State::Over;
+        match self.process.wait() {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => End::Code(code),
+                (None, Some(signal)) => End::Signal(signal),
+                (None, None) => End::Unknown,
+            },
+            Err(_) => End::Unknown,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Signals as something to read. Only `run` and `supervise` use it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::error::Error;
+
+/// The signals that end a job.
+const ENDING: [Signal; 4] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+];
+
+/// The others that the launcher acts on.
+const OTHERS: [Signal; 5] = [
+    Signal::SIGCHLD,
+    Signal::SIGTSTP,
+    Signal::SIGCONT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+];
+
+/// Blocked for this process and read from a descriptor. Children inherit the block: each rank
+/// calls `unblock` before it becomes its program.
+pub(crate) struct Signals(SignalFd);
+
+impl Signals {
+    pub(crate) fn block() -> Result<Signals, Error> {
+        if ignored(Signal::SIGCHLD) {
+            // The system would neither say that a rank ended nor how.
+            return Err(Error::ChildrenIgnored);
+        }
+        let mut set = all();
+        if ignored(Signal::SIGHUP) {
+            // Started by nohup: it shall survive the terminal.
+            set.remove(Signal::SIGHUP);
+        }
+        set.thread_block().map_err(Error::errno("block signals"))?;
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        SignalFd::with_flags(&set, flags)
+            .map(Signals)
+            .map_err(Error::errno("open a descriptor for signals"))
+    }
+
+    /// The next signal, if one is pending.
+    pub(crate) fn next(&self) -> Option<Signal> {
+        let info = self.0.read_signal().ok()??;
+        Signal::try_from(info.ssi_signo as i32).ok()
+    }
+}
+
+/// Undoes `Signals::block` in a child.
+pub(crate) fn unblock() -> Result<(), Error> {
+    all()
+        .thread_unblock()
+        .map_err(Error::errno("unblock signals"))
+}
+
+fn all() -> SigSet {
+    ENDING.into_iter().chain(OTHERS).collect()
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Whether a signal is one of those that end a job.
+pub(crate) fn is_ending(signal: Signal) -> bool {
+    ENDING.contains(&signal)
+}
+
+/// "9 (SIGKILL)"; real-time signals have no name.
+pub(crate) fn describe(number: i32) -> String {
+    match Signal::try_from(number) {
+        Ok(signal) => format!("{number} ({})", signal.as_str()),
+        Err(_) => number.to_string(),
+    }
+}
+
+/// Whether this process was started with the signal ignored. The kernel tells in hexadecimal,
+/// signal 1 in the lowest bit.
+fn ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.unwrap_or(0) >> (signal as u32 - 1) & 1 == 1
+}

@@ -1,0 +1,118 @@
+//! From the request to processes: `plan` settles everything that can be wrong before the first
+//! process exists, `start` starts one rank. Only `run` and `supervise` use it.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use super::arguments::{Context, Request};
+use super::job::Job;
+use super::{child, input, program};
+use crate::error::Error;
+use crate::variables;
+
+/// A rank that can be started.
+pub(crate) struct Rank<'a> {
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    pub(crate) context: &'a Context,
+    file: PathBuf,
+    core: Option<usize>,
+}
+
+/// The ranks of a job in order; refuses programs and directories that are not there.
+pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
+    let sizes = request.contexts.iter().map(|context| context.ranks);
+    let size = sizes.fold(0, usize::saturating_add);
+    super::job::check(size)?;
+    let cores = match request.bind {
+        true => allowed_cores(),
+        false => Vec::new(),
+    };
+    let mut ranks = Vec::with_capacity(size);
+    for context in &request.contexts {
+        let file = file_of(context)?;
+        for _ in 0..context.ranks {
+            let rank = ranks.len();
+            ranks.push(Rank {
+                rank,
+                size,
+                context,
+                file: file.clone(),
+                core: cores.get(rank).copied().filter(|_| size <= cores.len()),
+            });
+        }
+    }
+    Ok(ranks)
+}
+
+/// Starts one rank with pipes for its output, in a process group of its own.
+pub(crate) fn start(rank: &Rank<'_>, job: &Job) -> io::Result<Child> {
+    let context = rank.context;
+    let head = child::command_line(
+        Pid::this(),
+        rank.core,
+        rank.file.as_os_str(),
+        &context.program,
+    );
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg0("pombo")
+        .args(head)
+        .args(&context.arguments)
+        .envs(
+            context
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value)),
+        )
+        .envs(variables_of(rank, job))
+        .process_group(0)
+        .stdin(match rank.rank {
+            0 => input::of_rank_0(),
+            _ => Stdio::null(),
+        })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if let Some(directory) = &context.directory {
+        command.current_dir(directory);
+    }
+    command.spawn()
+}
+
+fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 5] {
+    let (rank, size) = (rank.rank.to_string(), rank.size.to_string());
+    [
+        (variables::LOCAL_RANK, rank.clone().into()),
+        (variables::LOCAL_SIZE, size.clone().into()),
+        (variables::RANK, rank.into()),
+        (variables::SIZE, size.into()),
+        (variables::SHM_FD, job.descriptor().to_string().into()),
+    ]
+}
+
+fn file_of(context: &Context) -> Result<PathBuf, Error> {
+    let directory = context.directory.as_deref().unwrap_or(Path::new("."));
+    if !directory.is_dir() {
+        return Err(Error::NoDirectory {
+            path: directory.to_owned(),
+        });
+    }
+    // Absolute, because the rank looks from another directory.
+    let file = program::find(&context.program, directory)?;
+    std::path::absolute(&file).map_err(Error::file("name", file))
+}
+
+/// The cores this process may run on; none if the system does not say.
+pub(crate) fn allowed_cores() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else {
+        return Vec::new();
+    };
+    let cores = 0..CpuSet::count();
+    cores.filter(|&core| set.is_set(core) == Ok(true)).collect()
+}

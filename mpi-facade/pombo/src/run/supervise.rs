@@ -1,0 +1,302 @@
+//! A running job: forwards, watches, ends. Only `run` uses it.
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, raise};
+
+use super::guard::Guard;
+use super::input::Input;
+use super::job::Job;
+use super::output::{Outputs, Stream};
+use super::poll::{Interest, Ready};
+use super::rank::{End, Rank, State};
+use super::signals::{Signals, describe, is_ending};
+use super::spawn;
+use crate::error::Error;
+use crate::variables;
+
+/// The grace that `POMBO_GRACE` sets.
+pub(crate) fn grace() -> Result<Duration, Error> {
+    let Some(text) = std::env::var_os(variables::GRACE) else {
+        return Ok(Duration::from_secs(1));
+    };
+    let seconds = text.to_str().and_then(|text| text.parse().ok());
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|grace| *grace <= Duration::from_secs(86_400))
+        .ok_or_else(|| Error::Value {
+            what: variables::GRACE,
+            given: text.to_string_lossy().into_owned(),
+            want: "seconds from 0 to 86400, such as 2.5",
+        })
+}
+
+/// The job while it runs.
+pub(crate) struct Supervisor {
+    ranks: Vec<Rank>,
+    outputs: Outputs,
+    input: Input,
+    signals: Signals,
+    guard: Guard,
+    job: Job,
+    grace: Duration,
+    ending: Option<Ending>,
+}
+
+/// Why and until when.
+struct Ending {
+    code: u8,
+    by_signal: bool,
+    /// When what is left is killed; None once that is done.
+    deadline: Option<Instant>,
+}
+
+impl Supervisor {
+    pub(crate) fn new(
+        signals: Signals,
+        guard: Guard,
+        job: Job,
+        grace: Duration,
+        tag: bool,
+    ) -> Result<Supervisor, Error> {
+        Ok(Supervisor {
+            ranks: Vec::new(),
+            outputs: Outputs::new(tag)?,
+            input: Input::default(),
+            signals,
+            guard,
+            job,
+            grace,
+            ending: None,
+        })
+    }
+
+    /// Starts the next rank. On an error the ranks so far end with `self`.
+    pub(crate) fn start(&mut self, plan: &spawn::Rank<'_>) -> Result<(), Error> {
+        let failed = |source| Error::Start {
+            rank: plan.rank,
+            source,
+        };
+        let mut process = spawn::start(plan, &self.job).map_err(failed)?;
+        let (input, out, err) = (
+            process.stdin.take(),
+            process.stdout.take(),
+            process.stderr.take(),
+        );
+        let rank = Rank::new(process, plan.context.program.display().to_string());
+        self.guard.add(rank.group);
+        self.ranks.push(rank);
+        if let (Some(out), Some(err)) = (out, err) {
+            self.outputs.add(plan.rank, Stream::Out, out.into());
+            self.outputs.add(plan.rank, Stream::Err, err.into());
+        }
+        self.input.connect(input).map_err(failed)
+    }
+
+    /// Sees the job to its end; answers with its exit code.
+    pub(crate) fn run(mut self) -> Result<u8, Error> {
+        while !self.ranks.iter().all(Rank::is_over) {
+            self.turn(self.next_deadline())?;
+            self.enforce();
+        }
+        self.drain()?;
+        Ok(match &self.ending {
+            Some(ending) => ending.code,
+            None => u8::from(self.outputs.has_failed()),
+        })
+    }
+
+    /// One wait and what comes of it; whether anything came.
+    fn turn(&mut self, deadline: Option<Instant>) -> Result<bool, Error> {
+        let mut interest = Interest::default();
+        interest.readable(self.signals.as_fd(), Ready::Signal);
+        self.outputs.interest(&mut interest);
+        self.input.interest(&mut interest);
+        let limit = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let ready = interest.wait(limit)?;
+        for ready in &ready {
+            match *ready {
+                Ready::Signal => self.read_signals(),
+                Ready::Source(index) => self.outputs.read(index),
+                Ready::Sink(index) => self.outputs.write(index),
+                Ready::Terminal => self.input.read(),
+                Ready::Input => self.input.write(),
+            }
+        }
+        Ok(!ready.is_empty())
+    }
+
+    /// All ranks are over: forwards what is still in the pipes, without waiting for more. An
+    /// interrupted job does not wait for a slow reader longer than the grace.
+    fn drain(&mut self) -> Result<(), Error> {
+        let begin = Instant::now();
+        loop {
+            let is_pending = self.outputs.is_pending();
+            let is_interrupted = self.ending.as_ref().is_some_and(|ending| ending.by_signal);
+            let deadline = match (is_pending, is_interrupted) {
+                (false, _) => Some(begin),
+                (true, true) => Some(begin + self.grace),
+                (true, false) => None,
+            };
+            let is_late = is_interrupted && begin.elapsed() >= self.grace;
+            if self.turn(deadline)? && !is_late {
+                continue;
+            }
+            self.outputs.flush();
+            if is_late || !self.outputs.is_pending() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_signals(&mut self) {
+        while let Some(signal) = self.signals.next() {
+            match signal {
+                Signal::SIGCHLD => self.collect(),
+                Signal::SIGTSTP => {
+                    self.pass_on(Signal::SIGSTOP);
+                    let _ = raise(Signal::SIGSTOP);
+                }
+                Signal::SIGCONT => {
+                    self.pass_on(Signal::SIGCONT);
+                    self.input.resume();
+                }
+                signal if is_ending(signal) => self.interrupt(signal),
+                signal => self.pass_on(signal),
+            }
+        }
+    }
+
+    /// The first such signal is passed on, the second ends the grace.
+    fn interrupt(&mut self, signal: Signal) {
+        if let Some(ending) = &mut self.ending {
+            ending.by_signal = true;
+            ending.deadline = ending.deadline.and(Some(Instant::now()));
+            return;
+        }
+        let number = signal as i32;
+        let others = self.those_running();
+        self.outputs
+            .say(&format!("got signal {}{others}", describe(number)));
+        self.end(signal, 128 + number, true);
+    }
+
+    /// Looks which ranks have left. Of several at once, one that a signal killed is more likely
+    /// the cause than one that noticed and gave up.
+    fn collect(&mut self) {
+        let mut left: Vec<(usize, End)> = Vec::new();
+        for (index, rank) in self.ranks.iter_mut().enumerate() {
+            let Some(end) = rank.look() else { continue };
+            left.push((index, end));
+            if rank.is_over() {
+                self.guard.remove(rank.group);
+            }
+        }
+        left.sort_by_key(|(_, end)| !matches!(end, End::Signal(_)));
+        for (index, end) in left {
+            if index == 0 {
+                self.input = Input::default();
+            }
+            self.judge(index, end);
+        }
+    }
+
+    fn judge(&mut self, index: usize, end: End) {
+        let (code, what) = match end {
+            End::Code(0) if self.job.is_in_order(index) => return,
+            End::Code(0) => (1, "exited without calling MPI_Finalize".into()),
+            End::Code(code) => (code, format!("exited with code {code}")),
+            End::Signal(number) => (
+                128 + number,
+                format!("was killed by signal {}", describe(number)),
+            ),
+            End::Unknown => (1, "ended in an unknown way".into()),
+        };
+        self.job.mark_dead(index);
+        if self.ending.is_some() {
+            return;
+        }
+        let lost_reader =
+            end == End::Signal(Signal::SIGPIPE as i32) && self.outputs.has_lost_reader();
+        if !lost_reader {
+            let (rank, others) = (&self.ranks[index], self.those_running());
+            let (group, program) = (rank.group, &rank.program);
+            let message = format!("rank {index} (pid {group}, {program}) {what}{others}");
+            self.outputs.say(&message);
+        }
+        self.end(Signal::SIGTERM, code, false);
+    }
+
+    /// "; ending the other 3 ranks", for a message about one that has left.
+    fn those_running(&self) -> String {
+        let running = self
+            .ranks
+            .iter()
+            .filter(|rank| rank.state == State::Running);
+        let has_left = self.ranks.iter().any(|rank| rank.state != State::Running);
+        match (running.count(), has_left) {
+            (0, _) => String::new(),
+            (1, true) => "; ending the other rank".into(),
+            (1, false) => "; ending 1 rank".into(),
+            (count, true) => format!("; ending the other {count} ranks"),
+            (count, false) => format!("; ending {count} ranks"),
+        }
+    }
+
+    /// Asks everything that is left to end.
+    fn end(&mut self, signal: Signal, code: i32, by_signal: bool) {
+        self.ending = Some(Ending {
+            code: u8::try_from(code).unwrap_or(1),
+            by_signal,
+            deadline: Some(Instant::now() + self.grace),
+        });
+        self.pass_on(signal);
+        // A stopped process takes no notice before it continues.
+        self.pass_on(Signal::SIGCONT);
+    }
+
+    fn pass_on(&self, signal: Signal) {
+        self.ranks.iter().for_each(|rank| rank.signal(signal));
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let ending = self.ending.as_ref().and_then(|ending| ending.deadline);
+        let left = self.ranks.iter().filter_map(|rank| match rank.state {
+            State::Left(since) => Some(since + self.grace),
+            _ => None,
+        });
+        left.chain(ending).min()
+    }
+
+    /// Ends what is due.
+    fn enforce(&mut self) {
+        let now = Instant::now();
+        for (index, rank) in self.ranks.iter_mut().enumerate() {
+            let State::Left(since) = rank.state else {
+                continue;
+            };
+            if self.outputs.is_closed(index) || since + self.grace <= now {
+                self.guard.remove(rank.group);
+                rank.finish();
+            }
+        }
+        let Some(ending) = &mut self.ending else {
+            return;
+        };
+        if ending.deadline.is_some_and(|deadline| deadline <= now) {
+            ending.deadline = None;
+            self.pass_on(Signal::SIGKILL);
+        }
+    }
+}
+
+impl Drop for Supervisor {
+    /// After an error in the middle: nothing stays.
+    fn drop(&mut self) {
+        for rank in self.ranks.iter_mut().filter(|rank| !rank.is_over()) {
+            self.guard.remove(rank.group);
+            rank.finish();
+        }
+    }
+}

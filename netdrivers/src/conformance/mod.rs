@@ -1,0 +1,384 @@
+//! What every driver must do, written once over [`Channel`]. A driver's tests call [`conformance!`](crate::conformance!)
+//! with a way to make a world; nothing else uses this.
+
+mod rank;
+mod run;
+
+pub use run::{HANG, threads};
+
+use crate::std::{self, vec, vec::Vec};
+use core::time::Duration;
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use rank::{Rank, frame, pattern};
+
+/// A way to make worlds of one driver.
+pub trait Worlds {
+    /// The driver.
+    type Channel: Channel;
+
+    /// Runs `body` as each of `nodes` ranks, as threads or as processes, and returns when all have ended well.
+    /// Panics when one has not, or hangs for longer than [`HANG`]. `test` is the path of the calling test, crate
+    /// first: ranks that are processes are the same test program, started again with that test alone.
+    fn run(test: &str, nodes: u16, body: fn(Self::Channel));
+}
+
+/// Makes one `#[test]` of every test of the suite, for the given [`Worlds`](crate::conformance::Worlds). Use it once
+/// per module.
+#[macro_export]
+macro_rules! conformance {
+    ($worlds:ty) => {
+        $crate::conformance!(@tests $worlds:
+            says_who_it_is
+            keeps_order_and_delivers_once
+            carries_every_size
+            gathers_parts
+            reads_in_place
+            sends_to_itself
+            is_full_and_has_room_again
+            refuses_what_cannot_go
+            polls_nothing_from_nobody
+            talks_all_to_all
+            wakes_for_a_frame
+            wakes_for_room
+            reports_a_lost_peer_after_its_frames
+            tells_a_sender_without_room_of_a_loss
+        );
+    };
+    (@tests $worlds:ty: $($test:ident)+) => {
+        $(
+            #[test]
+            fn $test() {
+                let path = concat!(module_path!(), "::", stringify!($test));
+                $crate::conformance::$test::<$worlds>(path);
+            }
+        )+
+    };
+}
+
+/// Idle for so long that a driver that sleeps at all sleeps now.
+const LONG_IDLE: u32 = 1 << 20;
+
+/// Node numbers are the indices, and every limit is large enough.
+pub fn says_who_it_is<W: Worlds>(test: &str) {
+    W::run(test, 3, |channel| {
+        let mut rank = Rank::new(channel);
+        assert_eq!(rank.channel.nodes(), 3);
+        assert!(rank.me().index() < 3);
+        for to in rank.everyone() {
+            assert!(rank.channel.limit(to) >= MIN_LIMIT);
+            rank.send(to, &rank.me().0.to_le_bytes());
+        }
+        for from in rank.everyone() {
+            assert_eq!(rank.receive(from), from.0.to_le_bytes());
+        }
+        rank.leave();
+    });
+}
+
+/// Frames of mixed sizes, everybody to everybody at once, in order, whole and once.
+pub fn keeps_order_and_delivers_once<W: Worlds>(test: &str) {
+    W::run(test, 3, |channel| Rank::new(channel).exchange(700));
+}
+
+/// The same with many nodes.
+pub fn talks_all_to_all<W: Worlds>(test: &str) {
+    W::run(test, 8, |channel| Rank::new(channel).exchange(60));
+}
+
+/// Every small size, and the sizes around every power of two and around the limit.
+pub fn carries_every_size<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        let peer = Node(1 - rank.me().0);
+        for (number, size) in sizes(rank.channel.limit(peer)).into_iter().enumerate() {
+            rank.send(peer, &pattern(number as u64, size));
+            assert_eq!(rank.receive(peer), pattern(number as u64, size));
+        }
+        rank.leave();
+    });
+}
+
+fn sizes(limit: usize) -> Vec<usize> {
+    let around = |n: usize| n.saturating_sub(10)..=n + 10;
+    let mut sizes: Vec<usize> = (1..=MIN_LIMIT * 3)
+        .chain((6..40).flat_map(|bits| around(1 << bits)))
+        .chain(around(limit))
+        .filter(|size| (1..=limit).contains(size))
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// Parts in place and held, empty ones among them, few and many, arrive as one frame.
+pub fn gathers_parts<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        let peer = Node(1 - rank.me().0);
+        let limit = rank.channel.limit(peer);
+        for total in [1, 7, 8, 56, 57, 64, 100, MIN_LIMIT, limit - 1, limit] {
+            for pieces in [1, 2, 3, 17, 40] {
+                let whole = pattern(total as u64, total);
+                rank.send_parts(peer, &cut(&whole.as_slice(), pieces));
+                assert_eq!(
+                    rank.receive(peer),
+                    whole,
+                    "{total} bytes in {pieces} pieces"
+                );
+            }
+        }
+        rank.leave();
+    });
+}
+
+/// Unequal pieces, in turn in place, held by a lender, and empty.
+fn cut<'a>(whole: &'a &'a [u8], pieces: usize) -> Vec<Part<'a>> {
+    let bound = |i: usize| whole.len() * i * i / (pieces * pieces);
+    let mut parts = Vec::new();
+    for i in 0..pieces {
+        let (start, end) = (bound(i), bound(i + 1));
+        parts.push(match i % 2 {
+            0 => Part::Held {
+                source: whole,
+                offset: start,
+                len: end - start,
+            },
+            _ => Part::Bytes(&whole[start..end]),
+        });
+        if i % 3 == 0 {
+            parts.push(Part::Bytes(&[]));
+        }
+    }
+    parts
+}
+
+/// An arrival shows its sender, its length, any head up to the smallest limit, and any part of itself.
+pub fn reads_in_place<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        let (sender, reader) = (Node(0), Node(1));
+        let limit = rank.channel.limit(reader);
+        let sizes = [1, 8, 63, MIN_LIMIT - 1, MIN_LIMIT, MIN_LIMIT + 1, limit];
+        let frames = sizes.map(|size| pattern(size as u64, size.min(limit)));
+        if rank.me() == sender {
+            frames.iter().for_each(|bytes| rank.send(reader, bytes));
+            return rank.leave();
+        }
+        let mut expected = frames.iter();
+        while expected.len() > 0 {
+            rank.step(0, |event| {
+                if let (Event::Arrival(arrival), Some(bytes)) = (event, expected.next()) {
+                    assert_eq!(arrival.from(), sender);
+                    inspect(&arrival, bytes);
+                }
+            });
+        }
+        for bytes in frames {
+            assert_eq!(rank.receive(sender), bytes);
+        }
+        rank.leave();
+    });
+}
+
+fn inspect(arrival: &impl Arrival, whole: &[u8]) {
+    assert_eq!(arrival.len(), whole.len());
+    assert!(!arrival.is_empty());
+    for n in 0..=MIN_LIMIT {
+        assert_eq!(arrival.head(n), whole.get(..n), "head of {n}");
+    }
+    let stride = 1 + whole.len() / 13;
+    for offset in (0..=whole.len()).step_by(stride) {
+        for len in (0..=whole.len() - offset).step_by(stride) {
+            let mut read = Vec::new();
+            arrival.pieces(offset, len, |piece| read.extend_from_slice(piece));
+            assert_eq!(read, whole[offset..offset + len], "{len} from {offset}");
+        }
+    }
+}
+
+/// A world of one.
+pub fn sends_to_itself<W: Worlds>(test: &str) {
+    W::run(test, 1, |channel| Rank::new(channel).exchange(500));
+}
+
+/// A channel that nobody reads becomes full, keeps what it took, and takes more as soon as it was read.
+pub fn is_full_and_has_room_again<W: Worlds>(test: &str) {
+    W::run(test, 1, |channel| {
+        let mut rank = Rank::new(channel);
+        let me = rank.me();
+        for size in [1, 100, rank.channel.limit(me)] {
+            let (mut sent, mut received) = (0, 0);
+            for _ in 0..3 {
+                while rank.try_send(me, &pattern(sent, size)) {
+                    sent += 1;
+                    assert!(sent < 1 << 24, "the queue has no bound");
+                }
+                assert!(sent > received, "an empty queue must take a frame");
+                rank.step(0, |_| ());
+                while let Some(bytes) = rank.received(me) {
+                    assert_eq!(bytes, pattern(received, size));
+                    received += 1;
+                }
+            }
+            while received < sent {
+                assert_eq!(rank.receive(me), pattern(received, size));
+                received += 1;
+            }
+        }
+        rank.leave();
+    });
+}
+
+/// Frames that are too long and nodes that do not exist are refused, and nothing of them arrives.
+pub fn refuses_what_cannot_go<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        for to in rank.everyone() {
+            let limit = rank.channel.limit(to);
+            for long in [limit + 1, limit + MIN_LIMIT, limit * 9] {
+                let long = vec![0; long];
+                let sent = rank.channel.try_send(to, Cookie(0), &[Part::Bytes(&long)]);
+                assert_eq!(sent, Err(ChannelError::TooLong { limit }));
+            }
+            let part = Part::Bytes(&[0; MIN_LIMIT]);
+            let many = vec![part; limit / MIN_LIMIT + 1];
+            let sent = rank.channel.try_send(to, Cookie(0), &many);
+            assert_eq!(sent, Err(ChannelError::TooLong { limit }));
+        }
+        for nobody in [Node(2), Node(3), Node(u16::MAX)] {
+            let sent = rank
+                .channel
+                .try_send(nobody, Cookie(0), &[Part::Bytes(&[1])]);
+            assert_eq!(sent, Err(ChannelError::NoSuchNode(nobody)));
+        }
+        rank.exchange(10);
+    });
+}
+
+/// Where nobody sends, polls say so.
+pub fn polls_nothing_from_nobody<W: Worlds>(test: &str) {
+    W::run(test, 1, |mut channel| {
+        for _ in 0..100 {
+            let polled = channel.poll(|_| panic!("nothing can have happened"));
+            assert_eq!(polled, Ok(false));
+        }
+        Rank::new(channel).exchange(1);
+    });
+}
+
+/// Every frame wakes its receiver, whenever it comes. Rank 0 sleeps as soon as it finds nothing; rank 1 sleeps too, or
+/// is awake and answers a little later in every round, to meet rank 0 at each step of falling asleep.
+pub fn wakes_for_a_frame<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        let (me, peer) = (rank.me(), Node(1 - rank.me().0));
+        for round in 0..8000 {
+            let awake = me == Node(1) && round % 4 != 0;
+            if me == Node(0) {
+                rank.send(peer, &pattern(round, 8));
+            }
+            while rank.received(peer).is_none() {
+                if !awake {
+                    rank.step(LONG_IDLE, |_| ());
+                } else if !rank.poll(|_| ()) {
+                    std::thread::yield_now();
+                }
+            }
+            if me == Node(1) {
+                (0..round % 700).for_each(|_| core::hint::spin_loop());
+                rank.send(peer, &pattern(round, 8));
+            }
+        }
+        rank.leave();
+    });
+}
+
+/// A sender that sleeps because its peer is full wakes when the peer reads.
+pub fn wakes_for_room<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        let (me, peer) = (rank.me(), Node(1 - rank.me().0));
+        for round in 0..20_u8 {
+            // The two take turns; the reader is slow until a frame says that the sender found no room.
+            if me.0 == u16::from(round % 2) {
+                fill_and_sleep(&mut rank, peer);
+            } else {
+                while rank.receive(peer)[0] == 0 {
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                while rank.receive(peer)[0] != 2 {}
+            }
+        }
+        rank.leave();
+    });
+}
+
+fn fill_and_sleep<C: Channel>(rank: &mut Rank<C>, peer: Node) {
+    let mut bytes = vec![0; rank.channel.limit(peer)];
+    while rank.try_send(peer, &bytes) {}
+    bytes[0] = 1;
+    for last in [1; 100].into_iter().chain([2]) {
+        bytes[0] = last;
+        while !rank.try_send(peer, &bytes) {
+            rank.step(LONG_IDLE, |_| ());
+        }
+    }
+}
+
+/// A peer that goes is reported once, after everything that it sent; sends to it fail; others are not disturbed.
+pub fn reports_a_lost_peer_after_its_frames<W: Worlds>(test: &str) {
+    W::run(test, 3, |channel| {
+        let mut rank = Rank::new(channel);
+        let gone = Node(2);
+        if rank.me() == gone {
+            for to in [Node(0), Node(1)] {
+                (0..20).for_each(|i| rank.send(to, &frame(gone, to, i, MIN_LIMIT)));
+            }
+            return;
+        }
+        for i in 0..20 {
+            let me = rank.me();
+            assert_eq!(rank.receive(gone), frame(gone, me, i, MIN_LIMIT));
+        }
+        while !rank.lost(gone) {
+            rank.step(LONG_IDLE, |_| ());
+        }
+        let sent = rank.channel.try_send(gone, Cookie(0), &[Part::Bytes(&[1])]);
+        assert_eq!(sent, Err(ChannelError::PeerLost(gone)));
+        // Rank checks that the loss is not reported again.
+        let peer = Node(1 - rank.me().0);
+        for i in 0..200 {
+            rank.send(peer, &pattern(i, 50));
+            assert_eq!(rank.receive(peer), pattern(i, 50));
+        }
+    });
+}
+
+/// A sender that waits for room at a peer that goes does not wait for ever.
+pub fn tells_a_sender_without_room_of_a_loss<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        let gone = Node(1);
+        if rank.me() == gone {
+            rank.receive(Node(0));
+            std::thread::sleep(Duration::from_millis(20));
+            return;
+        }
+        let bytes = vec![7; rank.channel.limit(gone)];
+        loop {
+            let sent = rank
+                .channel
+                .try_send(gone, Cookie(0), &[Part::Bytes(&bytes)]);
+            match sent {
+                Ok(Sent::Done) => {}
+                Ok(Sent::Later) | Err(ChannelError::Full) => rank.step(LONG_IDLE, |_| ()),
+                Err(error) => break assert_eq!(error, ChannelError::PeerLost(gone)),
+            }
+        }
+        while !rank.lost(gone) {
+            rank.step(LONG_IDLE, |_| ());
+        }
+    });
+}

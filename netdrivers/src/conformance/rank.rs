@@ -1,0 +1,190 @@
+//! One rank of a conformance test: blocking calls over a channel that check what every event must obey.
+
+use crate::std::{collections::VecDeque, vec, vec::Vec};
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+
+pub(super) struct Rank<C: Channel> {
+    pub(super) channel: C,
+    got: Vec<VecDeque<Vec<u8>>>,
+    lost: Vec<bool>,
+    cookie: u64,
+}
+
+impl<C: Channel> Rank<C> {
+    pub(super) fn new(channel: C) -> Self {
+        let nodes = channel.nodes();
+        Self {
+            channel,
+            got: vec![VecDeque::new(); nodes],
+            lost: vec![false; nodes],
+            cookie: 0,
+        }
+    }
+
+    pub(super) fn me(&self) -> Node {
+        self.channel.node()
+    }
+
+    pub(super) fn everyone(&self) -> impl Iterator<Item = Node> + use<C> {
+        (0..self.got.len() as u16).map(Node)
+    }
+
+    /// One poll; where it finds nothing, one wait. Events go to `f` if it is the test that looks at them.
+    pub(super) fn step(&mut self, idle: u32, f: impl FnMut(Event<C::Arrival<'_>>)) {
+        if !self.poll(f) {
+            self.channel.wait(idle).expect("wait");
+        }
+    }
+
+    /// One poll. False if nothing happened.
+    pub(super) fn poll(&mut self, mut f: impl FnMut(Event<C::Arrival<'_>>)) -> bool {
+        let (got, lost) = (&mut self.got, &mut self.lost);
+        let mut events = 0;
+        let polled = self.channel.poll(|event| {
+            events += 1;
+            note(got, lost, &event);
+            f(event);
+        });
+        assert_eq!(polled, Ok(events > 0), "poll must say what it did");
+        events > 0
+    }
+
+    /// False if there is no room.
+    pub(super) fn try_send(&mut self, to: Node, bytes: &[u8]) -> bool {
+        self.try_send_parts(to, &[Part::Bytes(bytes)])
+    }
+
+    fn try_send_parts(&mut self, to: Node, parts: &[Part<'_>]) -> bool {
+        let cookie = Cookie(self.cookie);
+        match self.channel.try_send(to, cookie, parts) {
+            Ok(Sent::Done) => {}
+            Ok(Sent::Later) => self.complete(cookie),
+            Err(ChannelError::Full) => return false,
+            Err(error) => panic!("send to {to}: {error}"),
+        }
+        self.cookie += 1;
+        true
+    }
+
+    /// The parts must stay until the driver says that it has read them.
+    fn complete(&mut self, cookie: Cookie) {
+        let mut done = false;
+        while !done {
+            self.step(0, |event| {
+                if let Event::Completed(completed) = event {
+                    assert!(completed == cookie && !done, "completed what is not sent");
+                    done = true;
+                }
+            });
+        }
+    }
+
+    pub(super) fn send(&mut self, to: Node, bytes: &[u8]) {
+        self.send_parts(to, &[Part::Bytes(bytes)]);
+    }
+
+    pub(super) fn send_parts(&mut self, to: Node, parts: &[Part<'_>]) {
+        let mut idle = 0;
+        while !self.try_send_parts(to, parts) {
+            self.step(idle, |_| ());
+            idle += 1;
+        }
+    }
+
+    /// The oldest frame that has come already.
+    pub(super) fn received(&mut self, from: Node) -> Option<Vec<u8>> {
+        self.got[from.index()].pop_front()
+    }
+
+    pub(super) fn receive(&mut self, from: Node) -> Vec<u8> {
+        let mut idle = 0;
+        loop {
+            if let Some(bytes) = self.received(from) {
+                return bytes;
+            }
+            assert!(!self.lost(from), "node {from} went without sending all");
+            self.step(idle, |_| ());
+            idle += 1;
+        }
+    }
+
+    pub(super) fn lost(&self, node: Node) -> bool {
+        self.lost[node.index()]
+    }
+
+    /// Sends `count` frames to everyone, itself included, checks those of everyone, and leaves.
+    pub(super) fn exchange(mut self, count: u64) {
+        let me = self.me();
+        for number in 0..count {
+            for to in self.everyone() {
+                let bytes = frame(me, to, number, self.channel.limit(to));
+                self.send(to, &bytes);
+            }
+        }
+        for from in self.everyone() {
+            for number in 0..count {
+                let bytes = self.receive(from);
+                let expected = frame(from, me, number, self.channel.limit(from));
+                assert!(
+                    bytes == expected,
+                    "frame {number} from {from} of {} bytes",
+                    bytes.len()
+                );
+            }
+        }
+        self.leave();
+    }
+
+    /// Goes when all others are ready to: nobody then misses a frame or sends to nobody. A frame too many shows here.
+    pub(super) fn leave(mut self) {
+        for to in self.everyone() {
+            self.send(to, b"bye");
+        }
+        for from in self.everyone() {
+            assert_eq!(self.receive(from), b"bye");
+        }
+    }
+}
+
+fn note<A: Arrival>(got: &mut [VecDeque<Vec<u8>>], lost: &mut [bool], event: &Event<A>) {
+    match event {
+        Event::Arrival(arrival) => {
+            let from = arrival.from().index();
+            assert!(!lost[from], "a frame after the loss of its sender");
+            let mut bytes = Vec::with_capacity(arrival.len());
+            arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+            got[from].push_back(bytes);
+        }
+        Event::PeerLost(node) => {
+            let again = core::mem::replace(&mut lost[node.index()], true);
+            assert!(!again, "node {node} was lost twice");
+        }
+        _ => {}
+    }
+}
+
+/// What node `from` sends to node `to` as its frame of that number: mostly small, often at the limit.
+pub(super) fn frame(from: Node, to: Node, number: u64, limit: usize) -> Vec<u8> {
+    let seed = mix(number << 32 | u64::from(from.0) << 16 | u64::from(to.0));
+    let dice = (mix(seed) >> 8) as usize;
+    let len = match seed % 8 {
+        0 => limit - dice % limit.min(70),
+        1 | 2 => 1 + dice % limit,
+        _ => 1 + dice % limit.min(200),
+    };
+    pattern(seed, len)
+}
+
+/// Bytes that differ with the seed and with every place.
+pub(super) fn pattern(seed: u64, len: usize) -> Vec<u8> {
+    let words = (0..len.div_ceil(8) as u64).flat_map(|i| mix(seed ^ i << 40).to_le_bytes());
+    words.take(len).collect()
+}
+
+fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 30).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ x >> 32
+}

@@ -1,0 +1,43 @@
+//! A frame that lies in one piece at the driver. Drivers hand it out; the kernel reads it.
+
+use pombo_kernel::channel::Arrival;
+use pombo_kernel::header::Node;
+
+/// A frame in one piece, read where it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct InPlace<'a> {
+    from: Node,
+    bytes: &'a [u8],
+}
+
+impl<'a> InPlace<'a> {
+    pub(crate) fn new(from: Node, bytes: &'a [u8]) -> Self {
+        Self { from, bytes }
+    }
+}
+
+impl Arrival for InPlace<'_> {
+    #[inline]
+    fn from(&self) -> Node {
+        self.from
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline]
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        self.bytes.get(..n)
+    }
+
+    #[inline]
+    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+        let rest = self.bytes.get(offset..);
+        match rest.and_then(|rest| rest.get(..len)) {
+            Some([]) | None => {}
+            Some(piece) => f(piece),
+        }
+    }
+}

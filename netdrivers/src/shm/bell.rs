@@ -1,0 +1,72 @@
+//! How a rank sleeps without missing anything, and how others wake it. Used by `Shm` and `Segment` only.
+//!
+//! Sleeper: say so, heavy fence, look again, sleep. Waker: publish, light fence, look whether anyone sleeps. Of the two
+//! looks at least one sees the other side, so no wake-up is lost, and a waker pays no system call for a rank that is
+//! awake.
+
+use super::sync::{AtomicU32, Ordering};
+
+/// What the machine offers for sleeping. The words lie in memory that all ranks share.
+pub(super) trait Park {
+    /// Orders what the waker published before its look at the sleeper; pairs with [`Park::heavy`].
+    fn light(&self);
+
+    /// Orders the sleeper's word before its second look.
+    fn heavy(&self);
+
+    /// Sleeps while the word has this value. May return early.
+    fn sleep(&self, word: &AtomicU32, value: u32);
+
+    /// Wakes whoever sleeps on the word.
+    fn wake(&self, word: &AtomicU32);
+}
+
+/// What a rank sleeps for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Until {
+    /// A frame, or a loss.
+    Frame = 1,
+    /// These, or room for its own frames.
+    Room = 2,
+}
+
+/// One rank's bell, alone in its cache line: 0 while it is awake, else what it sleeps for.
+#[repr(C, align(64))]
+pub(super) struct Bell(AtomicU32);
+
+const AWAKE: u32 = 0;
+
+impl Bell {
+    /// Sleeps until rung, unless there are news already.
+    pub(super) fn sleep(&self, until: Until, park: &impl Park, news: impl FnOnce() -> bool) {
+        self.0.store(until as u32, Ordering::Relaxed);
+        park.heavy();
+        if !news() {
+            park.sleep(&self.0, until as u32);
+        }
+        self.0.store(AWAKE, Ordering::Relaxed);
+    }
+
+    /// Call it after publishing what the rank may sleep for.
+    #[inline]
+    pub(super) fn ring(&self, what: Until, park: &impl Park) {
+        park.light();
+        if self.0.load(Ordering::Relaxed) >= what as u32 {
+            self.wake(park);
+        }
+    }
+
+    /// Wakes the rank if it still sleeps. The first of several wakers makes the system call.
+    #[cold]
+    fn wake(&self, park: &impl Park) {
+        if self.0.swap(AWAKE, Ordering::AcqRel) != AWAKE {
+            park.wake(&self.0);
+        }
+    }
+
+    /// Wakes the rank even if a waker died between marking it awake and waking it.
+    pub(super) fn ring_surely(&self, park: &impl Park) {
+        self.0.swap(AWAKE, Ordering::SeqCst);
+        park.wake(&self.0);
+    }
+}

@@ -1,0 +1,67 @@
+//! A ring in a segment. Used by `Shm` only.
+
+use core::ptr::NonNull;
+
+use super::layout::{GRANULES, RING};
+use super::ring::{GRANULE, Slots, WORD};
+use super::sync::AtomicU64;
+
+/// Where the ring of one ordered pair lies.
+pub(super) struct Lane {
+    ring: NonNull<u8>,
+    taken: NonNull<AtomicU64>,
+}
+
+// SAFETY: it is the address of memory that all processes share; what may be done there is the matter of `Slots`.
+unsafe impl Send for Lane {}
+
+impl Lane {
+    /// # Safety
+    /// Both addresses stay valid while the lane is there: a ring of [`RING`] bytes, aligned to granules, and its
+    /// consumer's position.
+    pub(super) unsafe fn new(ring: NonNull<u8>, taken: NonNull<AtomicU64>) -> Self {
+        Self { ring, taken }
+    }
+
+    /// The bytes after the first word of a granule.
+    #[inline]
+    fn bytes(&self, granule: usize, len: usize) -> *mut u8 {
+        let start = granule * GRANULE + WORD;
+        assert!(granule < GRANULES && len <= RING - start);
+        // SAFETY: the offset lies inside the ring, as was just checked.
+        unsafe { self.ring.add(start).as_ptr() }
+    }
+}
+
+impl Slots for Lane {
+    const GRANULES: usize = GRANULES;
+
+    #[inline]
+    fn word(&self, granule: usize) -> &AtomicU64 {
+        assert!(granule < GRANULES);
+        // SAFETY: the granule lies inside the ring and is aligned; all accesses to its first word that can meet this
+        // one are atomic, as a record's bytes are written and read only while no one polls there.
+        unsafe { self.ring.add(granule * GRANULE).cast().as_ref() }
+    }
+
+    #[inline]
+    fn taken(&self) -> &AtomicU64 {
+        // SAFETY: valid as long as the lane, see `new`.
+        unsafe { self.taken.as_ref() }
+    }
+
+    #[inline]
+    unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8])) {
+        let bytes = self.bytes(granule, len);
+        // SAFETY: the bytes lie inside the ring and are initialised, as the file starts with zeros; the caller sees to
+        // it that nobody else uses them.
+        f(unsafe { core::slice::from_raw_parts_mut(bytes, len) });
+    }
+
+    #[inline]
+    unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8])) {
+        let bytes = self.bytes(granule, len);
+        // SAFETY: as in `fill`; the caller sees to it that nobody writes them.
+        f(unsafe { core::slice::from_raw_parts(bytes, len) });
+    }
+}

@@ -1,0 +1,147 @@
+//! What lies where in a segment: a header, a control block per rank, the consumers' positions, the rings. Used by
+//! `Shm` and `Segment` only; a change here needs a new [`VERSION`].
+//!
+//! The file is sparse: a ring costs memory from its first frame on, so ranks that never talk cost nothing.
+
+use core::mem::{offset_of, size_of};
+
+use super::bell::Bell;
+use super::error::ShmError;
+use super::ring;
+use super::sync::{AtomicU32, AtomicU64};
+
+/// First word of every segment: "pomboshm".
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
+/// Counts the layouts, and everything else that all users of a segment must agree on.
+pub(super) const VERSION: u64 = 1;
+
+/// The most ranks that one segment takes: more than the cores of a machine, and the rings then span 256 GiB of the 128
+/// TiB that a process can address.
+pub const MAX_RANKS: usize = 1024;
+
+/// Bytes of a ring, one per ordered pair. Measured with 64 KiB to 1 MiB: all stream equally fast, so the smallest, as
+/// every pair that talks for long touches all of its ring.
+pub(super) const RING: usize = 64 << 10;
+/// Granules of a ring.
+pub(super) const GRANULES: usize = RING / ring::GRANULE;
+/// The longest frame, in bytes: a quarter of a ring.
+pub const FRAME_LIMIT: usize = ring::limit(GRANULES);
+
+/// Words for one bit per processor; ranks on processors beyond do not spin.
+pub(super) const CPU_WORDS: usize = 16;
+
+/// One cache line and its neighbour, which processors fetch together: what one rank writes shares none with another.
+#[repr(C, align(128))]
+pub(super) struct Apart<T>(pub(super) T);
+
+/// Starts the segment. All fields before `epoch` are written by its creator alone, but for the fingerprint.
+#[repr(C)]
+pub(super) struct Header {
+    pub(super) magic: AtomicU64,
+    pub(super) version: AtomicU64,
+    pub(super) ranks: AtomicU64,
+    pub(super) size: AtomicU64,
+    /// 1 if all ranks use asymmetric fences.
+    pub(super) asymmetric: AtomicU32,
+    /// 0 until a rank brings it, unless the creator did.
+    pub(super) fingerprint: AtomicU64,
+    /// Goes up with every change of a rank's state.
+    pub(super) epoch: Apart<AtomicU32>,
+    /// Processors that the ranks may run on, all together.
+    pub(super) cpus: Apart<[AtomicU64; CPU_WORDS]>,
+}
+
+/// One rank's own part of the segment.
+#[repr(C)]
+pub(super) struct Control {
+    /// A `RankState`, and the process that has it.
+    pub(super) state: Apart<AtomicU32>,
+    /// Whether the rank sleeps.
+    pub(super) bell: Apart<Bell>,
+    /// One bit per peer that ever sent to this rank: the others' rings are not looked at.
+    pub(super) heard: Apart<[AtomicU64; MAX_RANKS / 64]>,
+}
+
+/// A consumer's position, alone in its line.
+#[repr(C, align(64))]
+pub(super) struct Taken(pub(super) AtomicU64);
+
+/// The first words of a header, up to its size.
+pub(super) type Start = [[u8; 8]; 4];
+
+const PAGE: usize = 4096;
+
+/// Offsets in a segment for that many ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Layout {
+    ranks: usize,
+}
+
+impl Layout {
+    pub(super) fn new(ranks: usize) -> Result<Self, ShmError> {
+        if (1..=MAX_RANKS).contains(&ranks) {
+            Ok(Self { ranks })
+        } else {
+            Err(ShmError::Ranks { ranks })
+        }
+    }
+
+    /// The layout that a file of this size states in its first words.
+    pub(super) fn read(start: Start, size: usize) -> Result<Self, ShmError> {
+        let [magic, version, ranks, stated] = start.map(u64::from_ne_bytes);
+        if magic != MAGIC {
+            return Err(ShmError::NotASegment);
+        }
+        if version != VERSION {
+            let (ours, theirs) = (VERSION, version);
+            return Err(ShmError::Version { ours, theirs });
+        }
+        match Self::new(usize::try_from(ranks).unwrap_or(0)) {
+            Ok(layout) if layout.size() == size && stated == size as u64 => Ok(layout),
+            _ => Err(ShmError::NotASegment),
+        }
+    }
+
+    pub(super) fn ranks(self) -> usize {
+        self.ranks
+    }
+
+    pub(super) fn size(self) -> usize {
+        self.rings() + self.ranks * self.ranks * RING
+    }
+
+    pub(super) fn control(self, rank: usize) -> usize {
+        CONTROLS + rank * size_of::<Control>()
+    }
+
+    /// A consumer's positions lie together: it alone writes them.
+    pub(super) fn taken(self, from: usize, to: usize) -> usize {
+        self.takens() + self.pair(from, to) * size_of::<Taken>()
+    }
+
+    pub(super) fn ring(self, from: usize, to: usize) -> usize {
+        self.rings() + self.pair(from, to) * RING
+    }
+
+    fn pair(self, from: usize, to: usize) -> usize {
+        to * self.ranks + from
+    }
+
+    fn takens(self) -> usize {
+        self.control(self.ranks).next_multiple_of(PAGE)
+    }
+
+    fn rings(self) -> usize {
+        let takens = self.ranks * self.ranks * size_of::<Taken>();
+        (self.takens() + takens).next_multiple_of(PAGE)
+    }
+}
+
+const CONTROLS: usize = size_of::<Header>().next_multiple_of(size_of::<Apart<u8>>());
+
+const _: () = {
+    assert!(offset_of!(Header, size) == size_of::<Start>() - 8);
+    assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
+    assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
+    assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);
+};

@@ -1,0 +1,332 @@
+//! Ranks as processes of one Linux machine, over one anonymous memory file. `no_std` with an allocator.
+//!
+//! A launcher makes a [`Segment`], passes its descriptor to the ranks, and marks those dead whose processes end. A rank
+//! opens the segment and attaches: an [`Shm`] is its channel. Ranks that something else started [`meet`] instead.
+//!
+//! A frame is copied into a ring by its sender and read there by its receiver, without locks and, while both are
+//! awake, without system calls. Ranks of one job belong to one user and may trust each other not to *attack*, but not
+//! to be free of faults: whatever a rank finds in the segment, it stays inside it and does not panic.
+
+mod bell;
+mod error;
+mod file;
+mod futex;
+mod lane;
+mod layout;
+mod meet;
+mod patience;
+mod peer;
+mod ring;
+mod segment;
+mod socket;
+mod sync;
+
+pub use error::ShmError;
+pub use layout::{FRAME_LIMIT, MAX_RANKS};
+pub use meet::{MEETING, meet, meet_within};
+pub use segment::{RankState, Segment};
+
+use alloc::vec::Vec;
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+
+use crate::InPlace;
+use bell::Until;
+use futex::Futex;
+use patience::{Patience, Step};
+use peer::Peer;
+use ring::RingError;
+use sync::Ordering;
+
+/// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
+pub struct Shm {
+    node: Node,
+    /// A forked child of this process is not this rank.
+    pid: i32,
+    park: Futex,
+    patience: Patience,
+    /// The segment's epoch when `peers` last took notice of it.
+    epoch: u32,
+    peers: Vec<Peer>,
+    /// Peers to look at: those that ever sent, and those whose end is to be reported.
+    active: Vec<u16>,
+    /// Where the next poll starts in `active`.
+    turn: usize,
+    /// The peers that ever sent, as bits.
+    heard: [u64; MAX_RANKS / 64],
+    /// Peers that had no room since this rank last slept.
+    full: Vec<u16>,
+    /// Last, as the peers point into it.
+    segment: Segment,
+}
+
+/// Frames that one poll takes from one peer before it looks at the next.
+const PER_PEER: usize = 16;
+/// Frames that one poll takes in all.
+const BATCH: usize = 64;
+
+impl Shm {
+    /// Becomes this rank. All ranks must bring the same fingerprint of their composition.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchRank`], [`ShmError::RankTaken`], [`ShmError::Fingerprint`], or [`ShmError::System`].
+    pub fn attach(segment: Segment, rank: usize, fingerprint: u64) -> Result<Self, ShmError> {
+        let ranks = segment.ranks();
+        let asymmetric = segment.header().asymmetric.load(Ordering::Relaxed) != 0;
+        let park = Futex::new(asymmetric)?;
+        patience::announce_cpus(&segment);
+        segment.claim(rank, fingerprint)?;
+        let peers = (0..ranks).map(|peer| {
+            // SAFETY: the lanes go with `peers`, before the segment; this rank was claimed, so nobody else has them.
+            unsafe { Peer::new(&segment, rank, peer) }
+        });
+        let mut shm = Self {
+            node: Node(rank as u16),
+            pid: process(),
+            park,
+            patience: Patience::of(&segment),
+            epoch: 0,
+            peers: peers.collect(),
+            active: Vec::with_capacity(ranks),
+            turn: 0,
+            heard: [0; MAX_RANKS / 64],
+            full: Vec::with_capacity(ranks),
+            segment,
+        };
+        shm.take_notice();
+        Ok(shm)
+    }
+
+    /// A world of one, without a launcher.
+    ///
+    /// # Errors
+    /// [`ShmError::System`].
+    pub fn alone() -> Result<Self, ShmError> {
+        Self::attach(Segment::create(1, 0)?, 0, 0)
+    }
+
+    /// Goes in good order: the peers still get what was sent, and nothing is sent any more.
+    pub fn finish(&mut self) {
+        self.leave(RankState::Finished);
+        self.peers.iter_mut().for_each(|peer| peer.gone = true);
+    }
+
+    /// The segment, to see how the others are.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    fn leave(&self, state: RankState) {
+        if self.pid == process() {
+            let rank = self.node.index();
+            self.segment.change(rank, RankState::Attached, state);
+        }
+    }
+
+    /// Looks who is there and who has ended.
+    #[cold]
+    fn take_notice(&mut self) {
+        self.epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
+        self.patience = Patience::of(&self.segment);
+        for rank in 0..self.peers.len() {
+            let state = self.segment.state_of(rank);
+            let ended = matches!(state, RankState::Finished | RankState::Dead);
+            if ended && rank != self.node.index() && self.peers[rank].end() {
+                self.look_at(rank);
+            }
+        }
+    }
+
+    fn look_at(&mut self, rank: usize) {
+        let rank = rank as u16;
+        if !self.active.contains(&rank) {
+            self.active.push(rank);
+        }
+    }
+
+    #[inline]
+    fn epoch_changed(&self) -> bool {
+        self.segment.header().epoch.0.load(Ordering::Acquire) != self.epoch
+    }
+
+    /// The first frames of peers never heard of, as bits of this word.
+    #[inline]
+    fn unheard(&self, word: usize) -> u64 {
+        let control = self.segment.control(self.node.index());
+        control.heard.0[word].load(Ordering::Acquire) & !self.heard[word]
+    }
+
+    #[inline]
+    fn words(&self) -> core::ops::Range<usize> {
+        0..self.peers.len().div_ceil(64)
+    }
+
+    #[cold]
+    fn hear(&mut self, word: usize, mut bits: u64) {
+        self.heard[word] |= bits;
+        while bits != 0 {
+            let rank = word * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            // A bit beyond the last rank is not from a rank.
+            if rank < self.peers.len() && !self.peers[rank].is_over() {
+                self.look_at(rank);
+            }
+        }
+    }
+
+    /// The peer's first look at our ring.
+    #[cold]
+    fn tell(&mut self, to: usize) {
+        let me = self.node.index();
+        let heard = &self.segment.control(to).heard.0[me / 64];
+        heard.fetch_or(1 << (me % 64), Ordering::Release);
+        self.peers[to].told = true;
+    }
+
+    fn sleep(&mut self) {
+        let until = if self.full.is_empty() {
+            Until::Frame
+        } else {
+            Until::Room
+        };
+        let control = self.segment.control(self.node.index());
+        control.bell.0.sleep(until, &self.park, || self.has_news());
+        self.full.clear();
+    }
+
+    fn has_news(&self) -> bool {
+        let of = |rank: &u16| &self.peers[usize::from(*rank)];
+        self.epoch_changed()
+            || self.words().any(|word| self.unheard(word) != 0)
+            || self.active.iter().any(|rank| of(rank).has_news())
+            || self.full.iter().any(|rank| of(rank).out.has_more_room())
+    }
+}
+
+impl Channel for Shm {
+    type Arrival<'a> = InPlace<'a>;
+
+    #[inline]
+    fn node(&self) -> Node {
+        self.node
+    }
+
+    #[inline]
+    fn nodes(&self) -> usize {
+        self.peers.len()
+    }
+
+    #[inline]
+    fn limit(&self, _to: Node) -> usize {
+        FRAME_LIMIT
+    }
+
+    #[inline]
+    fn try_send(
+        &mut self,
+        to: Node,
+        _cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        if self.epoch_changed() {
+            self.take_notice();
+        }
+        let index = to.index();
+        let peer = self.peers.get_mut(index);
+        let peer = peer.ok_or(ChannelError::NoSuchNode(to))?;
+        let len = Part::total(parts);
+        if len > FRAME_LIMIT {
+            return Err(ChannelError::TooLong { limit: FRAME_LIMIT });
+        }
+        if peer.gone {
+            return Err(ChannelError::PeerLost(to));
+        }
+        if let Err(error) = peer.out.put(len, parts) {
+            return Err(self.refuse(to, error));
+        }
+        if !peer.told {
+            self.tell(index);
+        }
+        let bell = &self.segment.control(index).bell.0;
+        bell.ring(Until::Frame, &self.park);
+        Ok(Sent::Done)
+    }
+
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(Event<InPlace<'_>>)) -> Result<bool, ChannelError> {
+        if self.epoch_changed() {
+            self.take_notice();
+        }
+        for word in self.words() {
+            let bits = self.unheard(word);
+            if bits != 0 {
+                self.hear(word, bits);
+            }
+        }
+        let (mut frames, mut any) = (0, false);
+        for _ in 0..self.active.len() {
+            if self.turn >= self.active.len() {
+                self.turn = 0;
+            }
+            let rank = self.active[self.turn];
+            let most = PER_PEER.min(BATCH - frames);
+            let served = self.peers[usize::from(rank)].serve(Node(rank), most, &mut f);
+            if served.frames > 0 {
+                let bell = &self.segment.control(rank.into()).bell.0;
+                bell.ring(Until::Room, &self.park);
+            }
+            frames += served.frames;
+            any |= served.frames > 0 || served.lost;
+            if served.lost {
+                self.active.remove(self.turn);
+            } else {
+                self.turn += 1;
+            }
+            if frames == BATCH {
+                break;
+            }
+        }
+        Ok(any)
+    }
+
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        match self.patience.step(idle) {
+            Step::Spin => core::hint::spin_loop(),
+            // SAFETY: takes nothing and touches no memory.
+            Step::Yield => unsafe {
+                libc::sched_yield();
+            },
+            Step::Sleep => self.sleep(),
+        }
+        Ok(())
+    }
+}
+
+impl Shm {
+    #[cold]
+    fn refuse(&mut self, to: Node, error: RingError) -> ChannelError {
+        if error == RingError::Full {
+            if !self.full.contains(&to.0) {
+                self.full.push(to.0);
+            }
+            return ChannelError::Full;
+        }
+        // Its position makes no sense: whatever it still takes, it is no peer.
+        if self.peers[to.index()].end() {
+            self.look_at(to.index());
+        }
+        ChannelError::PeerLost(to)
+    }
+}
+
+impl Drop for Shm {
+    fn drop(&mut self) {
+        self.leave(RankState::Dead);
+    }
+}
+
+fn process() -> i32 {
+    // SAFETY: takes nothing and touches no memory.
+    unsafe { libc::getpid() }
+}

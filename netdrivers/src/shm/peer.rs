@@ -1,0 +1,92 @@
+//! What a rank keeps about each of its peers. Used by `Shm` only.
+
+use pombo_kernel::channel::Event;
+use pombo_kernel::header::Node;
+
+use super::lane::Lane;
+use super::ring::{Consumer, Producer};
+use super::segment::Segment;
+use crate::InPlace;
+
+pub(super) struct Peer {
+    pub(super) out: Producer<Lane>,
+    inbound: Consumer<Lane>,
+    /// It knows that we send to it.
+    pub(super) told: bool,
+    /// Nothing reaches it any more.
+    pub(super) gone: bool,
+    /// It sends no more than what is in the ring.
+    ending: bool,
+    reported: bool,
+}
+
+/// What a look at a peer's ring found.
+pub(super) struct Served {
+    /// Frames taken.
+    pub(super) frames: usize,
+    /// It was reported lost.
+    pub(super) lost: bool,
+}
+
+impl Peer {
+    /// # Safety
+    /// The peer must not outlive the segment, in which the caller has claimed rank `me`, and there must be no second
+    /// one for these two.
+    pub(super) unsafe fn new(segment: &Segment, me: usize, peer: usize) -> Self {
+        // SAFETY: passed on to the caller; a claimed rank alone writes to its peers and reads from them.
+        let (out, inbound) = unsafe { (segment.lane(me, peer), segment.lane(peer, me)) };
+        Self {
+            out: Producer::new(out),
+            inbound: Consumer::new(inbound),
+            told: false,
+            gone: false,
+            ending: false,
+            reported: false,
+        }
+    }
+
+    /// Nothing goes there any more, and what came is all. False if that was known.
+    pub(super) fn end(&mut self) -> bool {
+        self.gone = true;
+        !core::mem::replace(&mut self.ending, true)
+    }
+
+    /// Its loss was reported.
+    pub(super) fn is_over(&self) -> bool {
+        self.reported
+    }
+
+    /// Would a look find anything?
+    pub(super) fn has_news(&self) -> bool {
+        (self.ending && !self.reported) || self.inbound.has_next()
+    }
+
+    /// Hands out up to `most` frames, and the loss of the peer after its last.
+    #[inline]
+    pub(super) fn serve(
+        &mut self,
+        node: Node,
+        most: usize,
+        f: &mut impl FnMut(Event<InPlace<'_>>),
+    ) -> Served {
+        let mut frames = 0;
+        while frames < most {
+            let taken = self
+                .inbound
+                .take(|bytes| f(Event::Arrival(InPlace::new(node, bytes))));
+            match taken {
+                Ok(true) => frames += 1,
+                Ok(false) if !self.ending => break,
+                // The ring is empty for good, or nothing behind this point can be told apart.
+                Ok(false) | Err(_) => {
+                    self.end();
+                    self.reported = true;
+                    f(Event::PeerLost(node));
+                    return Served { frames, lost: true };
+                }
+            }
+        }
+        let lost = false;
+        Served { frames, lost }
+    }
+}

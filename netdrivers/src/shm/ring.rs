@@ -1,0 +1,250 @@
+//! A lock-free ring of records for one producer and one consumer, over memory that they share. Used by `Shm` only.
+//!
+//! The ring is cut into granules of one cache line. A record is a header word and a frame, rounded up to granules; it
+//! never wraps. The word at the producer's position is 0 until the record there is complete, so a consumer polls the
+//! very line that holds a small frame. Positions count granules and never repeat.
+//!
+//! Both sides check what they read: whatever the memory holds, nothing outside it is touched and nothing panics.
+
+use pombo_kernel::memory::Part;
+
+use super::sync::{AtomicU64, Ordering};
+
+/// Memory of a ring, all zero at first.
+pub(super) trait Slots {
+    /// Number of granules.
+    const GRANULES: usize;
+
+    /// The first word of a granule.
+    fn word(&self, granule: usize) -> &AtomicU64;
+
+    /// How far the consumer is. Written by the consumer alone.
+    fn taken(&self) -> &AtomicU64;
+
+    /// Hands out `len` bytes after the first word of that granule, inside the ring.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes these bytes during the call.
+    unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8]));
+
+    /// Hands out `len` bytes after the first word of that granule, inside the ring.
+    ///
+    /// # Safety
+    /// Nobody writes these bytes during the call.
+    unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8]));
+}
+
+/// Bytes in a granule: a cache line.
+pub(super) const GRANULE: usize = 64;
+/// Bytes of a record's header word.
+pub(super) const WORD: usize = 8;
+
+/// The longest frame: a quarter of the ring, so that copying in, waiting, and copying out overlap, and so that a
+/// record and the gap before it always fit into an empty ring.
+pub(super) const fn limit(granules: usize) -> usize {
+    granules / 4 * GRANULE - WORD
+}
+
+/// Why nothing was put or taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RingError {
+    /// No room before the consumer takes something.
+    Full,
+    /// The memory holds what no peer of this kind writes.
+    Corrupt,
+}
+
+/// The side that puts frames in.
+pub(super) struct Producer<S> {
+    slots: S,
+    position: u64,
+    /// The consumer's position when last looked at.
+    taken: u64,
+}
+
+impl<S: Slots> Producer<S> {
+    pub(super) fn new(slots: S) -> Self {
+        Self {
+            slots,
+            position: 0,
+            taken: 0,
+        }
+    }
+
+    /// Puts a frame of `len` bytes in; `len` is the sum of the parts and at most the limit.
+    #[inline]
+    pub(super) fn put(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
+        debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
+        let size = granules(len);
+        let gap = gap_before(size, self.granule(), S::GRANULES);
+        // One granule more: the word behind the record becomes 0.
+        self.reserve(gap + size + 1)?;
+        if gap > 0 {
+            self.slots.word(0).store(0, Ordering::Relaxed);
+            self.publish(GAP);
+            self.position += gap as u64;
+        }
+        let granule = self.granule();
+        let behind = (granule + size) % S::GRANULES;
+        self.slots.word(behind).store(0, Ordering::Relaxed);
+        // SAFETY: these granules are free, which `reserve` has seen after the consumer's last use of them, and the
+        // consumer does not look past the word at our position before it is published below.
+        unsafe { self.slots.fill(granule, len, |room| gather(parts, room)) };
+        self.publish(len as u32);
+        self.position += size as u64;
+        Ok(())
+    }
+
+    /// Has the consumer taken something since [`RingError::Full`]?
+    pub(super) fn has_more_room(&self) -> bool {
+        self.slots.taken().load(Ordering::Acquire) != self.taken
+    }
+
+    #[inline]
+    fn granule(&self) -> usize {
+        (self.position % S::GRANULES as u64) as usize
+    }
+
+    #[inline]
+    fn reserve(&mut self, need: usize) -> Result<(), RingError> {
+        let end = self.position + need as u64;
+        if end - self.taken <= S::GRANULES as u64 {
+            return Ok(());
+        }
+        let taken = self.slots.taken().load(Ordering::Acquire);
+        if taken < self.taken || taken > self.position {
+            return Err(RingError::Corrupt);
+        }
+        self.taken = taken;
+        if end - taken <= S::GRANULES as u64 {
+            Ok(())
+        } else {
+            Err(RingError::Full)
+        }
+    }
+
+    #[inline]
+    fn publish(&self, len: u32) {
+        let word = u64::from(tag(self.position)) << 32 | u64::from(len);
+        self.slots
+            .word(self.granule())
+            .store(word, Ordering::Release);
+    }
+}
+
+/// The side that takes frames out.
+pub(super) struct Consumer<S> {
+    slots: S,
+    position: u64,
+}
+
+impl<S: Slots> Consumer<S> {
+    pub(super) fn new(slots: S) -> Self {
+        Self { slots, position: 0 }
+    }
+
+    /// Hands out the oldest frame in place and frees its room afterwards. False if there is none.
+    #[inline]
+    pub(super) fn take(&mut self, f: impl FnOnce(&[u8])) -> Result<bool, RingError> {
+        let Some(len) = self.front()? else {
+            return Ok(false);
+        };
+        // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer leaves it alone until
+        // our position has passed it.
+        unsafe { self.slots.read(self.granule(), len, f) };
+        self.advance(granules(len));
+        Ok(true)
+    }
+
+    /// Is there anything to take, or to complain about?
+    #[inline]
+    pub(super) fn has_next(&self) -> bool {
+        self.slots.word(self.granule()).load(Ordering::Acquire) != 0
+    }
+
+    #[inline]
+    fn granule(&self) -> usize {
+        (self.position % S::GRANULES as u64) as usize
+    }
+
+    /// Length of the oldest frame.
+    #[inline]
+    fn front(&mut self) -> Result<Option<usize>, RingError> {
+        let word = self.slots.word(self.granule()).load(Ordering::Acquire);
+        if word == 0 {
+            return Ok(None);
+        }
+        if word as u32 != GAP {
+            return self.check(word).map(Some);
+        }
+        self.skip(word)?;
+        match self.slots.word(0).load(Ordering::Acquire) {
+            0 => Ok(None),
+            word => self.check(word).map(Some),
+        }
+    }
+
+    /// A record lies before the end of the ring and bears the tag of its position.
+    #[inline]
+    fn check(&self, word: u64) -> Result<usize, RingError> {
+        let len = word as u32 as usize;
+        let fits = len <= limit(S::GRANULES) && self.granule() + granules(len) <= S::GRANULES;
+        if fits && (word >> 32) as u32 == tag(self.position) {
+            Ok(len)
+        } else {
+            Err(RingError::Corrupt)
+        }
+    }
+
+    #[cold]
+    fn skip(&mut self, word: u64) -> Result<(), RingError> {
+        if self.granule() == 0 || (word >> 32) as u32 != tag(self.position) {
+            return Err(RingError::Corrupt);
+        }
+        self.advance(S::GRANULES - self.granule());
+        Ok(())
+    }
+
+    #[inline]
+    fn advance(&mut self, granules: usize) {
+        self.position += granules as u64;
+        self.slots.taken().store(self.position, Ordering::Release);
+    }
+}
+
+/// In place of a length: the rest of the ring holds nothing.
+const GAP: u32 = u32::MAX;
+
+/// Marks a record of that position; never 0.
+#[inline]
+fn tag(position: u64) -> u32 {
+    (position as u32) << 1 | 1
+}
+
+#[inline]
+fn granules(len: usize) -> usize {
+    (WORD + len).div_ceil(GRANULE)
+}
+
+/// Granules to leave out because the record would wrap.
+#[inline]
+fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
+    if granule + size > granules {
+        granules - granule
+    } else {
+        0
+    }
+}
+
+#[inline]
+fn gather(parts: &[Part<'_>], room: &mut [u8]) {
+    let mut at = 0;
+    for part in parts {
+        let end = at + part.len();
+        part.copy_to(0, &mut room[at..end]);
+        at = end;
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests;

@@ -1,0 +1,215 @@
+//! The ring against a queue, at its ends, and with damaged memory.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::cell::UnsafeCell;
+
+use super::*;
+
+/// A small ring: frames of up to 1016 bytes.
+#[repr(C, align(64))]
+struct Memory {
+    granules: UnsafeCell<[[u8; GRANULE]; 64]>,
+    taken: AtomicU64,
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self {
+            granules: UnsafeCell::new([[0; GRANULE]; 64]),
+            taken: AtomicU64::new(0),
+        }
+    }
+
+    fn at(&self, granule: usize, len: usize) -> *mut u8 {
+        let start = granule * GRANULE + WORD;
+        assert!(start + len <= 64 * GRANULE, "outside the ring");
+        // SAFETY: inside the array, as was just checked.
+        unsafe { self.granules.get().cast::<u8>().add(start) }
+    }
+}
+
+impl Slots for &Memory {
+    const GRANULES: usize = 64;
+
+    fn word(&self, granule: usize) -> &AtomicU64 {
+        assert!(granule < 64);
+        let granules = self.granules.get().cast::<[u8; GRANULE]>();
+        // SAFETY: inside the array and aligned; one thread uses it, and no slice of it is alive.
+        unsafe { &*granules.add(granule).cast() }
+    }
+
+    fn taken(&self) -> &AtomicU64 {
+        &self.taken
+    }
+
+    unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8])) {
+        // SAFETY: `at` has checked the place; one thread uses it, and nothing else during the call.
+        f(unsafe { core::slice::from_raw_parts_mut(self.at(granule, len), len) });
+    }
+
+    unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8])) {
+        // SAFETY: as above.
+        f(unsafe { core::slice::from_raw_parts(self.at(granule, len), len) });
+    }
+}
+
+const LIMIT: usize = limit(64);
+
+fn frame(number: u64, len: usize) -> Vec<u8> {
+    (0..len)
+        .map(|i| (number as usize * 31 + i * 7) as u8)
+        .collect()
+}
+
+fn put(producer: &mut Producer<&Memory>, bytes: &[u8]) -> Result<(), RingError> {
+    producer.put(bytes.len(), &[Part::Bytes(bytes)])
+}
+
+fn take(consumer: &mut Consumer<&Memory>) -> Result<Option<Vec<u8>>, RingError> {
+    let mut taken = None;
+    let any = consumer.take(|bytes| taken = Some(bytes.to_vec()))?;
+    assert_eq!(any, taken.is_some());
+    Ok(taken)
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % n
+    }
+}
+
+#[test]
+fn is_a_queue() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+    let (mut queue, mut dice, mut full) = (VecDeque::new(), Dice(1), 0);
+    for number in 0..200_000 {
+        // Long stretches where one side is faster fill and drain the ring.
+        if dice.below(20) < 8 + 4 * (number / 100 % 2) {
+            let most = if dice.below(4) == 0 { LIMIT } else { 130 };
+            let bytes = frame(number, dice.below(most as u64 + 1) as usize);
+            match put(&mut producer, &bytes) {
+                Ok(()) => queue.push_back(bytes),
+                Err(error) => {
+                    assert_eq!(error, RingError::Full);
+                    assert!(!queue.is_empty(), "an empty ring takes any frame");
+                    full += 1;
+                }
+            }
+        } else {
+            assert_eq!(consumer.has_next(), !queue.is_empty());
+            assert_eq!(take(&mut consumer), Ok(queue.pop_front()));
+        }
+    }
+    assert!(full > 1000, "the ring was hardly ever full");
+}
+
+#[test]
+fn takes_the_longest_frame_at_every_place() {
+    for before in 0..64 {
+        let memory = Memory::new();
+        let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+        for number in 0..before {
+            put(&mut producer, &frame(number, 56)).expect("room");
+            assert_eq!(take(&mut consumer), Ok(Some(frame(number, 56))));
+        }
+        for len in [LIMIT, LIMIT - 55, LIMIT - 56, 0, 1, 56, 57] {
+            put(&mut producer, &frame(before, len)).expect("an empty ring takes any frame");
+            assert_eq!(take(&mut consumer), Ok(Some(frame(before, len))));
+            assert_eq!(take(&mut consumer), Ok(None));
+        }
+    }
+}
+
+#[test]
+fn tells_when_there_is_more_room() {
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+    while put(&mut producer, &[1; 500]).is_ok() {}
+    assert!(!producer.has_more_room());
+    take(&mut consumer).expect("a frame");
+    assert!(producer.has_more_room());
+    assert_eq!(put(&mut producer, &[1; 500]), Ok(()));
+}
+
+#[test]
+fn nothing_is_published_when_the_lender_panics() {
+    struct Broken;
+    impl pombo_kernel::memory::Source for Broken {
+        fn len(&self) -> usize {
+            64
+        }
+        fn copy_out(&self, _offset: usize, _into: &mut [u8]) {
+            panic!("a broken lender");
+        }
+    }
+    let memory = Memory::new();
+    let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+    let (source, offset, len) = (&Broken, 0, 64);
+    let broken = [Part::Held {
+        source,
+        offset,
+        len,
+    }];
+    let put_broken = std::panic::AssertUnwindSafe(|| producer.put(64, &broken));
+    assert!(std::panic::catch_unwind(put_broken).is_err());
+    assert_eq!(take(&mut consumer), Ok(None));
+    put(&mut producer, b"whole").expect("room");
+    assert_eq!(take(&mut consumer), Ok(Some(b"whole".to_vec())));
+}
+
+/// Any word where a record may start: it is taken as a record inside the ring, or refused.
+#[test]
+fn a_damaged_word_is_refused() {
+    let lengths = (0..5000).chain([u32::MAX - 1, GAP, 1 << 31]);
+    let tags = [
+        0,
+        1,
+        2,
+        3,
+        tag(10),
+        tag(60),
+        tag(64),
+        tag(1 << 40),
+        u32::MAX,
+    ];
+    for (len, before) in lengths.flat_map(|len| [0, 10, 60, 63].map(|before| (len, before))) {
+        for tag in tags {
+            let memory = Memory::new();
+            let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+            for _ in 0..before {
+                put(&mut producer, b"x").expect("room");
+                take(&mut consumer).expect("a frame");
+            }
+            let word = u64::from(tag) << 32 | u64::from(len);
+            (&memory).word(before % 64).store(word, Ordering::Relaxed);
+            match take(&mut consumer) {
+                Ok(Some(bytes)) => assert_eq!(bytes.len(), len as usize),
+                Ok(None) => assert!(word == 0 || len == GAP),
+                Err(error) => assert_eq!(error, RingError::Corrupt),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_position_is_refused() {
+    for damage in [1, 5, 9000, u64::MAX, u64::MAX / 2] {
+        let memory = Memory::new();
+        let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+        for _ in 0..40 {
+            put(&mut producer, b"x").expect("room");
+            take(&mut consumer).expect("a frame");
+        }
+        while put(&mut producer, b"x").is_ok() {}
+        memory.taken.store(damage, Ordering::Relaxed);
+        assert_eq!(put(&mut producer, b"x"), Err(RingError::Corrupt));
+    }
+}

@@ -1,0 +1,184 @@
+//! The memory that all ranks of a machine share: one anonymous file. A launcher creates it and keeps it to tell the
+//! others of a rank that died; a rank opens it and turns it into an [`Shm`](super::Shm).
+
+use super::error::ShmError;
+use super::file::{File, Mapping};
+use super::futex::Futex;
+use super::lane::Lane;
+use super::layout::{self, Control, Header, Layout, MAGIC, RING, Taken, VERSION};
+use super::sync::Ordering;
+
+/// An open segment. Its file goes with the last process that has it open: nothing is ever left behind.
+#[derive(Debug)]
+pub struct Segment {
+    file: File,
+    mapping: Mapping,
+    layout: Layout,
+}
+
+/// What a rank is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RankState {
+    /// Not there yet.
+    Unborn,
+    /// At work.
+    Attached,
+    /// Gone, in good order.
+    Finished,
+    /// Gone without saying so.
+    Dead,
+}
+
+impl Segment {
+    /// Makes the segment of a new world. A fingerprint of 0 leaves the choice to the first rank.
+    ///
+    /// # Errors
+    /// [`ShmError::Ranks`], or [`ShmError::System`] where the system has no memory or descriptors left.
+    pub fn create(ranks: usize, fingerprint: u64) -> Result<Self, ShmError> {
+        let layout = Layout::new(ranks)?;
+        let segment = Self::map(File::create(layout.size())?, layout)?;
+        let header = segment.header();
+        header.size.store(layout.size() as u64, Ordering::Relaxed);
+        header.version.store(VERSION, Ordering::Relaxed);
+        header.ranks.store(ranks as u64, Ordering::Relaxed);
+        let asymmetric = u32::from(Futex::asymmetric_here());
+        header.asymmetric.store(asymmetric, Ordering::Relaxed);
+        header.fingerprint.store(fingerprint, Ordering::Relaxed);
+        header.magic.store(MAGIC, Ordering::Release);
+        Ok(segment)
+    }
+
+    /// Opens the segment behind a descriptor, which stays the caller's: inherited from the launcher, say.
+    ///
+    /// # Errors
+    /// [`ShmError::NotASegment`] and [`ShmError::Version`] if it is something else, or [`ShmError::System`].
+    pub fn open(fd: i32) -> Result<Self, ShmError> {
+        Self::from_file(File::duplicate(fd)?)
+    }
+
+    pub(super) fn from_file(file: File) -> Result<Self, ShmError> {
+        let size = file.fixed_size()?;
+        let mut start = layout::Start::default();
+        file.start(start.as_flattened_mut())?;
+        Self::map(file, Layout::read(start, size)?)
+    }
+
+    fn map(file: File, layout: Layout) -> Result<Self, ShmError> {
+        let mapping = file.map(layout.size())?;
+        Ok(Self {
+            file,
+            mapping,
+            layout,
+        })
+    }
+
+    /// The descriptor. It is closed on `exec`: a launcher hands its ranks a duplicate without that flag.
+    pub fn fd(&self) -> i32 {
+        self.file.fd()
+    }
+
+    /// How many ranks the world has.
+    pub fn ranks(&self) -> usize {
+        self.layout.ranks()
+    }
+
+    /// What that rank is now.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchRank`].
+    pub fn state(&self, rank: usize) -> Result<RankState, ShmError> {
+        self.check(rank)?;
+        Ok(self.state_of(rank))
+    }
+
+    /// Tells everybody that this rank's process is no more, unless it had finished. The caller must be sure: the ranks
+    /// then read what it left behind and hear nothing of it any more.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchRank`].
+    pub fn mark_dead(&self, rank: usize) -> Result<(), ShmError> {
+        self.check(rank)?;
+        for from in [RankState::Attached, RankState::Unborn] {
+            self.change(rank, from, RankState::Dead);
+        }
+        Ok(())
+    }
+
+    fn check(&self, rank: usize) -> Result<(), ShmError> {
+        let ranks = self.ranks();
+        if rank < ranks {
+            Ok(())
+        } else {
+            Err(ShmError::NoSuchRank { rank, ranks })
+        }
+    }
+
+    /// Takes a rank for the caller, once.
+    pub(super) fn claim(&self, rank: usize, fingerprint: u64) -> Result<(), ShmError> {
+        self.check(rank)?;
+        let agreed = &self.header().fingerprint;
+        let set = agreed.compare_exchange(0, fingerprint, Ordering::AcqRel, Ordering::Acquire);
+        match set {
+            Err(theirs) if theirs != fingerprint => {
+                let ours = fingerprint;
+                return Err(ShmError::Fingerprint { ours, theirs });
+            }
+            _ => {}
+        }
+        if self.change(rank, RankState::Unborn, RankState::Attached) {
+            Ok(())
+        } else {
+            Err(ShmError::RankTaken { rank })
+        }
+    }
+
+    /// Changes a rank's state and wakes everybody to look at it. False if it was in another state.
+    pub(super) fn change(&self, rank: usize, from: RankState, to: RankState) -> bool {
+        let state = &self.control(rank).state.0;
+        let (from, to) = (from as u32, to as u32);
+        let changed = state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+        if changed.is_err() {
+            return false;
+        }
+        self.header().epoch.0.fetch_add(1, Ordering::SeqCst);
+        for rank in 0..self.ranks() {
+            self.control(rank).bell.0.ring_surely(&Futex::WAKER);
+        }
+        true
+    }
+
+    /// Whatever is none of the known states is a rank that cannot be relied on.
+    pub(super) fn state_of(&self, rank: usize) -> RankState {
+        let state = self.control(rank).state.0.load(Ordering::Acquire);
+        let known = [RankState::Unborn, RankState::Attached, RankState::Finished];
+        let found = known.into_iter().find(|known| *known as u32 == state);
+        found.unwrap_or(RankState::Dead)
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        let header = self.mapping.at(0, size_of::<Header>());
+        // SAFETY: inside the mapping, which is page-aligned and lives as long as `self`; all fields are atomics, for
+        // which every value is valid.
+        unsafe { header.cast().as_ref() }
+    }
+
+    pub(super) fn control(&self, rank: usize) -> &Control {
+        let control = self.layout.control(rank);
+        let control = self.mapping.at(control, size_of::<Control>());
+        // SAFETY: as for the header; the layout aligns it.
+        unsafe { control.cast().as_ref() }
+    }
+
+    /// The ring from one rank to another.
+    ///
+    /// # Safety
+    /// The lane must not outlive the segment, and be the only one in this process for its side of that ring.
+    pub(super) unsafe fn lane(&self, from: usize, to: usize) -> Lane {
+        let ring = self.mapping.at(self.layout.ring(from, to), RING);
+        let taken = self.layout.taken(from, to);
+        let taken = self.mapping.at(taken, size_of::<Taken>()).cast();
+        // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment.
+        unsafe { Lane::new(ring, taken) }
+    }
+}

@@ -1,0 +1,41 @@
+//! The conformance suite over ranks as threads, with the usual limits and with the smallest.
+#![cfg(feature = "std")]
+
+use pombo_netdrivers::conformance::{Worlds, threads};
+use pombo_netdrivers::loopback::{Limits, Loopback};
+
+mod usual {
+    use super::*;
+
+    struct Usual;
+
+    impl Worlds for Usual {
+        type Channel = Loopback;
+
+        fn run(_test: &str, nodes: u16, body: fn(Loopback)) {
+            threads(Loopback::world(nodes), body);
+        }
+    }
+
+    pombo_netdrivers::conformance!(Usual);
+}
+
+mod smallest {
+    use super::*;
+
+    struct Smallest;
+
+    impl Worlds for Smallest {
+        type Channel = Loopback;
+
+        fn run(_test: &str, nodes: u16, body: fn(Loopback)) {
+            let limits = Limits {
+                frame: 0,
+                frames_in_flight: 0,
+            };
+            threads(Loopback::world_with(nodes, limits), body);
+        }
+    }
+
+    pombo_netdrivers::conformance!(Smallest);
+}

@@ -1,0 +1,320 @@
+//! Who may join a segment, what it costs, how ranks meet without a launcher, and what damage does.
+#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::time::Duration;
+
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_netdrivers::shm::{FRAME_LIMIT, MAX_RANKS, RankState, Segment, Shm, ShmError};
+use pombo_netdrivers::shm::{meet, meet_within};
+
+fn attach(segment: &Segment, rank: usize, fingerprint: u64) -> Result<Shm, ShmError> {
+    Shm::attach(Segment::open(segment.fd())?, rank, fingerprint)
+}
+
+fn send(shm: &mut Shm, to: u16, bytes: &[u8]) -> Result<(), ChannelError> {
+    let part = Part::Bytes(bytes);
+    shm.try_send(Node(to), Cookie(0), &[part]).map(drop)
+}
+
+/// Everything that one poll reports: senders and bytes, or lost peers.
+fn poll(shm: &mut Shm) -> Vec<(u16, Option<Vec<u8>>)> {
+    let mut events = Vec::new();
+    let polled = shm.poll(|event| match event {
+        Event::Arrival(arrival) => {
+            let mut bytes = Vec::new();
+            arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+            events.push((arrival.from().0, Some(bytes)));
+        }
+        Event::PeerLost(node) => events.push((node.0, None)),
+        _ => panic!("a driver that copies completes nothing"),
+    });
+    assert_eq!(polled, Ok(!events.is_empty()));
+    events
+}
+
+/// The file behind a segment, to look at it and to damage it.
+fn file_of(segment: &Segment) -> File {
+    let path = format!("/proc/self/fd/{}", segment.fd());
+    File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("the segment's file")
+}
+
+#[test]
+fn a_world_has_a_number_of_ranks() {
+    for ranks in [0, MAX_RANKS + 1, usize::MAX] {
+        let refused = Segment::create(ranks, 0).map(|_| ());
+        assert_eq!(refused, Err(ShmError::Ranks { ranks }));
+    }
+    let largest = Segment::create(MAX_RANKS, 0).expect("the largest world");
+    attach(&largest, MAX_RANKS - 1, 0).expect("the last rank");
+}
+
+#[test]
+fn a_rank_is_taken_once() {
+    let segment = Segment::create(2, 5).expect("a segment");
+    assert_eq!(segment.state(0), Ok(RankState::Unborn));
+    let first = attach(&segment, 0, 5).expect("a free rank");
+    assert_eq!(segment.state(0), Ok(RankState::Attached));
+    let taken = Err(ShmError::RankTaken { rank: 0 });
+    assert_eq!(attach(&segment, 0, 5).map(drop), taken);
+    drop(first);
+    assert_eq!(segment.state(0), Ok(RankState::Dead));
+    assert_eq!(attach(&segment, 0, 5).map(drop), taken);
+
+    let (rank, ranks) = (2, 2);
+    let nobody = ShmError::NoSuchRank { rank, ranks };
+    assert_eq!(attach(&segment, 2, 5).map(drop), Err(nobody));
+    assert_eq!(segment.state(2), Err(nobody));
+    assert_eq!(segment.mark_dead(2), Err(nobody));
+}
+
+#[test]
+fn ranks_agree_on_their_composition() {
+    let refused = |ours, theirs| Err(ShmError::Fingerprint { ours, theirs });
+    let named = Segment::create(2, 5).expect("a segment");
+    assert_eq!(attach(&named, 0, 6).map(drop), refused(6, 5));
+    attach(&named, 0, 5).expect("the right composition");
+
+    let open = Segment::create(2, 0).expect("a segment");
+    attach(&open, 1, 9).expect("the first rank chooses");
+    assert_eq!(attach(&open, 0, 8).map(drop), refused(8, 9));
+    assert_eq!(open.state(0), Ok(RankState::Unborn), "it may come again");
+    attach(&open, 0, 9).expect("the same composition");
+}
+
+#[test]
+fn what_is_no_segment_is_refused() {
+    let refused = |fd| Segment::open(fd).map(drop).expect_err("no segment");
+    let (call, errno) = ("fcntl", libc::EBADF);
+    assert_eq!(refused(-1), ShmError::System { call, errno });
+    let null = File::open("/dev/null").expect("a device");
+    assert_eq!(refused(null.as_raw_fd()), ShmError::NotASegment);
+
+    for (offset, wrong) in [
+        (0, ShmError::NotASegment),
+        (
+            8,
+            ShmError::Version {
+                ours: 1,
+                theirs: 77,
+            },
+        ),
+        (16, ShmError::NotASegment),
+        (24, ShmError::NotASegment),
+    ] {
+        let segment = Segment::create(2, 0).expect("a segment");
+        let damage = 77_u64.to_ne_bytes();
+        file_of(&segment)
+            .write_all_at(&damage, offset)
+            .expect("a file");
+        assert_eq!(refused(segment.fd()), wrong);
+    }
+}
+
+#[test]
+fn nobody_can_cut_a_segment_short() {
+    let segment = Segment::create(2, 0).expect("a segment");
+    let file = file_of(&segment);
+    assert!(file.set_len(4096).is_err() && file.set_len(1 << 40).is_err());
+}
+
+#[test]
+fn sixty_four_ranks_start_within_64_mib() {
+    let segment = Segment::create(64, 0).expect("a segment");
+    let attach = |rank| attach(&segment, rank, 1).expect("a free rank");
+    let mut ranks: Vec<Shm> = (0..64).map(attach).collect();
+    // Everybody says something to everybody, the most that a start can need.
+    for rank in &mut ranks {
+        (0..64).for_each(|to| send(rank, to, b"hello").expect("room"));
+    }
+    for rank in &mut ranks {
+        let polls = (0..8).flat_map(|_| poll(rank));
+        assert_eq!(polls.count(), 64);
+    }
+    let used = file_of(&segment).metadata().expect("a file").blocks() * 512;
+    assert!(used <= 64 << 20, "{used} bytes are in use");
+}
+
+#[test]
+fn a_finished_rank_leaves_its_frames() {
+    let segment = Segment::create(2, 0).expect("a segment");
+    let (mut stays, mut goes) = (
+        attach(&segment, 0, 0).unwrap(),
+        attach(&segment, 1, 0).unwrap(),
+    );
+    send(&mut goes, 0, b"last").expect("room");
+    goes.finish();
+    assert_eq!(segment.state(1), Ok(RankState::Finished));
+    assert_eq!(
+        send(&mut goes, 0, b"more"),
+        Err(ChannelError::PeerLost(Node(0)))
+    );
+    assert_eq!(
+        send(&mut stays, 1, b"late"),
+        Err(ChannelError::PeerLost(Node(1)))
+    );
+    assert_eq!(poll(&mut stays), [(1, Some(b"last".to_vec())), (1, None)]);
+    assert_eq!(poll(&mut stays), []);
+    drop(goes);
+    segment.mark_dead(1).expect("a rank");
+    assert_eq!(segment.state(1), Ok(RankState::Finished), "it did not die");
+}
+
+#[test]
+fn a_rank_that_never_came_can_be_marked_dead() {
+    let segment = Segment::create(2, 0).expect("a segment");
+    let mut rank = attach(&segment, 0, 0).expect("a free rank");
+    send(&mut rank, 1, b"early").expect("room");
+    segment.mark_dead(1).expect("a rank");
+    assert_eq!(poll(&mut rank), [(1, None)]);
+    assert_eq!(
+        attach(&segment, 1, 0).map(drop),
+        Err(ShmError::RankTaken { rank: 1 })
+    );
+}
+
+#[test]
+fn a_world_of_one_needs_nobody() {
+    let mut alone = Shm::alone().expect("a segment");
+    assert_eq!((alone.node(), alone.nodes()), (Node(0), 1));
+    send(&mut alone, 0, &[3; FRAME_LIMIT]).expect("room");
+    assert_eq!(poll(&mut alone), [(0, Some(vec![3; FRAME_LIMIT]))]);
+}
+
+/// Whatever a file holds, ranks may lose each other but neither crash nor read beyond it.
+#[test]
+fn damage_is_survived() {
+    const RING: u64 = (FRAME_LIMIT as u64 + 8) * 4;
+    let mut dice = 1_u64;
+    let mut roll = move || {
+        dice = dice
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        dice >> 33
+    };
+    for round in 0..400 {
+        let segment = Segment::create(3, 0).expect("a segment");
+        let mut ranks: Vec<Shm> = (0..3)
+            .map(|rank| attach(&segment, rank, 0).unwrap())
+            .collect();
+        let file = file_of(&segment);
+        let size = file.metadata().expect("a file").len();
+        for step in 0..60 {
+            let rank = &mut ranks[roll() as usize % 3];
+            let len = roll() as usize % if step % 5 == 0 { FRAME_LIMIT } else { 300 };
+            let _ = send(rank, (roll() % 4) as u16, &vec![roll() as u8; len + 1]);
+            // Mostly where the next records of a ring are; else anywhere, the header and control blocks included.
+            let (ring, granule) = (roll() % 9, roll() % 30);
+            let place = match roll() % 3 {
+                0 => roll() % (size / 64) * 64,
+                _ => size - (9 - ring) * RING + granule * 64,
+            };
+            let word = match roll() % 4 {
+                0 => u64::MAX,
+                1 => roll() % 70_000,
+                2 => (roll() % 30) << 33 | 1 << 32 | (roll() % 20_000),
+                _ => roll() << 32 | roll(),
+            };
+            if step > round % 40 {
+                file.write_all_at(&word.to_ne_bytes(), place)
+                    .expect("a file");
+            }
+            let mut frames = 0;
+            let _ = ranks[roll() as usize % 3].poll(|event| {
+                if let Event::Arrival(arrival) = event {
+                    assert!(arrival.len() <= FRAME_LIMIT);
+                    arrival.pieces(0, arrival.len(), |piece| {
+                        frames += usize::from(piece[0] < 9)
+                    });
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn ranks_meet_without_a_launcher() {
+    let job = job("meet");
+    let join = |rank| {
+        let job = job.clone();
+        std::thread::spawn(move || {
+            let mut shm = meet(&job, rank, 4, 3).expect("the others");
+            for to in 0..4 {
+                send(&mut shm, to, &[rank as u8]).expect("room");
+            }
+            let mut froms = Vec::new();
+            for idle in 0.. {
+                froms.extend(
+                    poll(&mut shm)
+                        .into_iter()
+                        .filter(|(_, bytes)| bytes.is_some()),
+                );
+                if froms.len() == 4 {
+                    break;
+                }
+                shm.wait(idle).expect("a wait");
+            }
+            shm.finish();
+            froms.sort();
+            froms
+        })
+    };
+    // Rank 0 neither first nor last.
+    let ranks: Vec<_> = [2, 0, 3, 1].map(join).into();
+    let expected: Vec<_> = (0..4_u16)
+        .map(|rank| (rank, Some(vec![rank as u8])))
+        .collect();
+    for rank in ranks {
+        assert_eq!(rank.join().expect("a rank"), expected);
+    }
+}
+
+#[test]
+fn ranks_that_do_not_come_are_missed() {
+    let soon = Duration::from_millis(300);
+    let job = job("missing");
+    let alone = meet_within(&job, 0, 3, 0, soon).map(drop);
+    assert_eq!(alone, Err(ShmError::Missing { came: 1, ranks: 3 }));
+    let alone = meet_within(&job, 1, 3, 0, soon).map(drop);
+    assert_eq!(alone, Err(ShmError::NoAnswer));
+    let one = meet_within(&job, 0, 1, 0, soon).expect("nobody else is needed");
+    assert_eq!(one.nodes(), 1);
+}
+
+#[test]
+fn strangers_are_turned_away() {
+    let job = job("strangers");
+    let host = {
+        let job = job.clone();
+        std::thread::spawn(move || meet_within(&job, 0, 3, 0, Duration::from_secs(20)).map(drop))
+    };
+    let first = meet(&job, 1, 3, 0).expect("rank 0");
+    let refused = |rank, ranks| meet(&job, rank, ranks, 0).map(drop).expect_err("refused");
+    assert_eq!(refused(1, 3), ShmError::RankTaken { rank: 1 });
+    assert_eq!(refused(1, 5), ShmError::OtherJob { ranks: 3 });
+    assert_eq!(refused(0, 3), ShmError::RankTaken { rank: 0 });
+    assert_eq!(refused(3, 3), ShmError::NoSuchRank { rank: 3, ranks: 3 });
+    let last = meet(&job, 2, 3, 0).expect("rank 0");
+    host.join().expect("a thread").expect("all came");
+    drop((first, last));
+
+    let limit = |job: &str| meet(job, 0, 2, 0).map(drop).expect_err("a bad name");
+    let limit = (limit(""), limit(&"x".repeat(200)));
+    assert!(matches!(
+        limit,
+        (ShmError::JobName { .. }, ShmError::JobName { .. })
+    ));
+}
+
+/// A name that no other run of this test uses.
+fn job(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
+}

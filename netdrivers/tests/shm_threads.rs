@@ -1,0 +1,22 @@
+//! The conformance suite over one segment with ranks as threads of this process.
+#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+
+use pombo_netdrivers::conformance::{Worlds, threads};
+use pombo_netdrivers::shm::{Segment, Shm};
+
+struct Threads;
+
+impl Worlds for Threads {
+    type Channel = Shm;
+
+    fn run(_test: &str, nodes: u16, body: fn(Shm)) {
+        let segment = Segment::create(nodes.into(), 1).expect("a segment");
+        let attach = |rank| {
+            let segment = Segment::open(segment.fd()).expect("the same segment");
+            Shm::attach(segment, rank, 1).expect("a free rank")
+        };
+        threads((0..nodes.into()).map(attach).collect(), body);
+    }
+}
+
+pombo_netdrivers::conformance!(Threads);

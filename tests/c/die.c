@@ -1,0 +1,50 @@
+/* die.c [RANK] [collective|receive|send|spin] - rank RANK (0 if not said) kills
+ * itself with SIGKILL while all others wait for it: in a collective (the default),
+ * in a receive, in a send of 1 MiB, or, as programs do, in a loop of MPI_Test. The
+ * job must end, and its exit code must not be 0. Any number of ranks. */
+#define _POSIX_C_SOURCE 200112L
+#include "check.h"
+
+#include <signal.h>
+#include <time.h>
+
+static char buffer[1 << 20];
+
+static void wait_for(int who, const char *how)
+{
+    MPI_Request r;
+    int flag = 0;
+
+    if (strcmp(how, "collective") == 0) {
+        MPI_Allreduce(&rank, &flag, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (strcmp(how, "receive") == 0) {
+        MPI_Recv(buffer, 1, MPI_CHAR, who, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (strcmp(how, "send") == 0) {
+        MPI_Send(buffer, sizeof buffer, MPI_CHAR, who, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Irecv(buffer, 1, MPI_CHAR, who, 0, MPI_COMM_WORLD, &r);
+        while (!flag)
+            MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    const int who = argc > 1 ? atoi(argv[1]) : 0;
+    const char *how = argc > 2 ? argv[2] : "collective";
+    const struct timespec nap = {0, 100000000};
+
+    if (who < 0 || who >= size ||
+        (strcmp(how, "collective") != 0 && strcmp(how, "receive") != 0 &&
+         strcmp(how, "send") != 0 && strcmp(how, "spin") != 0))
+        return usage("die [RANK] [collective|receive|send|spin]");
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == who) {
+        nanosleep(&nap, NULL); /* until the others wait */
+        raise(SIGKILL);
+    }
+    wait_for(who, how);
+    printf("rank %d survived\n", rank);
+    return 0;
+}

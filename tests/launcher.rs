@@ -1,0 +1,17 @@
+//! The launcher from outside: jobs of shell scripts, watched through their output, exit codes
+//! and the processes they leave (none); and what the compiler wrappers make.
+
+#[path = "launcher/compiled.rs"]
+mod compiled;
+#[path = "launcher/ending.rs"]
+mod ending;
+#[path = "launcher/environment.rs"]
+mod environment;
+#[path = "launcher/install.rs"]
+mod install;
+#[path = "launcher/output.rs"]
+mod output;
+#[path = "launcher/refusals.rs"]
+mod refusals;
+#[path = "launcher/support.rs"]
+mod support;

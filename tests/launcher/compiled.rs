@@ -1,0 +1,133 @@
+//! Small C programs, compiled by the wrappers against the library and run: how a program gets
+//! from its source to a job and out of it again. What MPI itself does is tested elsewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Outcome, directory, finish, pombo};
+
+/// Prints its place in the world; then, by its argument, ends in one of several ways.
+const SOURCE: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    int rank, size;
+    const char *end = argc > 1 ? argv[1] : "finalize";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    printf("rank %d of %d\n", rank, size);
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == size - 1 && strcmp(end, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    if (rank == size - 1 && strcmp(end, "leave") == 0)
+        return 0;
+    if (strcmp(end, "finalize") != 0)
+        for (;;)
+            pause();
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// The program, compiled by a wrapper of this launcher.
+fn compile(name: &str, wrapper: &str, options: &[&str]) -> PathBuf {
+    let place = directory(name);
+    let (source, program) = (place.join("program.c"), place.join("program"));
+    fs::write(&source, SOURCE).unwrap();
+    let mut command = pombo([wrapper]);
+    command.args(options).arg("-o").arg(&program).arg(&source);
+    let outcome = finish(&mut command);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    program
+}
+
+fn run(ranks: usize, program: &Path, end: &str) -> Outcome {
+    let ranks = ranks.to_string();
+    finish(pombo(["run", "-n", &ranks]).arg(program).arg(end))
+}
+
+#[test]
+fn a_job_of_three() {
+    let program = compile("job", "mpicc", &["-Wall", "-Werror"]);
+    let outcome = run(3, &program, "finalize");
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+    let expected = ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"];
+    assert_eq!(outcome.sorted(), expected);
+}
+
+#[test]
+fn without_a_launcher_a_world_of_one() {
+    let program = compile("alone", "mpicc", &[]);
+    let mut command = Command::new(program);
+    let outcome = finish(command.env_remove("LD_LIBRARY_PATH"));
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "rank 0 of 1\n"));
+}
+
+#[test]
+fn as_cxx() {
+    let program = compile("cxx", "mpicxx", &["-x", "c++"]);
+    assert_eq!(run(2, &program, "finalize").code, 0);
+}
+
+#[test]
+fn with_the_library_inside() {
+    let program = compile("static", "mpicc", &["-static-mpi"]);
+    let outcome = run(2, &program, "finalize");
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+    let needed = finish(Command::new("ldd").arg(&program));
+    assert!(!needed.out.contains("libmpi_abi"), "{needed:?}");
+}
+
+#[test]
+fn abort_ends_all_with_its_code() {
+    let program = compile("abort", "mpicc", &[]);
+    let outcome = run(4, &program, "abort");
+    assert_eq!(outcome.code, 7, "{outcome:?}");
+    assert!(outcome.err.contains("rank 3 (pid "), "{outcome:?}");
+    assert!(
+        outcome.err.contains("ending the other 3 ranks"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn leaving_without_finalize_is_a_failure() {
+    let program = compile("leave", "mpicc", &[]);
+    let outcome = run(4, &program, "leave");
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    let message = "exited without calling MPI_Finalize; ending the other 3 ranks";
+    assert!(outcome.err.contains("rank 3 (pid ") && outcome.err.contains(message));
+}
+
+#[test]
+fn an_installed_prefix_is_enough() {
+    let prefix = directory("whole-prefix");
+    let outcome = finish(pombo(["install", "--prefix"]).arg(&prefix));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let source = prefix.join("program.c");
+    fs::write(&source, SOURCE).unwrap();
+    let script = "mpicc -o program program.c && mpirun -n 2 ./program";
+    let path = format!(
+        "{}/bin:{}",
+        prefix.display(),
+        std::env::var("PATH").unwrap()
+    );
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script])
+        .current_dir(&prefix)
+        .env("PATH", path);
+    let outcome = finish(command.env_remove("POMBO_LIB"));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert_eq!(outcome.sorted(), ["rank 0 of 2", "rank 1 of 2"]);
+    let loaded = finish(Command::new("ldd").arg(prefix.join("program")));
+    let library = prefix.canonicalize().unwrap().join("lib/libmpi_abi.so.1");
+    assert!(loaded.out.contains(library.to_str().unwrap()), "{loaded:?}");
+}

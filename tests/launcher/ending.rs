@@ -1,0 +1,333 @@
+//! How a job ends, and that nothing of it stays.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use pombo_netdrivers::shm::{Segment, Shm};
+
+use crate::support::{HANG, Job, assert_gone, finish, pids, pombo, script};
+
+/// Prints the pids of a rank and of a process it started, then waits for ever.
+const WAIT: &str = "sleep 1000 & echo $$ $!; wait";
+
+#[test]
+fn exit_code_of_the_rank_that_failed() {
+    let outcome = finish(&mut script(
+        3,
+        "test $POMBO_RANK != 1 || exit 42; exec sleep 1000",
+    ));
+    assert_eq!(outcome.code, 42);
+    let message = "sh) exited with code 42; ending the other 2 ranks\n";
+    assert!(
+        outcome.err.starts_with("pombo: rank 1 (pid "),
+        "{outcome:?}"
+    );
+    assert!(outcome.err.ends_with(message), "{outcome:?}");
+}
+
+#[test]
+fn the_first_failure_counts() {
+    let fail = "trap 'exit 9' TERM; test $POMBO_RANK != 2 || exit 5; sleep 1000 & wait";
+    let outcome = finish(&mut script(3, fail));
+    assert_eq!(outcome.code, 5);
+    assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
+}
+
+#[test]
+fn a_killed_rank_is_named() {
+    let mut job = Job::start(&mut script(4, &format!("echo $POMBO_RANK; {WAIT}")));
+    let lines = job.lines(8);
+    // A rank prints its number first; which pid is whose, the message tells.
+    let all: Vec<String> = lines
+        .into_iter()
+        .filter(|line| line.contains(' '))
+        .collect();
+    let leaders: Vec<i32> = all
+        .iter()
+        .map(|line| pids(std::slice::from_ref(line))[0])
+        .collect();
+    let victim = leaders[1];
+    kill(Pid::from_raw(victim), Signal::SIGKILL).unwrap();
+    let outcome = job.finish();
+    assert_eq!(outcome.code, 137);
+    let expected =
+        format!("(pid {victim}, sh) was killed by signal 9 (SIGKILL); ending the other 3 ranks\n");
+    assert!(outcome.err.ends_with(&expected), "{outcome:?}");
+    assert_gone(&pids(&all));
+}
+
+#[test]
+fn a_real_time_signal_has_a_number() {
+    let outcome = finish(&mut script(
+        2,
+        "test $POMBO_RANK != 1 || kill -40 $$; exec sleep 1000",
+    ));
+    assert_eq!(outcome.code, 168);
+    assert!(
+        outcome.err.contains("was killed by signal 40;"),
+        "{outcome:?}"
+    );
+}
+
+/// What a rank without MPI_Finalize does; a job of these is started by the next test.
+#[test]
+fn joins_and_never_leaves() {
+    let Ok(rank) = std::env::var("POMBO_RANK") else {
+        return;
+    };
+    let descriptor = std::env::var("POMBO_SHM_FD").unwrap();
+    let segment = Segment::open(descriptor.parse().unwrap()).unwrap();
+    let channel = Shm::attach(segment, rank.parse().unwrap(), 1).unwrap();
+    std::mem::forget(channel);
+    if rank != "1" {
+        sleep(HANG);
+    }
+    std::process::exit(0);
+}
+
+#[test]
+fn a_rank_must_leave_the_job_in_order() {
+    let myself = std::env::current_exe().unwrap();
+    let mut command = pombo(["run", "-n", "3"]);
+    command.arg(myself);
+    let outcome = finish(command.args(["--exact", "ending::joins_and_never_leaves"]));
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(
+        outcome.err.starts_with("pombo: rank 1 (pid "),
+        "{outcome:?}"
+    );
+    let message = "exited without calling MPI_Finalize; ending the other 2 ranks";
+    assert!(outcome.err.contains(message), "{outcome:?}");
+}
+
+#[test]
+fn the_other_ranks_may_clean_up() {
+    let clean = "trap 'echo clean $POMBO_RANK; exit 0' TERM; sleep 1000 & echo ready; wait";
+    let mut job = Job::start(&mut script(3, &fails_on_rank_0(3, clean)));
+    job.lines(2);
+    job.child.stdin = None;
+    let outcome = job.finish();
+    assert_eq!(outcome.code, 3);
+    assert_eq!(outcome.sorted(), ["clean 1", "clean 2"]);
+}
+
+#[test]
+fn who_does_not_listen_is_killed() {
+    let deaf = "trap '' TERM INT; echo $$; while :; do sleep 1; done";
+    let mut job = Job::start(script(3, &fails_on_rank_0(4, deaf)).env("POMBO_GRACE", "0.2"));
+    let left = pids(&job.lines(2));
+    job.child.stdin = None;
+    assert_eq!(job.finish().code, 4);
+    assert_gone(&left);
+}
+
+#[test]
+fn a_stopped_rank_ends_too() {
+    let stop = fails_on_rank_0(6, "echo $$; kill -STOP $$");
+    let mut job = Job::start(script(2, &stop).env("POMBO_GRACE", "86400"));
+    let left = pids(&job.lines(1));
+    job.child.stdin = None;
+    assert_eq!(job.finish().code, 6);
+    assert_gone(&left);
+}
+
+/// Rank 0 fails when its input ends, the others do something else.
+fn fails_on_rank_0(code: i32, others: &str) -> String {
+    format!("test $POMBO_RANK != 0 || {{ read line; exit {code}; }}; {others}")
+}
+
+#[test]
+fn signals_are_passed_on_and_end_the_job() {
+    for (signal, code) in [
+        (Signal::SIGINT, 130),
+        (Signal::SIGTERM, 143),
+        (Signal::SIGHUP, 129),
+    ] {
+        let mut job = Job::start(&mut script(3, WAIT));
+        let all = pids(&job.lines(3));
+        job.signal(signal);
+        let outcome = job.finish();
+        assert_eq!(outcome.code, code, "{outcome:?}");
+        let number = signal as i32;
+        assert!(
+            outcome
+                .err
+                .contains(&format!("got signal {number} ({signal}); ending 3 ranks"))
+        );
+        assert_gone(&all);
+    }
+}
+
+#[test]
+fn ranks_see_the_signal_itself() {
+    let catch = "trap 'echo INT $POMBO_RANK; exit 0' INT; echo ready; sleep 1000 & wait";
+    let mut job = Job::start(&mut script(2, catch));
+    assert_eq!(job.lines(2), ["ready", "ready"]);
+    job.signal(Signal::SIGINT);
+    let outcome = job.finish();
+    assert_eq!(outcome.code, 130);
+    assert_eq!(outcome.sorted(), ["INT 0", "INT 1"]);
+}
+
+#[test]
+fn a_second_signal_ends_the_grace() {
+    let deaf = "trap '' TERM INT; echo ready; while :; do sleep 1; done";
+    let mut job = Job::start(script(2, deaf).env("POMBO_GRACE", "86400"));
+    job.lines(2);
+    job.signal(Signal::SIGINT);
+    sleep(Duration::from_millis(100));
+    job.signal(Signal::SIGINT);
+    assert_eq!(job.finish().code, 130);
+}
+
+#[test]
+fn user_signals_reach_the_ranks() {
+    let catch = "trap 'echo USR1; exit 0' USR1; echo ready; sleep 1000 & wait";
+    let mut job = Job::start(&mut script(2, catch));
+    job.lines(2);
+    job.signal(Signal::SIGUSR1);
+    let outcome = job.finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "USR1\nUSR1\n"));
+}
+
+#[test]
+fn a_killed_launcher_takes_all_with_it() {
+    let mut job = Job::start(&mut script(4, WAIT));
+    let all = pids(&job.lines(4));
+    assert_eq!(all.len(), 8);
+    job.signal(Signal::SIGKILL);
+    assert_eq!(job.finish().code, 137);
+    assert_gone(&all);
+}
+
+#[test]
+fn a_killed_launcher_without_its_guard() {
+    let mut job = Job::start(&mut script(3, "echo $$; exec sleep 1000"));
+    let all = pids(&job.lines(3));
+    let guard = guard_of(job.pid());
+    kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
+    job.signal(Signal::SIGKILL);
+    job.finish();
+    assert_gone(&all);
+    assert_gone(&[guard]);
+}
+
+#[test]
+fn a_job_without_its_guard_goes_on() {
+    let mut job = Job::start(&mut script(2, "echo ready; read line; exit 0"));
+    job.lines(1);
+    let guard = guard_of(job.pid());
+    kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
+    job.child.stdin = None;
+    let outcome = job.finish();
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+}
+
+/// The launcher's helper process, which no job needs and no one should know of.
+fn guard_of(launcher: Pid) -> i32 {
+    let children = format!("/proc/{launcher}/task/{launcher}/children");
+    let children = std::fs::read_to_string(children).unwrap();
+    let mut children = children.split_whitespace();
+    let guard = children.find(|child| {
+        let line = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        line == b"pombo\0__guard\0"
+    });
+    guard.unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_launcher_killed_while_starting() {
+    for wait in 0..10 {
+        // The group of the launcher is not that of its ranks; the mark finds them all.
+        let mark = format!("launcher-test-{}-{wait}", std::process::id());
+        let mut command = script(4, "exec sleep 1000");
+        let job = Job::start(command.env("LAUNCHER_TEST_MARK", &mark).process_group(0));
+        sleep(Duration::from_micros(500 * wait));
+        job.signal(Signal::SIGKILL);
+        job.finish();
+        assert_none_marked(&mark);
+    }
+}
+
+#[test]
+fn a_stopped_launcher_stops_its_ranks() {
+    let count = "while :; do echo tick; sleep 0.01; done";
+    let mut job = Job::start(&mut script(1, count));
+    job.lines(3);
+    job.signal(Signal::SIGTSTP);
+    let begin = Instant::now();
+    while state(job.pid()) != Some('T') {
+        assert!(begin.elapsed() < HANG, "the launcher does not stop");
+        sleep(Duration::from_millis(5));
+    }
+    job.signal(Signal::SIGCONT);
+    job.lines(1000 / 50);
+    job.signal(Signal::SIGTERM);
+    assert_eq!(job.finish().code, 143);
+}
+
+#[test]
+fn a_slow_reader_does_not_hold_an_interrupted_launcher() {
+    // Nobody reads, and the launcher's output is full.
+    let mut child = script(2, "yes")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    sleep(Duration::from_millis(300));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(begin.elapsed() < HANG, "the launcher waits for its reader");
+        sleep(Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(143));
+}
+
+#[test]
+fn nohup_keeps_its_promise() {
+    let launcher = env!("CARGO_BIN_EXE_pombo");
+    let line =
+        format!("trap '' HUP; exec '{launcher}' run sh -c 'echo ready; sleep 0.3; echo done'");
+    let mut command = Command::new("sh");
+    let mut job = Job::start(command.args(["-c", &line]));
+    job.lines(1);
+    job.signal(Signal::SIGHUP);
+    let outcome = job.finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "done\n"));
+}
+
+fn state(pid: Pid) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.trim_start().chars().next()
+}
+
+/// Looks at the environment of every process that we may look at.
+fn assert_none_marked(mark: &str) {
+    let begin = Instant::now();
+    while let Some(left) = marked(mark) {
+        assert!(begin.elapsed() < HANG, "process {left} was left behind");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn marked(mark: &str) -> Option<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut names = processes.map(|process| process.file_name().to_string_lossy().into_owned());
+    names.find(|name| {
+        let environment = std::fs::read(format!("/proc/{name}/environ")).unwrap_or_default();
+        let is_running = name
+            .parse()
+            .is_ok_and(|pid| state(Pid::from_raw(pid)) != Some('Z'));
+        let mark = mark.as_bytes();
+        is_running && environment.windows(mark.len()).any(|part| part == mark)
+    })
+}

@@ -1,0 +1,158 @@
+//! Wrong usage: one clear message, the right exit code, and nothing started.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{directory, finish, pombo};
+
+fn assert_refused(arguments: &[&str], code: i32, words: &[&str]) {
+    let outcome = finish(&mut pombo(arguments));
+    assert_eq!(outcome.code, code, "{arguments:?}: {outcome:?}");
+    assert_eq!(outcome.out, "", "{arguments:?}");
+    assert!(
+        outcome.err.starts_with("pombo: "),
+        "{arguments:?}: {outcome:?}"
+    );
+    for word in words {
+        assert!(
+            outcome.err.contains(word),
+            "{arguments:?} lacks {word}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn numbers_of_ranks() {
+    assert_refused(&["run", "-n", "0", "true"], 1, &["'0'", "at least 1 rank"]);
+    assert_refused(&["run", "-np", "x", "true"], 1, &["'x'", "whole number"]);
+    assert_refused(&["run", "-n", "-2", "true"], 1, &["'-2'"]);
+    assert_refused(&["run", "-n", "1.5", "true"], 1, &["'1.5'"]);
+    assert_refused(&["run", "-n", "4000000000", "true"], 1, &["4000000000"]);
+    assert_refused(
+        &["run", "-n", "99999999999999999999", "true"],
+        1,
+        &["99999"],
+    );
+    assert_refused(&["run", "-n"], 1, &["value is required"]);
+}
+
+#[test]
+fn options() {
+    assert_refused(&["run", "-bogus", "true"], 1, &["bogus"]);
+    assert_refused(&["run", "--bogus=1", "true"], 1, &["--bogus"]);
+    assert_refused(&["run", "-bind-to", "moon", "true"], 1, &["moon", "core"]);
+    assert_refused(&["run", "-env", "A"], 1, &["--env"]);
+    assert_refused(&["run", "-x", "=1", "true"], 1, &["-x", "name"]);
+    assert_refused(&["nonsense"], 1, &["nonsense"]);
+}
+
+#[test]
+fn programs() {
+    assert_refused(&["run"], 1, &["no program"]);
+    assert_refused(&["run", "-n", "2"], 1, &["no program"]);
+    assert_refused(&["run", "true", ":", "-n", "2"], 1, &["part 2"]);
+    assert_refused(
+        &["run", "-n", "2", "no-such-program"],
+        127,
+        &["no-such-program", "PATH"],
+    );
+    assert_refused(&["run", "./no/such"], 127, &["./no/such"]);
+    assert_refused(&["run", ""], 127, &["''"]);
+    assert_refused(&["run", "/"], 126, &["directory"]);
+    let place = directory("programs");
+    let plain = place.join("plain");
+    fs::write(&plain, "#!/bin/sh\n").unwrap();
+    assert_refused(&["run", plain.to_str().unwrap()], 126, &["plain", "chmod"]);
+}
+
+#[test]
+fn a_program_of_this_directory_needs_a_slash() {
+    let place = directory("here");
+    let program = place.join("here-only");
+    fs::write(&program, "#!/bin/sh\necho fine\n").unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let outcome = finish(pombo(["run", "here-only"]).current_dir(&place));
+    assert_eq!(outcome.code, 127);
+    assert!(outcome.err.contains("write ./here-only"), "{outcome:?}");
+    let outcome = finish(pombo(["run", "./here-only"]).current_dir(&place));
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "fine\n"));
+}
+
+#[test]
+fn a_script_for_a_missing_interpreter() {
+    let place = directory("interpreter");
+    let program = place.join("script");
+    fs::write(&program, "#!/no/such/interpreter\n").unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let outcome = finish(pombo(["run"]).arg(&program));
+    assert_eq!(outcome.code, 127);
+    assert!(outcome.err.contains("script"), "{outcome:?}");
+}
+
+#[test]
+fn directories_and_grace() {
+    assert_refused(
+        &["run", "-wdir", "/no/such", "true"],
+        1,
+        &["/no/such", "-wdir"],
+    );
+    assert_refused(&["run", "-wdir", "/dev/null", "true"], 1, &["/dev/null"]);
+    for grace in ["x", "-1", "inf", "1e9"] {
+        let outcome = finish(pombo(["run", "true"]).env("POMBO_GRACE", grace));
+        assert_eq!(outcome.code, 1);
+        assert!(outcome.err.contains("POMBO_GRACE") && outcome.err.contains(grace));
+    }
+}
+
+#[test]
+fn ranks_that_could_not_be_watched() {
+    let mut command = std::process::Command::new("env");
+    command.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_pombo")]);
+    let outcome = finish(command.args(["run", "-n", "2", "true"]));
+    // An `env` that cannot do that answers with 125.
+    if outcome.code != 125 {
+        assert_eq!(outcome.code, 1, "{outcome:?}");
+        assert!(outcome.err.contains("SIGCHLD"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    for arguments in [
+        &["--help"][..],
+        &["run", "-h"],
+        &["run", "-help"],
+        &["run", "--help"],
+        &["help", "run"],
+        &["--version"],
+        &["run", "-version"],
+        &["info"],
+    ] {
+        let outcome = finish(&mut pombo(arguments));
+        assert_eq!(
+            (outcome.code, outcome.err.as_str()),
+            (0, ""),
+            "{arguments:?}"
+        );
+        assert!(!outcome.out.is_empty());
+    }
+}
+
+#[test]
+fn info_lists_every_variable() {
+    let outcome = finish(pombo(["info"]).env("POMBO_GRACE", "7.25"));
+    for name in [
+        "RANK",
+        "SIZE",
+        "LOCAL_RANK",
+        "LOCAL_SIZE",
+        "SHM_FD",
+        "LIB",
+        "CC",
+        "CXX",
+        "GRACE",
+    ] {
+        assert!(outcome.out.contains(&format!("  POMBO_{name} ")), "{name}");
+    }
+    assert!(outcome.out.contains("7.25"));
+}

@@ -1,0 +1,188 @@
+//! Starting a launcher, waiting for it with a hang limit, and looking for processes.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// A launcher that has not ended by then hangs; every test here takes a second or two.
+pub(crate) const HANG: Duration = Duration::from_secs(120);
+
+/// What a job left: its exit code (128+N if a signal ended the launcher itself) and outputs.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Outcome {
+    /// Lines of standard output in alphabetical order.
+    pub(crate) fn sorted(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.out.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+}
+
+/// The launcher with these arguments and without the environment of a job around it.
+pub(crate) fn pombo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pombo"));
+    command.args(arguments);
+    for (name, _) in std::env::vars() {
+        if name.starts_with("POMBO_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// `pombo run` of a shell script on some ranks.
+pub(crate) fn script(ranks: usize, script: &str) -> Command {
+    pombo(["run", "-n", &ranks.to_string(), "sh", "-c", script])
+}
+
+/// Runs to the end with nothing on standard input.
+pub(crate) fn finish(command: &mut Command) -> Outcome {
+    finish_with(command, b"")
+}
+
+/// Runs to the end with this on standard input.
+pub(crate) fn finish_with(command: &mut Command, input: &[u8]) -> Outcome {
+    let mut job = Job::start(command);
+    let mut stdin = job.child.stdin.take().unwrap();
+    // A job that does not read closes the pipe early.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    job.finish()
+}
+
+/// A launcher at work. Dropped, it is killed.
+pub(crate) struct Job {
+    pub(crate) child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Job {
+    pub(crate) fn start(command: &mut Command) -> Job {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Job { child, lines }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal).unwrap();
+    }
+
+    /// The next lines of output, without their ends.
+    pub(crate) fn lines(&mut self, count: usize) -> Vec<String> {
+        let watch = Watch::start(self.pid());
+        let lines = (&mut self.lines).lines().take(count);
+        let lines: Vec<String> = lines.map(Result::unwrap).collect();
+        watch.stop();
+        assert_eq!(lines.len(), count, "the output ended early: {lines:?}");
+        lines
+    }
+
+    pub(crate) fn finish(mut self) -> Outcome {
+        let watch = Watch::start(self.pid());
+        let mut stderr = self.child.stderr.take().unwrap();
+        let errors = thread::spawn(move || text_of(&mut stderr));
+        let out = text_of(&mut self.lines);
+        let err = errors.join().unwrap();
+        let status = self.child.wait().unwrap();
+        watch.stop();
+        let code = status.code().or(status.signal().map(|signal| 128 + signal));
+        Outcome {
+            code: code.unwrap(),
+            out,
+            err,
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text_of(from: &mut impl Read) -> String {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Kills a process that takes longer than the hang limit, so that the test ends (and fails).
+struct Watch(mpsc::Sender<()>, thread::JoinHandle<bool>);
+
+impl Watch {
+    fn start(pid: Pid) -> Watch {
+        let (stop, stopped) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let hangs = stopped.recv_timeout(HANG).is_err();
+            if hangs {
+                let _ = kill(pid, Signal::SIGKILL);
+            }
+            hangs
+        });
+        Watch(stop, thread)
+    }
+
+    fn stop(self) {
+        let _ = self.0.send(());
+        assert!(!self.1.join().unwrap(), "the launcher hung");
+    }
+}
+
+/// Waits until none of these processes runs (one that nobody reaps does not run).
+pub(crate) fn assert_gone(pids: &[i32]) {
+    assert!(!pids.is_empty());
+    let begin = Instant::now();
+    for &pid in pids {
+        while is_running(pid) {
+            assert!(begin.elapsed() < HANG, "process {pid} was left behind");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn is_running(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    let state = stat.ok().and_then(|stat| {
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.trim_start().chars().next()
+    });
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// Numbers in the lines, as process ids.
+pub(crate) fn pids(lines: &[String]) -> Vec<i32> {
+    let words = lines.iter().flat_map(|line| line.split_whitespace());
+    words.map(|word| word.parse().unwrap()).collect()
+}
+
+/// A fresh directory for one test.
+pub(crate) fn directory(name: &str) -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("launcher-{name}"));
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
+    directory
+}
