@@ -4,18 +4,29 @@
 //! exact order of events matters.
 
 mod common;
+#[path = "flow/bounds.rs"]
+mod bounds;
+#[path = "flow/cancel.rs"]
+mod cancel;
 #[path = "flow/credit.rs"]
 mod credit;
+#[path = "flow/flood.rs"]
+mod flood;
 #[path = "flow/forged.rs"]
 mod forged;
 #[path = "flow/help.rs"]
-#[allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses a part of it")]
 mod help;
 #[path = "flow/later.rs"]
 mod later;
 #[path = "flow/lost.rs"]
 mod lost;
+#[path = "flow/mailbox.rs"]
+mod mailbox;
 #[path = "common/moody.rs"]
 mod moody;
 #[path = "flow/probe.rs"]
 mod probe;
+#[path = "flow/stream.rs"]
+mod stream;
+#[path = "flow/traffic.rs"]
+mod traffic;

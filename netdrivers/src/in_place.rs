@@ -11,7 +11,8 @@ pub struct InPlace<'a> {
 }
 
 impl<'a> InPlace<'a> {
-    pub(crate) fn new(from: Node, bytes: &'a [u8]) -> Self {
+    /// A frame of that sender.
+    pub fn new(from: Node, bytes: &'a [u8]) -> Self {
         Self { from, bytes }
     }
 }

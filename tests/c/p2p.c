@@ -328,8 +328,6 @@ int main(int argc, char **argv)
     test();
     out = a + 3; /* buffers need no alignment */
     in = b + GUARD + 1;
-    clear(100000);
-    memset(b + 1, 0xA5, GUARD);
     for (int i = 0; i < SIZES && sizes[i] <= 100000; i += 2)
         shift(size - 1, sizes[i], (enum mode)(i / 2 % MODES));
 

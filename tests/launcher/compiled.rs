@@ -131,3 +131,16 @@ fn an_installed_prefix_is_enough() {
     let library = prefix.canonicalize().unwrap().join("lib/libmpi_abi.so.1");
     assert!(loaded.out.contains(library.to_str().unwrap()), "{loaded:?}");
 }
+
+#[test]
+fn the_demo_needs_a_compiler_and_says_so() {
+    let place = directory("demo");
+    let mut command = pombo(["demo", "--directory"]);
+    let outcome = finish(command.arg(&place).env("PATH", "/no/such"));
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("no compiler found"), "{outcome:?}");
+    let mut command = pombo(["demo", "--directory"]);
+    let outcome = finish(command.arg(&place).env("POMBO_CC", "false"));
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("cannot compile"), "{outcome:?}");
+}

@@ -188,11 +188,12 @@ impl<H: Header, C: Config> State<H, C> {
             _ => return None,
         }
         let operation = self.operations.get_mut(ticket.slot)?;
-        if orphan {
-            operation.step = Step::Aborting { to };
-        } else if want == 0 {
+        if want == 0 {
+            // The receiver expects nothing more, not even that the loan has died.
             self.complete(ticket.slot, Ok(len));
             return Some(());
+        } else if orphan {
+            operation.step = Step::Aborting { to };
         } else {
             operation.step = Step::Requested {
                 to,

@@ -6,6 +6,10 @@ use core::fmt::{self, Write};
 use core::panic::PanicInfo;
 use core::ptr::null_mut;
 
+// The crate `libc` leaves this to the standard library as soon as any package of the build wants it to.
+#[link(name = "c")]
+unsafe extern "C" {}
+
 /// The allocator of C.
 struct Malloc;
 

@@ -9,6 +9,7 @@ use std::process::Command;
 use crate::error::Error;
 use crate::install::{self, Prefix};
 use crate::library::STATIC;
+use crate::terminal::tell;
 use crate::variables;
 
 /// What is compiled.
@@ -53,13 +54,13 @@ struct Wish<'a> {
 pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Error> {
     let wish = read(arguments);
     if wish.help {
-        println!("{HELP}");
+        tell(HELP);
         return Ok(0);
     }
     let line = line(language, &wish)?;
     if wish.show.is_some() {
         let words: Vec<String> = line.iter().map(|word| quoted(word)).collect();
-        println!("{}", words.join(" "));
+        tell(&words.join(" "));
         return Ok(0);
     }
     let error = Command::new(&line[0]).args(&line[1..]).exec();

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use pombo_netdrivers::shm::ShmError;
 
+use crate::terminal::warn;
+
 /// A failure of the launcher itself; a failing rank is not one.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -77,7 +79,7 @@ impl Error {
                 // A closed terminal is no reason to fail.
                 let _ = error.print();
             }
-            _ => say(&self.to_string()),
+            _ => warn(&self.to_string()),
         }
     }
 
@@ -103,12 +105,6 @@ impl Error {
             source,
         }
     }
-}
-
-/// A line of the launcher's own on standard error; it never panics when that is closed.
-pub(crate) fn say(text: &str) {
-    use std::io::Write;
-    let _ = io::stderr().write_all(format!("pombo: {}\n", text.trim_end()).as_bytes());
 }
 
 impl From<clap::Error> for Error {

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::error::Error;
+use crate::terminal::tell;
 use crate::variables::TABLE;
 use crate::{install, library, run};
 
 /// Prints it; what is missing is told, not an error.
 pub(crate) fn main() -> Result<u8, Error> {
-    print!("{}", text());
+    tell(&text());
     Ok(0)
 }
 
@@ -34,6 +35,10 @@ fn text() -> String {
         }),
     );
     add("cores", format!("{}", run::allowed_cores().len()));
+    add(
+        "compose",
+        format!("{:016x}", pombo_mpi::header::FINGERPRINT),
+    );
     text.push_str("\nEnvironment variables\n");
     for variable in TABLE {
         let now = std::env::var_os(variable.name);

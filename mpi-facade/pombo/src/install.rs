@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::library::{self, Library, SHARED, SONAME, STATIC};
+use crate::terminal::tell;
 
 /// The header that programs are compiled with.
 const HEADER: &str = include_str!("../../abi/include/mpi.h");
@@ -40,9 +41,11 @@ pub(crate) fn main(prefix: &Path) -> Result<u8, Error> {
     let pkgconfig = prefix.join("lib/pkgconfig");
     make_directory(&pkgconfig)?;
     write(PKG_CONFIG.as_bytes(), &pkgconfig.join("pombo.pc"))?;
-    println!("installed in {}; next:", prefix.display());
-    println!("  export PATH={}:$PATH", bin.display());
-    println!("  mpicc -o program program.c && mpirun -n 4 ./program");
+    tell(&format!(
+        "installed in {}; next:\n  export PATH={}:$PATH\n  mpicc -o program program.c && mpirun -n 4 ./program",
+        prefix.display(),
+        bin.display()
+    ));
     Ok(0)
 }
 

@@ -11,6 +11,7 @@ mod info;
 mod install;
 mod library;
 mod run;
+mod terminal;
 mod variables;
 
 use std::ffi::OsString;

@@ -21,6 +21,14 @@ pub(crate) const LOCAL_RANK: &str = "POMBO_LOCAL_RANK";
 pub(crate) const LOCAL_SIZE: &str = "POMBO_LOCAL_SIZE";
 /// Set for every rank.
 pub(crate) const SHM_FD: &str = "POMBO_SHM_FD";
+/// Read by the C library.
+pub(crate) const JOB: &str = "POMBO_JOB";
+/// Read by the C library.
+pub(crate) const CREDIT: &str = "POMBO_CREDIT";
+/// Read by the C library.
+pub(crate) const EAGER_LIMIT: &str = "POMBO_EAGER_LIMIT";
+/// Read by the C library.
+pub(crate) const STATS: &str = "POMBO_STATS";
 /// Read by whatever needs the C library.
 pub(crate) const LIB: &str = "POMBO_LIB";
 /// Read by `mpicc`.
@@ -58,6 +66,26 @@ pub(crate) const TABLE: &[Variable] = &[
         meaning: "set by the launcher: descriptor of the memory file that the ranks share",
     },
     Variable {
+        name: JOB,
+        default: "none",
+        meaning: "name under which ranks that no launcher started meet, given RANK and SIZE",
+    },
+    Variable {
+        name: CREDIT,
+        default: "128",
+        meaning: "unexpected messages that a rank keeps for each peer, at most 128",
+    },
+    Variable {
+        name: EAGER_LIMIT,
+        default: "8192",
+        meaning: "longest message in bytes that is sent without asking, at most 8192",
+    },
+    Variable {
+        name: STATS,
+        default: "none",
+        meaning: "file to which every rank appends at its end: rank, messages sent, bytes sent",
+    },
+    Variable {
         name: LIB,
         default: "found beside the launcher",
         meaning: "directory that holds libmpi_abi.so.1 and libmpi_abi.a",
@@ -78,3 +106,27 @@ pub(crate) const TABLE: &[Variable] = &[
         meaning: "seconds between asking the ranks of an ending job to stop and killing them",
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_those_of_the_library() {
+        let default = |name: &str| {
+            let found = TABLE.iter().find(|variable| variable.name == name);
+            found.unwrap().default.to_owned()
+        };
+        assert_eq!(default(CREDIT), pombo_mpi::header::CREDIT.to_string());
+        assert_eq!(default(EAGER_LIMIT), pombo_mpi::header::EAGER.to_string());
+    }
+
+    #[test]
+    fn names_are_unique_and_carry_the_prefix() {
+        let mut names: Vec<_> = TABLE.iter().map(|variable| variable.name).collect();
+        assert!(names.iter().all(|name| name.starts_with("POMBO_")));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+    }
+}

@@ -268,16 +268,18 @@ pub fn polls_nothing_from_nobody<W: Worlds>(test: &str) {
     });
 }
 
-/// Every frame wakes its receiver, whenever it comes. Rank 0 sleeps as soon as it finds nothing; rank 1 sleeps too, or
-/// is awake and answers a little later in every round, to meet rank 0 at each step of falling asleep.
+/// Every frame wakes its receiver, whenever it comes. Rank 0 sleeps as soon as it finds nothing. Rank 1 sleeps too, or
+/// is awake; both pause a little, so that in some rounds the answer comes while rank 0 falls asleep.
 pub fn wakes_for_a_frame<W: Worlds>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let (me, peer) = (rank.me(), Node(1 - rank.me().0));
+        let pause = |rounds: u64| (0..rounds).for_each(|_| core::hint::spin_loop());
         for round in 0..8000 {
             let awake = me == Node(1) && round % 4 != 0;
             if me == Node(0) {
                 rank.send(peer, &pattern(round, 8));
+                pause(round % 61);
             }
             while rank.received(peer).is_none() {
                 if !awake {
@@ -287,7 +289,7 @@ pub fn wakes_for_a_frame<W: Worlds>(test: &str) {
                 }
             }
             if me == Node(1) {
-                (0..round % 700).for_each(|_| core::hint::spin_loop());
+                pause(round % 47);
                 rank.send(peer, &pattern(round, 8));
             }
         }

@@ -11,8 +11,8 @@ pub(super) trait Park {
     /// Orders what the waker published before its look at the sleeper; pairs with [`Park::heavy`].
     fn light(&self);
 
-    /// Orders the sleeper's word before its second look.
-    fn heavy(&self);
+    /// Orders the sleeper's word before its second look. False if that is not to be had: then nobody may sleep.
+    fn heavy(&self) -> bool;
 
     /// Sleeps while the word has this value. May return early.
     fn sleep(&self, word: &AtomicU32, value: u32);
@@ -40,8 +40,7 @@ impl Bell {
     /// Sleeps until rung, unless there are news already.
     pub(super) fn sleep(&self, until: Until, park: &impl Park, news: impl FnOnce() -> bool) {
         self.0.store(until as u32, Ordering::Relaxed);
-        park.heavy();
-        if !news() {
+        if park.heavy() && !news() {
             park.sleep(&self.0, until as u32);
         }
         self.0.store(AWAKE, Ordering::Relaxed);
@@ -70,3 +69,6 @@ impl Bell {
         park.wake(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests;

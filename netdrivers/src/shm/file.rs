@@ -37,9 +37,11 @@ impl File {
     /// An anonymous file of that many zero bytes that use no memory yet.
     pub(super) fn create(size: usize) -> Result<Self, ShmError> {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name is a C string.
-        let fd = unsafe { libc::memfd_create(c"pombo".as_ptr(), flags) };
-        let file = File(Descriptor::returned(fd, "memfd_create")?);
+        let file = match Self::anonymous(flags | libc::MFD_NOEXEC_SEAL) {
+            // Before Linux 6.3, where nobody asks for that flag either.
+            Err(error) if error.is(libc::EINVAL) => Self::anonymous(flags)?,
+            file => file?,
+        };
         // SAFETY: no memory is passed.
         let sized = unsafe { libc::ftruncate(file.fd(), size as libc::off_t) };
         check(sized, "ftruncate")?;
@@ -47,6 +49,12 @@ impl File {
         let sealed = unsafe { libc::fcntl(file.fd(), libc::F_ADD_SEALS, SEALS) };
         check(sealed, "fcntl")?;
         Ok(file)
+    }
+
+    fn anonymous(flags: libc::c_uint) -> Result<Self, ShmError> {
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"pombo".as_ptr(), flags) };
+        Descriptor::returned(fd, "memfd_create").map(File)
     }
 
     /// The file of somebody else's descriptor.

@@ -46,12 +46,9 @@ impl Park for Futex {
         }
     }
 
-    fn heavy(&self) {
+    fn heavy(&self) -> bool {
         fence(Ordering::SeqCst);
-        if self.asymmetric {
-            // It cannot fail for a registered process.
-            membarrier(BARRIER);
-        }
+        !self.asymmetric || membarrier(BARRIER) == 0
     }
 
     fn sleep(&self, word: &AtomicU32, value: u32) {

@@ -99,7 +99,7 @@ impl Segment {
     /// [`ShmError::NoSuchRank`].
     pub fn mark_dead(&self, rank: usize) -> Result<(), ShmError> {
         self.check(rank)?;
-        for from in [RankState::Attached, RankState::Unborn] {
+        for from in [RankState::Unborn, RankState::Attached] {
             self.change(rank, from, RankState::Dead);
         }
         Ok(())
@@ -133,17 +133,19 @@ impl Segment {
         }
     }
 
-    /// Changes a rank's state and wakes everybody to look at it. False if it was in another state.
+    /// Changes a rank's state, and wakes everybody for its end. False if it was in another state.
     pub(super) fn change(&self, rank: usize, from: RankState, to: RankState) -> bool {
         let state = &self.control(rank).state.0;
-        let (from, to) = (from as u32, to as u32);
-        let changed = state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+        let (old, new) = (from as u32, to as u32);
+        let changed = state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed);
         if changed.is_err() {
             return false;
         }
         self.header().epoch.0.fetch_add(1, Ordering::SeqCst);
-        for rank in 0..self.ranks() {
-            self.control(rank).bell.0.ring_surely(&Futex::WAKER);
+        if to != RankState::Attached {
+            for rank in 0..self.ranks() {
+                self.control(rank).bell.0.ring_surely(&Futex::WAKER);
+            }
         }
         true
     }

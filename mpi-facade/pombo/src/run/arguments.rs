@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 
-use crate::error::{Error, say};
+use crate::error::Error;
+use crate::terminal::warn;
 
 /// A job as asked for.
 #[derive(Debug)]
@@ -175,7 +176,7 @@ fn exported(word: &OsStr) -> Result<Option<(OsString, OsString)>, Error> {
             let name = variable("-x", word)?;
             if std::env::var_os(&name).is_none() {
                 let name = name.display();
-                say(&format!(
+                warn(&format!(
                     "-x {name}: not set here, so the ranks lack it too; write -x {name}=VALUE"
                 ));
             }

@@ -15,7 +15,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
 
 use super::signals;
-use crate::error::{Error, say};
+use crate::error::Error;
+use crate::terminal::warn;
 
 /// The subcommand's name.
 pub(crate) const NAME: &str = "__child";
@@ -54,7 +55,7 @@ pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
     pin_to(core)?;
     signals::unblock()?;
     let error = Command::new(file).arg0(name).args(arguments).exec();
-    say(&format!("cannot start '{}': {error}", file.display()));
+    warn(&format!("cannot start '{}': {error}", file.display()));
     Ok(if error.kind() == ErrorKind::NotFound {
         127
     } else {

@@ -1,0 +1,54 @@
+//! What a job cost: messages and bytes as its ranks counted them, and what the composition of
+//! the MPI library takes for each. Only `demo` uses it.
+
+use std::fs;
+use std::path::Path;
+
+use pombo_kernel::aspect::{Eager, Static};
+use pombo_kernel::matching::Linear;
+use pombo_kernel::{Compose, Config, Envelope, Selected, Size};
+use pombo_mpi::header::{self, Composition, Kernel};
+
+use crate::error::Error;
+
+/// The same header with everything switched off that can be.
+type Bare = Compose<<Selected as Config>::Length, Eager, Linear, Static, Size<16, 32, 256, 8>>;
+
+/// A few lines for the terminal; `traffic` is what `POMBO_STATS` named.
+pub(crate) fn report(traffic: &Path) -> Result<String, Error> {
+    let text = fs::read_to_string(traffic).map_err(Error::file("read", traffic))?;
+    let (messages, bytes) = sum(&text);
+    Ok(format!(
+        "\
+messages  {messages} sent by all ranks, {bytes} bytes
+compose   {} bytes of envelope for each message under way (bare: {}),
+          {} of them MPI's header
+          {} bytes of communicator in each rank, beside tables that grow with use
+",
+        size_of::<Envelope<header::Envelope, Composition>>(),
+        size_of::<Envelope<header::Envelope, Bare>>(),
+        size_of::<header::Envelope>(),
+        size_of::<Kernel>(),
+    ))
+}
+
+/// Adds up lines of rank, messages, bytes.
+fn sum(text: &str) -> (u64, u64) {
+    let mut sums = (0, 0);
+    for line in text.lines() {
+        let numbers: Vec<u64> = line.split_whitespace().flat_map(str::parse).collect();
+        if let [_rank, messages, bytes] = numbers[..] {
+            sums = (sums.0 + messages, sums.1 + bytes);
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn ranks_add_up() {
+        let sums = super::sum("0 10 1000\n1 20 3000\nnonsense\n");
+        assert_eq!(sums, (30, 4000));
+    }
+}

@@ -1,0 +1,17 @@
+//! Ported programs on the C library: every program of `tests/c`, compiled by `mpicc` and started by `mpirun`, and the
+//! heat solver of `examples/ported` beside MPICH where that is installed.
+
+#[path = "launcher/support.rs"]
+#[allow(dead_code, reason = "the launcher's own tests use the rest")]
+mod support;
+
+#[path = "mpi/errors.rs"]
+mod errors;
+#[path = "mpi/heat.rs"]
+mod heat;
+#[path = "mpi/link.rs"]
+mod link;
+#[path = "mpi/programs.rs"]
+mod programs;
+#[path = "mpi/traffic.rs"]
+mod traffic;

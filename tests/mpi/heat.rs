@@ -1,0 +1,105 @@
+//! The main job: the picture of the heat solver depends on its halos and on nothing else.
+
+use crate::programs::{compile, source};
+use crate::support::{directory, finish, pombo};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const DECK: &str = "grid 61 47\nsteps 300\nreport 100\ninitial 20\nleft 0\nright 35\ntop 10\nbottom 60\n\
+                    spot 20 20 6 100\nspot 45 30 8 0\n";
+
+/// Runs the program in a directory of its own and gives the picture.
+fn picture(name: &str, program: &Path, launch: impl FnOnce(&Path) -> Command) -> Vec<u8> {
+    let place = directory(name);
+    fs::write(place.join("heat.deck"), DECK).unwrap();
+    let mut command = launch(program);
+    let outcome = finish(command.arg("heat.deck").current_dir(&place));
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(outcome.out.contains("time per step"), "{}", outcome.out);
+    fs::read(place.join("heat.ppm")).unwrap()
+}
+
+fn on(ranks: usize) -> impl FnOnce(&Path) -> Command {
+    move |program| {
+        let mut command = pombo(["run", "-n", &ranks.to_string()]);
+        command.arg(program);
+        command
+    }
+}
+
+fn heat(name: &str, options: &[&str]) -> PathBuf {
+    let program = directory(name).join("heat");
+    compile(&source("examples/ported/heat.c"), &program, options);
+    program
+}
+
+#[test]
+fn the_picture_does_not_depend_on_the_number_of_ranks() {
+    let program = heat("heat", &[]);
+    let one = picture("heat-1", &program, on(1));
+    assert!(one.starts_with(b"P6"));
+    for ranks in [2, 3, 4, 7] {
+        let other = picture(&format!("heat-{ranks}"), &program, on(ranks));
+        assert!(one == other, "{ranks} ranks draw another picture");
+    }
+}
+
+#[test]
+fn the_picture_depends_on_every_halo() {
+    let right = picture("heat-right", &heat("heat", &[]), on(4));
+    for side in ["LEFT", "RIGHT", "UP", "DOWN"] {
+        let option = format!("-DHEAT_SKIP_HALO={side}");
+        let program = heat(&format!("heat-without-{side}"), &[&option]);
+        let wrong = picture(&format!("heat-wrong-{side}"), &program, on(4));
+        assert!(
+            right != wrong,
+            "the halo on the side {side} changes nothing"
+        );
+    }
+}
+
+#[test]
+fn the_picture_is_mpichs() {
+    let compiler = Command::new("mpicc.mpich").arg("-show").output();
+    if !compiler.is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED: mpicc.mpich is not installed (Debian: apt install mpich)");
+        return;
+    }
+    let program = directory("heat-mpich").join("heat");
+    let status = Command::new("mpicc.mpich")
+        .args(["-std=c99", "-O1", "-w"])
+        .arg(source("examples/ported/heat.c"))
+        .arg("-o")
+        .arg(&program)
+        .arg("-lm")
+        .status();
+    assert!(status.unwrap().success());
+    let theirs = picture("heat-mpich-run", &program, |program| {
+        let mut command = Command::new("mpiexec.mpich");
+        command.args(["-n", "2"]).arg(program);
+        command
+    });
+    assert!(
+        theirs == picture("heat-ours", &heat("heat", &[]), on(2)),
+        "the pictures differ"
+    );
+}
+
+/// A deck that cannot be read, or does not make sense, ends the job with a message that names it.
+#[test]
+fn a_bad_deck_is_named() {
+    let program = heat("heat", &[]);
+    let place = directory("heat-bad");
+    fs::write(place.join("bad.deck"), "grid 61 47\nsteps minus-one\n").unwrap();
+    for (deck, named) in [("none.deck", "none.deck"), ("bad.deck", "bad.deck:2")] {
+        let mut command = pombo(["run", "-n", "3"]);
+        let outcome = finish(command.arg(&program).arg(deck).current_dir(&place));
+        assert_ne!(outcome.code, 0);
+        assert!(
+            outcome.err.contains(named) || outcome.out.contains(named),
+            "{}",
+            outcome.err
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! How programs come to the library: statically, or compiled against another library of the standard ABI.
+
+use crate::programs::{compile, source};
+use crate::support::{directory, finish, pombo};
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn a_static_library() {
+    let program = directory("static").join("collectives");
+    compile(&source("tests/c/collectives.c"), &program, &["-static-mpi"]);
+    let mut command = pombo(["run", "-n", "3"]);
+    let outcome = finish(command.arg(&program));
+    assert_eq!(
+        (outcome.code, outcome.out.as_str()),
+        (0, "ok collectives\n"),
+        "{}",
+        outcome.err
+    );
+}
+
+/// `MPICC_ABI` names a compiler wrapper of another library of the standard ABI, as PyPI's `mpich` has one. What it
+/// compiled and linked runs here by library path alone.
+#[test]
+fn a_program_of_another_library() {
+    let Some(foreign) = std::env::var_os("MPICC_ABI") else {
+        println!(
+            "SKIPPED: MPICC_ABI does not name a compiler wrapper of another library (PyPI: mpich)"
+        );
+        return;
+    };
+    let place = directory("foreign");
+    let library = Path::new(env!("CARGO_BIN_EXE_pombo"))
+        .with_file_name("deps")
+        .join("libmpi_abi.so");
+    let link = place.join("libmpi_abi.so.1");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(library, link).unwrap();
+    for name in ["p2p", "collectives", "errors"] {
+        let program = place.join(name);
+        let status = Command::new(&foreign)
+            .args(["-std=c99", "-O1"])
+            .arg(source(&format!("tests/c/{name}.c")))
+            .arg("-o")
+            .arg(&program)
+            .arg("-lm")
+            .status();
+        assert!(status.unwrap().success(), "{name}");
+        let mut command = pombo(["run", "-n", "4"]);
+        let outcome = finish(command.arg(&program).env("LD_LIBRARY_PATH", &place));
+        assert_eq!(
+            (outcome.code, outcome.out),
+            (0, format!("ok {name}\n")),
+            "{}",
+            outcome.err
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! Compiling and running the programs of `tests/c`; the self-checking ones of them.
+
+use crate::support::{Outcome, finish, pombo};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// A source file of this repository.
+pub(crate) fn source(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// Compiles a program of `tests/c` once and gives its path.
+pub(crate) fn program(name: &str) -> PathBuf {
+    // One at a time: tests share the programs.
+    static COMPILING: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut compiled = COMPILING
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi");
+    std::fs::create_dir_all(&place).unwrap();
+    let program = place.join(name);
+    if !compiled.iter().any(|other| other == name) {
+        compile(&source(&format!("tests/c/{name}.c")), &program, &[]);
+        compiled.push(name.to_owned());
+    }
+    program
+}
+
+/// Compiles with every warning an error.
+pub(crate) fn compile(source: &Path, program: &Path, options: &[&str]) {
+    let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
+    command
+        .args(options)
+        .arg(source)
+        .arg("-o")
+        .arg(program)
+        .args(["-lm", "-lpthread"]);
+    let outcome = finish(&mut command);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+}
+
+/// Runs a program on some ranks, with variables for the library.
+pub(crate) fn run(
+    ranks: usize,
+    name: &str,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Outcome {
+    let mut command = pombo(["run", "-n", &ranks.to_string()]);
+    command
+        .arg(program(name))
+        .args(arguments)
+        .envs(variables.iter().copied());
+    finish(&mut command)
+}
+
+/// Runs a self-checking program, which says "ok" once.
+pub(crate) fn ok(ranks: usize, name: &str, arguments: &[&str], variables: &[(&str, &str)]) {
+    let outcome = run(ranks, name, arguments, variables);
+    let expected = (0, format!("ok {name}\n"));
+    assert_eq!(
+        (outcome.code, outcome.out),
+        expected,
+        "{ranks} ranks: {}",
+        outcome.err
+    );
+}
+
+/// The smallest pool, and announces for everything but the shortest messages.
+pub(crate) const SMALLEST: [(&str, &str); 2] = [("POMBO_CREDIT", "1"), ("POMBO_EAGER_LIMIT", "16")];
+
+fn on_all_worlds(name: &str) {
+    for ranks in [1, 2, 3, 4, 7] {
+        ok(ranks, name, &[], &[]);
+    }
+    ok(4, name, &[], &SMALLEST);
+}
+
+#[test]
+fn point_to_point() {
+    on_all_worlds("p2p");
+}
+
+#[test]
+fn ordering() {
+    on_all_worlds("ordering");
+}
+
+#[test]
+fn probing() {
+    on_all_worlds("probe");
+}
+
+#[test]
+fn collectives() {
+    on_all_worlds("collectives");
+}
+
+#[test]
+fn communicators() {
+    on_all_worlds("comms");
+}
+
+#[test]
+fn environment() {
+    on_all_worlds("env");
+}
+
+#[test]
+fn threads() {
+    for level in ["single", "funneled", "serialized", "multiple"] {
+        ok(2, "threads", &[level], &[]);
+    }
+}
+
+/// Ranks without a launcher, as another one would start them: they meet by the name of their job.
+#[test]
+fn ranks_that_something_else_started() {
+    let program = program("collectives");
+    let job = format!("test-{}", std::process::id());
+    let started: Vec<_> = (0..3)
+        .map(|rank: usize| {
+            let mut command = std::process::Command::new(&program);
+            command
+                .env("POMBO_JOB", &job)
+                .env("POMBO_RANK", rank.to_string())
+                .env("POMBO_SIZE", "3")
+                .stdout(std::process::Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for (rank, child) in started.into_iter().enumerate() {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            (output.status.code(), said.as_str()),
+            (Some(0), if rank == 0 { "ok collectives\n" } else { "" })
+        );
+    }
+}
+
+/// A program that nobody launched is a world of one.
+#[test]
+fn a_world_of_one() {
+    let outcome = finish(&mut std::process::Command::new(program("p2p")));
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "ok p2p\n"));
+}
