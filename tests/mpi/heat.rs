@@ -5,6 +5,7 @@ use crate::support::{directory, finish, pombo};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 const DECK: &str = "grid 61 47\nsteps 300\nreport 100\ninitial 20\nleft 0\nright 35\ntop 10\nbottom 60\n\
                     spot 20 20 6 100\nspot 45 30 8 0\n";
@@ -28,7 +29,14 @@ fn on(ranks: usize) -> impl FnOnce(&Path) -> Command {
     }
 }
 
-fn heat(name: &str, options: &[&str]) -> PathBuf {
+/// The solver as it is.
+fn heat() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| with_options("heat", &[]))
+}
+
+/// The solver with options of the compiler, in a directory of that name.
+fn with_options(name: &str, options: &[&str]) -> PathBuf {
     let program = directory(name).join("heat");
     compile(&source("examples/ported/heat.c"), &program, options);
     program
@@ -36,21 +44,21 @@ fn heat(name: &str, options: &[&str]) -> PathBuf {
 
 #[test]
 fn the_picture_does_not_depend_on_the_number_of_ranks() {
-    let program = heat("heat", &[]);
-    let one = picture("heat-1", &program, on(1));
+    let program = heat();
+    let one = picture("heat-1", program, on(1));
     assert!(one.starts_with(b"P6"));
     for ranks in [2, 3, 4, 7] {
-        let other = picture(&format!("heat-{ranks}"), &program, on(ranks));
+        let other = picture(&format!("heat-{ranks}"), program, on(ranks));
         assert!(one == other, "{ranks} ranks draw another picture");
     }
 }
 
 #[test]
 fn the_picture_depends_on_every_halo() {
-    let right = picture("heat-right", &heat("heat", &[]), on(4));
+    let right = picture("heat-right", heat(), on(4));
     for side in ["LEFT", "RIGHT", "UP", "DOWN"] {
         let option = format!("-DHEAT_SKIP_HALO={side}");
-        let program = heat(&format!("heat-without-{side}"), &[&option]);
+        let program = with_options(&format!("heat-without-{side}"), &[&option]);
         let wrong = picture(&format!("heat-wrong-{side}"), &program, on(4));
         assert!(
             right != wrong,
@@ -81,7 +89,7 @@ fn the_picture_is_mpichs() {
         command
     });
     assert!(
-        theirs == picture("heat-ours", &heat("heat", &[]), on(2)),
+        theirs == picture("heat-ours", heat(), on(2)),
         "the pictures differ"
     );
 }
@@ -89,12 +97,12 @@ fn the_picture_is_mpichs() {
 /// A deck that cannot be read, or does not make sense, ends the job with a message that names it.
 #[test]
 fn a_bad_deck_is_named() {
-    let program = heat("heat", &[]);
+    let program = heat();
     let place = directory("heat-bad");
     fs::write(place.join("bad.deck"), "grid 61 47\nsteps minus-one\n").unwrap();
     for (deck, named) in [("none.deck", "none.deck"), ("bad.deck", "bad.deck:2")] {
         let mut command = pombo(["run", "-n", "3"]);
-        let outcome = finish(command.arg(&program).arg(deck).current_dir(&place));
+        let outcome = finish(command.arg(program).arg(deck).current_dir(&place));
         assert_ne!(outcome.code, 0);
         assert!(
             outcome.err.contains(named) || outcome.out.contains(named),

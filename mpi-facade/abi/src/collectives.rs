@@ -9,7 +9,11 @@ fn input(address: *const c_void, count: impl Into<Count>, datatype: Datatype) ->
 }
 
 fn output(address: *mut c_void, count: impl Into<Count>, datatype: Datatype) -> Buffer {
-    Buffer { address, count: count.into(), datatype }
+    Buffer {
+        address,
+        count: count.into(),
+        datatype,
+    }
 }
 
 mpi! {

@@ -28,7 +28,7 @@ pub struct Buffer {
 }
 
 /// `MPI_Barrier`.
-pub fn barrier(world: &mut World, comm: Comm) -> Result<(), Fault> {
+pub(crate) fn barrier(world: &mut World, comm: Comm) -> Result<(), Fault> {
     let group = world.comms.get(comm)?;
     let tree = Binomial::new(group.rank, group.size(), 0);
     run(world, comm, collective::barrier(tree), Blocks::default())
@@ -48,7 +48,10 @@ pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> Result<(), F
         let place = Place::of(world, comm, root)?;
         let output = place.blocks(buffer, 1)?;
         let tree = Binomial::new(place.rank, place.size, place.root);
-        let blocks = Blocks { output, ..Blocks::default() };
+        let blocks = Blocks {
+            output,
+            ..Blocks::default()
+        };
         run(world, comm, collective::broadcast(tree), blocks)
     })
 }
@@ -87,11 +90,25 @@ pub unsafe fn allreduce(
     world::with(|world| {
         let place = Place::of(world, comm, 0)?;
         // Everybody has an output here, so everybody may reduce into it.
-        let input = if input == MPI_IN_PLACE { output.cast_const() } else { input };
+        let input = if input == MPI_IN_PLACE {
+            output.cast_const()
+        } else {
+            input
+        };
         reduce_to(world, input, output, count, datatype, op, &place)?;
-        let output = place.blocks(Buffer { address: output, count, datatype }, 1)?;
+        let output = place.blocks(
+            Buffer {
+                address: output,
+                count,
+                datatype,
+            },
+            1,
+        )?;
         let tree = Binomial::new(place.rank, place.size, place.root);
-        let blocks = Blocks { output, ..Blocks::default() };
+        let blocks = Blocks {
+            output,
+            ..Blocks::default()
+        };
         run(world, comm, collective::broadcast(tree), blocks)
     })
 }
@@ -107,14 +124,34 @@ fn reduce_to(
 ) -> Result<(), Fault> {
     let fault = Fault::on(place.comm);
     let at_root = place.rank == place.root;
-    let input = if input == MPI_IN_PLACE && at_root { output.cast_const() } else { input };
-    let input = place.blocks(Buffer { address: input.cast_mut(), count, datatype }, 1)?;
+    let input = if input == MPI_IN_PLACE && at_root {
+        output.cast_const()
+    } else {
+        input
+    };
+    let input = place.blocks(
+        Buffer {
+            address: input.cast_mut(),
+            count,
+            datatype,
+        },
+        1,
+    )?;
     let reduction = op::check(op, datatype).map_err(&fault)?;
     let template = input.region(0);
     let mut incoming = Scratch::new(&template).map_err(&fault)?;
     let mut temporary = Scratch::default();
     let partial = if at_root {
-        place.blocks(Buffer { address: output, count, datatype }, 1)?.region(0)
+        place
+            .blocks(
+                Buffer {
+                    address: output,
+                    count,
+                    datatype,
+                },
+                1,
+            )?
+            .region(0)
     } else {
         temporary = Scratch::new(&template).map_err(&fault)?;
         temporary.region(&template)
@@ -188,7 +225,11 @@ pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> Result<(),
             place.blocks(send, 1)?
         };
         let ring = Ring::new(place.rank, place.size);
-        let blocks = Blocks { input, output, ..Blocks::default() };
+        let blocks = Blocks {
+            input,
+            output,
+            ..Blocks::default()
+        };
         run(world, comm, collective::allgather(place.rank, ring), blocks)
     })
 }
@@ -208,12 +249,19 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> Result<(), 
             let saved = copy.region(&all);
             // SAFETY: both hold the whole output, and they do not overlap.
             unsafe { all.copy_to(&saved) };
-            Layout { base: saved.base().cast(), ..output }
+            Layout {
+                base: saved.base().cast(),
+                ..output
+            }
         } else {
             place.blocks(send, place.size)?
         };
         let ring = Ring::new(place.rank, place.size);
-        let blocks = Blocks { input, output, ..Blocks::default() };
+        let blocks = Blocks {
+            input,
+            output,
+            ..Blocks::default()
+        };
         let done = run(world, comm, collective::alltoall(place.rank, ring), blocks);
         drop(copy);
         done
@@ -232,7 +280,12 @@ impl Place {
     fn of(world: &mut World, comm: Comm, root: c_int) -> Result<Place, Fault> {
         let group = world.comms.get(comm)?;
         let root = group.root(root).map_err(Fault::on(comm))?;
-        Ok(Place { comm, rank: group.rank, size: group.size(), root })
+        Ok(Place {
+            comm,
+            rank: group.rank,
+            size: group.size(),
+            root,
+        })
     }
 
     /// A user's buffer of so many blocks, checked.
@@ -241,10 +294,16 @@ impl Place {
     }
 
     fn checked(&self, buffer: Buffer, blocks: usize) -> Result<Layout, Error> {
-        let Buffer { address, count, datatype } = buffer;
+        let Buffer {
+            address,
+            count,
+            datatype,
+        } = buffer;
         let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
-        let known = datatype::predefined(datatype)
-            .ok_or(Error::Handle { kind: Kind::Datatype, got: datatype.0 })?;
+        let known = datatype::predefined(datatype).ok_or(Error::Handle {
+            kind: Kind::Datatype,
+            got: datatype.0,
+        })?;
         if address == MPI_IN_PLACE {
             return Err(Error::Argument {
                 class: crate::error::Class::Buffer,
@@ -256,7 +315,11 @@ impl Place {
         if address.is_null() && items > 0 && blocks > 0 && shape.size() > 0 {
             return Err(Error::Buffer { count });
         }
-        Ok(Layout { base: address, items, shape })
+        Ok(Layout {
+            base: address,
+            items,
+            shape,
+        })
     }
 }
 
@@ -270,7 +333,9 @@ struct Layout {
 
 impl Layout {
     fn from(&self, block: usize) -> Layout {
-        let base = self.base.wrapping_byte_add(block * self.items * self.shape.extent());
+        let base = self
+            .base
+            .wrapping_byte_add(block * self.items * self.shape.extent());
         Layout { base, ..*self }
     }
 
@@ -294,7 +359,11 @@ impl Scratch {
     fn new(like: &Region) -> Result<Scratch, Error> {
         let bytes = like.items() * like.extent();
         let mut memory = Vec::new();
-        memory.try_reserve_exact(bytes).map_err(|_| Error::NoMemory { bytes: bytes as u64 })?;
+        memory
+            .try_reserve_exact(bytes)
+            .map_err(|_| Error::NoMemory {
+                bytes: bytes as u64,
+            })?;
         memory.resize(bytes, 0);
         Ok(Scratch(memory))
     }
@@ -316,7 +385,11 @@ struct Blocks {
 
 impl Default for Blocks {
     fn default() -> Self {
-        let nothing = Layout { base: null_mut(), items: 0, shape: Shape::BYTE };
+        let nothing = Layout {
+            base: null_mut(),
+            items: 0,
+            shape: Shape::BYTE,
+        };
         Blocks {
             input: nothing,
             output: nothing,
@@ -352,7 +425,13 @@ fn run(
     let mut running = Running::new(steps);
     let mut begun = Vec::new();
     world.until(|world| {
-        let mut exchange = Exchange { world, comm, header, blocks: &blocks, begun: &mut begun };
+        let mut exchange = Exchange {
+            world,
+            comm,
+            header,
+            blocks: &blocks,
+            begun: &mut begun,
+        };
         Ok(running.poll(&mut exchange)?.then_some(()))
     })
 }
@@ -373,7 +452,10 @@ impl Functions for Exchange<'_> {
         let node = self.world.comms.get(self.comm)?.node(to as c_int)?;
         let region = self.blocks.region(block);
         self.world.count(pombo_kernel::Source::len(&region));
-        let sent = self.world.kernel.send_as(Mode::Standard, node, self.header, region);
+        let sent = self
+            .world
+            .kernel
+            .send_as(Mode::Standard, node, self.header, region);
         let ticket = sent.map_err(|refused| self.fault(refused.error))?;
         self.begun.push(request::handle(ticket));
         Ok(())
@@ -396,7 +478,10 @@ impl Functions for Exchange<'_> {
             };
             self.begun.pop();
             if let Some(Fault { error, .. }) = outcome.fault {
-                return Err(Fault { error, comm: self.comm });
+                return Err(Fault {
+                    error,
+                    comm: self.comm,
+                });
             }
         }
         Ok(true)
@@ -419,6 +504,9 @@ impl Functions for Exchange<'_> {
 
 impl Exchange<'_> {
     fn fault(&self, error: pombo_kernel::Error) -> Fault {
-        Fault { error: error.into(), comm: self.comm }
+        Fault {
+            error: error.into(),
+            comm: self.comm,
+        }
     }
 }

@@ -7,30 +7,39 @@ use core::ffi::c_int;
 use pombo_kernel::Node;
 
 /// A communicator as one rank sees it.
-pub struct Group {
+pub(crate) struct Group {
     /// Twice this is the context of point-to-point messages; one more that of collective ones.
-    pub context: u32,
+    pub(crate) context: u32,
     /// This rank's number in it.
-    pub rank: usize,
+    pub(crate) rank: usize,
     /// The node of every rank.
-    pub nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
     /// The rank of every node, where it has one; empty if ranks are nodes.
     ranks: Vec<Option<u16>>,
     /// What happens on errors.
-    pub handler: Errhandler,
+    pub(crate) handler: Errhandler,
     /// Collective operations so far: their tag.
-    pub operations: u32,
+    pub(crate) operations: u32,
     /// Requests that still name it.
-    pub pending: usize,
+    pub(crate) pending: usize,
     /// Freed by its user.
     freed: bool,
 }
 
 impl Group {
     /// Of these nodes; `own` is among them.
-    pub fn new(context: u32, own: Node, nodes: Vec<Node>, world: usize, handler: Errhandler) -> Self {
+    pub(crate) fn new(
+        context: u32,
+        own: Node,
+        nodes: Vec<Node>,
+        world: usize,
+        handler: Errhandler,
+    ) -> Self {
         let identity = nodes.len() == world
-            && nodes.iter().enumerate().all(|(rank, node)| node.index() == rank);
+            && nodes
+                .iter()
+                .enumerate()
+                .all(|(rank, node)| node.index() == rank);
         let mut ranks = Vec::new();
         if !identity {
             ranks.resize(world, None);
@@ -54,31 +63,37 @@ impl Group {
     }
 
     /// How many ranks.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.nodes.len()
     }
 
     /// The node of a rank.
     #[inline]
-    pub fn node(&self, rank: c_int) -> Result<Node, Error> {
+    pub(crate) fn node(&self, rank: c_int) -> Result<Node, Error> {
         usize::try_from(rank)
             .ok()
             .and_then(|rank| self.nodes.get(rank).copied())
-            .ok_or(Error::Rank { got: rank, size: self.size() as c_int })
+            .ok_or(Error::Rank {
+                got: rank,
+                size: self.size() as c_int,
+            })
     }
 
     /// A root's rank.
-    pub fn root(&self, root: c_int) -> Result<usize, Error> {
+    pub(crate) fn root(&self, root: c_int) -> Result<usize, Error> {
         let size = self.size();
         usize::try_from(root)
             .ok()
             .filter(|&root| root < size)
-            .ok_or(Error::Root { got: root, size: size as c_int })
+            .ok_or(Error::Root {
+                got: root,
+                size: size as c_int,
+            })
     }
 
     /// The rank of a node; messages come only from nodes that have one.
     #[inline]
-    pub fn rank_of(&self, node: Node) -> c_int {
+    pub(crate) fn rank_of(&self, node: Node) -> c_int {
         if self.ranks.is_empty() {
             return c_int::from(node.0);
         }
@@ -88,10 +103,10 @@ impl Group {
 }
 
 /// All communicators of a process.
-pub struct Comms {
+pub(crate) struct Comms {
     table: Vec<Option<Group>>,
     /// Contexts from here up were never used by this process.
-    pub next_context: u32,
+    pub(crate) next_context: u32,
 }
 
 const WORLD: usize = 0;
@@ -99,7 +114,7 @@ const SELF: usize = 1;
 
 impl Comms {
     /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
-    pub fn new(own: Node, world: usize) -> Self {
+    pub(crate) fn new(own: Node, world: usize) -> Self {
         let all = (0..world).map(|node| Node(node as u16)).collect();
         let handler = MPI_ERRORS_ARE_FATAL;
         let table = [
@@ -114,7 +129,7 @@ impl Comms {
 
     /// The index behind a handle.
     #[inline]
-    pub fn index(&self, comm: Comm) -> Result<usize, Error> {
+    pub(crate) fn index(&self, comm: Comm) -> Result<usize, Error> {
         let index = match comm {
             MPI_COMM_WORLD => WORLD,
             MPI_COMM_SELF => SELF,
@@ -122,36 +137,44 @@ impl Comms {
         };
         match self.table.get(index) {
             Some(Some(group)) if !group.freed => Ok(index),
-            _ => Err(Error::Handle { kind: Kind::Comm, got: comm.0 }),
+            _ => Err(Error::Handle {
+                kind: Kind::Comm,
+                got: comm.0,
+            }),
         }
     }
 
     /// The communicator behind a handle.
     #[inline]
-    pub fn get(&mut self, comm: Comm) -> Result<&mut Group, Error> {
+    pub(crate) fn get(&mut self, comm: Comm) -> Result<&mut Group, Error> {
         let index = self.index(comm)?;
-        self.at(index).ok_or(Error::Handle { kind: Kind::Comm, got: comm.0 })
+        self.at(index).ok_or(Error::Handle {
+            kind: Kind::Comm,
+            got: comm.0,
+        })
     }
 
     /// The communicator at an index.
     #[inline]
-    pub fn at(&mut self, index: usize) -> Option<&mut Group> {
+    pub(crate) fn at(&mut self, index: usize) -> Option<&mut Group> {
         self.table.get_mut(index)?.as_mut()
     }
 
     /// The communicator whose messages carry this context, and its handle.
-    pub fn of_context(&mut self, context: u32) -> Option<(Comm, &mut Group)> {
+    pub(crate) fn of_context(&mut self, context: u32) -> Option<(Comm, &mut Group)> {
         let context = context / 2;
         let (index, group) = self
             .table
             .iter_mut()
             .enumerate()
-            .find_map(|(index, group)| Some((index, group.as_mut()?)).filter(|(_, group)| group.context == context))?;
+            .find_map(|(index, group)| {
+                Some((index, group.as_mut()?)).filter(|(_, group)| group.context == context)
+            })?;
         Some((handle(index), group))
     }
 
     /// Takes a new communicator in.
-    pub fn insert(&mut self, group: Group) -> Comm {
+    pub(crate) fn insert(&mut self, group: Group) -> Comm {
         let free = self.table.iter().skip(SELF + 1).position(Option::is_none);
         let index = match free {
             Some(free) => free + SELF + 1,
@@ -167,9 +190,12 @@ impl Comms {
     }
 
     /// Forgets a communicator, at once or when its last request is over.
-    pub fn free(&mut self, comm: Comm) -> Result<(), Error> {
+    pub(crate) fn free(&mut self, comm: Comm) -> Result<(), Error> {
         if comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF {
-            return Err(Error::Handle { kind: Kind::Comm, got: comm.0 });
+            return Err(Error::Handle {
+                kind: Kind::Comm,
+                got: comm.0,
+            });
         }
         let index = self.index(comm)?;
         if let Some(group) = self.at(index) {
@@ -180,7 +206,7 @@ impl Comms {
     }
 
     /// A request that named a communicator by its context is over.
-    pub fn settled(&mut self, context: u32) {
+    pub(crate) fn settled(&mut self, context: u32) {
         if let Some((comm, group)) = self.of_context(context) {
             group.pending = group.pending.saturating_sub(1);
             if group.freed {
@@ -191,7 +217,9 @@ impl Comms {
 
     fn sweep(&mut self, index: usize) {
         if let Some(place) = self.table.get_mut(index)
-            && place.as_ref().is_some_and(|group| group.freed && group.pending == 0)
+            && place
+                .as_ref()
+                .is_some_and(|group| group.freed && group.pending == 0)
         {
             *place = None;
         }

@@ -23,7 +23,10 @@ pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), Fault> {
         let known = [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler);
         let group = world.comms.get(comm)?;
         if !known {
-            let error = Error::Handle { kind: Kind::Errhandler, got: handler.0 };
+            let error = Error::Handle {
+                kind: Kind::Errhandler,
+                got: handler.0,
+            };
             return Err(Fault { error, comm });
         }
         group.handler = handler;
@@ -40,7 +43,9 @@ pub fn get_handler(comm: Comm) -> Result<Errhandler, Fault> {
 /// otherwise.
 fn handler(comm: Comm) -> Errhandler {
     let of = |comm| get_handler(comm).ok();
-    of(comm).or_else(|| of(MPI_COMM_WORLD)).unwrap_or(MPI_ERRORS_ARE_FATAL)
+    of(comm)
+        .or_else(|| of(MPI_COMM_WORLD))
+        .unwrap_or(MPI_ERRORS_ARE_FATAL)
 }
 
 fn die(function: &'static str, error: &Error) -> ! {

@@ -47,8 +47,16 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
     let ranks = size(comm)? as usize;
     let mut all: Vec<[c_int; 2]> = vec![[0; 2]; ranks];
     let mut own = [colour, key];
-    let send = Buffer { address: own.as_mut_ptr().cast(), count: 2, datatype: MPI_INT };
-    let receive = Buffer { address: all.as_mut_ptr().cast(), count: 2, datatype: MPI_INT };
+    let send = Buffer {
+        address: own.as_mut_ptr().cast(),
+        count: 2,
+        datatype: MPI_INT,
+    };
+    let receive = Buffer {
+        address: all.as_mut_ptr().cast(),
+        count: 2,
+        datatype: MPI_INT,
+    };
     // SAFETY: two ints here, two from every rank there.
     unsafe { collective::allgather(send, receive, comm)? };
     // Groups of different colours never talk, so one new context serves them all.

@@ -85,11 +85,16 @@ pub const EAGER: usize = 8192;
 pub const CREDIT: u32 = 128;
 
 /// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests.
-pub type Composition =
-    Compose<U64, Rendezvous<EAGER>, Linear, Growing, Size<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>>;
+pub type Composition = Compose<
+    U64,
+    Rendezvous<EAGER>,
+    Linear,
+    Growing,
+    Size<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
+>;
 
 /// The kernel under MPI.
-pub type Kernel = Communicator<Envelope, Shm, Foreign, Composition>;
+pub(crate) type Kernel = Communicator<Envelope, Shm, Foreign, Composition>;
 
 /// What every rank of a job must share; the memory file carries it.
 pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<Envelope, Composition>();

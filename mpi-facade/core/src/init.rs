@@ -21,7 +21,11 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     let channel = place.join().map_err(|error| {
         let mut line = Line::new();
         // A line that is too long is cut.
-        let _ = write!(line, "pombo: rank {} cannot join its job: {error}", place.rank);
+        let _ = write!(
+            line,
+            "pombo: rank {} cannot join its job: {error}",
+            place.rank
+        );
         output::error(&line);
         Error::Argument {
             class: Class::Other,
@@ -67,7 +71,11 @@ pub fn finalize() -> Result<(), Fault> {
 pub fn abort(comm: Comm, code: c_int) -> ! {
     let mut line = Line::new();
     // A line that is too long is cut.
-    let _ = write!(line, "pombo: rank {} called MPI_Abort with code {code} on ", world_rank());
+    let _ = write!(
+        line,
+        "pombo: rank {} called MPI_Abort with code {code} on ",
+        world_rank()
+    );
     let _ = match comm {
         MPI_COMM_WORLD => line.write_str("MPI_COMM_WORLD"),
         MPI_COMM_SELF => line.write_str("MPI_COMM_SELF"),
@@ -113,17 +121,28 @@ impl Place {
         let file = number(c"POMBO_SHM_FD")?;
         let job = text(c"POMBO_JOB");
         match (rank, size) {
-            (Some(rank), Some(size)) if rank < size => Ok(Place { rank, size, file, job }),
-            (None, None) => Ok(Place { rank: 0, size: 1, file: None, job: None }),
-            _ => Err(argument("POMBO_RANK and POMBO_SIZE", "a rank below a size, both set or neither")),
+            (Some(rank), Some(size)) if rank < size => Ok(Place {
+                rank,
+                size,
+                file,
+                job,
+            }),
+            (None, None) => Ok(Place {
+                rank: 0,
+                size: 1,
+                file: None,
+                job: None,
+            }),
+            _ => Err(argument(
+                "POMBO_RANK and POMBO_SIZE",
+                "a rank below a size, both set or neither",
+            )),
         }
     }
 
     fn join(&self) -> Result<Shm, ShmError> {
         match (self.file, self.job) {
-            (Some(file), _) => {
-                Shm::attach(Segment::open(file as c_int)?, self.rank, FINGERPRINT)
-            }
+            (Some(file), _) => Shm::attach(Segment::open(file as c_int)?, self.rank, FINGERPRINT),
             (None, Some(job)) => shm::meet(job, self.rank, self.size, FINGERPRINT),
             (None, None) => Shm::alone(),
         }
@@ -137,12 +156,22 @@ fn report(world: &World) {
     };
     let mut line = Line::new();
     // A line of three numbers fits.
-    let _ = write!(line, "{} {} {}", world.kernel.node(), world.sent.0, world.sent.1);
+    let _ = write!(
+        line,
+        "{} {} {}",
+        world.kernel.node(),
+        world.sent.0,
+        world.sent.1
+    );
     output::append(path, &line);
 }
 
 fn argument(name: &'static str, must: &'static str) -> Error {
-    Error::Argument { class: Class::Other, name, must }
+    Error::Argument {
+        class: Class::Other,
+        name,
+        must,
+    }
 }
 
 /// An environment variable that holds a number.
@@ -151,7 +180,10 @@ fn number(name: &'static CStr) -> Result<Option<usize>, Error> {
         return Ok(None);
     };
     let name = name.to_str().unwrap_or("environment variable");
-    value.parse().map(Some).map_err(|_| argument(name, "a number"))
+    value
+        .parse()
+        .map(Some)
+        .map_err(|_| argument(name, "a number"))
 }
 
 fn text(name: &CStr) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use core::ptr;
 use pombo_kernel::{Memory, Sink, Source};
 
 /// The memory of C programs.
-pub struct Foreign;
+pub(crate) struct Foreign;
 
 impl Memory for Foreign {
     type Out = Region;
@@ -19,7 +19,7 @@ impl Memory for Foreign {
 /// Whoever makes one promises that the memory stays valid for as long as the kernel may use it: that is what MPI
 /// asks of the caller of every communication function.
 #[derive(Clone, Copy, Debug)]
-pub struct Region {
+pub(crate) struct Region {
     base: *mut u8,
     items: usize,
     shape: Shape,
@@ -27,7 +27,7 @@ pub struct Region {
 
 /// How one item lies in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Bytes of the first run, at offset 0.
     first: usize,
     /// Offset and bytes of the second run.
@@ -37,10 +37,14 @@ pub struct Shape {
 
 impl Shape {
     /// Single bytes.
-    pub const BYTE: Shape = Shape { first: 1, second: (0, 0), extent: 1 };
+    pub(crate) const BYTE: Shape = Shape {
+        first: 1,
+        second: (0, 0),
+        extent: 1,
+    };
 
     /// Of a predefined datatype.
-    pub fn of(datatype: &Predefined) -> Self {
+    pub(crate) fn of(datatype: &Predefined) -> Self {
         let (size, extent) = (datatype.size(), datatype.extent());
         if datatype.family == Family::Indexed {
             let index = size_of::<c_int>();
@@ -50,16 +54,20 @@ impl Shape {
                 extent,
             };
         }
-        Shape { first: size, second: (0, 0), extent }
+        Shape {
+            first: size,
+            second: (0, 0),
+            extent,
+        }
     }
 
     /// Bytes of data in one item.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.first + self.second.1
     }
 
     /// Bytes from one item to the next.
-    pub fn extent(&self) -> usize {
+    pub(crate) fn extent(&self) -> usize {
         self.extent
     }
 
@@ -72,27 +80,35 @@ impl Region {
     /// # Safety
     /// `items` items of that shape lie at `base` and stay there until the operation that this region is lent to is
     /// over; readable for a send, writable for a receive.
-    pub unsafe fn new(base: *mut c_void, items: usize, shape: Shape) -> Self {
-        Region { base: base.cast(), items, shape }
+    pub(crate) unsafe fn new(base: *mut c_void, items: usize, shape: Shape) -> Self {
+        Region {
+            base: base.cast(),
+            items,
+            shape,
+        }
     }
 
     /// No memory at all.
-    pub fn nothing() -> Self {
-        Region { base: ptr::null_mut(), items: 0, shape: Shape::BYTE }
+    pub(crate) fn nothing() -> Self {
+        Region {
+            base: ptr::null_mut(),
+            items: 0,
+            shape: Shape::BYTE,
+        }
     }
 
     /// The address of the first item.
-    pub fn base(&self) -> *mut u8 {
+    pub(crate) fn base(&self) -> *mut u8 {
         self.base
     }
 
     /// How many items.
-    pub fn items(&self) -> usize {
+    pub(crate) fn items(&self) -> usize {
         self.items
     }
 
     /// Bytes from one item to the next.
-    pub fn extent(&self) -> usize {
+    pub(crate) fn extent(&self) -> usize {
         self.shape.extent
     }
 
@@ -100,8 +116,11 @@ impl Region {
     ///
     /// # Safety
     /// As for [`Region::new`].
-    pub unsafe fn at(&self, base: *mut c_void) -> Region {
-        Region { base: base.cast(), ..*self }
+    pub(crate) unsafe fn at(&self, base: *mut c_void) -> Region {
+        Region {
+            base: base.cast(),
+            ..*self
+        }
     }
 
     /// Bytes of data.
@@ -118,7 +137,11 @@ impl Region {
         if self.shape.is_dense() {
             return f(self.base.wrapping_add(offset), len);
         }
-        let Shape { first, second: (second_at, _), extent } = self.shape;
+        let Shape {
+            first,
+            second: (second_at, _),
+            extent,
+        } = self.shape;
         let size = self.shape.size();
         let (mut at, end) = (offset, offset + len);
         while at < end {
@@ -127,7 +150,10 @@ impl Region {
             let (address, run) = if inside < first {
                 (start.wrapping_add(inside), first - inside)
             } else {
-                (start.wrapping_add(second_at + inside - first), size - inside)
+                (
+                    start.wrapping_add(second_at + inside - first),
+                    size - inside,
+                )
             };
             let run = run.min(end - at);
             f(address, run);
@@ -139,7 +165,7 @@ impl Region {
     ///
     /// # Safety
     /// Both regions are valid now, and the runs of one do not overlap those of the other unless they are the same.
-    pub unsafe fn copy_to(&self, to: &Region) {
+    pub(crate) unsafe fn copy_to(&self, to: &Region) {
         if self.base == to.base {
             return;
         }

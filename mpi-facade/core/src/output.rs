@@ -4,15 +4,18 @@ use core::ffi::{CStr, c_int};
 use core::fmt;
 
 /// A line of bounded length; what is beyond is cut.
-pub struct Line {
+pub(crate) struct Line {
     bytes: [u8; 512],
     len: usize,
 }
 
 impl Line {
     /// Empty.
-    pub const fn new() -> Self {
-        Line { bytes: [0; 512], len: 0 }
+    pub(crate) const fn new() -> Self {
+        Line {
+            bytes: [0; 512],
+            len: 0,
+        }
     }
 }
 
@@ -36,12 +39,12 @@ impl fmt::Write for Line {
 }
 
 /// Writes the line, and its end, to standard error in one piece.
-pub fn error(line: &Line) {
+pub(crate) fn error(line: &Line) {
     write(libc::STDERR_FILENO, line);
 }
 
 /// Appends the line to a file; nothing happens if it cannot be opened.
-pub fn append(path: &CStr, line: &Line) {
+pub(crate) fn append(path: &CStr, line: &Line) {
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_CLOEXEC;
     // SAFETY: the path ends with a zero; the mode is given because of O_CREAT.
     let file = unsafe { libc::open(path.as_ptr(), flags, 0o600) };

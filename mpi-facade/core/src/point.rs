@@ -271,5 +271,8 @@ fn partner(group: &crate::comm::Group, rank: c_int) -> Result<Option<Node>, Erro
 pub const LARGEST_TAG: c_int = c_int::MAX;
 
 fn check_tag(tag: c_int) -> Result<u32, Error> {
-    u32::try_from(tag).map_err(|_| Error::Tag { got: tag, largest: LARGEST_TAG })
+    u32::try_from(tag).map_err(|_| Error::Tag {
+        got: tag,
+        largest: LARGEST_TAG,
+    })
 }

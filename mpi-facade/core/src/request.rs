@@ -31,13 +31,16 @@ pub struct Outcome {
 
 impl Outcome {
     const fn good(status: Status) -> Self {
-        Outcome { status, fault: None }
+        Outcome {
+            status,
+            fault: None,
+        }
     }
 }
 
 /// If the request is over: its outcome; the handle is dead then. `MPI_REQUEST_NULL` is always over.
 /// Makes no progress.
-pub fn test_one(world: &mut World, request: Request) -> Result<Option<Outcome>, Fault> {
+pub(crate) fn test_one(world: &mut World, request: Request) -> Result<Option<Outcome>, Fault> {
     match request {
         Request::NULL | SENT_TO_NOBODY => return Ok(Some(Outcome::good(Status::EMPTY))),
         RECEIVED_FROM_NOBODY => return Ok(Some(Outcome::good(Status::PROC_NULL))),
@@ -47,16 +50,18 @@ pub fn test_one(world: &mut World, request: Request) -> Result<Option<Outcome>, 
     match world.kernel.claim(ticket) {
         Ok(None) => Ok(None),
         Ok(Some(completed)) => Ok(Some(settle(world, completed))),
-        Err(pombo_kernel::Error::UnknownTicket) => {
-            Err(Error::Handle { kind: Kind::Request, got: request.0 }.into())
+        Err(pombo_kernel::Error::UnknownTicket) => Err(Error::Handle {
+            kind: Kind::Request,
+            got: request.0,
         }
+        .into()),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Waits for one request; its error is the call's error.
 #[inline]
-pub fn wait_one(world: &mut World, request: Request) -> Result<Status, Fault> {
+pub(crate) fn wait_one(world: &mut World, request: Request) -> Result<Status, Fault> {
     let outcome = world.until(|world| test_one(world, request))?;
     match outcome.fault {
         Some(fault) => Err(fault),
@@ -75,7 +80,9 @@ pub fn test(request: Request) -> Result<Option<Status>, Fault> {
         world.kernel.check_messages()?;
         match test_one(world, request)? {
             None => Ok(None),
-            Some(Outcome { fault: Some(fault), .. }) => Err(fault),
+            Some(Outcome {
+                fault: Some(fault), ..
+            }) => Err(fault),
             Some(outcome) => Ok(Some(outcome.status)),
         }
     })
@@ -94,7 +101,10 @@ fn settle(world: &mut World, completed: Completed<Envelope, Foreign, Composition
         return Outcome { status, fault };
     };
     let context = envelope.header().context.get();
-    let comm = world.comms.of_context(context).map_or(MPI_COMM_WORLD, |(comm, _)| comm);
+    let comm = world
+        .comms
+        .of_context(context)
+        .map_or(MPI_COMM_WORLD, |(comm, _)| comm);
     let mut status = match completed.loan {
         Loan::Sent(_) => Status::EMPTY,
         Loan::Received(_) => status_of(world, &envelope),
@@ -116,11 +126,14 @@ fn settle(world: &mut World, completed: Completed<Envelope, Foreign, Composition
 /// Cancellation is not an error in MPI.
 fn fault_of(comm: Comm, error: Option<pombo_kernel::Error>) -> Option<Fault> {
     let error = error.filter(|error| *error != pombo_kernel::Error::Cancelled)?;
-    Some(Fault { error: error.into(), comm })
+    Some(Fault {
+        error: error.into(),
+        comm,
+    })
 }
 
 /// The status that tells of a message.
-pub fn status_of(
+pub(crate) fn status_of(
     world: &mut World,
     envelope: &pombo_kernel::Envelope<Envelope, Composition>,
 ) -> Status {

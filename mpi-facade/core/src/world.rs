@@ -10,15 +10,15 @@ use core::ffi::c_int;
 use pombo_kernel::Operate;
 
 /// Everything that MPI keeps.
-pub struct World {
+pub(crate) struct World {
     /// The kernel below.
-    pub kernel: Kernel,
+    pub(crate) kernel: Kernel,
     /// Communicators.
-    pub comms: Comms,
+    pub(crate) comms: Comms,
     /// The level of thread support that was granted.
-    pub threads: c_int,
+    pub(crate) threads: c_int,
     /// Messages and bytes that this rank has sent.
-    pub sent: (u64, u64),
+    pub(crate) sent: (u64, u64),
 }
 
 /// An error, and the communicator whose handler hears of it.
@@ -40,7 +40,10 @@ impl Fault {
 /// Errors that concern no communicator go to `MPI_COMM_WORLD`'s handler.
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Fault { error, comm: MPI_COMM_WORLD }
+        Fault {
+            error,
+            comm: MPI_COMM_WORLD,
+        }
     }
 }
 
@@ -77,7 +80,7 @@ pub fn phase() -> Phase {
 
 /// Runs a call on the world.
 #[inline]
-pub fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
+pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
     // SAFETY: see `Global`; this borrow ends before the call returns, and no call runs inside another.
     let (phase, world) = unsafe { &mut *GLOBAL.0.get() };
     match (world, *phase) {
@@ -88,13 +91,13 @@ pub fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, F
 }
 
 /// Begins the world.
-pub fn begin(world: World) {
+pub(crate) fn begin(world: World) {
     // SAFETY: see `Global`.
     unsafe { *GLOBAL.0.get() = (Phase::Running, Some(Box::new(world))) };
 }
 
 /// Ends the world and gives it back to be taken apart.
-pub fn end() -> Option<Box<World>> {
+pub(crate) fn end() -> Option<Box<World>> {
     // SAFETY: see `Global`.
     let (phase, world) = unsafe { &mut *GLOBAL.0.get() };
     *phase = Phase::After;
@@ -103,7 +106,7 @@ pub fn end() -> Option<Box<World>> {
 
 impl World {
     /// Makes progress until `over` gives something.
-    pub fn until<R>(
+    pub(crate) fn until<R>(
         &mut self,
         mut over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
     ) -> Result<R, Fault> {
@@ -118,9 +121,8 @@ impl World {
 
     /// Counts a message.
     #[inline]
-    pub fn count(&mut self, bytes: usize) {
+    pub(crate) fn count(&mut self, bytes: usize) {
         self.sent.0 += 1;
         self.sent.1 += bytes as u64;
     }
 }
-
