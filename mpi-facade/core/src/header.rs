@@ -94,7 +94,7 @@ pub type Composition = Compose<
 >;
 
 /// The kernel under MPI.
-pub(crate) type Kernel = Communicator<Envelope, Shm, Foreign, Composition>;
+pub type Kernel = Communicator<Envelope, Shm, Foreign, Composition>;
 
 /// What every rank of a job must share; the memory file carries it.
 pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<Envelope, Composition>();

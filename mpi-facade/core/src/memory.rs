@@ -7,7 +7,7 @@ use core::ptr;
 use pombo_kernel::{Memory, Sink, Source};
 
 /// The memory of C programs.
-pub(crate) struct Foreign;
+pub struct Foreign;
 
 impl Memory for Foreign {
     type Out = Region;
@@ -19,7 +19,7 @@ impl Memory for Foreign {
 /// Whoever makes one promises that the memory stays valid for as long as the kernel may use it: that is what MPI
 /// asks of the caller of every communication function.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Region {
+pub struct Region {
     base: *mut u8,
     items: usize,
     shape: Shape,
