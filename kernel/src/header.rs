@@ -42,10 +42,49 @@ pub trait Header: Wire {
 
 /// The paper's `==` with wildcards. A pattern travels too: a receiver may ask a sender that holds messages back
 /// for the first one that matches.
+///
+/// Patterns that name the same fields and leave the same fields open form a class. A protocol that tells its classes
+/// lets a matcher look into one bin per class instead of searching a queue; without them there is one class, and
+/// every pattern in it has the same key, which is right for every protocol and as slow as a search.
+///
+/// The law: a pattern that matches a header from a node has a class `c` below [`Pattern::CLASSES`] and the key
+/// `Self::key(c, from, header)`. Whoever breaks it loses matches, never memory safety.
 pub trait Pattern<H>: Wire {
+    /// How many classes there are: 1 up to [`MAX_CLASSES`].
+    const CLASSES: usize = 1;
+
     /// Does a message with this header from this node match?
     fn matches(&self, from: Node, header: &H) -> bool;
 
     /// The only node that can match, or `None` where several can. It must agree with [`Pattern::matches`].
     fn source(&self) -> Option<Node>;
+
+    /// The class of this pattern, and its key: made of the fields that it names, for instance by [`fold`].
+    #[inline]
+    fn class(&self) -> (usize, u32) {
+        (0, 0)
+    }
+
+    /// The key that a pattern of this class has if it matches this header from this node.
+    #[inline]
+    fn key(class: usize, from: Node, header: &H) -> u32 {
+        let _ = (class, from, header);
+        0
+    }
+}
+
+/// The most classes that a protocol may have: two fields, each named or left open.
+pub const MAX_CLASSES: usize = 4;
+
+/// A key made of several fields. Keys of fields that differ in one place differ.
+#[inline]
+pub const fn fold<const N: usize>(fields: [u32; N]) -> u32 {
+    let mut key = 0_u32;
+    let mut i = 0;
+    while i < N {
+        // Every step is one-to-one in the key and in the field: an odd factor, a rotation, an exclusive or.
+        key = (key.rotate_left(5) ^ fields[i]).wrapping_mul(0x9e37_79b9);
+        i += 1;
+    }
+    key
 }

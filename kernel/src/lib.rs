@@ -18,8 +18,8 @@ pub mod topology;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{
-    Communicator, Completed, Engine, Hold, Lender, Lengths, Limits, Loans, Mode, Operate,
-    SCOPE_LOANS, Scope,
+    Communicator, Completed, Endpoint, Engine, Hold, Lender, Lengths, Limits, Loans, Mode, Operate,
+    Port, Ports, SCOPE_LOANS, Scope, Single, View,
 };
 pub use config::{Compose, Config, Selected, Size, Sizes, fingerprint};
 pub use envelope::Envelope;

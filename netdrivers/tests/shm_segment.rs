@@ -4,11 +4,13 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
+use pombo_netdrivers::conformance::HANG;
 use pombo_netdrivers::shm::{FRAME_LIMIT, MAX_RANKS, RankState, Segment, Shm, ShmError};
 use pombo_netdrivers::shm::{meet, meet_within};
 
@@ -243,37 +245,35 @@ fn damage_is_survived() {
 #[test]
 fn ranks_meet_without_a_launcher() {
     let job = job("meet");
-    let join = |rank| {
+    let start = |rank| {
         let job = job.clone();
         std::thread::spawn(move || {
             let mut shm = meet(&job, rank, 4, 3).expect("the others");
             for to in 0..4 {
                 send(&mut shm, to, &[rank as u8]).expect("room");
             }
-            let mut froms = Vec::new();
-            for idle in 0.. {
-                froms.extend(
-                    poll(&mut shm)
-                        .into_iter()
-                        .filter(|(_, bytes)| bytes.is_some()),
-                );
-                if froms.len() == 4 {
-                    break;
+            let mut frames = Vec::new();
+            let mut idle = 0;
+            while frames.len() < 4 {
+                let events = poll(&mut shm);
+                if events.is_empty() {
+                    shm.wait(idle).expect("a wait");
+                    idle += 1;
                 }
-                shm.wait(idle).expect("a wait");
+                frames.extend(events.into_iter().filter(|(_, bytes)| bytes.is_some()));
             }
             shm.finish();
-            froms.sort();
-            froms
+            frames.sort();
+            frames
         })
     };
     // Rank 0 neither first nor last.
-    let ranks: Vec<_> = [2, 0, 3, 1].map(join).into();
+    let ranks: Vec<_> = [2, 0, 3, 1].map(start).into();
     let expected: Vec<_> = (0..4_u16)
         .map(|rank| (rank, Some(vec![rank as u8])))
         .collect();
     for rank in ranks {
-        assert_eq!(rank.join().expect("a rank"), expected);
+        assert_eq!(join(rank), expected);
     }
 }
 
@@ -303,7 +303,7 @@ fn strangers_are_turned_away() {
     assert_eq!(refused(0, 3), ShmError::RankTaken { rank: 0 });
     assert_eq!(refused(3, 3), ShmError::NoSuchRank { rank: 3, ranks: 3 });
     let last = meet(&job, 2, 3, 0).expect("rank 0");
-    host.join().expect("a thread").expect("all came");
+    join(host).expect("all came");
     drop((first, last));
 
     let limit = |job: &str| meet(job, 0, 2, 0).map(drop).expect_err("a bad name");
@@ -312,6 +312,16 @@ fn strangers_are_turned_away() {
         limit,
         (ShmError::JobName { .. }, ShmError::JobName { .. })
     ));
+}
+
+/// The result of a thread that must end.
+fn join<T>(thread: JoinHandle<T>) -> T {
+    let start = Instant::now();
+    while !thread.is_finished() {
+        assert!(start.elapsed() < HANG, "a rank hangs");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.join().expect("a rank")
 }
 
 /// A name that no other run of this test uses.

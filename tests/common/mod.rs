@@ -7,6 +7,7 @@
 )]
 
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+use pombo_kernel::header::fold;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
     Communicator, Compose, Header, Memory, Node, Operate, Pattern, Sink, Size, Source,
@@ -39,6 +40,8 @@ impl Header for Tagged {
 }
 
 impl Pattern<Tagged> for Wanted {
+    const CLASSES: usize = 4;
+
     fn matches(&self, from: Node, header: &Tagged) -> bool {
         self.context == header.context
             && self.source().is_none_or(|node| node == from)
@@ -47,6 +50,21 @@ impl Pattern<Tagged> for Wanted {
 
     fn source(&self) -> Option<Node> {
         (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    }
+
+    fn class(&self) -> (usize, u32) {
+        let class = 2 * usize::from(self.tag.get() == -1) + usize::from(self.source().is_none());
+        let header = Tagged {
+            context: self.context,
+            tag: self.tag,
+        };
+        (class, Self::key(class, Node(self.source.get()), &header))
+    }
+
+    fn key(class: usize, from: Node, header: &Tagged) -> u32 {
+        let source = if class & 1 == 0 { from.0.into() } else { 0 };
+        let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
+        fold([header.context.get().into(), source, tag as u32])
     }
 }
 

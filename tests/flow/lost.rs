@@ -277,7 +277,7 @@ impl World {
             }
             Act::Receive { at, source } if at < alive => self.receive(at, source),
             Act::Cancel { at, which } if at < alive => {
-                let own = |receive: &&Receive| receive.at == at;
+                let own = |receive: &&Receive| receive.at == at && receive.got.is_none();
                 if let Some(receive) = self.receives.iter().filter(own).nth(which) {
                     let rank = &mut self.ranks[usize::from(at)];
                     rank.cancel(receive.ticket).expect("known");

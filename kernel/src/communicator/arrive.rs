@@ -139,6 +139,9 @@ impl<H: Header, C: Config> State<H, C> {
         if len > <C::Sizes as Sizes>::Cell::N {
             return None;
         }
+        if !self.take_place(envelope.node()) {
+            return None;
+        }
         let place = self.unexpected.push(Arrived::new(envelope))?;
         let payload = &mut self.unexpected.get_mut(place)?.payload;
         let mut whole = true;
@@ -147,7 +150,6 @@ impl<H: Header, C: Config> State<H, C> {
             self.unexpected.remove(place);
             return None;
         }
-        self.take_place(envelope.node());
         Some(())
     }
 
@@ -164,8 +166,10 @@ impl<H: Header, C: Config> State<H, C> {
                 self.match_announced(posted.slot, envelope, envelope.announced()?.0);
             }
             None => {
+                if !self.take_place(from) {
+                    return None;
+                }
                 self.unexpected.push(Arrived::new(envelope))?;
-                self.take_place(from);
             }
         }
         Some(())
@@ -253,6 +257,7 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// The sender asks to withdraw an announce: yes, if no receive has matched it.
     fn revoke(&mut self, from: Node, sender: Handle) {
+        self.probes.forget_node(from);
         let place = self.unexpected.position(|envelope| {
             envelope.node() == from && envelope.announced() == Some(Announced(sender))
         });

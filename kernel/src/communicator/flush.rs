@@ -2,9 +2,10 @@
 //! nothing is due or the channel is full.
 
 use super::hold::{Pulling, Question};
+use super::lane::Outlet;
 use super::state::{State, Step};
-use crate::aspect::Length;
-use crate::channel::{Channel, ChannelError, Cookie, Sent};
+use crate::aspect::{Length, Transfer};
+use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -36,7 +37,7 @@ impl From<ChannelError> for Stop {
 impl<H: Header, C: Config> State<H, C> {
     /// Sends what is due; true if anything left.
     #[inline]
-    pub(crate) fn flush<L: Channel>(
+    pub(crate) fn flush<L: Outlet>(
         &mut self,
         channel: &mut L,
         bank: &impl Bank,
@@ -47,7 +48,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.flush_due(channel, bank)
     }
 
-    fn flush_due<L: Channel>(&mut self, channel: &mut L, bank: &impl Bank) -> Result<bool, Error> {
+    fn flush_due<L: Outlet>(&mut self, channel: &mut L, bank: &impl Bank) -> Result<bool, Error> {
         self.due = false;
         let mut moved = false;
         for index in 0..self.peers.as_ref().len() {
@@ -69,22 +70,24 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(moved)
     }
 
-    fn flush_peer<L: Channel>(
+    fn flush_peer<L: Outlet>(
         &mut self,
         node: Node,
         channel: &mut L,
         bank: &impl Bank,
         moved: &mut bool,
     ) -> Result<(), Stop> {
-        self.flush_replies(node, channel, moved)?;
-        self.flush_active(node, channel, bank, moved)?;
+        if <C::Transfer as Transfer>::RENDEZVOUS {
+            self.flush_replies(node, channel, moved)?;
+            self.flush_active(node, channel, bank, moved)?;
+        }
         self.flush_held(node, channel, bank, moved)?;
         self.flush_notices(node, channel, moved)
     }
 
     /// One frame. It carries back the places that the peer may use again.
     #[inline]
-    fn put<L: Channel>(
+    fn put<L: Outlet>(
         &mut self,
         channel: &mut L,
         node: Node,
@@ -107,7 +110,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// Answers to the peer's questions.
-    fn flush_replies<L: Channel>(
+    fn flush_replies<L: Outlet>(
         &mut self,
         node: Node,
         channel: &mut L,
@@ -183,7 +186,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// Requests, requested data, withdrawals.
-    fn flush_active<L: Channel>(
+    fn flush_active<L: Outlet>(
         &mut self,
         node: Node,
         channel: &mut L,
@@ -252,7 +255,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// Sends as much of a requested message as the channel takes.
-    fn stream<L: Channel>(
+    fn stream<L: Outlet>(
         &mut self,
         node: Node,
         me: Ticket,
@@ -313,7 +316,7 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Held sends, in order, while there is credit.
     #[inline]
-    fn flush_held<L: Channel>(
+    fn flush_held<L: Outlet>(
         &mut self,
         node: Node,
         channel: &mut L,
@@ -369,7 +372,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// "I hold messages", questions to holders, credit that no other frame has carried.
-    fn flush_notices<L: Channel>(
+    fn flush_notices<L: Outlet>(
         &mut self,
         node: Node,
         channel: &mut L,

@@ -106,6 +106,8 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// The peer says that it holds messages, or that it no longer does.
     pub(crate) fn set_holding(&mut self, node: Node, holds: bool) {
+        // Whatever it has said of single messages may have changed.
+        self.probes.forget_node(node);
         let Some(hold) = self.hold(node) else {
             return;
         };
@@ -205,10 +207,19 @@ impl<H: Header, C: Config> State<H, C> {
             hold.offered = None;
         }
         if cancel {
-            self.unhold(from, ticket.slot);
-            self.complete(ticket.slot, Err(Error::Cancelled));
+            self.withdraw(from, ticket.slot);
         }
         self.wake(from);
+    }
+
+    /// A held send is cancelled. The peer hears of held messages once more, for a probe may know of this one.
+    pub(crate) fn withdraw(&mut self, to: Node, slot: u32) {
+        if let Some(hold) = self.hold(to) {
+            hold.silent = true;
+            hold.fresh = true;
+        }
+        self.unhold(to, slot);
+        self.complete(slot, Err(Error::Cancelled));
     }
 
     /// Takes a send out of the held queue.

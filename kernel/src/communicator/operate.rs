@@ -1,10 +1,11 @@
 //! What a user can do with a communicator, and inside a scope of it.
 
+use super::lane::{Lane, Own};
 use super::loans::Lender;
 use super::post::Mode;
 use super::scope::Scope;
 use super::state::{State, Step};
-use crate::channel::Channel;
+use crate::channel::{Arrival, Channel, Event};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
@@ -26,7 +27,14 @@ pub trait Operate {
     #[doc(hidden)]
     fn engine(
         &mut self,
-    ) -> Engine<'_, Self::Header, Self::Channel, Self::Config, impl Lender<Self::Memory> + Bank>;
+    ) -> Engine<
+        '_,
+        Self::Header,
+        Self::Channel,
+        Self::Config,
+        impl Lender<Self::Memory> + Bank,
+        impl Lane<Self::Channel>,
+    >;
 
     /// Sends; by size at once or by rendezvous. Complete when the buffer may be reused.
     ///
@@ -57,8 +65,10 @@ pub trait Operate {
             state,
             channel,
             bank,
+            lane,
         } = self.engine();
-        let ticket = match state.open_send(channel, to, header, mode, out.len()) {
+        let mut outlet = lane.outlet(channel);
+        let ticket = match state.open_send(&outlet, to, header, mode, out.len()) {
             Ok(ticket) => ticket,
             Err(error) => return Err(Refused { loan: out, error }),
         };
@@ -71,7 +81,7 @@ pub trait Operate {
         }
         state.launch(to, ticket);
         // A broken channel shows at the next call that makes progress; the ticket is valid.
-        let _ = state.flush(channel, bank);
+        let _ = state.flush(&mut outlet, bank);
         Ok(ticket)
     }
 
@@ -88,7 +98,9 @@ pub trait Operate {
             state,
             channel,
             bank,
+            lane,
         } = self.engine();
+        let mut outlet = lane.outlet(channel);
         let ticket = match state.open_receive(pattern, into.len()) {
             Ok(ticket) => ticket,
             Err(error) => return Err(Refused { loan: into, error }),
@@ -102,7 +114,7 @@ pub trait Operate {
         }
         state.enlist(pattern, ticket, bank);
         // A broken channel shows at the next call that makes progress; the ticket is valid.
-        let _ = state.flush(channel, bank);
+        let _ = state.flush(&mut outlet, bank);
         Ok(ticket)
     }
 
@@ -162,12 +174,14 @@ pub trait Operate {
             state,
             channel,
             bank,
+            lane,
         } = self.engine();
+        let mut outlet = lane.outlet(channel);
         if !bank.holds(ticket) {
             return Err(Error::UnknownTicket);
         }
         state.cancel(ticket)?;
-        state.flush(channel, bank).map(drop)
+        state.flush(&mut outlet, bank).map(drop)
     }
 
     /// The envelope of the first message that a receive with this pattern would take, if one is known. The first
@@ -209,8 +223,9 @@ pub trait Operate {
             state,
             channel,
             bank,
+            mut lane,
         } = self.engine();
-        f(&mut Scope::new(state, channel, bank))
+        f(&mut Scope::new(state, channel, bank, lane.erase()))
     }
 
     /// Sends and waits until the bytes may change (blocking).
@@ -268,23 +283,39 @@ pub struct Completed<H: Header, M: Memory, C: Config> {
 
 /// The parts of a communicator that a call works with.
 #[doc(hidden)]
-pub struct Engine<'e, H: Header, L: Channel, C: Config, B> {
+pub struct Engine<'e, H: Header, L: Channel, C: Config, B, W> {
     pub(crate) state: &'e mut State<H, C>,
     pub(crate) channel: &'e mut L,
     pub(crate) bank: &'e mut B,
+    pub(crate) lane: W,
 }
 
-impl<H: Header, L: Channel, C: Config, B: Bank> Engine<'_, H, L, C, B> {
+/// The port whose call makes progress.
+struct Mine<'a, H: Header, C: Config, B> {
+    state: &'a mut State<H, C>,
+    bank: &'a mut B,
+}
+
+impl<H: Header, C: Config, B: Bank> Own for Mine<'_, H, C, B> {
+    #[inline]
+    fn event<A: Arrival>(&mut self, event: Event<A>) {
+        self.state.event(event, self.bank);
+    }
+}
+
+impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, B, W> {
     #[inline]
     fn progress(&mut self) -> Result<bool, Error> {
-        let Engine {
-            state,
-            channel,
-            bank,
-        } = self;
-        let arrived = channel.poll(|event| state.event(event, *bank))?;
-        let left = state.flush(*channel, *bank)?;
-        Ok(arrived || left)
+        let (state, bank) = (&mut *self.state, &mut *self.bank);
+        let arrived = self.lane.poll(self.channel, &mut Mine { state, bank })?;
+        let left = self.flush()?;
+        Ok(self.lane.flush_rest(self.channel)? || arrived || left)
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<bool, Error> {
+        let mut outlet = self.lane.outlet(self.channel);
+        self.state.flush(&mut outlet, self.bank)
     }
 
     /// Progress, or a wait when there is none.
@@ -326,7 +357,7 @@ impl<H: Header, L: Channel, C: Config, B: Bank> Engine<'_, H, L, C, B> {
 
     fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {
         let known = self.state.probe(pattern)?;
-        self.state.flush(self.channel, self.bank)?;
+        self.flush()?;
         Ok(known)
     }
 }

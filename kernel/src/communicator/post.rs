@@ -1,8 +1,8 @@
 //! What a user's call does to the queues: send, receive, probe, cancel, release.
 
+use super::lane::Outlet;
 use super::state::{ANY, State, Step};
 use crate::aspect::{Cell, Transfer};
-use crate::channel::Channel;
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -25,7 +25,7 @@ pub enum Mode {
 impl<H: Header, C: Config> State<H, C> {
     /// The longest payload that goes to that node without an announce.
     #[inline]
-    pub(crate) fn eager_limit(&self, channel: &impl Channel, to: Node) -> usize {
+    pub(crate) fn eager_limit(&self, channel: &impl Outlet, to: Node) -> usize {
         self.eager
             .min(channel.limit(to).saturating_sub(LEAD + size_of::<H>()))
     }
@@ -34,7 +34,7 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn open_send(
         &mut self,
-        channel: &impl Channel,
+        channel: &impl Outlet,
         to: Node,
         header: H,
         mode: Mode,
@@ -172,10 +172,7 @@ impl<H: Header, C: Config> State<H, C> {
                 self.expected.remove(place);
                 self.complete(ticket.slot, Err(Error::Cancelled));
             }
-            Step::Held { .. } => {
-                self.unhold(peer, ticket.slot);
-                self.complete(ticket.slot, Err(Error::Cancelled));
-            }
+            Step::Held { .. } => self.withdraw(peer, ticket.slot),
             Step::Offered { cancel, .. } => *cancel = true,
             Step::Announced => {
                 operation.step = Step::Revoking { asked: false };

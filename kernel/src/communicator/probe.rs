@@ -13,20 +13,26 @@ use crate::header::{Header, Node, Pattern};
 use crate::matching::Unexpected;
 use zerocopy::IntoBytes;
 
-/// Patterns whose questions are out at a time. A further one waits until one of them has been answered with "none".
+/// Patterns whose questions are out at a time. A further one takes the place of one that was answered "none", or of an
+/// answer that nobody has come for in [`PATIENCE`] probes; else it waits.
 const PLACES: usize = 4;
+const PATIENCE: u32 = 64;
 
 /// Questions of probes.
 pub(crate) struct Probes<H: Header, C: Config> {
     places: [Option<Probe<H, C>>; PLACES],
     generation: u32,
-    /// A pattern found no place: the next question that ends without an answer leaves its place.
-    crowded: bool,
+    /// Probes so far.
+    calls: u32,
+    /// The first pattern that found no place, and when: the next place is its own, or everybody's after [`PATIENCE`].
+    waiting: Option<(H::Pattern, u32)>,
 }
 
 struct Probe<H: Header, C: Config> {
     pattern: H::Pattern,
     generation: u32,
+    /// The last call that asked for it.
+    called: u32,
     answer: Option<Envelope<H, C>>,
 }
 
@@ -35,7 +41,8 @@ impl<H: Header, C: Config> Probes<H, C> {
         Probes {
             places: [const { None }; PLACES],
             generation: 0,
-            crowded: false,
+            calls: 0,
+            waiting: None,
         }
     }
 
@@ -76,29 +83,14 @@ impl<H: Header, C: Config> Probes<H, C> {
         }
     }
 
-    /// A node will not send any more: answers that it gave are no longer true.
-    pub(crate) fn lose(&mut self, node: Node) {
+    /// Answers that a node gave may no longer be true.
+    pub(crate) fn forget_node(&mut self, node: Node) {
         for place in &mut self.places {
             let answer = place.as_ref().and_then(|probe| probe.answer.as_ref());
             if answer.is_some_and(|envelope| envelope.node() == node) {
                 *place = None;
             }
         }
-    }
-
-    /// Puts a new question. False when there is no place for it.
-    fn ask(&mut self, pattern: H::Pattern) -> bool {
-        let Some(place) = self.places.iter_mut().find(|place| place.is_none()) else {
-            self.crowded = true;
-            return false;
-        };
-        self.generation = self.generation.wrapping_add(1);
-        *place = Some(Probe {
-            pattern,
-            generation: self.generation,
-            answer: None,
-        });
-        true
     }
 }
 
@@ -119,32 +111,80 @@ impl<H: Header, C: Config> State<H, C> {
         if !<C::Transfer as Transfer>::RENDEZVOUS {
             return Ok(None);
         }
-        let same = |probe: &Probe<H, C>| probe.pattern.as_bytes() == pattern.as_bytes();
-        let known = self
-            .probes
-            .places
-            .iter()
-            .position(|place| place.as_ref().is_some_and(same));
-        if let Some(index) = known
+        self.probes.calls = self.probes.calls.wrapping_add(1);
+        if let Some(index) = self.place_of(&pattern)
             && let Some(place) = self.probes.places.get_mut(index)
+            && let Some(probe) = place
         {
-            let Some(probe) = place else { return Ok(None) };
             if probe.answer.is_some() {
                 return Ok(place.take().and_then(|probe| probe.answer));
             }
+            probe.called = self.probes.calls;
             let generation = probe.generation;
             if self.is_out(generation, source) {
                 return Ok(None);
             }
+            // Answered with "none": that was then.
             self.probes.places[index] = None;
-            if core::mem::take(&mut self.probes.crowded) {
-                return Ok(None);
-            }
         }
-        if self.holders > 0 && self.probes.ask(pattern) {
+        if self.holders > 0
+            && self.is_first(&pattern)
+            && let Some(index) = self.free_probe()
+        {
+            self.probes.waiting = None;
+            self.probes.generation = self.probes.generation.wrapping_add(1);
+            self.probes.places[index] = Some(Probe {
+                pattern,
+                generation: self.probes.generation,
+                called: self.probes.calls,
+                answer: None,
+            });
             self.wake_holders(source);
         }
         Ok(None)
+    }
+
+    /// May this pattern put a question? Not before one that has waited longer.
+    fn is_first(&mut self, pattern: &H::Pattern) -> bool {
+        let calls = self.probes.calls;
+        match &self.probes.waiting {
+            Some((first, since)) if calls.wrapping_sub(*since) <= PATIENCE => {
+                first.as_bytes() == pattern.as_bytes()
+            }
+            _ => {
+                if self.free_probe().is_none() {
+                    self.probes.waiting = Some((*pattern, calls));
+                }
+                true
+            }
+        }
+    }
+
+    /// Where the question of a pattern is.
+    fn place_of(&self, pattern: &H::Pattern) -> Option<usize> {
+        let same = |probe: &Probe<H, C>| probe.pattern.as_bytes() == pattern.as_bytes();
+        let mut places = self.probes.places.iter();
+        places.position(|place| place.as_ref().is_some_and(same))
+    }
+
+    /// A place for a new question: a free one, or the one that is missed least.
+    fn free_probe(&self) -> Option<usize> {
+        let places = &self.probes.places;
+        places.iter().position(Option::is_none).or_else(|| {
+            let age = |probe: &Probe<H, C>| self.probes.calls.wrapping_sub(probe.called);
+            let spent = |probe: &Probe<H, C>| match probe.answer {
+                Some(_) => age(probe) > PATIENCE,
+                None => !self.is_out(probe.generation, probe.pattern.source()),
+            };
+            let probes = places
+                .iter()
+                .enumerate()
+                .filter_map(|(i, place)| Some((i, place.as_ref()?)));
+            let spent = probes.filter(|(_, probe)| spent(probe));
+            spent
+                .max_by_key(|(_, probe)| age(probe))
+                .map(|(index, _)| index)
+        })
     }
 
     /// Is a question still to be put to, or to be answered by, a holder?

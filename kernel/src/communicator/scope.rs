@@ -4,6 +4,7 @@
 //! normally, by `?` or by a panic, every operation that is not over is taken back: receives are unposted, sends are
 //! withdrawn, and a peer that had already matched one learns [`Error::Revoked`]. Nothing waits for the peer.
 
+use super::lane::{Lane, Shared};
 use super::loans::{Lender, copy_in, part, room};
 use super::operate::{Engine, Operate};
 use super::state::State;
@@ -20,6 +21,7 @@ pub struct Scope<'a, 'buf, H: Header, L: Channel, C: Config> {
     state: &'a mut State<H, C>,
     channel: &'a mut L,
     bank: Chain<'a, 'buf>,
+    lane: Shared<'a, L>,
 }
 
 impl<'a, H: Header, L: Channel, C: Config> Scope<'a, '_, H, L, C> {
@@ -27,6 +29,7 @@ impl<'a, H: Header, L: Channel, C: Config> Scope<'a, '_, H, L, C> {
         state: &'a mut State<H, C>,
         channel: &'a mut L,
         outer: &'a mut (dyn Bank + 'a),
+        lane: Shared<'a, L>,
     ) -> Self {
         Scope {
             state,
@@ -35,6 +38,7 @@ impl<'a, H: Header, L: Channel, C: Config> Scope<'a, '_, H, L, C> {
                 own: heapless::Vec::new(),
                 outer,
             },
+            lane,
         }
     }
 }
@@ -45,7 +49,9 @@ impl<H: Header, L: Channel, C: Config> Drop for Scope<'_, '_, H, L, C> {
             self.state.release(ticket);
         }
         // What the peers have to know leaves now or with the next call; a broken channel shows there.
-        let _ = self.state.flush(self.channel, &self.bank);
+        let _ = self
+            .state
+            .flush(&mut self.lane.outlet(self.channel), &self.bank);
     }
 }
 
@@ -55,11 +61,12 @@ impl<'buf, H: Header, L: Channel, C: Config> Operate for Scope<'_, 'buf, H, L, C
     type Memory = Lent<'buf>;
     type Config = C;
 
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<Lent<'buf>> + Bank> {
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<Lent<'buf>> + Bank, impl Lane<L>> {
         Engine {
             state: self.state,
             channel: self.channel,
             bank: &mut self.bank,
+            lane: self.lane.erase(),
         }
     }
 }

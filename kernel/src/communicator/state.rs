@@ -230,11 +230,21 @@ impl<H: Header, C: Config> State<H, C> {
         self.wake(node);
     }
 
-    /// A message of `from` takes a place in the pool.
-    pub(crate) fn take_place(&mut self, from: Node) {
-        if let Some(peer) = self.peer(from) {
-            peer.kept += 1;
+    /// A message of `from` takes a place in the pool. False when the sender had no credit for it.
+    pub(crate) fn take_place(&mut self, from: Node) -> bool {
+        let credit = self.credit;
+        let Some(peer) = self.peers.as_mut().get_mut(from.index()) else {
+            return false;
+        };
+        if peer.kept >= credit {
+            return false;
         }
+        peer.kept += 1;
+        if peer.owes_credit(credit) {
+            peer.due = true;
+            self.due = true;
+        }
+        true
     }
 
     /// A message of `from` that took a place has left the pool.
@@ -262,7 +272,6 @@ impl<H: Header, C: Config> State<H, C> {
     /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
     pub(crate) fn lose_sends(&mut self, node: Node) {
         self.set_holding(node, false);
-        self.probes.lose(node);
         if let Some(peer) = self.peer(node) {
             peer.deaf = true;
             peer.due = false;
@@ -296,14 +305,19 @@ impl<H: Header, C: Config> State<H, C> {
                 continue;
             };
             let step = operation.step;
-            if operation.peer != node || matches!(step, Step::Done(_)) || !which(step) {
+            if operation.peer != node || !which(step) {
                 continue;
             }
-            operation.in_flight = 0;
-            if let Step::Posted { place, .. } = step {
-                self.expected.remove(place);
+            let waited = core::mem::take(&mut operation.in_flight) > 0;
+            match step {
+                Step::Done(outcome) if waited => self.complete(slot, outcome),
+                Step::Done(_) => {}
+                Step::Posted { place, .. } => {
+                    self.expected.remove(place);
+                    self.complete(slot, Err(Error::PeerLost(node)));
+                }
+                _ => self.complete(slot, Err(Error::PeerLost(node))),
             }
-            self.complete(slot, Err(Error::PeerLost(node)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One list each, searched from the front: the fastest up to some sixteen entries, which is what real programs have.
 
-use super::{Arrived, Expected, Matcher, Posted, Unexpected};
+use super::{Arrived, Expected, Matcher, Posted, Search, Unexpected};
 use crate::aspect::{Slice, Storage};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -12,15 +12,14 @@ use crate::slab::{Entry, Queue, Slab};
 pub struct Linear;
 
 impl Matcher for Linear {
-    type Expected<H: Header, C: Config> = List<
-        Posted<H::Pattern>,
-        <C::Storage as Storage>::Slice<Entry<Posted<H::Pattern>>, <C::Sizes as Sizes>::Operations>,
-    >;
-    type Unexpected<H: Header, C: Config> = List<
-        Arrived<H, C>,
-        <C::Storage as Storage>::Slice<Entry<Arrived<H, C>>, <C::Sizes as Sizes>::Pool>,
-    >;
+    type Expected<H: Header, C: Config> =
+        ListOf<Posted<H::Pattern>, C::Storage, <C::Sizes as Sizes>::Operations>;
+    type Unexpected<H: Header, C: Config> =
+        ListOf<Arrived<H, C>, C::Storage, <C::Sizes as Sizes>::Pool>;
 }
+
+/// A list of at most `K::N` entries.
+pub(super) type ListOf<T, S, K> = List<T, <S as Storage>::Slice<Entry<T>, K>>;
 
 /// Entries in the order in which they came.
 pub struct List<T, A: Slice<Entry<T>>> {
@@ -29,36 +28,55 @@ pub struct List<T, A: Slice<Entry<T>>> {
 }
 
 impl<T, A: Slice<Entry<T>>> List<T, A> {
-    fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         List {
             slab: Slab::new(),
             order: Queue::new(),
         }
     }
 
-    fn append(&mut self, item: T) -> Option<u32> {
+    pub(super) fn append(&mut self, item: T) -> Option<u32> {
         let place = self.slab.insert(item).ok()?;
         self.order.push(&mut self.slab, place);
         Some(place)
     }
 
     #[inline]
-    fn first(&self, wanted: impl Fn(&T) -> bool) -> Option<u32> {
-        let mut at = self.order.first();
-        while let Some(place) = at {
-            if self.slab.get(place).is_some_and(&wanted) {
-                return Some(place);
-            }
-            at = self.order.after(&self.slab, place);
-        }
-        None
+    pub(super) fn first(&self, wanted: impl Fn(&T) -> bool) -> Search<u32> {
+        let mut steps = 0;
+        let found = self.places().find(|&place| {
+            steps += 1;
+            self.slab.get(place).is_some_and(&wanted)
+        });
+        Search { found, steps }
     }
 
-    fn take_out(&mut self, place: u32) {
+    /// All places in order.
+    #[inline]
+    pub(super) fn places(&self) -> impl Iterator<Item = u32> {
+        core::iter::successors(self.order.first(), |&place| {
+            self.order.after(&self.slab, place)
+        })
+    }
+
+    #[inline]
+    pub(super) fn item(&self, place: u32) -> Option<&T> {
+        self.slab.get(place)
+    }
+
+    pub(super) fn item_mut(&mut self, place: u32) -> Option<&mut T> {
+        self.slab.get_mut(place)
+    }
+
+    pub(super) fn take_out(&mut self, place: u32) {
         if self.slab.get(place).is_some() {
             self.order.unlink(&mut self.slab, place);
             self.slab.remove(place);
         }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.slab.len()
     }
 }
 
@@ -72,9 +90,10 @@ impl<H: Header, A: Slice<Entry<Posted<H::Pattern>>>> Expected<H> for List<Posted
     }
 
     #[inline]
-    fn find(&self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern>)> {
-        let place = self.first(|posted| posted.pattern.matches(from, header))?;
-        Some((place, *self.slab.get(place)?))
+    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
+        let Search { found, steps } = self.first(|posted| posted.pattern.matches(from, header));
+        let found = found.and_then(|place| Some((place, *self.item(place)?)));
+        Search { found, steps }
     }
 
     fn remove(&mut self, place: u32) {
@@ -82,14 +101,14 @@ impl<H: Header, A: Slice<Entry<Posted<H::Pattern>>>> Expected<H> for List<Posted
     }
 
     fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>> {
-        let place = self.first(|posted| {
+        let behind = self.first(|posted| {
             posted.sequence > sequence && posted.pattern.source().is_none_or(|node| node == from)
-        })?;
-        self.slab.get(place).copied()
+        });
+        self.item(behind.found?).copied()
     }
 
     fn len(&self) -> usize {
-        self.slab.len()
+        self.count()
     }
 }
 
@@ -105,21 +124,21 @@ impl<H: Header, C: Config, A: Slice<Entry<Arrived<H, C>>>> Unexpected<H, C>
     }
 
     #[inline]
-    fn find(&self, pattern: &H::Pattern) -> Option<u32> {
-        self.position(|envelope| pattern.matches(envelope.node(), &envelope.header()))
+    fn search(&mut self, pattern: &H::Pattern) -> Search<u32> {
+        self.first(|Arrived { envelope, .. }| pattern.matches(envelope.node(), &envelope.header()))
     }
 
     #[inline]
     fn position(&self, wanted: impl Fn(&Envelope<H, C>) -> bool) -> Option<u32> {
-        self.first(|arrived| wanted(&arrived.envelope))
+        self.first(|arrived| wanted(&arrived.envelope)).found
     }
 
     fn get(&self, place: u32) -> Option<&Arrived<H, C>> {
-        self.slab.get(place)
+        self.item(place)
     }
 
     fn get_mut(&mut self, place: u32) -> Option<&mut Arrived<H, C>> {
-        self.slab.get_mut(place)
+        self.item_mut(place)
     }
 
     fn remove(&mut self, place: u32) {
@@ -127,6 +146,6 @@ impl<H: Header, C: Config, A: Slice<Entry<Arrived<H, C>>>> Unexpected<H, C>
     }
 
     fn len(&self) -> usize {
-        self.slab.len()
+        self.count()
     }
 }

@@ -1,6 +1,7 @@
 //! MPI's header over the kernel: context and tag; the source is the node. Source: MPI 5.0, section 3.2.3.
 
 use pombo_kernel::aspect::Rendezvous;
+use pombo_kernel::header::fold;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Communicator, Compose, Header, Node, Pattern, Size};
 use pombo_netdrivers::Growing;
@@ -62,6 +63,9 @@ impl Header for Envelope {
 }
 
 impl Pattern<Envelope> for Wanted {
+    /// Source and tag, each named or any.
+    const CLASSES: usize = 4;
+
     #[inline]
     fn matches(&self, from: Node, header: &Envelope) -> bool {
         self.context == header.context
@@ -73,6 +77,25 @@ impl Pattern<Envelope> for Wanted {
     fn source(&self) -> Option<Node> {
         let source = self.source.get();
         (source != ANY_SOURCE).then_some(Node(source))
+    }
+
+    #[inline]
+    fn class(&self) -> (usize, u32) {
+        let any_source = self.source.get() == ANY_SOURCE;
+        let any_tag = self.tag.get() == ANY_TAG;
+        let class = usize::from(any_source) | usize::from(any_tag) << 1;
+        let header = Envelope {
+            context: self.context,
+            tag: self.tag,
+        };
+        (class, Self::key(class, Node(self.source.get()), &header))
+    }
+
+    #[inline]
+    fn key(class: usize, from: Node, header: &Envelope) -> u32 {
+        let source = if class & 1 == 0 { from.0.into() } else { 0 };
+        let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
+        fold([header.context.get(), source, tag])
     }
 }
 

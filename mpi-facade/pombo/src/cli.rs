@@ -51,7 +51,7 @@ enum Action {
     },
 }
 
-/// Reads the command line, without argv[0], and does what it says.
+/// Reads the command line, without `argv[0]`, and does what it says.
 pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
     let name = OsString::from("pombo");
     let cli = Cli::try_parse_from(std::iter::once(&name).chain(arguments))?;

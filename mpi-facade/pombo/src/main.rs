@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The last part of argv[0].
+/// The last part of `argv[0]`.
 fn called_as(name: &OsString) -> String {
     let file = Path::new(name).file_name().unwrap_or_default();
     file.to_string_lossy().into_owned()

@@ -1,0 +1,233 @@
+//! How one port's frames share a channel with those of other ports.
+//!
+//! With one port nothing is added. With several, every frame begins with one byte, the number of its port, and a
+//! cookie carries it in its upper eight bits (operations stay below 2^24).
+
+use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
+use crate::error::Error;
+use crate::header::Node;
+use crate::memory::Part;
+
+/// The way out for one port.
+pub trait Outlet {
+    /// The longest frame of this port to that node.
+    fn limit(&self, to: Node) -> usize;
+
+    /// As [`Channel::try_send`]. A frame has one or two parts.
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError>;
+}
+
+/// The only port: the channel itself.
+pub(super) struct Plain<'a, L>(pub(crate) &'a mut L);
+
+impl<L: Channel> Outlet for Plain<'_, L> {
+    #[inline]
+    fn limit(&self, to: Node) -> usize {
+        self.0.limit(to)
+    }
+
+    #[inline]
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        self.0.try_send(to, cookie, parts)
+    }
+}
+
+/// One of several ports, or maybe the only one after all.
+pub struct Numbered<'a, L> {
+    pub(crate) channel: &'a mut L,
+    pub(crate) port: Option<u8>,
+}
+
+impl<L: Channel> Outlet for Numbered<'_, L> {
+    fn limit(&self, to: Node) -> usize {
+        self.channel.limit(to) - usize::from(self.port.is_some())
+    }
+
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        let Some(port) = self.port else {
+            return self.channel.try_send(to, cookie, parts);
+        };
+        let cookie = match cookie {
+            Cookie::COPY => cookie,
+            Cookie(bits) => Cookie(bits | u64::from(port) << PORT_SHIFT),
+        };
+        let number = [port];
+        let number = Part::Bytes(&number);
+        match *parts {
+            [head] => self.channel.try_send(to, cookie, &[number, head]),
+            [head, payload] => self.channel.try_send(to, cookie, &[number, head, payload]),
+            _ => Err(ChannelError::TooLong { limit: 0 }),
+        }
+    }
+}
+
+const PORT_SHIFT: u32 = 56;
+
+/// A frame behind its port's number.
+pub struct Behind<A>(A);
+
+impl<A: Arrival> Arrival for Behind<A> {
+    fn from(&self) -> Node {
+        self.0.from()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len() - 1
+    }
+
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        self.0.head(n + 1)?.get(1..)
+    }
+
+    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+        self.0.pieces(offset + 1, len, f);
+    }
+}
+
+/// The other ports of an endpoint, as one port's calls see them: they make progress too.
+pub trait Rest<L: Channel> {
+    /// Is the port of that number among them?
+    fn has(&self, port: u8) -> bool;
+
+    /// Something for the port of that number; dropped if there is none.
+    fn event(&mut self, port: u8, event: Event<Behind<L::Arrival<'_>>>);
+
+    /// A peer is gone.
+    fn lose(&mut self, node: Node);
+
+    /// Sends what is due; true if anything left.
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    fn flush(&mut self, channel: &mut L) -> Result<bool, Error>;
+}
+
+/// How a port's calls reach the channel.
+pub trait Lane<L: Channel> {
+    /// The way out.
+    type Outlet<'x>: Outlet
+    where
+        L: 'x;
+
+    /// The way out.
+    fn outlet<'x>(&self, channel: &'x mut L) -> Self::Outlet<'x>;
+
+    /// Takes what has happened: `own` gets what is for this port.
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    fn poll(&mut self, channel: &mut L, own: &mut impl Own) -> Result<bool, Error>;
+
+    /// Sends what is due at the other ports.
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    fn flush_rest(&mut self, channel: &mut L) -> Result<bool, Error>;
+
+    /// The same lane, for a scope.
+    fn erase(&mut self) -> Shared<'_, L>;
+}
+
+/// What takes the events of one port.
+pub trait Own {
+    /// Takes one.
+    fn event<A: Arrival>(&mut self, event: Event<A>);
+}
+
+/// The only port.
+pub(super) struct Alone;
+
+impl<L: Channel> Lane<L> for Alone {
+    type Outlet<'x> = Plain<'x, L>;
+
+    #[inline]
+    fn outlet<'x>(&self, channel: &'x mut L) -> Plain<'x, L> {
+        Plain(channel)
+    }
+
+    #[inline]
+    fn poll(&mut self, channel: &mut L, own: &mut impl Own) -> Result<bool, Error> {
+        Ok(channel.poll(|event| own.event(event))?)
+    }
+
+    #[inline]
+    fn flush_rest(&mut self, _: &mut L) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    fn erase(&mut self) -> Shared<'_, L> {
+        Shared(None)
+    }
+}
+
+/// The number of this port and the others, if there are others.
+pub struct Shared<'a, L>(pub(crate) Option<(u8, &'a mut dyn Rest<L>)>);
+
+impl<L: Channel> Lane<L> for Shared<'_, L> {
+    type Outlet<'x> = Numbered<'x, L>;
+
+    fn outlet<'x>(&self, channel: &'x mut L) -> Numbered<'x, L> {
+        let port = self.0.as_ref().map(|&(port, _)| port);
+        Numbered { channel, port }
+    }
+
+    fn poll(&mut self, channel: &mut L, own: &mut impl Own) -> Result<bool, Error> {
+        let Some((port, rest)) = &mut self.0 else {
+            return Alone.poll(channel, own);
+        };
+        let moved = channel.poll(|event| match event {
+            Event::Arrival(arrival) => {
+                let Some(&[to]) = arrival.head(1) else { return };
+                let behind = Event::Arrival(Behind(arrival));
+                if to == *port {
+                    own.event(behind);
+                } else {
+                    rest.event(to, behind);
+                }
+            }
+            Event::Completed(Cookie(bits)) => {
+                let to = (bits >> PORT_SHIFT) as u8;
+                let landed = Event::Completed(Cookie(bits & !(0xff << PORT_SHIFT)));
+                if to == *port {
+                    own.event::<Behind<L::Arrival<'_>>>(landed);
+                } else {
+                    rest.event(to, landed);
+                }
+            }
+            Event::PeerLost(node) => {
+                own.event::<Behind<L::Arrival<'_>>>(Event::PeerLost(node));
+                rest.lose(node);
+            }
+        })?;
+        Ok(moved)
+    }
+
+    fn flush_rest(&mut self, channel: &mut L) -> Result<bool, Error> {
+        match &mut self.0 {
+            Some((_, rest)) => rest.flush(channel),
+            None => Ok(false),
+        }
+    }
+
+    fn erase(&mut self) -> Shared<'_, L> {
+        match &mut self.0 {
+            Some((port, rest)) => Shared(Some((*port, &mut **rest))),
+            None => Shared(None),
+        }
+    }
+}

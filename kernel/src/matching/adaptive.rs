@@ -1,0 +1,191 @@
+//! Lists that get bins when searching them takes too long.
+
+use super::bins::hash;
+use super::indexed::Indexed;
+use super::{Arrived, Expected, Matcher, Posted, Search, Unexpected};
+use crate::config::{Config, Sizes};
+use crate::envelope::Envelope;
+use crate::header::{Header, MAX_CLASSES, Node, Pattern};
+
+/// The policy: search in order until a search looks at more than `DEPTH` entries, then by bins until the queue is
+/// empty again. Each of the two queues decides for itself.
+///
+/// With bins, an arrival looks into one bin for each class of patterns ([`Pattern::CLASSES`]) of which a receive is
+/// posted and takes the receive that was posted first; a receive looks into one bin. Entries with equal keys stand
+/// in line behind one another and cost one step together. There are `BINS` bins at first; they double when there are
+/// more different keys, up to one for each entry of the composition. So a search takes a few steps for each class
+/// on average, however long the queue is; in the worst case, when a peer picks keys that fall into one bin, it is a
+/// linear search. Posting, removing and keeping a message cost about as much as a search. Doubling, and going over
+/// to bins, looks at every entry once; with static storage and `BINS` as large as the table nothing ever doubles.
+///
+/// When a growing storage finds no memory for bins, searches are linear.
+#[derive(Clone, Copy, Debug)]
+pub struct Adaptive<const DEPTH: usize = 16, const BINS: usize = 64>;
+
+/// The policy: bins from the first entry on.
+pub type Binned<const BINS: usize = 64> = Adaptive<0, BINS>;
+
+impl<const DEPTH: usize, const BINS: usize> Matcher for Adaptive<DEPTH, BINS> {
+    type Expected<H: Header, C: Config> = BinnedExpected<H, C, DEPTH, BINS>;
+    type Unexpected<H: Header, C: Config> = BinnedUnexpected<H, C, DEPTH, BINS>;
+}
+
+/// A receive is in one group: that of its class and key.
+pub struct BinnedExpected<H: Header, C: Config, const DEPTH: usize, const BINS: usize> {
+    entries:
+        Indexed<Posted<H::Pattern>, C::Storage, <C::Sizes as Sizes>::Operations, 1, DEPTH, BINS>,
+    /// How many of each class: bins of a class without any need no look.
+    waiting: [usize; MAX_CLASSES],
+}
+
+/// A message is in one group for each class: that of the key which a receive of this class would have.
+pub struct BinnedUnexpected<H: Header, C: Config, const DEPTH: usize, const BINS: usize> {
+    entries:
+        Indexed<Arrived<H, C>, C::Storage, <C::Sizes as Sizes>::Pool, MAX_CLASSES, DEPTH, BINS>,
+}
+
+/// How many classes a protocol has.
+struct Classes<H>(core::marker::PhantomData<H>);
+
+impl<H: Header> Classes<H> {
+    const N: usize = {
+        let n = <H::Pattern as Pattern<H>>::CLASSES;
+        assert!(
+            1 <= n && n <= MAX_CLASSES,
+            "a pattern has 1 to 4 classes: see Pattern::CLASSES"
+        );
+        n
+    };
+
+    /// The class of a pattern; a class that does not exist counts as the last one.
+    #[inline]
+    fn of(pattern: &H::Pattern) -> (usize, u32) {
+        let (class, key) = pattern.class();
+        (class.min(Self::N - 1), key)
+    }
+
+    #[inline]
+    fn hash_posted(posted: &Posted<H::Pattern>) -> [Option<u32>; 1] {
+        let (class, key) = Self::of(&posted.pattern);
+        [Some(hash(class, key))]
+    }
+
+    #[inline]
+    fn hash_header(class: usize, from: Node, header: &H) -> u32 {
+        hash(class, <H::Pattern as Pattern<H>>::key(class, from, header))
+    }
+
+    #[inline]
+    fn hash_arrived<C: Config>(arrived: &Arrived<H, C>) -> [Option<u32>; MAX_CLASSES] {
+        let Arrived { envelope, .. } = arrived;
+        let (from, header) = (envelope.node(), envelope.header());
+        core::array::from_fn(|class| {
+            (class < Self::N).then(|| Self::hash_header(class, from, &header))
+        })
+    }
+}
+
+impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
+    for BinnedExpected<H, C, DEPTH, BINS>
+{
+    fn new() -> Self {
+        BinnedExpected {
+            entries: Indexed::new(),
+            waiting: [0; MAX_CLASSES],
+        }
+    }
+
+    fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32> {
+        let place = self.entries.append(posted, Classes::<H>::hash_posted)?;
+        self.waiting[Classes::<H>::of(&posted.pattern).0] += 1;
+        Some(place)
+    }
+
+    #[inline]
+    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
+        let matches = |posted: &Posted<H::Pattern>| posted.pattern.matches(from, header);
+        if !self.entries.is_binned() {
+            let Search { found, steps } = self.entries.search(matches, Classes::<H>::hash_posted);
+            let found = found.and_then(|place| Some((place, *self.entries.list().item(place)?)));
+            return Search { found, steps };
+        }
+        let mut first: Option<(u32, Posted<H::Pattern>)> = None;
+        let mut steps = 0;
+        for class in (0..Classes::<H>::N).filter(|&class| self.waiting[class] > 0) {
+            let hash = Classes::<H>::hash_header(class, from, header);
+            let search = self.entries.first(hash, matches);
+            steps += search.steps;
+            if let Some(place) = search.found
+                && let Some(posted) = self.entries.list().item(place)
+                && first.is_none_or(|(_, other)| posted.sequence < other.sequence)
+            {
+                first = Some((place, *posted));
+            }
+        }
+        Search {
+            found: first,
+            steps,
+        }
+    }
+
+    fn remove(&mut self, place: u32) {
+        if let Some(posted) = self.entries.list().item(place) {
+            self.waiting[Classes::<H>::of(&posted.pattern).0] -= 1;
+            self.entries.remove(place);
+        }
+    }
+
+    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>> {
+        Expected::<H>::following(self.entries.list(), sequence, from)
+    }
+
+    fn len(&self) -> usize {
+        self.entries.list().count()
+    }
+}
+
+impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Unexpected<H, C>
+    for BinnedUnexpected<H, C, DEPTH, BINS>
+{
+    fn new() -> Self {
+        BinnedUnexpected {
+            entries: Indexed::new(),
+        }
+    }
+
+    fn push(&mut self, arrived: Arrived<H, C>) -> Option<u32> {
+        self.entries.append(arrived, Classes::<H>::hash_arrived)
+    }
+
+    #[inline]
+    fn search(&mut self, pattern: &H::Pattern) -> Search<u32> {
+        let matches = |Arrived { envelope, .. }: &Arrived<H, C>| {
+            pattern.matches(envelope.node(), &envelope.header())
+        };
+        if !self.entries.is_binned() {
+            return self.entries.search(matches, Classes::<H>::hash_arrived);
+        }
+        let (class, key) = Classes::<H>::of(pattern);
+        self.entries.first(hash(class, key), matches)
+    }
+
+    fn position(&self, wanted: impl Fn(&Envelope<H, C>) -> bool) -> Option<u32> {
+        Unexpected::<H, C>::position(self.entries.list(), wanted)
+    }
+
+    fn get(&self, place: u32) -> Option<&Arrived<H, C>> {
+        self.entries.list().item(place)
+    }
+
+    fn get_mut(&mut self, place: u32) -> Option<&mut Arrived<H, C>> {
+        self.entries.item_mut(place)
+    }
+
+    fn remove(&mut self, place: u32) {
+        self.entries.remove(place);
+    }
+
+    fn len(&self) -> usize {
+        self.entries.list().count()
+    }
+}

@@ -1,0 +1,280 @@
+//! Places found by a hash: a table of bins that doubles with what is in it. For [`Indexed`](super::indexed) only.
+//!
+//! Places with the same hash form a group, a queue in the order in which they came, led by its first member. A bin
+//! is a chain of group leaders. So entries that all look alike cost one step, however many they are, and entries
+//! that all differ are spread over the bins; there are never more groups than bins, until the bins are as many as
+//! the composition has entries.
+//!
+//! A place may be in several groups, one per lane. Its membership in a lane has the number place x LANES + lane.
+//!
+//! Invariant: a leader's `prev` is the last member of its group (itself when it is alone); a follower's `prev` is the
+//! member before it. Who is in no group has no `prev`.
+
+use super::Search;
+use crate::aspect::{Capacity, Slice, Storage};
+use crate::slab::NONE;
+
+/// In [`Link::chain`]: a member that does not lead its group.
+const FOLLOWER: u32 = NONE - 1;
+
+/// One membership.
+#[derive(Clone, Copy)]
+pub(super) struct Link {
+    hash: u32,
+    /// The next group of the bin, in a leader.
+    chain: u32,
+    next: u32,
+    prev: u32,
+}
+
+/// In no group.
+const OUT: Link = Link {
+    hash: 0,
+    chain: FOLLOWER,
+    next: NONE,
+    prev: NONE,
+};
+
+/// Up to `K::N` bins for up to `K::N` places.
+pub(super) struct Bins<S: Storage, K: Capacity, const LANES: usize> {
+    /// The first group of every bin.
+    heads: S::Slice<u32, K>,
+    links: S::Slice<[Link; LANES], K>,
+    groups: usize,
+}
+
+impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
+    const NUMBERS_FIT: () = assert!(
+        K::N <= FOLLOWER as usize / LANES,
+        "too many entries for bins: compose fewer, or the linear matcher"
+    );
+
+    pub(super) fn new() -> Self {
+        const { Self::NUMBERS_FIT };
+        Bins {
+            heads: S::Slice::new(),
+            links: S::Slice::new(),
+            groups: 0,
+        }
+    }
+
+    /// Puts a place at the end of its groups, one per lane. `None` if the storage breaks its promise: the bins are
+    /// of no use then until they are cleared. There are `start` bins at first.
+    pub(super) fn insert(
+        &mut self,
+        place: u32,
+        hashes: [Option<u32>; LANES],
+        start: usize,
+    ) -> Option<()> {
+        while self.links.as_ref().len() <= place as usize {
+            self.links.push([OUT; LANES]).ok()?;
+        }
+        for (member, hash) in (place * LANES as u32..).zip(hashes) {
+            match hash {
+                Some(hash) => self.enter(member, hash, start)?,
+                None => *self.link_mut(member)? = OUT,
+            }
+        }
+        Some(())
+    }
+
+    /// Takes a place out of its groups.
+    pub(super) fn remove(&mut self, place: u32) {
+        for member in (place * LANES as u32..).take(LANES) {
+            self.leave(member);
+        }
+    }
+
+    /// The first place of a group of which `wanted` says so. Only different keys with one hash, which are rare,
+    /// make it look behind the leader in vain.
+    #[inline]
+    pub(super) fn first(&self, hash: u32, wanted: impl Fn(u32) -> bool) -> Search<u32> {
+        let Search { found, mut steps } = self.group(hash);
+        let mut at = found.unwrap_or(NONE);
+        while let Some(link) = self.link(at) {
+            let place = at / LANES as u32;
+            if wanted(place) {
+                return Search {
+                    found: Some(place),
+                    steps,
+                };
+            }
+            steps += usize::from(link.next != NONE);
+            at = link.next;
+        }
+        Search { found: None, steps }
+    }
+
+    /// Forgets everything. The memory stays.
+    pub(super) fn clear(&mut self) {
+        self.heads.as_mut().fill(NONE);
+        self.groups = 0;
+    }
+
+    /// The leader of a group, and the leaders looked at.
+    #[inline]
+    fn group(&self, hash: u32) -> Search<u32> {
+        let head = self.heads.as_ref().get(self.bin(hash));
+        let mut at = head.copied().unwrap_or(NONE);
+        let mut steps = 0;
+        while let Some(link) = self.link(at) {
+            steps += 1;
+            if link.hash == hash {
+                return Search {
+                    found: Some(at),
+                    steps,
+                };
+            }
+            at = link.chain;
+        }
+        Search { found: None, steps }
+    }
+
+    fn enter(&mut self, member: u32, hash: u32, start: usize) -> Option<()> {
+        let Some(leader) = self.group(hash).found else {
+            self.grow(start);
+            *self.link_mut(member)? = Link {
+                hash,
+                chain: NONE,
+                next: NONE,
+                prev: member,
+            };
+            self.groups += 1;
+            return self.hang(member);
+        };
+        let last = core::mem::replace(&mut self.link_mut(leader)?.prev, member);
+        self.link_mut(last)?.next = member;
+        *self.link_mut(member)? = Link {
+            hash,
+            chain: FOLLOWER,
+            next: NONE,
+            prev: last,
+        };
+        Some(())
+    }
+
+    fn leave(&mut self, member: u32) -> Option<()> {
+        let Link {
+            hash,
+            chain,
+            next,
+            prev,
+        } = core::mem::replace(self.link_mut(member)?, OUT);
+        if prev == NONE {
+            return None;
+        }
+        if chain == FOLLOWER {
+            self.link_mut(prev)?.next = next;
+            // Behind the last one stands, in this respect, the leader.
+            let behind = if next == NONE {
+                self.group(hash).found?
+            } else {
+                next
+            };
+            self.link_mut(behind)?.prev = prev;
+            return Some(());
+        }
+        if next == NONE {
+            self.groups -= 1;
+            return self.rechain(hash, member, chain);
+        }
+        let heir = self.link_mut(next)?;
+        heir.chain = chain;
+        heir.prev = prev;
+        self.rechain(hash, member, next)
+    }
+
+    /// In a bin's chain, replaces what leads to `old`.
+    fn rechain(&mut self, hash: u32, old: u32, new: u32) -> Option<()> {
+        let bin = self.bin(hash);
+        let head = self.heads.as_mut().get_mut(bin)?;
+        if *head == old {
+            *head = new;
+            return Some(());
+        }
+        let mut at = *head;
+        loop {
+            let link = self.link_mut(at)?;
+            if link.chain == old {
+                link.chain = new;
+                return Some(());
+            }
+            at = link.chain;
+        }
+    }
+
+    /// Puts a group into its bin.
+    fn hang(&mut self, leader: u32) -> Option<()> {
+        let bin = self.bin(self.link(leader)?.hash);
+        let head = self.heads.as_mut().get_mut(bin)?;
+        let behind = core::mem::replace(head, leader);
+        self.link_mut(leader)?.chain = behind;
+        Some(())
+    }
+
+    /// Doubles the bins if there are as many groups, up to the bound.
+    fn grow(&mut self, start: usize) {
+        let before = self.heads.as_ref().len();
+        if self.groups < before {
+            return;
+        }
+        let more = if before == 0 { start } else { before };
+        for _ in 0..more {
+            if self.heads.push(NONE).is_err() {
+                break;
+            }
+        }
+        if self.heads.as_ref().len() > before {
+            self.rehang(before);
+        }
+    }
+
+    /// Distributes the groups in the first `before` bins over all bins: first into one chain, as a bin that gets
+    /// groups may not have been emptied yet.
+    fn rehang(&mut self, before: usize) {
+        let mut all = NONE;
+        for bin in 0..before {
+            let Some(head) = self.heads.as_mut().get_mut(bin) else {
+                return;
+            };
+            let mut at = core::mem::replace(head, NONE);
+            while let Some(link) = self.link_mut(at) {
+                let next = core::mem::replace(&mut link.chain, all);
+                all = at;
+                at = next;
+            }
+        }
+        while let Some(&Link { chain, .. }) = self.link(all) {
+            self.hang(all);
+            all = chain;
+        }
+    }
+
+    /// The bin of a hash: its share of the whole range, so that any number of bins will do.
+    #[inline]
+    fn bin(&self, hash: u32) -> usize {
+        ((u64::from(hash) * self.heads.as_ref().len() as u64) >> u32::BITS) as usize
+    }
+
+    #[inline]
+    fn link(&self, member: u32) -> Option<&Link> {
+        self.links.as_ref().as_flattened().get(member as usize)
+    }
+
+    #[inline]
+    fn link_mut(&mut self, member: u32) -> Option<&mut Link> {
+        self.links
+            .as_mut()
+            .as_flattened_mut()
+            .get_mut(member as usize)
+    }
+}
+
+/// Spreads a key of a class over the whole range. One-to-one for each class.
+#[inline]
+pub(super) const fn hash(class: usize, key: u32) -> u32 {
+    let mut hash = key.wrapping_add((class as u32).wrapping_mul(0x9e37_79b9));
+    hash = (hash ^ (hash >> 16)).wrapping_mul(0x7feb_352d);
+    hash = (hash ^ (hash >> 15)).wrapping_mul(0x846c_a68b);
+    hash ^ (hash >> 16)
+}

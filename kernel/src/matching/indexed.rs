@@ -1,0 +1,116 @@
+//! A list that keeps bins beside it while its searches are deep. For [`Adaptive`](super::Adaptive) only.
+
+use super::Search;
+use super::bins::Bins;
+use super::linear::ListOf;
+use crate::aspect::{Capacity, Storage};
+
+/// At most `K::N` entries. The list always has them all, in order; the bins have them all or none.
+pub(super) struct Indexed<
+    T,
+    S: Storage,
+    K: Capacity,
+    const LANES: usize,
+    const DEPTH: usize,
+    const BINS: usize,
+> {
+    list: ListOf<T, S, K>,
+    bins: Bins<S, K, LANES>,
+    binned: bool,
+}
+
+impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const BINS: usize>
+    Indexed<T, S, K, LANES, DEPTH, BINS>
+{
+    pub(super) fn new() -> Self {
+        const { assert!(BINS > 0, "a matcher needs at least one bin") };
+        Indexed {
+            list: ListOf::<T, S, K>::empty(),
+            bins: Bins::new(),
+            binned: DEPTH == 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn list(&self) -> &ListOf<T, S, K> {
+        &self.list
+    }
+
+    #[inline]
+    pub(super) fn item_mut(&mut self, place: u32) -> Option<&mut T> {
+        self.list.item_mut(place)
+    }
+
+    /// Appends. `hashes` tells an item's groups.
+    #[inline]
+    pub(super) fn append(
+        &mut self,
+        item: T,
+        hashes: impl Fn(&T) -> [Option<u32>; LANES],
+    ) -> Option<u32> {
+        let groups = self.binned.then(|| hashes(&item));
+        let place = self.list.append(item)?;
+        if let Some(groups) = groups
+            && self.bins.insert(place, groups, BINS).is_none()
+        {
+            self.unbin();
+        }
+        Some(place)
+    }
+
+    pub(super) fn remove(&mut self, place: u32) {
+        if self.binned && self.list.item(place).is_some() {
+            self.bins.remove(place);
+        }
+        self.list.take_out(place);
+        if self.list.count() == 0 {
+            self.binned = DEPTH == 0;
+        }
+    }
+
+    /// Is [`Indexed::first`] the way to search?
+    #[inline]
+    pub(super) fn is_binned(&self) -> bool {
+        self.binned
+    }
+
+    /// The first entry of which `wanted` says so, from the front: for the last time when that is too deep.
+    #[inline]
+    pub(super) fn search(
+        &mut self,
+        wanted: impl Fn(&T) -> bool,
+        hashes: impl Fn(&T) -> [Option<u32>; LANES],
+    ) -> Search<u32> {
+        let search = self.list.first(wanted);
+        if search.steps > DEPTH {
+            self.bin(hashes);
+        }
+        search
+    }
+
+    /// The first entry of a group of which `wanted` says so.
+    #[inline]
+    pub(super) fn first(&self, hash: u32, wanted: impl Fn(&T) -> bool) -> Search<u32> {
+        let wanted = |place| self.list.item(place).is_some_and(&wanted);
+        self.bins.first(hash, wanted)
+    }
+
+    /// Puts everything into bins.
+    #[cold]
+    fn bin(&mut self, hashes: impl Fn(&T) -> [Option<u32>; LANES]) {
+        self.binned = self.list.places().all(|place| {
+            let groups = self.list.item(place).map_or([None; LANES], &hashes);
+            self.bins.insert(place, groups, BINS).is_some()
+        });
+        if !self.binned {
+            self.unbin();
+        }
+    }
+
+    /// No memory for bins: the list will do, until the next deep search tries again.
+    #[cold]
+    fn unbin(&mut self) {
+        self.bins.clear();
+        self.binned = false;
+    }
+}

@@ -1,0 +1,99 @@
+//! No queue that a receive could wait in, and no search: for programs that manage queues of their own above.
+//! Source: the EPOS communication system, section 3.3 (queues that the user switches off).
+
+use super::linear::ListOf;
+use super::{Arrived, Expected, Matcher, Posted, Search, Unexpected};
+use crate::config::{Config, Sizes};
+use crate::envelope::Envelope;
+use crate::header::{Header, Node, Pattern};
+
+/// The policy: messages are received strictly in the order in which they arrive.
+///
+/// They wait in the pool, first in, first out. A receive takes the first one if its pattern matches it, so a pattern
+/// of wildcards always gets on; nobody looks behind the first one. A receive that takes nothing cannot wait and is
+/// refused: probe first.
+#[derive(Clone, Copy, Debug)]
+pub struct NoQueues;
+
+impl Matcher for NoQueues {
+    const QUEUES: bool = false;
+    type Expected<H: Header, C: Config> = NoExpected;
+    type Unexpected<H: Header, C: Config> = Fifo<H, C>;
+}
+
+/// Takes no receive and no bytes.
+pub struct NoExpected;
+
+impl<H: Header> Expected<H> for NoExpected {
+    fn new() -> Self {
+        NoExpected
+    }
+
+    fn post(&mut self, _: Posted<H::Pattern>) -> Option<u32> {
+        None
+    }
+
+    #[inline]
+    fn search(&mut self, _: Node, _: &H) -> Search<(u32, Posted<H::Pattern>)> {
+        Search {
+            found: None,
+            steps: 0,
+        }
+    }
+
+    fn remove(&mut self, _: u32) {}
+
+    fn following(&self, _: u64, _: Node) -> Option<Posted<H::Pattern>> {
+        None
+    }
+
+    fn len(&self) -> usize {
+        0
+    }
+}
+
+/// Messages of which only the first can be received.
+pub struct Fifo<H: Header, C: Config>(ListOf<Arrived<H, C>, C::Storage, <C::Sizes as Sizes>::Pool>);
+
+impl<H: Header, C: Config> Unexpected<H, C> for Fifo<H, C> {
+    fn new() -> Self {
+        Fifo(ListOf::<_, C::Storage, _>::empty())
+    }
+
+    fn push(&mut self, arrived: Arrived<H, C>) -> Option<u32> {
+        self.0.append(arrived)
+    }
+
+    #[inline]
+    fn search(&mut self, pattern: &H::Pattern) -> Search<u32> {
+        let first = self.0.places().next();
+        let matches = |&place: &u32| {
+            let envelope = self.0.item(place).map(|arrived| arrived.envelope);
+            envelope.is_some_and(|one| pattern.matches(one.node(), &one.header()))
+        };
+        Search {
+            found: first.filter(matches),
+            steps: usize::from(first.is_some()),
+        }
+    }
+
+    fn position(&self, wanted: impl Fn(&Envelope<H, C>) -> bool) -> Option<u32> {
+        Unexpected::<H, C>::position(&self.0, wanted)
+    }
+
+    fn get(&self, place: u32) -> Option<&Arrived<H, C>> {
+        self.0.item(place)
+    }
+
+    fn get_mut(&mut self, place: u32) -> Option<&mut Arrived<H, C>> {
+        self.0.item_mut(place)
+    }
+
+    fn remove(&mut self, place: u32) {
+        self.0.take_out(place);
+    }
+
+    fn len(&self) -> usize {
+        self.0.count()
+    }
+}

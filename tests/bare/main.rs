@@ -1,0 +1,109 @@
+//! A program of its own: the kernel without a standard library, an allocator, or an operating system beyond one
+//! system call to end. It sends messages to itself and exits with 0, or with the number of the step that failed.
+//!
+//! The test `bare` builds it, with rendezvous and without, runs it, and measures it.
+#![no_std]
+#![no_main]
+
+mod machine;
+mod mirror;
+
+use machine::exit;
+use mirror::Mirror;
+use pombo_kernel::{Communicator, Header, Lent, Loan, Node, Operate, Pattern, Selected, Ticket};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// A channel number; receives name it exactly.
+#[derive(Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Port(u8);
+
+impl Header for Port {
+    type Pattern = Port;
+}
+
+impl Pattern<Port> for Port {
+    fn matches(&self, _from: Node, header: &Port) -> bool {
+        self == header
+    }
+
+    fn source(&self) -> Option<Node> {
+        None
+    }
+}
+
+const ME: Node = Node(0);
+
+type Comm<'buf> = Communicator<Port, Mirror, Lent<'buf>, Selected>;
+
+/// Where the program begins, on a stack that the machine has prepared.
+fn main() -> ! {
+    let long = pattern::<200>(3);
+    let short = pattern::<5>(9);
+    let mut into_long = [0; 200];
+    let mut into_short = [0; 8];
+    let Ok(mut comm) = Comm::new(Mirror::new()) else {
+        exit(1)
+    };
+    // The receives wait in the other order than the messages come.
+    let Ok(second) = comm.receive(Port(2), &mut into_short) else {
+        exit(2)
+    };
+    let Ok(first) = comm.send(ME, Port(1), &long) else {
+        exit(3)
+    };
+    let Ok(also) = comm.send(ME, Port(2), &short) else {
+        exit(4)
+    };
+    let Ok(into) = comm.receive(Port(1), &mut into_long) else {
+        exit(5)
+    };
+    check(&mut comm, second, &short, 10);
+    check(&mut comm, into, &long, 20);
+    for ticket in [first, also] {
+        match comm.wait(ticket) {
+            Ok(over) if over.outcome.is_ok() => {}
+            _ => exit(6),
+        }
+    }
+    #[cfg(feature = "rendezvous")]
+    announced();
+    exit(0)
+}
+
+/// A receive must bring exactly these bytes.
+fn check(comm: &mut Comm<'_>, ticket: Ticket, expected: &[u8], step: u8) {
+    let Ok(over) = comm.wait(ticket) else {
+        exit(step)
+    };
+    let Loan::Received(bytes) = over.loan else {
+        exit(step + 1)
+    };
+    if over.outcome != Ok(expected.len()) || bytes.get(..expected.len()) != Some(expected) {
+        exit(step + 2)
+    }
+}
+
+/// A message longer than a cell and than a frame, asked for by its receiver.
+#[cfg(feature = "rendezvous")]
+fn announced() {
+    let long = pattern::<3000>(7);
+    let mut into = [0; 3000];
+    let Ok(mut comm) = Comm::new(Mirror::new()) else {
+        exit(31)
+    };
+    let Ok(sent) = comm.send(ME, Port(1), &long) else {
+        exit(32)
+    };
+    let Ok(into) = comm.receive(Port(1), &mut into) else {
+        exit(33)
+    };
+    check(&mut comm, into, &long, 40);
+    if !comm.wait(sent).is_ok_and(|over| over.outcome == Ok(3000)) {
+        exit(34)
+    }
+}
+
+fn pattern<const N: usize>(seed: u8) -> [u8; N] {
+    core::array::from_fn(|i| (i as u8).wrapping_mul(7) ^ seed)
+}
