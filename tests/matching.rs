@@ -14,7 +14,8 @@ mod moody;
 use common::{Bytes, Hosted, Owned, Plain, Tiny, cases, payload};
 use moody::{Moods, Moody, settle_moody};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
-use pombo_kernel::matching::Linear;
+use pombo_kernel::header::fold;
+use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{
     Channel, Communicator, Completed, Compose, Config, Envelope, Error, Header, Limits, Loan, Mode,
     Node, Operate, Pattern, Size, Ticket,
@@ -46,6 +47,8 @@ impl Header for Numbered {
 }
 
 impl Pattern<Numbered> for Select {
+    const CLASSES: usize = 4;
+
     fn matches(&self, from: Node, header: &Numbered) -> bool {
         self.source().is_none_or(|node| node == from)
             && (self.tag.get() == -1 || self.tag == header.tag)
@@ -53,6 +56,22 @@ impl Pattern<Numbered> for Select {
 
     fn source(&self) -> Option<Node> {
         (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    }
+
+    fn class(&self) -> (usize, u32) {
+        let class = 2 * usize::from(self.tag.get() == -1) + usize::from(self.source().is_none());
+        let header = Numbered {
+            tag: self.tag,
+            number: U32::new(0),
+        };
+        (class, Self::key(class, Node(self.source.get()), &header))
+    }
+
+    /// Several tags share a key, so that a matcher by key has to look closer.
+    fn key(class: usize, from: Node, header: &Numbered) -> u32 {
+        let source = if class & 1 == 0 { from.0.into() } else { 0 };
+        let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
+        fold([source, tag as u32 / 2])
     }
 }
 
@@ -520,20 +539,30 @@ fn credit(places: u32) -> Limits {
 type Smallest = Compose<U32, Rendezvous<1>, Linear, Static, Size<512, 4, 1, 4>>;
 /// Everything short fits, several places for each.
 type Roomy = Compose<U32, Rendezvous<64>, Linear, Growing, Size<4096, 64, 64, 4>>;
+/// Found by bins, of which there are far too few, from the first entry on.
+type Bins = Compose<U32, Rendezvous<16>, Binned<1>, Static, Size<512, 4, 64, 4>>;
+/// Found by bins when it gets crowded, and by search when it is empty again.
+type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, Growing, Size<4096, 64, 64, 4>>;
 /// Without rendezvous, with few places.
 type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
 
 fn moods() -> impl Strategy<Value = Moods> {
-    (1..6usize, 0..70u32, 0..90u32, 0..70u32, 0..70u32, 128..300usize).prop_map(
-        |(in_flight, full, later, slow, tardy, limit)| Moods {
+    (
+        1..6usize,
+        0..70u32,
+        0..90u32,
+        0..70u32,
+        0..70u32,
+        128..300usize,
+    )
+        .prop_map(|(in_flight, full, later, slow, tardy, limit)| Moods {
             limit,
             in_flight,
             full,
             later,
             slow,
             tardy,
-        },
-    )
+        })
 }
 
 proptest! {
@@ -568,6 +597,8 @@ proptest! {
         places in 1..6u32,
     ) {
         over_moods::<Smallest>(4, &acts, moods, seed, credit(1));
+        over_moods::<Bins>(4, &acts, moods, seed, credit(1));
+        over_moods::<Adapting>(4, &acts, moods, seed, credit(places));
         over_moods::<Roomy>(4, &acts, moods, seed, credit(places));
         over_moods::<PlainFew>(4, &acts, moods, seed, credit(places));
     }
@@ -581,5 +612,7 @@ proptest! {
     ) {
         over_moods::<Smallest>(2, &acts, moods, seed, credit(1));
         over_moods::<Roomy>(2, &acts, moods, seed, credit(2));
+        over_moods::<Bins>(2, &acts, moods, seed, credit(1));
+        over_moods::<Adapting>(2, &acts, moods, seed, credit(20));
     }
 }

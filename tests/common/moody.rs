@@ -270,9 +270,8 @@ pub fn settle_moody<H: Header, M: Memory, C: Config>(ranks: &mut [Communicator<H
         for rank in ranks.iter_mut() {
             moved |= rank.check_messages().expect("this channel does not break");
         }
-        let at_rest = |rank: &Communicator<H, Moody, M, C>| {
-            rank.is_flushed() && rank.channel().is_quiet()
-        };
+        let at_rest =
+            |rank: &Communicator<H, Moody, M, C>| rank.is_flushed() && rank.channel().is_quiet();
         if !moved && ranks.iter().all(at_rest) {
             return;
         }

@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use crate::moody::{CALM, Moods, Moody, settle_moody};
-use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Node, Operate, Ticket};
+use pombo_kernel::{
+    Communicator, Endpoint, Error, Limits, Loan, Mode, Node, Operate, Port, Ticket,
+};
 
 type Rank = Communicator<Tagged, Moody, Owned, Tiny>;
 
@@ -137,4 +139,68 @@ fn an_empty_synchronous_send_needs_no_completion() {
     assert_eq!(outcome(&mut left, sent), Some(Ok(0)));
     let mut ranks = [left, right];
     settle_moody(&mut ranks);
+}
+
+/// Completions find their way among several ports, however many operations there have been before.
+#[test]
+fn completions_find_their_port() {
+    type Two = Endpoint<Moody, (Port<Tagged, Owned, Tiny>, Port<Tagged, Owned, Tiny>)>;
+    let mut ranks = Moody::world(1, LATE, 1);
+    let mut rank = Two::two(ranks.remove(0)).expect("it fits");
+    for operations in [0, (1 << 24) + 10] {
+        for _ in 0..operations {
+            let posted = rank
+                .port::<1>()
+                .receive(wanted(None, None), Bytes(Vec::new()));
+            let ticket = posted.map_err(Error::from).expect("posted");
+            rank.port::<1>().cancel(ticket).expect("known");
+            let over = rank.port::<1>().claim(ticket).expect("known");
+            assert!(over.is_some());
+        }
+        rank.channel().set(LATE);
+        for len in [4, 1000] {
+            let posted = rank
+                .port::<1>()
+                .receive(wanted(None, None), Bytes(vec![0; len]));
+            let posted = posted.map_err(Error::from).expect("posted");
+            let sent = rank
+                .port::<1>()
+                .send(Node(0), tagged(1), Bytes(payload(1, len)));
+            let sent = sent.map_err(Error::from).expect("sent");
+            let other = rank
+                .port::<0>()
+                .send(Node(0), tagged(1), Bytes(payload(2, 4)));
+            let other = other.map_err(Error::from).expect("sent");
+            for _ in 0..100 {
+                rank.port::<0>()
+                    .check_messages()
+                    .expect("it does not break");
+            }
+            assert!(rank.port::<1>().claim(sent).expect("known").is_none());
+            assert!(rank.port::<0>().claim(other).expect("known").is_none());
+            rank.channel().set(CALM);
+            rank.port::<0>()
+                .check_messages()
+                .expect("it does not break");
+            let over = rank.port::<1>().claim(sent).expect("known").expect("over");
+            assert_eq!(over.outcome, Ok(len));
+            let over = rank.port::<0>().claim(other).expect("known").expect("over");
+            assert_eq!(over.outcome, Ok(4));
+            let received = rank
+                .port::<1>()
+                .claim(posted)
+                .expect("known")
+                .expect("over");
+            assert_eq!(received.outcome, Ok(len));
+            let mut bytes = [0; 4];
+            let taken = rank
+                .port::<0>()
+                .receive_into(wanted(None, None), &mut bytes);
+            assert_eq!(
+                (taken.expect("it is here").len(), &bytes[..]),
+                (4, &payload(2, 4)[..])
+            );
+            rank.channel().set(LATE);
+        }
+    }
 }

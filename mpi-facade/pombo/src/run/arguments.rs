@@ -80,7 +80,7 @@ struct Options {
     #[arg(long)]
     oversubscribe: bool,
 
-    /// Begin every line of output with its rank: "[2] "
+    /// Begin every line of output with its rank in brackets
     #[arg(short = 'l', long = "tag-output")]
     tag: bool,
 

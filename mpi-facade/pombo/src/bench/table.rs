@@ -1,0 +1,127 @@
+//! The results as a table for the terminal. Only `bench` uses it.
+
+use std::fmt::Write as _;
+
+use super::figure::Spread;
+use super::results::{Results, Row};
+
+const ABSENT: &str = "-";
+
+/// A line for each measurement, then what the columns are.
+pub(super) fn text(results: &Results) -> String {
+    let is_alone = results.libraries.len() == 1;
+    let mut lines = vec![heading(results, is_alone)];
+    lines.extend(results.rows.iter().map(|row| line(row, is_alone)));
+    let mut text = aligned(&lines);
+    text.push('\n');
+    for library in &results.libraries {
+        let version = match &*library.version {
+            "" => "never started",
+            version => version,
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}: {version}", library.name);
+    }
+    text.push_str("Medians over rounds; +- is half the distance between the outermost quartiles.\n");
+    if !is_alone {
+        text.push_str("ours/best: how many times faster ours is than the best of the others.\n");
+    }
+    text
+}
+
+fn heading(results: &Results, is_alone: bool) -> Vec<String> {
+    let names = results.libraries.iter().map(|library| &*library.name);
+    let ratio = (!is_alone).then_some("ours/best");
+    let words = ["measurement", "ranks", "unit"].into_iter();
+    words.chain(names).chain(ratio).map(String::from).collect()
+}
+
+fn line(row: &Row, is_alone: bool) -> Vec<String> {
+    let key = &row.key;
+    let mut line = vec![key.to_string(), key.ranks.to_string(), key.unit.clone()];
+    let libraries = 0..row.libraries();
+    line.extend(libraries.map(|library| row.spread(library).map_or(ABSENT.into(), cell)));
+    if !is_alone {
+        let ratio = row.ratio().map(|ratio| format!("{ratio:.2}"));
+        line.push(ratio.unwrap_or(ABSENT.into()));
+    }
+    line
+}
+
+/// "0.312 +-  3%".
+fn cell(spread: Spread) -> String {
+    let around = (spread.high - spread.low) / 2.0 / spread.median * 100.0;
+    format!("{} +-{around:3.0}%", number(spread.median))
+}
+
+/// Three or four digits that count.
+fn number(value: f64) -> String {
+    let digits = match value {
+        1000.0.. => 0,
+        100.0.. => 1,
+        10.0.. => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+/// Columns of equal width, the first to the left and all others to the right.
+fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max();
+    let widths: Vec<usize> = (0..columns).filter_map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let _ = write!(text, "{:<1$}", line[0], widths[0]);
+        for (word, width) in line.iter().zip(&widths).skip(1) {
+            let _ = write!(text, "  {word:>width$}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figure::Figure;
+    use super::*;
+
+    fn results(names: &[&str]) -> Results {
+        let mut results = Results::new(names.iter().map(|&name| name.into()).collect());
+        let line = "bench latency 8 0.25 0.2 0.3 us";
+        results.add(0, Figure::parse(line, 2).unwrap());
+        results.describe(0, "Ours 1.0".into());
+        results
+    }
+
+    #[test]
+    fn alone() {
+        let text = text(&results(&["pombo"]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "measurement  ranks  unit        pombo");
+        assert_eq!(lines[1], "latency 8 B      2    us  0.250 +- 20%");
+        assert_eq!(lines[3], "pombo: Ours 1.0");
+        assert!(!text.contains("best"));
+    }
+
+    #[test]
+    fn beside_one_that_is_faster_and_one_that_never_started() {
+        let mut results = results(&["pombo", "other", "broken"]);
+        let line = "bench latency 8 0.125 0.125 0.125 us";
+        results.add(1, Figure::parse(line, 2).unwrap());
+        let line = "bench barrier 0 1234.5 1234.5 1234.5 us";
+        results.add(1, Figure::parse(line, 8).unwrap());
+        let text = text(&results);
+        let words = |line: &str| -> Vec<String> {
+            let words = line.split_whitespace();
+            words.map(String::from).collect()
+        };
+        let lines: Vec<_> = text.lines().map(words).collect();
+        let expected = "latency 8 B 2 us 0.250 +- 20% 0.125 +- 0% - 0.50";
+        assert_eq!(lines[1], words(expected));
+        assert_eq!(lines[2], words("barrier 8 us - 1234 +- 0% - -"));
+        assert!(text.contains("broken: never started"));
+        let widths: Vec<usize> = text.lines().take(3).map(str::len).collect();
+        assert_eq!(widths, [widths[0]; 3]);
+    }
+}
