@@ -1,6 +1,6 @@
 //! A composition: one policy of each family, and how much of everything. The only file that looks at Cargo features.
 
-use crate::aspect::{Cap, Capacity, Length, Storage, Transfer};
+use crate::aspect::{Cap, Capacity, Length, Observer, Storage, Transfer, Unobserved};
 use crate::matching::Matcher;
 use core::marker::PhantomData;
 
@@ -16,6 +16,8 @@ pub trait Config: 'static {
     type Storage: Storage;
     /// How large they are.
     type Sizes: Sizes;
+    /// What is counted.
+    type Observer: Observer;
 }
 
 /// How much of everything. Every bound says what happens there.
@@ -32,9 +34,18 @@ pub trait Sizes: 'static {
 }
 
 /// A composition written down as a type.
-pub struct Compose<L, T, M, S, Z>(PhantomData<(L, T, M, S, Z)>);
+pub struct Compose<L, T, M, S, Z, O = Unobserved>(PhantomData<(L, T, M, S, Z, O)>);
 
-impl<L: Length, T: Transfer, M: Matcher, S: Storage, Z: Sizes> Config for Compose<L, T, M, S, Z> {
+impl<L, T, M, S, Z, O> Config for Compose<L, T, M, S, Z, O>
+where
+    L: Length,
+    T: Transfer,
+    M: Matcher,
+    S: Storage,
+    Z: Sizes,
+    O: Observer,
+{
+    type Observer = O;
     type Length = L;
     type Transfer = T;
     type Matcher = M;
@@ -59,6 +70,11 @@ type SelectedTransfer = crate::aspect::Rendezvous;
 #[cfg(not(feature = "rendezvous"))]
 type SelectedTransfer = crate::aspect::Eager;
 
+#[cfg(feature = "observer")]
+type SelectedObserver = crate::aspect::Counting;
+#[cfg(not(feature = "observer"))]
+type SelectedObserver = Unobserved;
+
 /// The composition that the Cargo features choose: a small static one.
 pub type Selected = Compose<
     zerocopy::little_endian::U32,
@@ -66,6 +82,7 @@ pub type Selected = Compose<
     crate::matching::Linear,
     crate::aspect::Static,
     Size<16, 32, 256, 8>,
+    SelectedObserver,
 >;
 
 /// A number that two nodes must share to understand each other: it covers the header, the length type, the transfer

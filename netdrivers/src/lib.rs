@@ -23,3 +23,8 @@ pub use in_place::InPlace;
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
+
+// The kernel by itself, as the README shows it, compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

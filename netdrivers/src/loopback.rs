@@ -6,6 +6,7 @@ use pombo_kernel::memory::Part;
 use std::boxed::Box;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 use std::vec::Vec;
 
 use crate::InPlace;
@@ -51,6 +52,7 @@ impl Loopback {
     /// A world with other limits.
     pub fn world_with(nodes: u16, limits: Limits) -> Vec<Loopback> {
         let world = Arc::new(World {
+            start: Instant::now(),
             limits: Limits {
                 frame: limits.frame.max(MIN_LIMIT),
                 frames_in_flight: limits.frames_in_flight.max(1),
@@ -166,6 +168,10 @@ impl Channel for Loopback {
         }
         Ok(())
     }
+
+    fn now(&self) -> u64 {
+        self.world.start.elapsed().as_nanos() as u64
+    }
 }
 
 impl Drop for Loopback {
@@ -196,6 +202,7 @@ fn gather(parts: &[Part<'_>]) -> Box<[u8]> {
 
 /// What the ranks share.
 struct World {
+    start: Instant,
     limits: Limits,
     inboxes: Box<[Inbox]>,
 }

@@ -11,6 +11,8 @@ pub(crate) struct Mirror {
     /// Lengths of the frames that wait, oldest first.
     lens: [usize; 2],
     waiting: usize,
+    /// Polls and waits so far: a clock that is good enough for one node.
+    ticks: u64,
 }
 
 pub(crate) struct Reflection<'a>(&'a [u8]);
@@ -21,6 +23,7 @@ impl Mirror {
             frames: [[0; FRAME]; 2],
             lens: [0; 2],
             waiting: 0,
+            ticks: 0,
         }
     }
 }
@@ -61,6 +64,7 @@ impl Channel for Mirror {
     }
 
     fn poll(&mut self, mut f: impl FnMut(Event<Reflection<'_>>)) -> Result<bool, ChannelError> {
+        self.ticks += 1;
         for (frame, len) in self.frames.iter().zip(self.lens).take(self.waiting) {
             if let Some(bytes) = frame.get(..len) {
                 f(Event::Arrival(Reflection(bytes)));
@@ -71,7 +75,12 @@ impl Channel for Mirror {
 
     fn wait(&mut self, _idle: u32) -> Result<(), ChannelError> {
         core::hint::spin_loop();
+        self.ticks += 1;
         Ok(())
+    }
+
+    fn now(&self) -> u64 {
+        self.ticks
     }
 }
 

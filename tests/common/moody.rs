@@ -48,6 +48,8 @@ pub struct Moody {
 struct World {
     moods: Moods,
     dice: u64,
+    /// Of all ranks: the clock.
+    polls: u64,
     nodes: Vec<Place>,
 }
 
@@ -81,6 +83,7 @@ impl Moody {
         let world = Rc::new(RefCell::new(World {
             moods,
             dice: seed.wrapping_mul(2).wrapping_add(1),
+            polls: 0,
             nodes: (0..nodes).map(|_| place()).collect(),
         }));
         let channel = |node| Moody {
@@ -198,12 +201,17 @@ impl Channel for Moody {
     fn wait(&mut self, _idle: u32) -> Result<(), ChannelError> {
         panic!("ranks that take turns must not wait");
     }
+
+    fn now(&self) -> u64 {
+        self.world.borrow().polls
+    }
 }
 
 impl Moody {
     /// What this poll sees.
     fn take(&mut self) -> (Vec<Cookie>, Vec<(Node, Letter)>, usize) {
         let mut world = self.world.borrow_mut();
+        world.polls += 1;
         let Moods { slow, tardy, .. } = world.moods;
         let mut arrived = Vec::new();
         for from in 0..world.nodes.len() {

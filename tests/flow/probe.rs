@@ -125,3 +125,19 @@ fn probes_of_many_patterns_take_turns() {
     });
     assert!(found, "the held message is never found");
 }
+
+/// A sender that always has news does not make its receiver forget what it has said before.
+#[test]
+fn news_do_not_drown_an_answer() {
+    let mut ranks = world::<Tiny>(2, 1);
+    ranks[1].put(0, 1, b"fills the pool");
+    ranks[1].put(0, 2, b"held");
+    let found = (0..100).any(|_| {
+        settle(&mut ranks);
+        let found = [2, 3].map(|tag| ranks[0].probe(wanted(Some(1), Some(tag))).unwrap());
+        settle(&mut ranks);
+        ranks[1].put(0, 4, b"news");
+        found[0].is_some()
+    });
+    assert!(found, "the held message is never found");
+}

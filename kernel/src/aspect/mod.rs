@@ -2,9 +2,11 @@
 //! What a policy switches off is zero-sized and folds away.
 
 mod length;
+mod observer;
 mod storage;
 mod transfer;
 
 pub use length::Length;
+pub use observer::{Counters, Counting, Note, Observer, Statistics, Unobserved};
 pub use storage::{Cap, Capacity, Cell, Slice, Static, Storage};
 pub use transfer::{Announced, Eager, HoldState, Rendezvous, RendezvousField, Transfer};

@@ -43,6 +43,9 @@ pub trait Channel: 'static {
     /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
     /// frame may have arrived or a full queue may have room. Returning early is always right.
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError>;
+
+    /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
+    fn now(&self) -> u64;
 }
 
 /// Every channel carries frames of at least this many bytes, and hands out this much contiguously.

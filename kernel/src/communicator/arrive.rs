@@ -3,7 +3,7 @@
 
 use super::hold::Pulling;
 use super::state::{State, Step};
-use crate::aspect::{Announced, Cell, Transfer};
+use crate::aspect::{Announced, Cell, Counters, Note, Transfer};
 use crate::channel::{Arrival, Cookie, Event};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -22,6 +22,7 @@ impl<H: Header, C: Config> State<H, C> {
             Event::Arrival(arrival) => {
                 if self.arrive(&arrival, bank).is_none() {
                     self.rejected += 1;
+                    self.counters.note(Note::Rejected);
                 }
             }
             Event::Completed(cookie) => self.landed(cookie),
@@ -105,6 +106,7 @@ impl<H: Header, C: Config> State<H, C> {
         let (at, len) = reader.payload();
         let from = arrival.from();
         let envelope = Envelope::new(header, len, from, None)?;
+        self.counters.note(Note::Searched);
         let Some((place, posted)) = self.expected.find(from, &header) else {
             return self.keep(arrival, envelope, at, len);
         };
@@ -150,6 +152,8 @@ impl<H: Header, C: Config> State<H, C> {
             self.unexpected.remove(place);
             return None;
         }
+        self.counters
+            .note(Note::Unexpected(len, self.unexpected.len()));
         Some(())
     }
 
@@ -159,6 +163,7 @@ impl<H: Header, C: Config> State<H, C> {
             // Its payload can never be asked for.
             return Some(());
         }
+        self.counters.note(Note::Searched);
         match self.expected.find(from, &envelope.header()) {
             Some((place, posted)) => {
                 self.expected.remove(place);
@@ -170,6 +175,8 @@ impl<H: Header, C: Config> State<H, C> {
                     return None;
                 }
                 self.unexpected.push(Arrived::new(envelope))?;
+                self.counters
+                    .note(Note::Unexpected(0, self.unexpected.len()));
             }
         }
         Some(())

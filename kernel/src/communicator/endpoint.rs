@@ -8,6 +8,7 @@ use super::lane::{Alone, Behind, Lane, Numbered, Rest, Shared};
 use super::loans::{Lender, Loans};
 use super::operate::{Engine, Operate};
 use super::state::State;
+use crate::aspect::{Counters, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};
 use crate::config::{Config, Selected};
 use crate::error::Error;
@@ -76,6 +77,10 @@ impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
         })
     }
 
+    fn statistics(&self) -> Option<Statistics> {
+        self.state.counters.statistics()
+    }
+
     fn lengths(&self) -> Lengths {
         Lengths {
             operations: self.state.operations.len(),
@@ -130,6 +135,11 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
         self.ports.0.lengths()
     }
 
+    /// What was counted so far; `None` if the composition has no observer.
+    pub fn statistics(&self) -> Option<Statistics> {
+        self.ports.0.statistics()
+    }
+
     /// Frames dropped because no rule of the protocol explains them.
     pub fn rejected(&self) -> u64 {
         self.ports.0.state.rejected
@@ -170,6 +180,11 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: Rest<L>> View<'_, L, Port<H
     /// How long this port's queues are now.
     pub fn lengths(&self) -> Lengths {
         self.port.lengths()
+    }
+
+    /// What this port counted so far; `None` if its composition has no observer.
+    pub fn statistics(&self) -> Option<Statistics> {
+        self.port.statistics()
     }
 
     /// Frames of this port dropped because no rule of the protocol explains them.

@@ -4,7 +4,7 @@
 use super::hold::{Pulling, Question};
 use super::lane::Outlet;
 use super::state::{State, Step};
-use crate::aspect::{Length, Transfer};
+use crate::aspect::{Counters, Length, Note, Transfer};
 use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
 use crate::envelope::Envelope;
@@ -382,6 +382,9 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(holds) = notice {
             self.put(channel, node, Kind::Hold, |w| w.put(&u8::from(holds)), None)?;
             *moved = true;
+            if holds {
+                self.counters.note(Note::Held);
+            }
             if let Some(hold) = self.hold(node) {
                 hold.told = holds;
                 hold.silent = false;
@@ -397,6 +400,7 @@ impl<H: Header, C: Config> State<H, C> {
             let fields = |w: Writer| w.put(&handle).put(&pattern);
             self.put(channel, node, Kind::Pull, fields, None)?;
             *moved = true;
+            self.counters.note(Note::Pulled);
             if let Some(hold) = self.hold(node) {
                 match question {
                     Question::Receive(_, _, sequence) => {

@@ -1,7 +1,7 @@
 //! How one port's frames share a channel with those of other ports.
 //!
 //! With one port nothing is added. With several, every frame begins with one byte, the number of its port, and a
-//! cookie carries it in its upper eight bits (operations stay below 2^24).
+//! cookie carries it in its upper eight bits: the slot is moved there, and operations stay below 2^24.
 
 use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use crate::error::Error;
@@ -64,7 +64,7 @@ impl<L: Channel> Outlet for Numbered<'_, L> {
         };
         let cookie = match cookie {
             Cookie::COPY => cookie,
-            Cookie(bits) => Cookie(bits | u64::from(port) << PORT_SHIFT),
+            Cookie(bits) => Cookie(bits.rotate_left(32) | u64::from(port) << PORT_SHIFT),
         };
         let number = [port];
         let number = Part::Bytes(&number);
@@ -202,7 +202,8 @@ impl<L: Channel> Lane<L> for Shared<'_, L> {
             }
             Event::Completed(Cookie(bits)) => {
                 let to = (bits >> PORT_SHIFT) as u8;
-                let landed = Event::Completed(Cookie(bits & !(0xff << PORT_SHIFT)));
+                let bits = bits & !(0xff << PORT_SHIFT);
+                let landed = Event::Completed(Cookie(bits.rotate_left(32)));
                 if to == *port {
                     own.event::<Behind<L::Arrival<'_>>>(landed);
                 } else {

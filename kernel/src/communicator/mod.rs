@@ -7,6 +7,7 @@ mod hold;
 mod lane;
 mod loans;
 mod operate;
+mod operators;
 mod post;
 mod probe;
 mod scope;

@@ -2,7 +2,7 @@
 
 use super::lane::Outlet;
 use super::state::{ANY, State, Step};
-use crate::aspect::{Cell, Transfer};
+use crate::aspect::{Cell, Counters, Note, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -60,7 +60,9 @@ impl<H: Header, C: Config> State<H, C> {
             limit: u32::MAX as usize,
         })?;
         let announce = mode == Mode::Synchronous || len > eager;
-        self.open(to, Step::Held { announce }, Some(envelope))
+        let ticket = self.open(to, Step::Held { announce }, Some(envelope))?;
+        self.counters.note(Note::Sent(len));
+        Ok(ticket)
     }
 
     /// Puts an opened send in its place in the order. The loan is in the bank by now.
@@ -99,6 +101,7 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn enlist(&mut self, pattern: H::Pattern, ticket: Ticket, bank: &mut impl Bank) {
         self.probes.forget(&pattern);
+        self.counters.note(Note::Searched);
         if let Some(place) = self.unexpected.find(&pattern) {
             return self.take(place, ticket, bank);
         }
@@ -123,6 +126,7 @@ impl<H: Header, C: Config> State<H, C> {
         {
             *place = at;
         }
+        self.counters.note(Note::Expected(self.expected.len()));
         self.wake_holders(source);
     }
 
@@ -153,6 +157,7 @@ impl<H: Header, C: Config> State<H, C> {
             operation.peer = envelope.node();
             operation.envelope = Some(envelope);
         }
+        self.counters.note(Note::Received(stored));
         let sent = envelope.len();
         let outcome = if sent > stored {
             Err(Error::Truncated { sent, room: stored })

@@ -9,7 +9,7 @@
 
 use super::hold::Hold;
 use super::probe::Probes;
-use crate::aspect::{Capacity, HoldState, Slice, Storage, Transfer};
+use crate::aspect::{Capacity, Counters, HoldState, Note, Observer, Slice, Storage, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -49,6 +49,7 @@ pub(crate) struct State<H: Header, C: Config> {
     pub(crate) due: bool,
     /// Frames that no rule of the protocol explains: dropped and counted.
     pub(crate) rejected: u64,
+    pub(crate) counters: <C::Observer as Observer>::Counters,
 }
 
 /// One send or receive.
@@ -154,6 +155,7 @@ impl<H: Header, C: Config> State<H, C> {
             holders: 0,
             due: false,
             rejected: 0,
+            counters: Counters::new(),
         })
     }
 
@@ -206,7 +208,10 @@ impl<H: Header, C: Config> State<H, C> {
             envelope,
         };
         match self.operations.insert(operation) {
-            Ok(slot) => Ok(Ticket { slot, generation }),
+            Ok(slot) => {
+                self.counters.note(Note::Operation(self.operations.len()));
+                Ok(Ticket { slot, generation })
+            }
             Err(_) => Err(Error::Full),
         }
     }

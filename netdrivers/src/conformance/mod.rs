@@ -40,6 +40,7 @@ macro_rules! conformance {
             refuses_what_cannot_go
             polls_nothing_from_nobody
             talks_all_to_all
+            never_turns_the_clock_back
             wakes_for_a_frame
             wakes_for_room
             reports_a_lost_peer_after_its_frames
@@ -265,6 +266,24 @@ pub fn polls_nothing_from_nobody<W: Worlds>(test: &str) {
             assert_eq!(polled, Ok(false));
         }
         Rank::new(channel).exchange(1);
+    });
+}
+
+/// Time passes, and only forwards.
+pub fn never_turns_the_clock_back<W: Worlds>(test: &str) {
+    W::run(test, 2, |channel| {
+        let mut rank = Rank::new(channel);
+        let peer = Node(1 - rank.me().0);
+        let start = rank.channel.now();
+        let (mut before, mut round) = (start, 0);
+        while round < 500 || before == start {
+            rank.send(peer, &pattern(round, 8));
+            assert_eq!(rank.receive(peer), pattern(round, 8));
+            let now = rank.channel.now();
+            assert!(now >= before, "from {before} back to {now}");
+            (before, round) = (now, round + 1);
+        }
+        rank.leave();
     });
 }
 

@@ -301,6 +301,10 @@ impl Channel for Shm {
         }
         Ok(())
     }
+
+    fn now(&self) -> u64 {
+        socket::now().as_nanos() as u64
+    }
 }
 
 impl Shm {

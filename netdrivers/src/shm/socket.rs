@@ -264,7 +264,8 @@ impl Deadline {
     }
 }
 
-fn now() -> Duration {
+/// The time on a clock that never goes back.
+pub(super) fn now() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

@@ -35,28 +35,27 @@ const COMPILING: Duration = Duration::from_secs(120);
 pub(super) struct Contender {
     /// Unique; heads its column.
     pub(super) name: String,
-    /// None: ours.
-    tools: Option<Tools>,
+    /// None: our own, which is this process.
+    compiler: Option<PathBuf>,
+    launcher: PathBuf,
     /// The compiled program.
     program: PathBuf,
 }
 
-/// What another library brings along.
-struct Tools {
-    compiler: PathBuf,
-    launcher: PathBuf,
-}
+/// Compiler and launcher of another library.
+type Tools = [PathBuf; 2];
 
 /// Ours first, then those that were named, then those that are installed.
 pub(super) fn find(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
-    let mut found = vec![Contender::new(OURS.into(), None)];
+    let ours = Contender::new(OURS.into(), None, library::executable()?);
+    let mut found = vec![ours];
     for directory in against {
         let tools = tools_in(directory)?;
         add(&mut found, &name_of(directory), tools);
     }
     for [name, compiler, launcher] in INSTALLED {
         if let (Some(compiler), Some(launcher)) = (in_path(compiler), in_path(launcher)) {
-            add(&mut found, name, Tools { compiler, launcher });
+            add(&mut found, name, [compiler, launcher]);
         }
     }
     Ok(found)
@@ -68,7 +67,7 @@ fn tools_in(directory: &Path) -> Result<Tools, Error> {
         path.filter(|path| path.is_file())
     };
     match (tool("mpicc"), tool("mpiexec")) {
-        (Some(compiler), Some(launcher)) => Ok(Tools { compiler, launcher }),
+        (Some(compiler), Some(launcher)) => Ok([compiler, launcher]),
         _ => Err(Error::Value {
             what: "--against",
             given: directory.display().to_string(),
@@ -81,21 +80,20 @@ fn tools_in(directory: &Path) -> Result<Tools, Error> {
 fn name_of(directory: &Path) -> String {
     let whole = directory.canonicalize();
     let whole = whole.as_deref().unwrap_or(directory);
-    let name = whole.file_name().unwrap_or(whole.as_os_str());
+    let name = whole.file_name().unwrap_or("root".as_ref());
     let text = name.to_string_lossy();
-    let plain = text.split_whitespace().collect::<Vec<_>>();
-    plain.join("-")
+    text.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 /// The same name again gets a number.
-fn add(found: &mut Vec<Contender>, name: &str, tools: Tools) {
+fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
     let is_free = |name: &String| found.iter().all(|other| other.name != *name);
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let name = std::iter::once(name.to_owned())
         .chain(numbered)
         .find(is_free);
     if let Some(name) = name {
-        found.push(Contender::new(name, Some(tools)));
+        found.push(Contender::new(name, Some(compiler), launcher));
     }
 }
 
@@ -107,50 +105,36 @@ fn in_path(name: &str) -> Option<PathBuf> {
 }
 
 impl Contender {
-    fn new(name: String, tools: Option<Tools>) -> Contender {
+    fn new(name: String, compiler: Option<PathBuf>, launcher: PathBuf) -> Contender {
         Contender {
             name,
-            tools,
+            compiler,
+            launcher,
             program: PathBuf::new(),
-        }
-    }
-
-    /// The compiler's name, for messages.
-    pub(super) fn compiler(&self) -> String {
-        match &self.tools {
-            None => "mpicc".into(),
-            Some(tools) => tools.compiler.display().to_string(),
         }
     }
 
     /// Compiles beside the source, with the same options for all.
     pub(super) fn compile(&mut self, source: &Path, jobs: &mut Jobs) -> Result<End, Error> {
         self.program = source.with_file_name(format!("bench-{}", self.name));
-        let Some(tools) = &self.tools else {
+        let Some(compiler) = &self.compiler else {
             compiler::compile(source, &self.program)?;
             return Ok(End::Done);
         };
-        let mut command = Command::new(&tools.compiler);
+        let mut command = Command::new(compiler);
         command.arg("-O2").arg("-o").args([&*self.program, source]);
         Ok(jobs.run(&mut command, COMPILING, |_| {}))
     }
 
     /// The command that starts the program; its arguments are still to come.
-    pub(super) fn launch(&self, ranks: u32) -> Result<Command, Error> {
-        let mut command = match &self.tools {
-            None => {
-                let mut command = Command::new(library::executable()?);
-                command.arg("run");
-                command
-            }
-            Some(tools) => {
-                let mut command = Command::new(&tools.launcher);
-                command.envs(MANNERS);
-                command
-            }
+    pub(super) fn launch(&self, ranks: u32) -> Command {
+        let mut command = Command::new(&self.launcher);
+        match self.compiler {
+            None => command.arg("run"),
+            Some(_) => command.envs(MANNERS),
         };
         command.arg("-n").arg(ranks.to_string()).arg(&self.program);
-        Ok(command)
+        command
     }
 }
 
@@ -158,18 +142,15 @@ impl Contender {
 mod tests {
     use super::*;
 
-    fn tools() -> Tools {
-        Tools {
-            compiler: "cc".into(),
-            launcher: "run".into(),
-        }
+    fn ours() -> Contender {
+        Contender::new(OURS.into(), None, "pombo".into())
     }
 
     #[test]
     fn names_are_unique() {
-        let mut found = vec![Contender::new(OURS.into(), None)];
+        let mut found = vec![ours()];
         for name in ["mpich", OURS, "mpich", "mpich"] {
-            add(&mut found, name, tools());
+            add(&mut found, name, ["cc".into(), "run".into()]);
         }
         let names: Vec<&str> = found.iter().map(|contender| &*contender.name).collect();
         assert_eq!(names, ["pombo", "mpich", "pombo-2", "mpich-2", "mpich-3"]);
@@ -185,12 +166,12 @@ mod tests {
 
     #[test]
     fn others_are_launched_with_manners_and_ours_is_not() {
-        let theirs = Contender::new("other".into(), Some(tools()));
-        let theirs = theirs.launch(8).unwrap();
+        let theirs = Contender::new("other".into(), Some("cc".into()), "run".into());
+        let theirs = theirs.launch(8);
         assert_eq!(theirs.get_envs().count(), MANNERS.len());
         let words: Vec<_> = theirs.get_args().take(2).collect();
         assert_eq!(words, ["-n", "8"]);
-        let ours = Contender::new(OURS.into(), None).launch(2).unwrap();
+        let ours = ours().launch(2);
         assert_eq!(ours.get_envs().count(), 0);
         assert_eq!(ours.get_args().next().unwrap(), "run");
     }
@@ -198,6 +179,6 @@ mod tests {
     #[test]
     fn directories_give_their_last_part() {
         assert_eq!(name_of(Path::new("/nowhere/open mpi/")), "open-mpi");
-        assert_eq!(name_of(Path::new("/")), "/");
+        assert_eq!(name_of(Path::new("/")), "root");
     }
 }

@@ -134,14 +134,20 @@ mod tests {
         assert_eq!(words("bench latency 1000 1 1 1 us"), "latency 1000 B");
         assert_eq!(words("bench latency 65536 1 1 1 us"), "latency 64 KiB");
         assert_eq!(words("bench bcast 1048576 1 1 1 us"), "bcast 1 MiB");
-        assert_eq!(words("bench rate-any-source 8 1 1 1 M/s"), "rate any source 8 B");
+        assert_eq!(
+            words("bench rate-any-source 8 1 1 1 M/s"),
+            "rate any source 8 B"
+        );
         assert_eq!(words("bench barrier 0 1 1 1 us"), "barrier");
     }
 
     #[test]
     fn libraries_are_named_briefly() {
         let brief = |line| library(line).unwrap();
-        assert_eq!(brief("library MPICH Version:\t 4.0.2"), "MPICH Version: 4.0.2");
+        assert_eq!(
+            brief("library MPICH Version:\t 4.0.2"),
+            "MPICH Version: 4.0.2"
+        );
         assert_eq!(
             brief("library Open MPI v5.0.11, package: by whom, ident: 5.0.11"),
             "Open MPI v5.0.11"

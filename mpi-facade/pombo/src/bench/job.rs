@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -74,12 +74,6 @@ impl Jobs {
     pub(super) fn start() -> Result<Jobs, Error> {
         let guard = Some(Guard::start()?);
         Ok(Jobs { guard })
-    }
-
-    /// Says on standard error what is going on.
-    pub(super) fn progress(&self, text: &str) {
-        // A closed terminal is no reason to fail.
-        let _ = io::stderr().write_all(text.as_bytes());
     }
 
     /// Runs it in a process group of its own, without input; `line` gets each line of its
@@ -243,7 +237,8 @@ mod tests {
     #[test]
     fn too_late_ends_all_of_it() {
         // The inner shell does not listen; its number is printed so that we can look.
-        let script = "sh -c 'trap \"\" TERM; echo $$; sleep 600 & wait; sleep 600' & wait; sleep 600";
+        let script =
+            "sh -c 'trap \"\" TERM; echo $$; sleep 600 & wait; sleep 600' & wait; sleep 600";
         let (end, lines) = run(script, Duration::from_secs(1));
         assert!(matches!(end, End::TimedOut { .. }), "{end}");
         let inner: i32 = lines[0].parse().unwrap();

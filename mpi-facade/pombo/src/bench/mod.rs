@@ -13,6 +13,7 @@ mod results;
 mod table;
 
 use std::fs::{self, File};
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -93,6 +94,12 @@ fn create(path: &Path) -> Result<(File, &Path), Error> {
     Ok((file, path))
 }
 
+/// Says on standard error what is going on.
+fn progress(text: &str) {
+    // A closed terminal is no reason to fail.
+    let _ = stderr().write_all(text.as_bytes());
+}
+
 /// Writes the source into the directory and answers with its path.
 fn prepare(directory: &Path) -> Result<PathBuf, Error> {
     fs::create_dir_all(directory).map_err(Error::file("make directory", directory))?;
@@ -105,21 +112,13 @@ fn prepare(directory: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Compiles for all; whoever's compiler fails is told and left out, unless it is our own.
-fn compile(
-    contenders: &mut Vec<Contender>,
-    source: &Path,
-    jobs: &mut Jobs,
-) -> Result<(), Error> {
+fn compile(contenders: &mut Vec<Contender>, source: &Path, jobs: &mut Jobs) -> Result<(), Error> {
     let mut works = Vec::new();
     for mut contender in contenders.drain(..) {
-        jobs.progress(&format!("compiling for {}\n", contender.name));
+        progress(&format!("compiling for {}\n", contender.name));
         match contender.compile(source, jobs)? {
             End::Done => works.push(contender),
-            end => warn(&format!(
-                "goes on without {}: its {} {end}",
-                contender.name,
-                contender.compiler()
-            )),
+            end => warn(&format!("without {}: its mpicc {end}", contender.name)),
         }
     }
     *contenders = works;
@@ -153,7 +152,7 @@ fn measure(
     for round in 0..effort.rounds {
         for (index, part) in parts.into_iter().enumerate() {
             let (ranks, of) = (part.ranks, effort.rounds);
-            jobs.progress(&format!("round {} of {of}, {ranks} ranks:", round + 1));
+            progress(&format!("round {} of {of}, {ranks} ranks:", round + 1));
             // Each time somebody else begins.
             for turn in 0..contenders.len() {
                 let who = (turn + round) % contenders.len();
@@ -161,7 +160,7 @@ fn measure(
                     continue;
                 }
                 let contender = &contenders[who];
-                jobs.progress(&format!(" {}", contender.name));
+                progress(&format!(" {}", contender.name));
                 let end = run(contender, part, effort, jobs, |line| {
                     if let Some(text) = figure::library(line) {
                         results.describe(who, text);
@@ -171,12 +170,12 @@ fn measure(
                 });
                 if !matches!(end, End::Done) {
                     failed[who][index] = true;
-                    jobs.progress("\n");
+                    progress("\n");
                     let name = &contender.name;
                     warn(&format!("no more of {name} on {ranks} ranks: it {end}"));
                 }
             }
-            jobs.progress("\n");
+            progress("\n");
         }
     }
     failed[0] == [false; 2]

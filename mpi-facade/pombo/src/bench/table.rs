@@ -22,7 +22,9 @@ pub(super) fn text(results: &Results) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}: {version}", library.name);
     }
-    text.push_str("Medians over rounds; +- is half the distance between the outermost quartiles.\n");
+    text.push_str(
+        "Medians over rounds; +- is half the distance between the outermost quartiles.\n",
+    );
     if !is_alone {
         text.push_str("ours/best: how many times faster ours is than the best of the others.\n");
     }
@@ -98,7 +100,7 @@ mod tests {
     fn alone() {
         let text = text(&results(&["pombo"]));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "measurement  ranks  unit        pombo");
+        assert_eq!(lines[0], "measurement  ranks  unit         pombo");
         assert_eq!(lines[1], "latency 8 B      2    us  0.250 +- 20%");
         assert_eq!(lines[3], "pombo: Ours 1.0");
         assert!(!text.contains("best"));
