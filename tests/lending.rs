@@ -2,16 +2,26 @@
 //! behind, and nobody waits for it.
 
 mod common;
+#[path = "common/moody.rs"]
+mod moody;
 
 use common::*;
+use moody::{Moods, Moody, settle_moody};
 use pombo_kernel::{
-    Communicator, Error, Limits, Loan, Mode, Node, Operate, SCOPE_LOANS, Scope, Ticket,
+    Channel, Communicator, Error, Limits, Loan, Mode, Node, Operate, SCOPE_LOANS, Scope, Ticket,
 };
 use pombo_netdrivers::{Loopback, loopback};
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-type Inner<'a, 'buf> = Scope<'a, 'buf, Tagged, Loopback, Tiny>;
+type Rank<L> = Communicator<Tagged, L, Owned, Tiny>;
+type Inner<'a, 'buf, L> = Scope<'a, 'buf, Tagged, L, Tiny>;
+
+/// One place in the pool for each.
+const LIMITS: Limits = Limits {
+    credit: Some(1),
+    eager: None,
+};
 
 /// Few frames in flight and one place in the pool, so that everything takes its longest way.
 fn world(nodes: u16, frames_in_flight: usize) -> Vec<Comm<Tiny>> {
@@ -19,27 +29,28 @@ fn world(nodes: u16, frames_in_flight: usize) -> Vec<Comm<Tiny>> {
         frame: 128,
         frames_in_flight,
     };
-    let limits = Limits {
-        credit: Some(1),
-        eager: None,
-    };
     Loopback::world_with(nodes, channel)
         .into_iter()
-        .map(|channel| Communicator::with_limits(channel, limits).expect("it fits"))
+        .map(|channel| Communicator::with_limits(channel, LIMITS).expect("it fits"))
         .collect()
 }
 
-fn post(rank: &mut Comm<Tiny>, source: Option<u16>, tag: Option<i32>, room: usize) -> Ticket {
+fn post<L: Channel>(
+    rank: &mut Rank<L>,
+    source: Option<u16>,
+    tag: Option<i32>,
+    room: usize,
+) -> Ticket {
     let posted = rank.receive(wanted(source, tag), Bytes(vec![0; room]));
     posted.map_err(Error::from).expect("posted")
 }
 
-fn put(rank: &mut Comm<Tiny>, to: u16, tag: i32, bytes: &[u8]) -> Ticket {
+fn put<L: Channel>(rank: &mut Rank<L>, to: u16, tag: i32, bytes: &[u8]) -> Ticket {
     let sent = rank.send(Node(to), tagged(tag), Bytes(bytes.to_vec()));
     sent.map_err(Error::from).expect("sent")
 }
 
-fn bytes(rank: &mut Comm<Tiny>, ticket: Ticket) -> Result<Vec<u8>, Error> {
+fn bytes<L: Channel>(rank: &mut Rank<L>, ticket: Ticket) -> Result<Vec<u8>, Error> {
     let completed = rank.claim(ticket).expect("known").expect("over");
     let Loan::Received(Bytes(mut bytes)) = completed.loan else {
         panic!("a receive")
@@ -52,6 +63,10 @@ fn bytes(rank: &mut Comm<Tiny>, ticket: Ticket) -> Result<Vec<u8>, Error> {
 
 fn nothing_left(ranks: &mut [Comm<Tiny>]) {
     settle(ranks);
+    are_empty(ranks);
+}
+
+fn are_empty<L: Channel>(ranks: &[Rank<L>]) {
     for rank in ranks {
         let lengths = rank.lengths();
         assert_eq!(
@@ -175,10 +190,10 @@ enum End {
 const ENDS: [End; 3] = [End::Return, End::Panic, End::Forget];
 
 /// Opens a scope, lets `begin` put operations into it, and ends it.
-fn cut_short<'buf>(
-    rank: &mut Comm<Tiny>,
+fn cut_short<'buf, L: Channel>(
+    rank: &mut Rank<L>,
     end: End,
-    begin: impl FnOnce(&mut Inner<'_, 'buf>) -> Vec<Ticket>,
+    begin: impl FnOnce(&mut Inner<'_, 'buf, L>) -> Vec<Ticket>,
 ) {
     let run = || {
         rank.scope(|scope| {
@@ -436,7 +451,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// Runs a scope in the rank `at`; the others take turns with it.
-fn run_scope(ranks: &mut [Comm<Tiny>], at: usize, act: &Act) {
+fn run_scope<L: Channel>(ranks: &mut [Rank<L>], at: usize, act: &Act) {
     let Act::Scope {
         sends,
         receives,
@@ -472,6 +487,44 @@ fn run_scope(ranks: &mut [Comm<Tiny>], at: usize, act: &Act) {
     });
 }
 
+/// Plays, then receives all that somebody still wants; then nothing is left.
+fn play<L: Channel>(mut ranks: Vec<Rank<L>>, settle: fn(&mut [Rank<L>]), acts: &[Act]) {
+    let mut sent = Vec::new();
+    for act in acts {
+        match *act {
+            Act::Scope { at, .. } => run_scope(&mut ranks, at, act),
+            Act::Send { from, to, len } => {
+                // Its tag is no scope's, so only wildcards of scopes can have taken it.
+                let ticket = put(&mut ranks[from], to, 9, &payload(2, len));
+                sent.push((from, len, ticket));
+            }
+            Act::Poll { at } => {
+                ranks[at].check_messages().expect("it does not break");
+            }
+        }
+    }
+    settle(&mut ranks);
+    for at in 0..ranks.len() {
+        loop {
+            let posted = post(&mut ranks[at], None, None, 400);
+            settle(&mut ranks);
+            if let Some(completed) = ranks[at].claim(posted).expect("known") {
+                assert!(completed.outcome.is_ok());
+                continue;
+            }
+            ranks[at].cancel(posted).expect("known");
+            assert_eq!(bytes(&mut ranks[at], posted), Err(Error::Cancelled));
+            break;
+        }
+    }
+    for (from, len, ticket) in sent {
+        let over = ranks[from].claim(ticket).expect("known").expect("over");
+        assert_eq!(over.outcome, Ok(len));
+    }
+    settle(&mut ranks);
+    are_empty(&ranks);
+}
+
 proptest! {
     #![proptest_config(cases(1500))]
 
@@ -480,40 +533,19 @@ proptest! {
         acts in prop::collection::vec(act(), 1..60),
         in_flight in 1..4usize,
     ) {
-        let mut ranks = world(3, in_flight);
-        let mut sent = Vec::new();
-        for act in &acts {
-            match *act {
-                Act::Scope { at, .. } => run_scope(&mut ranks, at, act),
-                Act::Send { from, to, len } => {
-                    // Its tag is no scope's, so it is still there in the end.
-                    sent.push((from, to, len, put(&mut ranks[from], to, 9, &payload(2, len))));
-                }
-                Act::Poll { at } => {
-                    ranks[at].check_messages().expect("it does not break");
-                }
-            }
-        }
-        settle(&mut ranks);
-        // Everything that somebody still wants gets through, in order; scopes' wildcards may have taken some.
-        for at in 0..3 {
-            loop {
-                let posted = post(&mut ranks[at], None, None, 400);
-                settle(&mut ranks);
-                match ranks[at].claim(posted).expect("known") {
-                    Some(completed) => assert!(completed.outcome.is_ok()),
-                    None => {
-                        ranks[at].cancel(posted).expect("known");
-                        assert_eq!(bytes(&mut ranks[at], posted), Err(Error::Cancelled));
-                        break;
-                    }
-                }
-            }
-        }
-        for (from, _, len, ticket) in sent {
-            let over = ranks[from].claim(ticket).expect("known").expect("over");
-            assert_eq!(over.outcome, Ok(len));
-        }
-        nothing_left(&mut ranks);
+        play(world(3, in_flight), settle, &acts);
+    }
+
+    /// Also where frames are late and need their memory after the scope.
+    #[test]
+    fn dead_scopes_leave_nothing_in_a_moody_channel(
+        acts in prop::collection::vec(act(), 1..60),
+        (in_flight, full, later, slow, tardy) in (1..4usize, 0..50u32, 0..100u32, 0..50u32, 0..90u32),
+        seed in any::<u64>(),
+    ) {
+        let moods = Moods { limit: 128, in_flight, full, later, slow, tardy };
+        let over = |channel| Communicator::with_limits(channel, LIMITS).expect("it fits");
+        let ranks = Moody::world(3, moods, seed).into_iter().map(over).collect();
+        play(ranks, settle_moody, &acts);
     }
 }

@@ -1,6 +1,9 @@
 //! A composition: one policy of each family, and how much of everything. The only file that looks at Cargo features.
 
-use crate::aspect::{Cap, Capacity, Length, Observer, Storage, Transfer, Unobserved};
+use crate::aspect::{
+    Buffering, Cap, Capacity, Datatypes, Homogeneous, Length, NoDatatypes, Observer,
+    Representation, Storage, Transfer, Unbuffered, Unobserved,
+};
 use crate::matching::Matcher;
 use core::marker::PhantomData;
 
@@ -18,6 +21,12 @@ pub trait Config: 'static {
     type Sizes: Sizes;
     /// What is counted.
     type Observer: Observer;
+    /// What messages are made of.
+    type Datatypes: Datatypes;
+    /// How values cross machines.
+    type Representation: Representation;
+    /// Whether the kernel may copy messages to send them later.
+    type Buffering: Buffering;
 }
 
 /// How much of everything. Every bound says what happens there.
@@ -33,10 +42,12 @@ pub trait Sizes: 'static {
     type Nodes: Capacity;
 }
 
-/// A composition written down as a type.
-pub struct Compose<L, T, M, S, Z, O = Unobserved>(PhantomData<(L, T, M, S, Z, O)>);
+/// A composition written down as a type. The families behind the sizes are off unless named.
+pub struct Compose<L, T, M, S, Z, O = Unobserved, D = NoDatatypes, R = Homogeneous, B = Unbuffered>(
+    PhantomData<(L, T, M, S, Z, O, D, R, B)>,
+);
 
-impl<L, T, M, S, Z, O> Config for Compose<L, T, M, S, Z, O>
+impl<L, T, M, S, Z, O, D, R, B> Config for Compose<L, T, M, S, Z, O, D, R, B>
 where
     L: Length,
     T: Transfer,
@@ -44,13 +55,19 @@ where
     S: Storage,
     Z: Sizes,
     O: Observer,
+    D: Datatypes,
+    R: Representation,
+    B: Buffering,
 {
-    type Observer = O;
     type Length = L;
     type Transfer = T;
     type Matcher = M;
     type Storage = S;
     type Sizes = Z;
+    type Observer = O;
+    type Datatypes = D;
+    type Representation = R;
+    type Buffering = B;
 }
 
 /// Sizes written down as a type.
@@ -70,6 +87,25 @@ type SelectedTransfer = crate::aspect::Rendezvous;
 #[cfg(not(feature = "rendezvous"))]
 type SelectedTransfer = crate::aspect::Eager;
 
+#[cfg(feature = "datatypes-full")]
+type SelectedDatatypes = crate::aspect::Full;
+#[cfg(all(feature = "datatypes-contiguous", not(feature = "datatypes-full")))]
+type SelectedDatatypes = crate::aspect::Contiguous;
+#[cfg(all(feature = "datatypes-basic", not(feature = "datatypes-contiguous")))]
+type SelectedDatatypes = crate::aspect::Basic;
+#[cfg(not(feature = "datatypes-basic"))]
+type SelectedDatatypes = NoDatatypes;
+
+#[cfg(feature = "heterogeneous")]
+type SelectedRepresentation = crate::aspect::Heterogeneous;
+#[cfg(not(feature = "heterogeneous"))]
+type SelectedRepresentation = Homogeneous;
+
+#[cfg(feature = "buffering")]
+type SelectedBuffering = crate::aspect::Buffered;
+#[cfg(not(feature = "buffering"))]
+type SelectedBuffering = Unbuffered;
+
 #[cfg(feature = "observer")]
 type SelectedObserver = crate::aspect::Counting;
 #[cfg(not(feature = "observer"))]
@@ -83,6 +119,9 @@ pub type Selected = Compose<
     crate::aspect::Static,
     Size<16, 32, 256, 8>,
     SelectedObserver,
+    SelectedDatatypes,
+    SelectedRepresentation,
+    SelectedBuffering,
 >;
 
 /// A number that two nodes must share to understand each other: it covers the header, the length type, the transfer
@@ -95,6 +134,8 @@ pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
         size_of::<H::Pattern>() as u64,
         size_of::<C::Length>() as u64,
         <C::Transfer as Transfer>::RENDEZVOUS as u64,
+        <C::Representation as Representation>::CONVERTS as u64,
+        <C::Representation as Representation>::CANONICAL as u64,
         <<C::Sizes as Sizes>::Pool as Capacity>::N as u64,
         <<C::Sizes as Sizes>::Cell as Capacity>::N as u64,
     ];

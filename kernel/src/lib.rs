@@ -25,4 +25,7 @@ pub use config::{Compose, Config, Selected, Size, Sizes, fingerprint};
 pub use envelope::Envelope;
 pub use error::{Error, Refused};
 pub use header::{Header, Node, Pattern, Wire};
-pub use memory::{Bank, Lent, Loan, Memory, Part, Sink, Source, Ticket};
+pub use memory::{
+    Bank, Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket, Typed,
+    Values, ValuesMut,
+};

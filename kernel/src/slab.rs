@@ -165,3 +165,107 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    extern crate std;
+    use std::vec::Vec;
+
+    const BOUND: usize = 6;
+
+    /// Two queues over one slab, against two vectors.
+    #[derive(Default)]
+    struct Model {
+        queues: [Vec<u32>; 2],
+        loose: Vec<u32>,
+    }
+
+    #[derive(Clone, Debug)]
+    enum Act {
+        Insert,
+        Remove(usize),
+        Push(usize, usize),
+        Unlink(usize, usize),
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        prop_oneof![
+            Just(Act::Insert),
+            (0..BOUND).prop_map(Act::Remove),
+            (0..2usize, 0..BOUND).prop_map(|(queue, nth)| Act::Push(queue, nth)),
+            (0..2usize, 0..BOUND).prop_map(|(queue, nth)| Act::Unlink(queue, nth)),
+        ]
+    }
+
+    type Table = Slab<u32, heapless::Vec<Entry<u32>, BOUND>>;
+
+    fn act_on(act: &Act, value: u32, slab: &mut Table, queues: &mut [Queue; 2], model: &mut Model) {
+        match *act {
+            Act::Insert => {
+                let used = model.loose.len() + model.queues[0].len() + model.queues[1].len();
+                match slab.insert(value) {
+                    Ok(index) => {
+                        assert!(used < BOUND);
+                        model.loose.push(index);
+                        assert_eq!(slab.get(index), Some(&value));
+                    }
+                    Err(back) => assert_eq!((used, back), (BOUND, value)),
+                }
+            }
+            Act::Remove(nth) if nth < model.loose.len() => {
+                let index = model.loose.remove(nth);
+                assert!(slab.remove(index).is_some());
+                assert_eq!((slab.remove(index), slab.get(index)), (None, None));
+            }
+            Act::Push(queue, nth) if nth < model.loose.len() => {
+                let index = model.loose.remove(nth);
+                queues[queue].push(slab, index);
+                model.queues[queue].push(index);
+            }
+            Act::Unlink(queue, nth) if nth < model.queues[queue].len() => {
+                let index = model.queues[queue].remove(nth);
+                queues[queue].unlink(slab, index);
+                model.loose.push(index);
+            }
+            _ => {}
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn queues_are_vectors(acts in prop::collection::vec(act(), 0..200)) {
+            let mut slab = Table::new();
+            let mut queues = [Queue::new(); 2];
+            let mut model = Model::default();
+            for (value, act) in acts.iter().enumerate() {
+                act_on(act, value as u32, &mut slab, &mut queues, &mut model);
+                for (queue, model) in queues.iter().zip(&model.queues) {
+                    let first = queue.first();
+                    let all: Vec<_> =
+                        core::iter::successors(first, |&at| queue.after(&slab, at)).collect();
+                    prop_assert_eq!(&all, model);
+                    prop_assert_eq!(queue.is_empty(), model.is_empty());
+                }
+                let used = model.loose.len() + model.queues[0].len() + model.queues[1].len();
+                prop_assert_eq!(slab.len(), used);
+                prop_assert!(slab.end() as usize <= BOUND);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_harmless() {
+        let mut slab = Table::new();
+        let mut queue = Queue::new();
+        for index in [0, 5, NONE - 1, NONE] {
+            queue.push(&mut slab, index);
+            queue.unlink(&mut slab, index);
+            assert_eq!((slab.remove(index), slab.get(index)), (None, None));
+            assert_eq!((slab.get_mut(index), queue.first()), (None, None));
+        }
+    }
+}

@@ -1,12 +1,20 @@
 //! Policy families. Every policy is a type that always exists; a [`Config`](crate::Config) names one of each family.
 //! What a policy switches off is zero-sized and folds away.
 
+mod buffering;
+mod datatypes;
 mod length;
 mod observer;
+mod representation;
 mod storage;
 mod transfer;
 
+pub use buffering::{Buffered, Buffering, NoCopy, Unbuffered};
+pub use datatypes::{Basic, Contiguous, Datatypes, Element, Full, Level, NoDatatypes, Value};
 pub use length::Length;
 pub use observer::{Counters, Counting, Note, Observer, Statistics, Unobserved};
+pub use representation::{
+    Canonical, Heterogeneous, Homogeneous, Native, Opposite, Order, Representation,
+};
 pub use storage::{Cap, Capacity, Cell, Slice, Static, Storage};
 pub use transfer::{Announced, Eager, HoldState, Rendezvous, RendezvousField, Transfer};

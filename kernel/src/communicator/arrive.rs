@@ -2,8 +2,8 @@
 //! leave with the next flush.
 
 use super::hold::Pulling;
-use super::state::{State, Step};
-use crate::aspect::{Announced, Cell, Counters, Note, Transfer};
+use super::state::{Owner, State, Step};
+use crate::aspect::{Announced, Cell, Counters, Note, Representation, Transfer};
 use crate::channel::{Arrival, Cookie, Event};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -33,9 +33,13 @@ impl<H: Header, C: Config> State<H, C> {
     /// `None` for a frame that no rule explains.
     #[inline]
     fn arrive<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
-        let (kind, credit, mut reader) = Reader::new(arrival)?;
+        let orders = says_order::<C>();
+        let (kind, credit, big_endian, mut reader) = Reader::new(arrival, orders)?;
         let from = arrival.from();
         let peer = self.peer(from)?;
+        if orders {
+            peer.big_endian = big_endian;
+        }
         if credit > 0 {
             peer.credit += u32::from(credit);
             if !peer.held.is_empty() {
@@ -126,6 +130,7 @@ impl<H: Header, C: Config> State<H, C> {
             bank.copy_in(ticket, offset, piece);
             offset += piece.len();
         });
+        self.make_right(ticket, from, stored, bank);
         self.deliver(posted.slot, envelope, stored);
         Some(())
     }
@@ -188,7 +193,7 @@ impl<H: Header, C: Config> State<H, C> {
             .operation(ticket)
             .filter(|operation| operation.peer == from)?;
         let len = operation.envelope.as_ref()?.len();
-        let orphan = operation.orphan;
+        let orphan = operation.owner == Owner::Nobody;
         match operation.step {
             Step::Offered { .. } => {
                 self.unhold(from, ticket.slot);
@@ -245,6 +250,7 @@ impl<H: Header, C: Config> State<H, C> {
             offset += piece.len();
         });
         if got == want {
+            self.make_right(ticket, from, want, bank);
             self.deliver(ticket.slot, envelope, want);
         }
         Some(())
@@ -323,4 +329,10 @@ impl<H: Header, C: Config> State<H, C> {
             _ => {}
         }
     }
+}
+
+/// Does every frame tell the byte order of its sender's values?
+pub(crate) const fn says_order<C: Config>() -> bool {
+    <C::Representation as Representation>::CONVERTS
+        && !<C::Representation as Representation>::CANONICAL
 }

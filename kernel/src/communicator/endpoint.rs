@@ -8,7 +8,7 @@ use super::lane::{Alone, Behind, Lane, Numbered, Rest, Shared};
 use super::loans::{Lender, Loans};
 use super::operate::{Engine, Operate};
 use super::state::State;
-use crate::aspect::{Counters, Statistics};
+use crate::aspect::{Counters, Datatypes, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};
 use crate::config::{Config, Selected};
 use crate::error::Error;
@@ -62,8 +62,14 @@ impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
         "the header or its pattern is too large: frames must fit 128 bytes without payload"
     );
 
+    const LEVEL_FITS: () = assert!(
+        M::LEVEL as u8 <= <C::Datatypes as Datatypes>::LEVEL as u8,
+        "this memory needs a higher level of datatypes than the composition has"
+    );
+
     fn new(channel: &impl Channel, limits: Limits) -> Result<Self, Error> {
         const { Self::HEADS_FIT };
+        const { Self::LEVEL_FITS };
         let mut state = State::new(channel.node(), channel.nodes())?;
         if let Some(credit) = limits.credit {
             state.set_credit(credit.clamp(1, state.credit));

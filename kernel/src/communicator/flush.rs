@@ -1,10 +1,11 @@
 //! What leaves after a poll or a call: replies, requested data, held sends, notices. Per peer in that order, until
 //! nothing is due or the channel is full.
 
+use super::arrive::says_order;
 use super::hold::{Pulling, Question};
 use super::lane::Outlet;
 use super::state::{State, Step};
-use crate::aspect::{Counters, Length, Note, Transfer};
+use crate::aspect::{Counters, Length, Note, Representation, Transfer};
 use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
 use crate::envelope::Envelope;
@@ -96,7 +97,10 @@ impl<H: Header, C: Config> State<H, C> {
         payload: Option<(Cookie, Part<'_>)>,
     ) -> Result<Sent, ChannelError> {
         let owed = self.peer(node).map_or(0, |peer| peer.owed.min(255));
-        let frame = fields(Writer::new(kind, owed as u8));
+        let mut frame = fields(Writer::new(kind, owed as u8));
+        if says_order::<C>() && <C::Representation as Representation>::BIG_ENDIAN {
+            frame = frame.big_endian();
+        }
         let sent = match payload {
             None => channel.try_send(node, Cookie::COPY, &[Part::Bytes(frame.bytes())])?,
             Some((cookie, part)) => {
@@ -378,8 +382,8 @@ impl<H: Header, C: Config> State<H, C> {
         channel: &mut L,
         moved: &mut bool,
     ) -> Result<(), Stop> {
-        let notice = self.peer(node).and_then(|peer| peer.hold_notice());
-        if let Some(holds) = notice {
+        // After "none any more" there may be "some" again, and then there is nothing more to say.
+        while let Some(holds) = self.peer(node).and_then(|peer| peer.hold_notice()) {
             self.put(channel, node, Kind::Hold, |w| w.put(&u8::from(holds)), None)?;
             *moved = true;
             if holds {
@@ -389,6 +393,7 @@ impl<H: Header, C: Config> State<H, C> {
                 hold.told = holds;
                 hold.silent = false;
                 hold.fresh = false;
+                hold.withdrawn = false;
             }
         }
         if let Some(question) = self.question(node) {

@@ -7,7 +7,7 @@
 //! every message had arrived. After "none" a sender says Hold again when another message comes, and the receiver
 //! asks again from its first receive. Nothing here grows with the number of messages.
 
-use super::state::{Peer, State, Step};
+use super::state::{Owner, Peer, State, Step};
 use crate::aspect::{HoldState, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
@@ -26,6 +26,8 @@ pub struct Hold<H: Header> {
     pub(crate) silent: bool,
     /// A message was held since it was told.
     pub(crate) fresh: bool,
+    /// A held message was cancelled since it was told: a probe may have told it of that one.
+    pub(crate) withdrawn: bool,
     /// Its question, until it is answered.
     pub(crate) asked: Option<(Handle, H::Pattern)>,
     /// The operation that was offered to it.
@@ -50,6 +52,7 @@ impl<H: Header> HoldState<H> for Hold<H> {
             told: false,
             silent: false,
             fresh: false,
+            withdrawn: false,
             asked: None,
             offered: None,
             holds: false,
@@ -106,8 +109,9 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// The peer says that it holds messages, or that it no longer does.
     pub(crate) fn set_holding(&mut self, node: Node, holds: bool) {
-        // Whatever it has said of single messages may have changed.
-        self.probes.forget_node(node);
+        if !holds {
+            self.probes.forget_node(node);
+        }
         let Some(hold) = self.hold(node) else {
             return;
         };
@@ -202,7 +206,7 @@ impl<H: Header, C: Config> State<H, C> {
             return;
         };
         operation.step = Step::Held { announce };
-        let cancel = cancel || operation.orphan;
+        let cancel = cancel || operation.owner == Owner::Nobody;
         if let Some(hold) = self.hold(from) {
             hold.offered = None;
         }
@@ -212,11 +216,10 @@ impl<H: Header, C: Config> State<H, C> {
         self.wake(from);
     }
 
-    /// A held send is cancelled. The peer hears of held messages once more, for a probe may know of this one.
+    /// A held send is cancelled. A peer that knows of held messages starts from nothing: a probe may know of this one.
     pub(crate) fn withdraw(&mut self, to: Node, slot: u32) {
         if let Some(hold) = self.hold(to) {
-            hold.silent = true;
-            hold.fresh = true;
+            hold.withdrawn = true;
         }
         self.unhold(to, slot);
         self.complete(slot, Err(Error::Cancelled));
@@ -256,10 +259,10 @@ impl<H: Header, C: Config> Peer<H, C> {
             return None;
         }
         let hold = self.hold.get()?;
-        if self.held.is_empty() {
-            return hold.told.then_some(false);
+        if hold.told && (hold.withdrawn || self.held.is_empty()) {
+            return Some(false);
         }
-        let blocked = self.credit == 0 || hold.offered.is_some();
+        let blocked = !self.held.is_empty() && (self.credit == 0 || hold.offered.is_some());
         let news = !hold.told || (hold.silent && hold.fresh);
         (blocked && news).then_some(true)
     }

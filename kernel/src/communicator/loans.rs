@@ -1,7 +1,8 @@
 //! Where a communicator keeps what was lent to it.
 
-use crate::aspect::{Slice, Storage};
+use crate::aspect::{Buffering, Cell, Representation, Slice, Storage};
 use crate::config::{Config, Sizes};
+use crate::matching::CellOf;
 use crate::memory::{Bank, Loan, Memory, Part, Sink, Source, Ticket};
 
 /// A bank that takes loans of one kind of memory.
@@ -18,7 +19,16 @@ pub trait Lender<M: Memory> {
 
 /// One place per operation, found by the ticket's slot.
 pub struct Loans<M: Memory, C: Config> {
-    places: <C::Storage as Storage>::Slice<Option<(u32, Loan<M>)>, <C::Sizes as Sizes>::Operations>,
+    places: <C::Storage as Storage>::Slice<Place<M, C>, <C::Sizes as Sizes>::Operations>,
+}
+
+/// A generation and what it lent; nothing, if it is over.
+type Place<M, C> = Option<(u32, Kept<M, C>)>;
+
+/// What a communicator keeps for an operation.
+enum Kept<M: Memory, C: Config> {
+    Lent(Loan<M>),
+    Copied(<C::Buffering as Buffering>::Copy<CellOf<C>>),
 }
 
 impl<M: Memory, C: Config> Loans<M, C> {
@@ -30,7 +40,7 @@ impl<M: Memory, C: Config> Loans<M, C> {
 
     /// The place of a ticket's slot. `None` beyond the bound.
     #[inline]
-    fn place(&mut self, ticket: Ticket) -> Option<&mut Option<(u32, Loan<M>)>> {
+    fn place(&mut self, ticket: Ticket) -> Option<&mut Place<M, C>> {
         while self.places.as_ref().len() <= ticket.slot as usize {
             self.places.push(None).ok()?;
         }
@@ -40,7 +50,15 @@ impl<M: Memory, C: Config> Loans<M, C> {
     #[inline]
     fn loan(&self, ticket: Ticket) -> Option<&Loan<M>> {
         match self.places.as_ref().get(ticket.slot as usize)? {
-            Some((generation, loan)) if *generation == ticket.generation => Some(loan),
+            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation => Some(loan),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn loan_mut(&mut self, ticket: Ticket) -> Option<&mut Loan<M>> {
+        match self.places.as_mut().get_mut(ticket.slot as usize)? {
+            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation => Some(loan),
             _ => None,
         }
     }
@@ -50,7 +68,7 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn lend_out(&mut self, ticket: Ticket, out: M::Out) -> Result<(), M::Out> {
         match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation, Loan::Sent(out))),
+            Some(place) => *place = Some((ticket.generation, Kept::Lent(Loan::Sent(out)))),
             None => return Err(out),
         }
         Ok(())
@@ -59,7 +77,7 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn lend_in(&mut self, ticket: Ticket, into: M::In) -> Result<(), M::In> {
         match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation, Loan::Received(into))),
+            Some(place) => *place = Some((ticket.generation, Kept::Lent(Loan::Received(into)))),
             None => return Err(into),
         }
         Ok(())
@@ -72,12 +90,18 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
 
     #[inline]
     fn give_back(&mut self, ticket: Ticket) -> Option<Loan<M>> {
-        let place = self.places.as_mut().get_mut(ticket.slot as usize)?;
-        if place.as_ref()?.0 != ticket.generation {
-            return None;
+        self.loan(ticket)?;
+        match self.places.as_mut().get_mut(ticket.slot as usize)?.take()? {
+            (_, Kept::Lent(loan)) => Some(loan),
+            (_, Kept::Copied(_)) => None,
         }
-        place.take().map(|(_, loan)| loan)
     }
+}
+
+/// Does this machine's form differ from the external one, and is that the one that travels?
+const fn swaps<C: Config>() -> bool {
+    <C::Representation as Representation>::CANONICAL
+        && !<C::Representation as Representation>::BIG_ENDIAN
 }
 
 impl<M: Memory, C: Config> Bank for Loans<M, C> {
@@ -88,17 +112,52 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
 
     #[inline]
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool {
-        match self.places.as_mut().get_mut(ticket.slot as usize) {
-            Some(Some((generation, loan))) if *generation == ticket.generation => {
-                copy_in(loan, offset, from)
-            }
-            _ => false,
+        self.loan_mut(ticket)
+            .is_some_and(|loan| copy_in(loan, offset, from))
+    }
+
+    fn swap(&mut self, ticket: Ticket, len: usize) {
+        if let Some(Loan::Received(sink)) = self.loan_mut(ticket) {
+            sink.swap(len);
         }
+    }
+
+    fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool {
+        if !<C::Buffering as Buffering>::ON {
+            return false;
+        }
+        let mut copy = Cell::empty();
+        let (mut at, mut chunk) = (0, [0; 64]);
+        while at < source.len() {
+            let now = chunk.len().min(source.len() - at);
+            if swaps::<C>() {
+                source.copy_out_swapped(at, &mut chunk[..now]);
+            } else {
+                source.copy_out(at, &mut chunk[..now]);
+            }
+            if !Cell::append(&mut copy, &chunk[..now]) {
+                return false;
+            }
+            at += now;
+        }
+        match self.place(ticket) {
+            Some(place) => *place = Some((ticket.generation, Kept::Copied(copy))),
+            None => return false,
+        }
+        true
     }
 
     #[inline]
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>> {
-        part(self.loan(ticket)?, offset, len)
+        match self.places.as_ref().get(ticket.slot as usize)? {
+            Some((generation, kept)) if *generation == ticket.generation => match kept {
+                Kept::Lent(loan) => part(loan, offset, len, swaps::<C>()),
+                Kept::Copied(copy) => {
+                    Some(Part::Bytes(Cell::bytes(copy).get(offset..offset + len)?))
+                }
+            },
+            _ => None,
+        }
     }
 }
 
@@ -121,12 +180,18 @@ pub(super) fn copy_in<M: Memory>(loan: &mut Loan<M>, offset: usize, from: &[u8])
 }
 
 #[inline]
-pub(super) fn part<M: Memory>(loan: &Loan<M>, offset: usize, len: usize) -> Option<Part<'_>> {
+pub(super) fn part<M: Memory>(
+    loan: &Loan<M>,
+    offset: usize,
+    len: usize,
+    swapped: bool,
+) -> Option<Part<'_>> {
     match loan {
         Loan::Sent(source) if offset + len <= source.len() => Some(Part::Held {
             source,
             offset,
             len,
+            swapped,
         }),
         _ => None,
     }

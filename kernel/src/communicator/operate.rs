@@ -4,9 +4,10 @@ use super::lane::{Lane, Own};
 use super::loans::Lender;
 use super::post::Mode;
 use super::scope::Scope;
-use super::state::{State, Step};
+use super::state::{Owner, State, Step};
+use crate::aspect::{Buffering, Capacity};
 use crate::channel::{Arrival, Channel, Event};
-use crate::config::Config;
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Node};
@@ -37,6 +38,50 @@ pub trait Operate {
     >;
 
     /// Sends; by size at once or by rendezvous. Complete when the buffer may be reused.
+    ///
+    /// Bytes that are lent do not change before they come back. This is refused by the compiler,
+    /// ```compile_fail,E0506
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Node, Operate, Pattern};
+    /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+    /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    /// # #[repr(C)]
+    /// # struct Tag(u8);
+    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Pattern<Tag> for Tag {
+    /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
+    /// #     fn source(&self) -> Option<Node> { None }
+    /// # }
+    /// # fn main() -> Result<(), Error> {
+    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let mut bytes = *b"hello";
+    /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
+    /// let ticket = comm.send(Node(0), Tag(1), &bytes)?;
+    /// bytes[0] = b'j';
+    /// comm.wait(ticket)?.outcome?;
+    /// # Ok(()) }
+    /// ```
+    /// and this is not:
+    /// ```
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Node, Operate, Pattern};
+    /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+    /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    /// # #[repr(C)]
+    /// # struct Tag(u8);
+    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Pattern<Tag> for Tag {
+    /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
+    /// #     fn source(&self) -> Option<Node> { None }
+    /// # }
+    /// # fn main() -> Result<(), Error> {
+    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let mut bytes = *b"hello";
+    /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
+    /// let ticket = comm.send(Node(0), Tag(1), &bytes)?;
+    /// comm.wait(ticket)?.outcome?;
+    /// drop(comm);
+    /// bytes[0] = b'j';
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// The buffer comes back with [`Error::Full`], [`Error::NoSuchNode`], [`Error::PeerLost`], [`Error::TooLong`],
@@ -83,6 +128,45 @@ pub trait Operate {
         // A broken channel shows at the next call that makes progress; the ticket is valid.
         let _ = state.flush(&mut outlet, bank);
         Ok(ticket)
+    }
+
+    /// Copies the message and sends the copy: nothing is lent, nothing is to be claimed (MPI's buffered mode).
+    ///
+    /// # Errors
+    /// As [`Operate::send`]; [`Error::TooLong`] beyond a cell of the composition; [`Error::Full`] also when there is no
+    /// memory for the copy; [`Error::NotComposed`] without buffering.
+    fn send_buffered(
+        &mut self,
+        to: Node,
+        header: Self::Header,
+        message: &impl Source,
+    ) -> Result<(), Error> {
+        if !<<Self::Config as Config>::Buffering as Buffering>::ON {
+            return Err(Error::NotComposed("buffering"));
+        }
+        let limit = <<Self::Config as Config>::Sizes as Sizes>::Cell::N;
+        if message.len() > limit {
+            return Err(Error::TooLong { limit });
+        }
+        let Engine {
+            state,
+            channel,
+            bank,
+            lane,
+        } = self.engine();
+        let mut outlet = lane.outlet(channel);
+        let ticket = state.open_send(&outlet, to, header, Mode::Standard, message.len())?;
+        if !bank.copy(ticket, message) {
+            state.operations.remove(ticket.slot);
+            return Err(Error::Full);
+        }
+        if let Some(operation) = state.operation(ticket) {
+            operation.owner = Owner::Kernel;
+        }
+        state.launch(to, ticket);
+        // A broken channel shows at the next call that makes progress; the message is taken.
+        let _ = state.flush(&mut outlet, bank);
+        Ok(())
     }
 
     /// Posts a receive for the first message that matches.
@@ -215,6 +299,53 @@ pub trait Operate {
     }
 
     /// Runs `f` with a [`Scope`] whose buffers may live shorter than this communicator.
+    ///
+    /// ```
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Node, Operate, Pattern};
+    /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+    /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    /// # #[repr(C)]
+    /// # struct Tag(u8);
+    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Pattern<Tag> for Tag {
+    /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
+    /// #     fn source(&self) -> Option<Node> { None }
+    /// # }
+    /// # fn main() -> Result<(), Error> {
+    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
+    /// let mut buffer = [0; 5];
+    /// comm.scope(|scope| {
+    ///     let ticket = scope.receive(Tag(1), &mut buffer)?;
+    ///     scope.send_from(Node(0), Tag(1), b"hello")?;
+    ///     scope.wait(ticket)?.outcome
+    /// })?;
+    /// assert_eq!(&buffer, b"hello");
+    /// # Ok(()) }
+    /// ```
+    /// A buffer that dies before the scope is refused by the compiler:
+    /// ```compile_fail,E0597
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Node, Operate, Pattern};
+    /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+    /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    /// # #[repr(C)]
+    /// # struct Tag(u8);
+    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Pattern<Tag> for Tag {
+    /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
+    /// #     fn source(&self) -> Option<Node> { None }
+    /// # }
+    /// # fn main() -> Result<(), Error> {
+    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
+    /// comm.scope(|scope| {
+    ///     let mut buffer = [0; 5];
+    ///     let ticket = scope.receive(Tag(1), &mut buffer)?;
+    ///     scope.send_from(Node(0), Tag(1), b"hello")?;
+    ///     scope.wait(ticket)?.outcome
+    /// })?;
+    /// # Ok(()) }
+    /// ```
     fn scope<'buf, R>(
         &mut self,
         f: impl FnOnce(&mut Scope<'_, 'buf, Self::Header, Self::Channel, Self::Config>) -> R,

@@ -1,7 +1,7 @@
 //! What a user's call does to the queues: send, receive, probe, cancel, release.
 
 use super::lane::Outlet;
-use super::state::{ANY, State, Step};
+use super::state::{ANY, Owner, State, Step};
 use crate::aspect::{Cell, Counters, Note, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
@@ -143,6 +143,7 @@ impl<H: Header, C: Config> State<H, C> {
                 let room = bank.room(ticket).unwrap_or(0);
                 let stored = payload.len().min(room);
                 bank.copy_in(ticket, 0, &payload[..stored]);
+                self.make_right(ticket, envelope.node(), stored, bank);
                 self.deliver(ticket.slot, envelope, stored);
             }
         }
@@ -194,7 +195,7 @@ impl<H: Header, C: Config> State<H, C> {
         let Some(operation) = self.operation(ticket) else {
             return;
         };
-        operation.orphan = true;
+        operation.owner = Owner::Nobody;
         if let Step::Done(outcome) = operation.step {
             self.complete(ticket.slot, outcome);
         } else {

@@ -11,7 +11,7 @@ use super::state::State;
 use crate::channel::Channel;
 use crate::config::Config;
 use crate::header::Header;
-use crate::memory::{Bank, Lent, Loan, Part, Ticket};
+use crate::memory::{Bank, Lent, Loan, Part, Source, Ticket};
 
 /// Operations with loans that one scope holds at a time, at most; then [`Error::Full`](crate::Error::Full).
 pub const SCOPE_LOANS: usize = 16;
@@ -124,9 +124,21 @@ impl Bank for Chain<'_, '_> {
         }
     }
 
+    fn swap(&mut self, ticket: Ticket, len: usize) {
+        if !self.holds(ticket) {
+            self.outer.swap(ticket, len);
+        }
+    }
+
+    fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool {
+        // The copy may outlive this scope.
+        self.outer.copy(ticket, source)
+    }
+
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>> {
         match self.loan(ticket) {
-            Some(loan) => part(loan, offset, len),
+            // Bytes have no order.
+            Some(loan) => part(loan, offset, len, false),
             None => self.outer.part(ticket, offset, len),
         }
     }

@@ -9,14 +9,16 @@
 
 use super::hold::Hold;
 use super::probe::Probes;
-use crate::aspect::{Capacity, Counters, HoldState, Note, Observer, Slice, Storage, Transfer};
+use crate::aspect::{
+    Capacity, Counters, HoldState, Note, Observer, Representation, Slice, Storage, Transfer,
+};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
 use crate::header::{Header, Node};
 use crate::matching::{Expected, Matcher, Unexpected};
-use crate::memory::Ticket;
+use crate::memory::{Bank, Ticket};
 use crate::slab::{Entry, Queue, Slab};
 
 pub(crate) type OperationsOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
@@ -55,14 +57,24 @@ pub(crate) struct State<H: Header, C: Config> {
 /// One send or receive.
 pub(crate) struct Operation<H: Header, C: Config> {
     pub(crate) generation: u32,
-    /// Its loan is dead: free it as soon as the peer cannot name it any more.
-    pub(crate) orphan: bool,
+    pub(crate) owner: Owner,
     /// Frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan.
     pub(crate) in_flight: u32,
     /// Where it is headed; for receives, where the matched message came from.
     pub(crate) peer: Node,
     pub(crate) step: Step,
     pub(crate) envelope: Option<Envelope<H, C>>,
+}
+
+/// Who waits for the end of an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The user, who will claim it.
+    User,
+    /// Nobody, for the kernel sends its own copy.
+    Kernel,
+    /// Nobody, and its loan is dead: it is freed as soon as the peer cannot name it any more.
+    Nobody,
 }
 
 /// Where an operation stands.
@@ -116,6 +128,8 @@ pub(crate) struct Peer<H: Header, C: Config> {
     pub(crate) due: bool,
     /// Places in our pool that it takes.
     pub(crate) kept: u32,
+    /// Its values have their most significant byte first. Only heterogeneous compositions look at it.
+    pub(crate) big_endian: bool,
     /// It takes no frames any more; what it has sent may still be on the way.
     pub(crate) deaf: bool,
     /// It is gone, and everything that it has sent was here.
@@ -201,7 +215,7 @@ impl<H: Header, C: Config> State<H, C> {
         let generation = self.generation;
         let operation = Operation {
             generation,
-            orphan: false,
+            owner: Owner::User,
             in_flight: 0,
             peer,
             step,
@@ -221,9 +235,31 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn complete(&mut self, slot: u32, outcome: Result<usize, Error>) {
         if let Some(operation) = self.operations.get_mut(slot) {
             operation.step = Step::Done(outcome);
-            if operation.orphan && operation.in_flight == 0 {
+            if operation.owner != Owner::User && operation.in_flight == 0 {
                 self.operations.remove(slot);
             }
+        }
+    }
+
+    /// Brings the values of a message that has arrived whole into this machine's form.
+    #[inline]
+    pub(crate) fn make_right(
+        &mut self,
+        ticket: Ticket,
+        from: Node,
+        len: usize,
+        bank: &mut impl Bank,
+    ) {
+        if !<C::Representation as Representation>::CONVERTS {
+            return;
+        }
+        let external = if <C::Representation as Representation>::CANONICAL {
+            true
+        } else {
+            self.peer(from).is_some_and(|peer| peer.big_endian)
+        };
+        if external != <C::Representation as Representation>::BIG_ENDIAN {
+            bank.swap(ticket, len);
         }
     }
 
@@ -338,6 +374,7 @@ impl<H: Header, C: Config> Peer<H, C> {
             hold: HoldState::new(),
             due: false,
             kept: 0,
+            big_endian: false,
             deaf: false,
             gone: false,
         }

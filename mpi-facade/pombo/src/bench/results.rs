@@ -53,15 +53,17 @@ impl Results {
 }
 
 impl Row {
-    /// The median of the rounds' medians, and the outermost of their quartiles.
+    /// The median of the rounds' medians, and the quartiles of all that the rounds gave.
     pub(super) fn spread(&self, library: usize) -> Option<Spread> {
         let rounds = &self.rounds[library];
-        let mut medians: Vec<f64> = rounds.iter().map(|round| round.median).collect();
-        medians.sort_unstable_by(f64::total_cmp);
+        let medians = sorted(rounds.iter().map(|round| round.median));
+        let all = rounds.iter().flat_map(|r| [r.low, r.median, r.high]);
+        let all = sorted(all);
+        let quarter = all.len() / 4;
         Some(Spread {
             median: middle(&medians)?,
-            low: rounds.iter().map(|round| round.low).reduce(f64::min)?,
-            high: rounds.iter().map(|round| round.high).reduce(f64::max)?,
+            low: *all.get(quarter)?,
+            high: *all.iter().rev().nth(quarter)?,
         })
     }
 
@@ -79,6 +81,12 @@ impl Row {
             false => others.reduce(f64::max).map(|best| ours / best),
         }
     }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values
 }
 
 fn middle(sorted: &[f64]) -> Option<f64> {
@@ -107,13 +115,16 @@ mod tests {
     fn median_over_rounds() {
         let lines = [
             (0, "bench latency 8 9 8 10 us"),
-            (0, "bench latency 8 1 1 2 us"),
+            (0, "bench latency 8 1 0.5 2 us"),
             (0, "bench latency 8 2 1.5 3 us"),
         ];
-        let spread = |lines| results(lines).rows[0].spread(0).unwrap();
-        let three = spread(&lines);
-        assert_eq!((three.median, three.low, three.high), (2.0, 1.0, 10.0));
-        assert_eq!(spread(&lines[..2]).median, 5.0);
+        let spread = |lines| {
+            let spread = results(lines).rows[0].spread(0).unwrap();
+            (spread.median, spread.low, spread.high)
+        };
+        assert_eq!(spread(&lines), (2.0, 1.5, 8.0));
+        assert_eq!(spread(&lines[..2]), (5.0, 1.0, 9.0));
+        assert_eq!(spread(&lines[..1]), (9.0, 8.0, 10.0));
     }
 
     #[test]

@@ -22,9 +22,7 @@ pub(super) fn text(results: &Results) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}: {version}", library.name);
     }
-    text.push_str(
-        "Medians over rounds; +- is half the distance between the outermost quartiles.\n",
-    );
+    text.push_str("Medians over rounds; +- is half the distance between the quartiles.\n");
     if !is_alone {
         text.push_str("ours/best: how many times faster ours is than the best of the others.\n");
     }
@@ -44,7 +42,7 @@ fn line(row: &Row, is_alone: bool) -> Vec<String> {
     let libraries = 0..row.libraries();
     line.extend(libraries.map(|library| row.spread(library).map_or(ABSENT.into(), cell)));
     if !is_alone {
-        let ratio = row.ratio().map(|ratio| format!("{ratio:.2}"));
+        let ratio = row.ratio().map(number);
         line.push(ratio.unwrap_or(ABSENT.into()));
     }
     line
@@ -119,7 +117,7 @@ mod tests {
             words.map(String::from).collect()
         };
         let lines: Vec<_> = text.lines().map(words).collect();
-        let expected = "latency 8 B 2 us 0.250 +- 20% 0.125 +- 0% - 0.50";
+        let expected = "latency 8 B 2 us 0.250 +- 20% 0.125 +- 0% - 0.500";
         assert_eq!(lines[1], words(expected));
         assert_eq!(lines[2], words("barrier 8 us - 1234 +- 0% - -"));
         assert!(text.contains("broken: never started"));

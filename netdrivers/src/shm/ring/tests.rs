@@ -157,6 +157,7 @@ fn nothing_is_published_when_the_lender_panics() {
         source,
         offset,
         len,
+        swapped: false,
     }];
     let put_broken = std::panic::AssertUnwindSafe(|| producer.put(64, &broken));
     assert!(std::panic::catch_unwind(put_broken).is_err());

@@ -4,6 +4,11 @@
 //! [`Lent`] is the safe one over slices. A facade with foreign memory (C, a device) brings its own.
 //! Loans live beside the queues in a [`Bank`], named by [`Ticket`]s; the kernel never keeps an address.
 
+mod typed;
+
+pub use typed::{Items, Repeated, Segmented, Segments, Typed, Values, ValuesMut};
+
+use crate::aspect::Level;
 use core::marker::PhantomData;
 
 /// What a send reads: `len` bytes, in any layout the memory likes.
@@ -18,6 +23,11 @@ pub trait Source {
 
     /// Copies `into.len()` bytes starting at `offset`. Callers stay inside `len`.
     fn copy_out(&self, offset: usize, into: &mut [u8]);
+
+    /// As [`Source::copy_out`], every value with its bytes in reverse order. Bytes have no order.
+    fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        self.copy_out(offset, into);
+    }
 }
 
 /// What a receive fills: room for `len` bytes.
@@ -32,6 +42,11 @@ pub trait Sink {
 
     /// Copies `from` to `offset`. Callers stay inside `len`.
     fn copy_in(&mut self, offset: usize, from: &[u8]);
+
+    /// Reverses the bytes of every whole value among the first `len` bytes. Bytes have no order.
+    fn swap(&mut self, len: usize) {
+        let _ = len;
+    }
 }
 
 impl Source for &[u8] {
@@ -58,6 +73,8 @@ impl Sink for &mut [u8] {
 
 /// A family of memory: what sends read and what receives fill.
 pub trait Memory {
+    /// What it knows of its contents; a composition must carry at least that much of datatypes.
+    const LEVEL: Level = Level::Bytes;
     /// Lent for a send.
     type Out: Source;
     /// Lent for a receive.
@@ -79,6 +96,8 @@ pub enum Part<'a> {
     Bytes(&'a [u8]),
     /// `len` bytes of a loan, starting at `offset`.
     Held {
+        /// Reverse the bytes of every value on the way?
+        swapped: bool,
         /// The lender's memory.
         source: &'a dyn Source,
         /// First byte.
@@ -108,7 +127,13 @@ impl Part<'_> {
     pub fn copy_to(&self, at: usize, into: &mut [u8]) {
         match *self {
             Part::Bytes(bytes) => into.copy_from_slice(&bytes[at..at + into.len()]),
-            Part::Held { source, offset, .. } => source.copy_out(offset + at, into),
+            Part::Held {
+                source,
+                offset,
+                swapped: false,
+                ..
+            } => source.copy_out(offset + at, into),
+            Part::Held { source, offset, .. } => source.copy_out_swapped(offset + at, into),
         }
     }
 
@@ -158,6 +183,10 @@ pub trait Bank {
     fn room(&self, ticket: Ticket) -> Option<usize>;
     /// Fills a receive. False when the loan is dead.
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool;
+    /// Reverses the bytes of every value that has arrived.
+    fn swap(&mut self, ticket: Ticket, len: usize);
+    /// Keeps a copy of a message. False when there is no room.
+    fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool;
     /// A piece of a send.
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>>;
 }

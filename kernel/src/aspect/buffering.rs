@@ -1,0 +1,47 @@
+//! Whether the kernel may copy a message to send it later. Source: the EPOS thesis, sections 3.5 and 4.2.1.
+
+use super::Cell;
+
+/// The policy family.
+pub trait Buffering: 'static {
+    /// Can sends be buffered?
+    const ON: bool;
+    /// Where a copy lies: a cell of the composition's storage, or nothing.
+    type Copy<C: Cell>: Cell;
+}
+
+/// No copies: a send's memory stays lent until it has left.
+#[derive(Clone, Copy, Debug)]
+pub struct Unbuffered;
+
+/// [`send_buffered`](crate::Operate::send_buffered) copies what cannot leave at once, as many messages as the
+/// composition has operations, each up to a cell long.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffered;
+
+impl Buffering for Unbuffered {
+    const ON: bool = false;
+    type Copy<C: Cell> = NoCopy;
+}
+
+impl Buffering for Buffered {
+    const ON: bool = true;
+    type Copy<C: Cell> = C;
+}
+
+/// Room for nothing, in no bytes.
+pub struct NoCopy;
+
+impl Cell for NoCopy {
+    fn empty() -> Self {
+        NoCopy
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        bytes.is_empty()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+}

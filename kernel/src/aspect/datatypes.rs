@@ -1,0 +1,103 @@
+//! What messages are made of: bytes, values of one basic type, items of several such values, or scattered segments.
+//! Source: the EPOS thesis, section 4.3, where a program's own symbols choose the lowest level that serves it.
+//!
+//! The levels are kinds of [`Memory`](crate::Memory), so the kernel's own code is the same at every level, and a
+//! communicator whose composition is below its memory's level does not compile.
+
+/// The policy family: how much of datatypes a composition carries.
+pub trait Datatypes: 'static {
+    /// The highest level of memory that can be lent.
+    const LEVEL: Level;
+}
+
+/// The levels, each with all below it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Level {
+    /// Bytes: the extent is 1.
+    Bytes,
+    /// Values of one basic type: the extent is in a table.
+    Basic,
+    /// Items of several values of one basic type: the extent is a product.
+    Contiguous,
+    /// Segments anywhere: the extent is a sum.
+    Full,
+}
+
+/// Bytes only.
+#[derive(Clone, Copy, Debug)]
+pub struct NoDatatypes;
+
+/// Basic types.
+#[derive(Clone, Copy, Debug)]
+pub struct Basic;
+
+/// Contiguous types.
+#[derive(Clone, Copy, Debug)]
+pub struct Contiguous;
+
+/// All types.
+#[derive(Clone, Copy, Debug)]
+pub struct Full;
+
+impl Datatypes for NoDatatypes {
+    const LEVEL: Level = Level::Bytes;
+}
+
+impl Datatypes for Basic {
+    const LEVEL: Level = Level::Basic;
+}
+
+impl Datatypes for Contiguous {
+    const LEVEL: Level = Level::Contiguous;
+}
+
+impl Datatypes for Full {
+    const LEVEL: Level = Level::Full;
+}
+
+/// A basic type. All have the same width on every machine; only their byte order differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "each is what it says")]
+pub enum Element {
+    Byte,
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+}
+
+impl Element {
+    /// The table of extents, in bytes.
+    const EXTENTS: [usize; 11] = [1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8];
+
+    /// Bytes from one value to the next.
+    pub const fn extent(self) -> usize {
+        Self::EXTENTS[self as usize]
+    }
+}
+
+/// A Rust type that is a basic type.
+pub trait Value: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {
+    /// Which.
+    const ELEMENT: Element;
+}
+
+macro_rules! values {
+    ($($type:ty: $element:ident,)*) => {$(
+        impl Value for $type {
+            const ELEMENT: Element = Element::$element;
+        }
+    )*};
+}
+
+values! {
+    i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64,
+}

@@ -1,0 +1,268 @@
+//! Memory of values whose type is known: one basic type, items of several, or segments of different ones.
+
+use super::{Memory, Sink, Source};
+use crate::aspect::{Element, Level, Value};
+use core::marker::PhantomData;
+use zerocopy::IntoBytes;
+
+/// Slices of one basic type.
+pub struct Typed<'buf>(PhantomData<&'buf mut [u8]>);
+
+/// Items of several values of one basic type.
+pub struct Repeated<'buf>(PhantomData<&'buf mut [u8]>);
+
+/// Up to `N` slices of any basic types, gathered and scattered without a copy in between.
+pub struct Segmented<'buf, const N: usize>(PhantomData<&'buf mut [u8]>);
+
+impl<'buf> Memory for Typed<'buf> {
+    const LEVEL: Level = Level::Basic;
+    type Out = Values<'buf>;
+    type In = ValuesMut<'buf>;
+}
+
+impl<'buf> Memory for Repeated<'buf> {
+    const LEVEL: Level = Level::Contiguous;
+    type Out = Items<Values<'buf>>;
+    type In = Items<ValuesMut<'buf>>;
+}
+
+impl<'buf, const N: usize> Memory for Segmented<'buf, N> {
+    const LEVEL: Level = Level::Full;
+    type Out = Segments<Values<'buf>, N>;
+    type In = Segments<ValuesMut<'buf>, N>;
+}
+
+/// Values to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'buf> {
+    bytes: &'buf [u8],
+    element: Element,
+}
+
+/// Room for values.
+#[derive(Debug)]
+pub struct ValuesMut<'buf> {
+    bytes: &'buf mut [u8],
+    element: Element,
+}
+
+impl<'buf> Values<'buf> {
+    /// These values.
+    pub fn of<T: Value>(values: &'buf [T]) -> Self {
+        Values {
+            bytes: values.as_bytes(),
+            element: T::ELEMENT,
+        }
+    }
+}
+
+impl<'buf> ValuesMut<'buf> {
+    /// Room for these.
+    pub fn of<T: Value>(values: &'buf mut [T]) -> Self {
+        ValuesMut {
+            bytes: values.as_mut_bytes(),
+            element: T::ELEMENT,
+        }
+    }
+}
+
+impl Source for Values<'_> {
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline]
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.bytes[offset..offset + into.len()]);
+    }
+
+    fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        let width = self.element.extent();
+        for (at, byte) in (offset..).zip(into) {
+            let inside = at % width;
+            *byte = self.bytes[at - inside + (width - 1 - inside)];
+        }
+    }
+}
+
+impl Sink for ValuesMut<'_> {
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline]
+    fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        self.bytes[offset..offset + from.len()].copy_from_slice(from);
+    }
+
+    fn swap(&mut self, len: usize) {
+        let width = self.element.extent();
+        if width > 1 {
+            for value in self.bytes[..len].chunks_exact_mut(width) {
+                value.reverse();
+            }
+        }
+    }
+}
+
+/// Values in items of so many each.
+#[derive(Clone, Copy, Debug)]
+pub struct Items<V> {
+    values: V,
+    count: usize,
+}
+
+impl<V> Items<V> {
+    /// Items of `count` values each; the last one may be short.
+    pub fn new(values: V, count: usize) -> Self {
+        Items { values, count }
+    }
+
+    /// The values.
+    pub fn values(self) -> V {
+        self.values
+    }
+}
+
+impl Items<Values<'_>> {
+    /// Bytes from one item to the next.
+    pub fn extent(&self) -> usize {
+        self.count * self.values.element.extent()
+    }
+}
+
+impl<V: Source> Source for Items<V> {
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    #[inline]
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        self.values.copy_out(offset, into);
+    }
+
+    fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        self.values.copy_out_swapped(offset, into);
+    }
+}
+
+impl<V: Sink> Sink for Items<V> {
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    #[inline]
+    fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        self.values.copy_in(offset, from);
+    }
+
+    fn swap(&mut self, len: usize) {
+        self.values.swap(len);
+    }
+}
+
+/// Up to `N` pieces that make one message, one behind the other.
+#[derive(Clone, Debug)]
+pub struct Segments<V, const N: usize>(heapless::Vec<V, N>);
+
+impl<V, const N: usize> Segments<V, N> {
+    /// None yet.
+    pub const fn new() -> Self {
+        Segments(heapless::Vec::new())
+    }
+
+    /// Adds a piece behind the others; it comes back when there are `N`.
+    ///
+    /// # Errors
+    /// The piece itself.
+    pub fn push(&mut self, piece: V) -> Result<(), V> {
+        self.0.push(piece)
+    }
+
+    /// The pieces.
+    pub fn pieces(&self) -> &[V] {
+        &self.0
+    }
+}
+
+impl<V, const N: usize> Default for Segments<V, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Source, const N: usize> Segments<V, N> {
+    /// Calls `f` with every piece that holds bytes of `offset..offset + into.len()`, the offset inside of it, and
+    /// the place of those bytes.
+    fn walk(
+        &self,
+        mut offset: usize,
+        mut into: &mut [u8],
+        mut f: impl FnMut(&V, usize, &mut [u8]),
+    ) {
+        for piece in &self.0 {
+            let len = piece.len();
+            if offset >= len {
+                offset -= len;
+                continue;
+            }
+            let now = into.len().min(len - offset);
+            let (here, later) = core::mem::take(&mut into).split_at_mut(now);
+            f(piece, offset, here);
+            into = later;
+            offset = 0;
+            if into.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+impl<V: Source, const N: usize> Source for Segments<V, N> {
+    fn len(&self) -> usize {
+        self.0.iter().map(Source::len).sum()
+    }
+
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        self.walk(offset, into, |piece, inside, here| {
+            piece.copy_out(inside, here)
+        });
+    }
+
+    fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        self.walk(offset, into, |piece, inside, here| {
+            piece.copy_out_swapped(inside, here)
+        });
+    }
+}
+
+impl<V: Sink, const N: usize> Sink for Segments<V, N> {
+    fn len(&self) -> usize {
+        self.0.iter().map(Sink::len).sum()
+    }
+
+    fn copy_in(&mut self, mut offset: usize, mut from: &[u8]) {
+        for piece in &mut self.0 {
+            let len = piece.len();
+            if offset >= len {
+                offset -= len;
+                continue;
+            }
+            let (now, later) = from.split_at(from.len().min(len - offset));
+            piece.copy_in(offset, now);
+            from = later;
+            offset = 0;
+            if from.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn swap(&mut self, mut len: usize) {
+        for piece in &mut self.0 {
+            let now = len.min(piece.len());
+            piece.swap(now);
+            len -= now;
+        }
+    }
+}
