@@ -427,3 +427,33 @@ fn operators() -> Result<(), Error> {
     assert_eq!((&room, &again), (b"hello", b"again"));
     Ok(())
 }
+
+/// Time-outs end a call and leave nothing behind.
+#[test]
+fn time_outs() -> Result<(), Error> {
+    const SOON: u64 = 2_000_000;
+    let mut pair = Pair::<Lent<'_>, Lent<'_>, Tiny, Tiny>::new();
+    let (any, mut room) = (wanted(None, None), [0; 100]);
+    let nothing = pair.one.receive_into_within(any, &mut room, SOON);
+    assert_eq!(nothing.map(|envelope| envelope.len()), Err(Error::TimedOut));
+    assert!(pair.one.wait_probe_within(any, SOON)?.is_none());
+    // Nobody receives: the announce is taken back, and the receiver never sees it.
+    let long = [7; 100];
+    let sent = pair.zero.send_from_within(Node(1), tagged(1), &long, SOON);
+    assert_eq!(sent, Err(Error::TimedOut));
+    for _ in 0..10 {
+        pair.turn();
+    }
+    assert!(pair.one.probe(any)?.is_none());
+    assert_eq!(pair.zero.lengths(), pair.one.lengths());
+    assert_eq!(pair.zero.lengths().operations, 0);
+    // In time, all is as without a limit.
+    pair.zero
+        .send_from_within(Node(1), tagged(2), &[8; 5], u64::MAX)?;
+    let envelope = pair.one.receive_into_within(any, &mut room, u64::MAX)?;
+    assert_eq!(
+        (envelope.header(), &room[..6]),
+        (tagged(2), &[8, 8, 8, 8, 8, 0][..])
+    );
+    Ok(())
+}

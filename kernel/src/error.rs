@@ -43,6 +43,8 @@ pub enum Error {
     Cancelled,
     /// The sender withdrew the message after it had matched: its buffer went out of scope.
     Revoked,
+    /// The time that the call was given is over.
+    TimedOut,
     /// The peer is gone.
     PeerLost(Node),
     /// This ticket names no operation here: it was claimed, or it belongs to another scope.
@@ -84,6 +86,7 @@ impl core::fmt::Display for Error {
             }
             Error::Cancelled => f.write_str("the operation was cancelled"),
             Error::Revoked => f.write_str("the sender withdrew the message"),
+            Error::TimedOut => f.write_str("the time that the call was given is over"),
             Error::PeerLost(node) => write!(f, "node {node} is gone"),
             Error::UnknownTicket => f.write_str("the ticket names no operation here"),
             Error::NotComposed(aspect) => {

@@ -13,6 +13,7 @@ mod frame;
 pub mod header;
 pub mod matching;
 pub mod memory;
+pub mod network;
 mod slab;
 pub mod topology;
 
@@ -29,3 +30,4 @@ pub use memory::{
     Bank, Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket, Typed,
     Values, ValuesMut,
 };
+pub use network::Network;

@@ -10,6 +10,8 @@ extern crate std;
 
 #[cfg(feature = "std")]
 pub mod conformance;
+#[cfg(feature = "std")]
+pub mod fault;
 mod growing;
 mod in_place;
 #[cfg(feature = "std")]

@@ -238,14 +238,21 @@ pub trait Operate {
         &mut self,
         ticket: Ticket,
     ) -> Result<Completed<Self::Header, Self::Memory, Self::Config>, Error> {
+        self.engine().wait(ticket, None)?.ok_or(Error::TimedOut)
+    }
+
+    /// As [`Operate::wait`], for so many nanoseconds at most; `None` when they are over. The operation goes on.
+    ///
+    /// # Errors
+    /// As [`Operate::wait`].
+    fn wait_within(
+        &mut self,
+        ticket: Ticket,
+        nanoseconds: u64,
+    ) -> Result<Option<Completed<Self::Header, Self::Memory, Self::Config>>, Error> {
         let mut engine = self.engine();
-        let mut idle = 0;
-        loop {
-            if let Some(completed) = engine.claim(ticket)? {
-                return Ok(completed);
-            }
-            engine.advance(&mut idle)?;
-        }
+        let deadline = Some(engine.after(nanoseconds));
+        engine.wait(ticket, deadline)
     }
 
     /// Asks an operation to end without a message. The outcome says which came first:
@@ -288,14 +295,23 @@ pub trait Operate {
         &mut self,
         pattern: <Self::Header as Header>::Pattern,
     ) -> Result<Envelope<Self::Header, Self::Config>, Error> {
+        self.engine()
+            .wait_probe(pattern, None)?
+            .ok_or(Error::TimedOut)
+    }
+
+    /// As [`Operate::wait_probe`], for so many nanoseconds at most; `None` when they are over.
+    ///
+    /// # Errors
+    /// As [`Operate::probe`].
+    fn wait_probe_within(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+        nanoseconds: u64,
+    ) -> Result<Option<Envelope<Self::Header, Self::Config>>, Error> {
         let mut engine = self.engine();
-        let mut idle = 0;
-        loop {
-            if let Some(envelope) = engine.probe(pattern)? {
-                return Ok(envelope);
-            }
-            engine.advance(&mut idle)?;
-        }
+        let deadline = Some(engine.after(nanoseconds));
+        engine.wait_probe(pattern, deadline)
     }
 
     /// Runs `f` with a [`Scope`] whose buffers may live shorter than this communicator.
@@ -364,20 +380,24 @@ pub trait Operate {
     /// # Errors
     /// As [`Operate::send`], and the operation's own outcome. Without rendezvous it waits for credit.
     fn send_from(&mut self, to: Node, header: Self::Header, bytes: &[u8]) -> Result<(), Error> {
+        self.scope(|scope| scope.send_until(to, header, bytes, None))
+    }
+
+    /// As [`Operate::send_from`], for so many nanoseconds at most.
+    ///
+    /// # Errors
+    /// As [`Operate::send_from`]; [`Error::TimedOut`] takes the message back: a receive that has matched it gets
+    /// [`Error::Revoked`].
+    fn send_from_within(
+        &mut self,
+        to: Node,
+        header: Self::Header,
+        bytes: &[u8],
+        nanoseconds: u64,
+    ) -> Result<(), Error> {
         self.scope(|scope| {
-            let mut idle = 0;
-            loop {
-                match scope.send(to, header, bytes) {
-                    Ok(ticket) => return scope.wait(ticket)?.outcome.map(drop),
-                    Err(Refused {
-                        error: Error::NoCredit(_),
-                        ..
-                    }) => {
-                        scope.engine().advance(&mut idle)?;
-                    }
-                    Err(refused) => return Err(refused.error),
-                }
-            }
+            let deadline = scope.engine().after(nanoseconds);
+            scope.send_until(to, header, bytes, Some(deadline))
         })
     }
 
@@ -390,14 +410,77 @@ pub trait Operate {
         pattern: <Self::Header as Header>::Pattern,
         bytes: &mut [u8],
     ) -> Result<Envelope<Self::Header, Self::Config>, Error> {
+        self.scope(|scope| scope.receive_until(pattern, bytes, None))
+    }
+
+    /// As [`Operate::receive_into`], for so many nanoseconds at most. A message that has matched by then is received
+    /// to its end.
+    ///
+    /// # Errors
+    /// As [`Operate::receive_into`]; [`Error::TimedOut`] if no message has matched.
+    fn receive_into_within(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+        bytes: &mut [u8],
+        nanoseconds: u64,
+    ) -> Result<Envelope<Self::Header, Self::Config>, Error> {
         self.scope(|scope| {
-            let ticket = scope.receive(pattern, bytes)?;
-            let Completed {
-                envelope, outcome, ..
-            } = scope.wait(ticket)?;
-            outcome?;
-            envelope.ok_or(Error::UnknownTicket)
+            let deadline = scope.engine().after(nanoseconds);
+            scope.receive_until(pattern, bytes, Some(deadline))
         })
+    }
+}
+
+impl<'buf, H: Header, L: Channel, C: Config> Scope<'_, 'buf, H, L, C> {
+    fn send_until(
+        &mut self,
+        to: Node,
+        header: H,
+        bytes: &'buf [u8],
+        deadline: Option<u64>,
+    ) -> Result<(), Error> {
+        let mut idle = 0;
+        loop {
+            match self.send(to, header, bytes) {
+                Ok(ticket) => {
+                    let completed = self.engine().wait(ticket, deadline)?;
+                    return completed.ok_or(Error::TimedOut)?.outcome.map(drop);
+                }
+                Err(Refused {
+                    error: Error::NoCredit(_),
+                    ..
+                }) => {
+                    let mut engine = self.engine();
+                    if engine.is_over(deadline) {
+                        return Err(Error::TimedOut);
+                    }
+                    engine.advance_until(&mut idle, deadline)?;
+                }
+                Err(refused) => return Err(refused.error),
+            }
+        }
+    }
+
+    fn receive_until(
+        &mut self,
+        pattern: H::Pattern,
+        bytes: &'buf mut [u8],
+        deadline: Option<u64>,
+    ) -> Result<Envelope<H, C>, Error> {
+        let ticket = self.receive(pattern, bytes)?;
+        let in_time = self.engine().wait(ticket, deadline)?;
+        let completed = match in_time {
+            Some(completed) => completed,
+            None => {
+                self.cancel(ticket)?;
+                self.wait(ticket)?
+            }
+        };
+        match completed.outcome {
+            Err(Error::Cancelled) => Err(Error::TimedOut),
+            Err(error) => Err(error),
+            Ok(_) => completed.envelope.ok_or(Error::UnknownTicket),
+        }
     }
 }
 
@@ -459,6 +542,60 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
             *idle = idle.saturating_add(1);
         }
         Ok(())
+    }
+
+    /// As [`Engine::advance`]; with a deadline the channel may spin but not sleep, for nobody would wake it in time.
+    #[inline]
+    fn advance_until(&mut self, idle: &mut u32, deadline: Option<u64>) -> Result<(), Error> {
+        self.advance(idle)?;
+        if deadline.is_some() {
+            *idle = (*idle).min(1);
+        }
+        Ok(())
+    }
+
+    /// The time so many nanoseconds from now.
+    fn after(&self, nanoseconds: u64) -> u64 {
+        self.channel.now().saturating_add(nanoseconds)
+    }
+
+    fn is_over(&self, deadline: Option<u64>) -> bool {
+        deadline.is_some_and(|deadline| self.channel.now() >= deadline)
+    }
+
+    /// Makes progress until the operation is over, or the time: `None`.
+    #[inline]
+    fn wait<M: Memory>(
+        &mut self,
+        ticket: Ticket,
+        deadline: Option<u64>,
+    ) -> Result<Option<Completed<H, M, C>>, Error>
+    where
+        B: Lender<M>,
+    {
+        let mut idle = 0;
+        loop {
+            let completed = self.claim(ticket)?;
+            if completed.is_some() || self.is_over(deadline) {
+                return Ok(completed);
+            }
+            self.advance_until(&mut idle, deadline)?;
+        }
+    }
+
+    fn wait_probe(
+        &mut self,
+        pattern: H::Pattern,
+        deadline: Option<u64>,
+    ) -> Result<Option<Envelope<H, C>>, Error> {
+        let mut idle = 0;
+        loop {
+            let known = self.probe(pattern)?;
+            if known.is_some() || self.is_over(deadline) {
+                return Ok(known);
+            }
+            self.advance_until(&mut idle, deadline)?;
+        }
     }
 
     #[inline]

@@ -140,7 +140,8 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
                 prev: member,
             };
             self.groups += 1;
-            return self.hang(member);
+            // Behind the older groups of its bin, so that a group that is never empty has few before it.
+            return self.rechain(hash, NONE, member);
         };
         let last = core::mem::replace(&mut self.link_mut(leader)?.prev, member);
         self.link_mut(last)?.next = member;
@@ -203,15 +204,6 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
     }
 
-    /// Puts a group into its bin.
-    fn hang(&mut self, leader: u32) -> Option<()> {
-        let bin = self.bin(self.link(leader)?.hash);
-        let head = self.heads.as_mut().get_mut(bin)?;
-        let behind = core::mem::replace(head, leader);
-        self.link_mut(leader)?.chain = behind;
-        Some(())
-    }
-
     /// Doubles the bins if there are as many groups, up to the bound.
     fn grow(&mut self, start: usize) {
         let before = self.heads.as_ref().len();
@@ -229,8 +221,8 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
     }
 
-    /// Distributes the groups in the first `before` bins over all bins: first into one chain, as a bin that gets
-    /// groups may not have been emptied yet.
+    /// Distributes the groups in the first `before` bins over all bins: by way of one chain, as a bin that gets
+    /// groups may not have been emptied yet. It turns round twice, so older groups stay before younger ones.
     fn rehang(&mut self, before: usize) {
         let mut all = NONE;
         for bin in 0..before {
@@ -244,8 +236,14 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
                 at = next;
             }
         }
-        while let Some(&Link { chain, .. }) = self.link(all) {
-            self.hang(all);
+        while let Some(&Link { hash, chain, .. }) = self.link(all) {
+            let bin = self.bin(hash);
+            if let Some(head) = self.heads.as_mut().get_mut(bin) {
+                let behind = core::mem::replace(head, all);
+                if let Some(link) = self.link_mut(all) {
+                    link.chain = behind;
+                }
+            }
             all = chain;
         }
     }

@@ -1,0 +1,58 @@
+//! A device below the channels: a [`Network`] moves frames, and may lose, repeat, delay, cut or damage them.
+//!
+//! Drivers implement it (package `pombo-netdrivers`); a protocol that makes a [`Channel`](crate::Channel) of it uses
+//! it. Source: the EPOS communication system, section 3.7, where networks and channels are separate as well.
+
+use crate::channel::{Arrival, ChannelError, MIN_LIMIT};
+use crate::header::Node;
+use crate::memory::Part;
+
+/// An unreliable way to every node.
+///
+/// What is promised: frames that arrive come from some node of this network. Nothing else is. A frame may be lost,
+/// arrive twice, after frames that were sent later, or late by any time. It may be shorter than it was sent, or
+/// longer where a device fills frames up, and its bytes may differ unless the device checks them: say so in the
+/// driver's documentation. Nobody is told of any of this, and nobody hears of nodes that come or go.
+pub trait Network: 'static {
+    /// A frame that arrived, valid during the call that hands it out. It may be empty.
+    type Frame<'a>: Arrival;
+
+    /// This node.
+    fn node(&self) -> Node;
+
+    /// How many nodes there are, this one included: 1 to 65535.
+    fn nodes(&self) -> usize;
+
+    /// The longest frame in bytes, the same for every node and as long as the network lives; at least [`MIN_MTU`].
+    fn mtu(&self) -> usize;
+
+    /// Gives a frame of 1 to [`Network::mtu`] bytes to the device, whole or not at all. Never blocks. The parts may
+    /// change as soon as it returns. A node may send to itself.
+    ///
+    /// # Errors
+    /// [`ChannelError::Full`]: the device has no room now, try again after a [`Network::poll`] or a
+    /// [`Network::wait`]. [`ChannelError::TooLong`], [`ChannelError::NoSuchNode`]: the frame cannot be sent at all.
+    /// [`ChannelError::Device`]: the device failed. Never [`ChannelError::PeerLost`].
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError>;
+
+    /// Hands out frames that have arrived, at most a batch that the driver bounds. Returns whether there were any.
+    /// Inside `f` nothing can be sent. Frames wait here in a queue that the driver bounds; beyond it they are lost.
+    ///
+    /// # Errors
+    /// [`ChannelError::Device`]: the device failed.
+    fn poll(&mut self, f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError>;
+
+    /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
+    /// frame may have arrived, a device that was full may have room, or [`Network::now`] has reached `until`, when a
+    /// timer of the caller ends (`u64::MAX`: none). Returning early is always right.
+    ///
+    /// # Errors
+    /// [`ChannelError::Device`]: the device failed.
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError>;
+
+    /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
+    fn now(&self) -> u64;
+}
+
+/// Every network carries frames of at least this many bytes: the smallest frame of a channel behind a header.
+pub const MIN_MTU: usize = 2 * MIN_LIMIT;

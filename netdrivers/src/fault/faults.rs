@@ -1,0 +1,201 @@
+//! What shall go wrong on a network, and what did.
+
+use core::ops::Range;
+use pombo_kernel::header::Node;
+use std::vec::Vec;
+
+use super::{Dice, Rate};
+
+/// A plan of faults. Rates hold for each frame on each link by itself; times are in nanoseconds since the network
+/// began. What happens to the n-th frame of a link follows from the seed, the plan and n alone, as long as nothing
+/// else is planned at that time.
+///
+/// ```
+/// # use pombo_kernel::Node;
+/// # use pombo_netdrivers::fault::{Cut, Faults, Rate};
+/// let plan = Faults::NONE
+///     .lose(Rate::percent(5))
+///     .reorder(Rate::percent(1), 200_000)
+///     .cut(Cut::off(&[Node(2)], 4, 1_000_000..3_000_000))
+///     .crash(Node(3), 5_000_000);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Faults {
+    /// Frames that never arrive.
+    pub lose: Rate,
+    /// Frames that arrive twice, the second time as if reordered.
+    pub duplicate: Rate,
+    /// Frames that are late by themselves: others overtake them.
+    pub reorder: Rate,
+    /// How late those are at most.
+    pub overtaken: u64,
+    /// Frames at which the link pauses: they and all behind them are late.
+    pub stall: Rate,
+    /// How long it pauses at most.
+    pub pause: u64,
+    /// Frames that lose their end, or everything.
+    pub truncate: Rate,
+    /// Frames of which one to eight bits flip.
+    pub corrupt: Rate,
+    /// Links that carry nothing for a while.
+    pub cuts: Vec<Cut>,
+    /// Nodes that stop at a time and never do anything again.
+    pub crashes: Vec<(Node, u64)>,
+}
+
+/// Links that carry nothing for a span of time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// From whom to whom, in that direction only.
+    pub links: Vec<(Node, Node)>,
+    /// Frames that set out at these times are lost.
+    pub span: Range<u64>,
+}
+
+/// How many frames met what. One frame may count several times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Frames that set out.
+    pub sent: u64,
+    /// Frames handed out, copies included.
+    pub delivered: u64,
+    /// Lost by chance.
+    pub lost: u64,
+    /// Lost on a link that was cut.
+    pub cut: u64,
+    /// Lost because a queue was full.
+    pub overflowed: u64,
+    /// Lost because their receiver was not there any more.
+    pub orphaned: u64,
+    /// Arrived twice.
+    pub duplicated: u64,
+    /// Late by themselves.
+    pub reordered: u64,
+    /// Late with all behind them.
+    pub stalled: u64,
+    /// Cut short.
+    pub truncated: u64,
+    /// Bits flipped.
+    pub corrupted: u64,
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    pub const NONE: Faults = Faults {
+        lose: Rate::NEVER,
+        duplicate: Rate::NEVER,
+        reorder: Rate::NEVER,
+        overtaken: 0,
+        stall: Rate::NEVER,
+        pause: 0,
+        truncate: Rate::NEVER,
+        corrupt: Rate::NEVER,
+        cuts: Vec::new(),
+        crashes: Vec::new(),
+    };
+
+    /// A plan for `nodes` nodes that no node crashes by and every protocol can survive: each rate is zero, small, or up
+    /// to a fifth; late is up to `late` nanoseconds; up to two cuts begin before `end` and last up to a fifth of it.
+    pub fn random(dice: &mut Dice, nodes: u16, late: u64, end: u64) -> Self {
+        let mut rate = || match dice.below(3) {
+            0 => Rate::NEVER,
+            1 => Rate::ppm(dice.below(10_000) as u32),
+            _ => Rate::ppm(dice.below(200_000) as u32),
+        };
+        let mut plan = Faults::NONE
+            .lose(rate())
+            .duplicate(rate())
+            .truncate(rate())
+            .corrupt(rate())
+            .reorder(rate(), late)
+            .stall(rate(), late);
+        for _ in 0..dice.below(3) {
+            let start = dice.below(end);
+            let span = start..start + dice.below(end / 5);
+            let alone = Node(dice.below(nodes.into()) as u16);
+            plan = plan.cut(Cut::off(&[alone], nodes, span));
+        }
+        plan
+    }
+
+    /// With a rate of frames that never arrive.
+    pub fn lose(self, rate: Rate) -> Self {
+        Self { lose: rate, ..self }
+    }
+
+    /// With a rate of frames that arrive twice.
+    pub fn duplicate(self, rate: Rate) -> Self {
+        Self {
+            duplicate: rate,
+            ..self
+        }
+    }
+
+    /// With a rate of frames that others overtake, and how late they are at most.
+    pub fn reorder(self, rate: Rate, overtaken: u64) -> Self {
+        Self {
+            reorder: rate,
+            overtaken,
+            ..self
+        }
+    }
+
+    /// With a rate of frames at which the link pauses, and for how long at most.
+    pub fn stall(self, rate: Rate, pause: u64) -> Self {
+        Self {
+            stall: rate,
+            pause,
+            ..self
+        }
+    }
+
+    /// With a rate of frames that lose their end.
+    pub fn truncate(self, rate: Rate) -> Self {
+        Self {
+            truncate: rate,
+            ..self
+        }
+    }
+
+    /// With a rate of frames whose bits flip.
+    pub fn corrupt(self, rate: Rate) -> Self {
+        Self {
+            corrupt: rate,
+            ..self
+        }
+    }
+
+    /// And these links are cut.
+    pub fn cut(mut self, cut: Cut) -> Self {
+        self.cuts.push(cut);
+        self
+    }
+
+    /// And this node stops at that time.
+    pub fn crash(mut self, node: Node, time: u64) -> Self {
+        self.crashes.push((node, time));
+        self
+    }
+
+    pub(super) fn is_cut(&self, from: Node, to: Node, time: u64) -> bool {
+        let cuts = |cut: &Cut| cut.span.contains(&time) && cut.links.contains(&(from, to));
+        self.cuts.iter().any(cuts)
+    }
+
+    pub(super) fn has_crashed(&self, node: Node, time: u64) -> bool {
+        let stopped = |(stops, at): &(Node, u64)| *stops == node && *at <= time;
+        self.crashes.iter().any(stopped)
+    }
+}
+
+impl Cut {
+    /// Parts these nodes from all others of `nodes`, in both directions.
+    pub fn off(group: &[Node], nodes: u16, span: Range<u64>) -> Self {
+        let mut links = Vec::new();
+        for &inside in group {
+            let others = (0..nodes).map(Node).filter(|node| !group.contains(node));
+            links.extend(others.flat_map(|outside| [(inside, outside), (outside, inside)]));
+        }
+        Cut { links, span }
+    }
+}

@@ -1,0 +1,141 @@
+//! A network of many nodes in one thread, with a clock of its own. Protocols over networks are tested on it.
+
+mod network;
+mod world;
+
+pub use network::SimNetwork;
+
+use pombo_kernel::header::Node;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::vec::Vec;
+
+use super::{Counts, Faults};
+use world::World;
+
+/// The world behind the [`SimNetwork`]s of one thread, and its clock.
+///
+/// Time stands still unless someone moves it: [`Sim::advance`], [`Sim::step`], or the nodes themselves. When every
+/// node that is up waits, the clock jumps to the next arrival or the first timer, whichever comes first. So ranks that
+/// take turns at polling, and wait when they find nothing, run through hours of it in no time.
+pub struct Sim {
+    world: Rc<RefCell<World>>,
+}
+
+/// What a simulated device takes. Every bound is at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The longest frame in bytes; less than [`MIN_MTU`](pombo_kernel::network::MIN_MTU) counts as that.
+    pub mtu: usize,
+    /// Frames that wait for one wire; beyond it [`ChannelError::Full`](pombo_kernel::ChannelError::Full).
+    pub outgoing: usize,
+    /// Frames that wait to be polled at a node; beyond it they are lost.
+    pub incoming: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            mtu: 1500,
+            outgoing: 1024,
+            incoming: 1024,
+        }
+    }
+}
+
+/// One direction between two nodes. Each has a wire of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wire {
+    /// How long a bit is under way, in nanoseconds.
+    pub latency: u64,
+    /// Bytes per second; 0 counts as 1. A frame takes one nanosecond at least.
+    pub bandwidth: u64,
+    /// Bytes that every frame takes on the wire beside its own.
+    pub overhead: u64,
+}
+
+impl Default for Wire {
+    /// Gigabit Ethernet behind a switch.
+    fn default() -> Self {
+        Wire {
+            latency: 10_000,
+            bandwidth: 125_000_000,
+            overhead: 38,
+        }
+    }
+}
+
+impl Sim {
+    /// A world of `nodes` nodes with default limits and wires: the network at index i is node i.
+    pub fn new(nodes: u16, faults: Faults, seed: u64) -> (Sim, Vec<SimNetwork>) {
+        Self::with(nodes, Limits::default(), Wire::default(), faults, seed)
+    }
+
+    /// A world with other limits and wires.
+    pub fn with(
+        nodes: u16,
+        limits: Limits,
+        wire: Wire,
+        faults: Faults,
+        seed: u64,
+    ) -> (Sim, Vec<SimNetwork>) {
+        let world = World::new(nodes, limits, wire, faults, seed);
+        let world = Rc::new(RefCell::new(world));
+        let network = |node| SimNetwork::new(Node(node), world.clone());
+        let networks = (0..nodes).map(network).collect();
+        (Sim { world }, networks)
+    }
+
+    /// Another wire between two nodes, in one direction, for frames that set out from now on. Nodes that are not
+    /// there have none.
+    pub fn set_wire(&self, from: Node, to: Node, wire: Wire) {
+        self.world.borrow_mut().set_wire(from, to, wire);
+    }
+
+    /// Another plan from now on. Its times still count from the beginning of the world.
+    pub fn set_faults(&self, faults: Faults) {
+        self.world.borrow_mut().faults = faults;
+    }
+
+    /// Nanoseconds since the world began.
+    pub fn now(&self) -> u64 {
+        self.world.borrow().now
+    }
+
+    /// Lets that many nanoseconds pass.
+    pub fn advance(&self, nanoseconds: u64) {
+        let mut world = self.world.borrow_mut();
+        let then = world.now.saturating_add(nanoseconds);
+        world.run_to(then);
+    }
+
+    /// Lets time pass until the next frame arrives. False if none is under way.
+    pub fn step(&self) -> bool {
+        let mut world = self.world.borrow_mut();
+        let next = world.flights.next();
+        if let Some(then) = next {
+            world.run_to(then);
+        }
+        next.is_some()
+    }
+
+    /// Stops a node now, as a crash in the plan does.
+    pub fn crash(&self, node: Node) {
+        self.world.borrow_mut().stop(node);
+    }
+
+    /// Has the node neither crashed nor been dropped? Nodes themselves cannot see this.
+    pub fn is_up(&self, node: Node) -> bool {
+        self.world.borrow().is_up(node)
+    }
+
+    /// No frame is on a wire or waits to be polled by a node that is up.
+    pub fn is_quiet(&self) -> bool {
+        self.world.borrow().is_quiet()
+    }
+
+    /// What has happened to frames so far.
+    pub fn counts(&self) -> Counts {
+        self.world.borrow().counts
+    }
+}

@@ -1,0 +1,226 @@
+//! What the nodes of a simulated network share. `Sim` and `SimNetwork` use it.
+
+use super::{Limits, Wire};
+use crate::fault::fate::Lane;
+use crate::fault::flight::Flights;
+use crate::fault::{CRASHED, Counts, Faults};
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::header::Node;
+use pombo_kernel::network::MIN_MTU;
+use std::collections::VecDeque;
+use std::vec::Vec;
+
+pub(super) struct World {
+    pub(super) now: u64,
+    pub(super) faults: Faults,
+    pub(super) counts: Counts,
+    /// Bounded by what the wires hold: see [`Limits::outgoing`] and their latency.
+    pub(super) flights: Flights,
+    pub(super) limits: Limits,
+    stations: Vec<Station>,
+    /// From node i to node j at i * nodes + j.
+    links: Vec<Link>,
+}
+
+/// One node's device.
+struct Station {
+    stopped: bool,
+    inbox: VecDeque<(Node, Vec<u8>)>,
+    /// It waits, at most until then.
+    waits: Option<u64>,
+}
+
+struct Link {
+    wire: Wire,
+    lane: Lane,
+    /// When the frames that have not left will have left, oldest first.
+    leaving: VecDeque<u64>,
+}
+
+impl World {
+    pub(super) fn new(nodes: u16, limits: Limits, wire: Wire, faults: Faults, seed: u64) -> Self {
+        let station = |_| Station {
+            stopped: false,
+            inbox: VecDeque::new(),
+            waits: None,
+        };
+        let link = |number| Link {
+            wire,
+            lane: Lane::new(seed, number),
+            leaving: VecDeque::new(),
+        };
+        let links = u64::from(nodes) * u64::from(nodes);
+        World {
+            now: 0,
+            faults,
+            counts: Counts::default(),
+            flights: Flights::default(),
+            limits: Limits {
+                mtu: limits.mtu.max(MIN_MTU),
+                outgoing: limits.outgoing.max(1),
+                incoming: limits.incoming.max(1),
+            },
+            stations: (0..nodes).map(station).collect(),
+            links: (0..links).map(link).collect(),
+        }
+    }
+
+    pub(super) fn nodes(&self) -> usize {
+        self.stations.len()
+    }
+
+    pub(super) fn is_up(&self, node: Node) -> bool {
+        let station = self.stations.get(node.index());
+        station.is_some_and(|station| !station.stopped) && !self.faults.has_crashed(node, self.now)
+    }
+
+    pub(super) fn check(&self, node: Node) -> Result<(), ChannelError> {
+        match self.is_up(node) {
+            true => Ok(()),
+            false => Err(ChannelError::Device(CRASHED)),
+        }
+    }
+
+    pub(super) fn stop(&mut self, node: Node) {
+        if let Some(station) = self.stations.get_mut(node.index()) {
+            station.stopped = true;
+            station.inbox = VecDeque::new();
+        }
+    }
+
+    pub(super) fn is_quiet(&self) -> bool {
+        let empty = |node: u16| {
+            self.stations[usize::from(node)].inbox.is_empty() || !self.is_up(Node(node))
+        };
+        self.flights.next().is_none() && (0..self.nodes() as u16).all(empty)
+    }
+
+    fn link(&mut self, from: Node, to: Node) -> Option<&mut Link> {
+        let nodes = self.nodes();
+        let inside = from.index() < nodes && to.index() < nodes;
+        let link = self.links.get_mut(from.index() * nodes + to.index());
+        link.filter(|_| inside)
+    }
+
+    pub(super) fn set_wire(&mut self, from: Node, to: Node, wire: Wire) {
+        if let Some(link) = self.link(from, to) {
+            link.wire = wire;
+        }
+    }
+
+    /// Puts a frame on its wire.
+    pub(super) fn transmit(
+        &mut self,
+        from: Node,
+        to: Node,
+        frame: &[u8],
+    ) -> Result<(), ChannelError> {
+        let (now, outgoing) = (self.now, self.limits.outgoing);
+        let link = self.link(from, to).ok_or(ChannelError::NoSuchNode(to))?;
+        let arrives = link.load(now, frame.len(), outgoing)?;
+        self.counts.sent += 1;
+        if self.faults.is_cut(from, to, now) {
+            self.counts.cut += 1;
+            return Ok(());
+        }
+        let nodes = self.nodes();
+        let World {
+            links,
+            flights,
+            faults,
+            counts,
+            ..
+        } = self;
+        let lane = &mut links[from.index() * nodes + to.index()].lane;
+        lane.strike(faults, counts, arrives, frame, |at, frame| {
+            flights.push(at, from, to, frame);
+        });
+        Ok(())
+    }
+
+    /// The next frame at that node.
+    pub(super) fn take(&mut self, node: Node) -> Option<(Node, Vec<u8>)> {
+        let station = self.stations.get_mut(node.index())?;
+        let taken = station.inbox.pop_front();
+        self.counts.delivered += u64::from(taken.is_some());
+        taken
+    }
+
+    /// Lets time pass, with everything that arrives meanwhile.
+    pub(super) fn run_to(&mut self, then: u64) {
+        while let Some(flight) = self.flights.pop(then) {
+            self.now = self.now.max(flight.at);
+            if !self.is_up(flight.to) {
+                self.counts.orphaned += 1;
+                continue;
+            }
+            let inbox = &mut self.stations[flight.to.index()].inbox;
+            if inbox.len() < self.limits.incoming {
+                inbox.push_back((flight.from, flight.frame));
+            } else {
+                self.counts.overflowed += 1;
+            }
+        }
+        self.now = self.now.max(then);
+    }
+
+    /// The node is awake.
+    pub(super) fn wake(&mut self, node: Node) {
+        if let Some(station) = self.stations.get_mut(node.index()) {
+            station.waits = None;
+        }
+    }
+
+    /// The node has nothing to do until a frame comes, or until then. If that is true of all, time passes.
+    pub(super) fn wait(&mut self, node: Node, until: u64) {
+        if let Some(station) = self.stations.get_mut(node.index()) {
+            station.waits = Some(until);
+        }
+        let Some(timer) = self.first_timer() else {
+            return;
+        };
+        let arrival = self.flights.next().unwrap_or(u64::MAX);
+        match timer.min(arrival) {
+            // Nothing will ever happen by itself.
+            u64::MAX => {}
+            then => self.run_to(then),
+        }
+        self.stations
+            .iter_mut()
+            .for_each(|station| station.waits = None);
+    }
+
+    /// When the first node has to wake by itself; `None` if one does not wait or has something to do.
+    fn first_timer(&self) -> Option<u64> {
+        let mut first = u64::MAX;
+        for (index, station) in self.stations.iter().enumerate() {
+            if !self.is_up(Node(index as u16)) {
+                continue;
+            }
+            if !station.inbox.is_empty() {
+                return None;
+            }
+            first = first.min(station.waits?);
+        }
+        Some(first)
+    }
+}
+
+impl Link {
+    /// When a frame that sets out now arrives.
+    fn load(&mut self, now: u64, len: usize, outgoing: usize) -> Result<u64, ChannelError> {
+        while self.leaving.front().is_some_and(|leaves| *leaves <= now) {
+            self.leaving.pop_front();
+        }
+        if self.leaving.len() >= outgoing {
+            return Err(ChannelError::Full);
+        }
+        let bytes = u128::from(len as u64 + self.wire.overhead);
+        let time = bytes * 1_000_000_000 / u128::from(self.wire.bandwidth.max(1));
+        let time = u64::try_from(time).unwrap_or(u64::MAX).max(1);
+        let begins = self.leaving.back().map_or(now, |last| *last);
+        let leaves = begins.saturating_add(time);
+        self.leaving.push_back(leaves);
+        Ok(leaves.saturating_add(self.wire.latency))
+    }
+}

@@ -1,0 +1,130 @@
+//! Without queues: messages come out in the order in which they came in, and receives cannot wait.
+
+use crate::common::{Bytes, Owned, Tagged, cases, payload, tagged, wanted};
+use crate::moody::{CALM, Moody, settle_moody};
+use pombo_kernel::aspect::{Cell, Eager, Rendezvous, Static};
+use pombo_kernel::matching::{Arrived, Expected, Matcher, NoQueues, Posted, Unexpected};
+use pombo_kernel::{Communicator, Compose, Config, Error, Loan, Node, Operate, Size, Ticket};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use zerocopy::little_endian::U32;
+
+type Plain = Compose<U32, Eager, NoQueues, Static, Size<64, 6, 64, 3>>;
+type Held = Compose<U32, Rendezvous<16>, NoQueues, Static, Size<64, 3, 64, 3>>;
+
+#[test]
+fn no_receive_takes_a_byte() {
+    takes_nothing::<<NoQueues as Matcher>::Expected<Tagged, Plain>>();
+}
+
+fn takes_nothing<E: Expected<Tagged>>() {
+    assert_eq!(size_of::<E>(), 0);
+    let mut expected = E::new();
+    let posted = Posted {
+        pattern: wanted(None, None),
+        slot: 0,
+        sequence: 1,
+    };
+    assert!(expected.post(posted).is_none());
+    assert!(expected.find(Node(0), &tagged(0)).is_none());
+    assert!(expected.following(0, Node(0)).is_none());
+    assert_eq!(expected.len(), 0);
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn the_pool_is_first_in_first_out(acts in prop::collection::vec((any::<bool>(), 0..3i32), 1..100)) {
+        let mut pool = <<NoQueues as Matcher>::Unexpected<Tagged, Plain> as Unexpected<_, _>>::new();
+        let mut model = VecDeque::new();
+        for (number, (arrives, tag)) in acts.into_iter().enumerate() {
+            if arrives {
+                let arrived = Arrived::whole(Node(0), tagged(tag), &[number as u8]).expect("short");
+                let kept = pool.push(arrived).is_some();
+                assert_eq!(kept, model.len() < 6);
+                model.extend(kept.then_some((number as u8, tag)));
+            } else {
+                let tag = (tag > 0).then_some(tag);
+                let search = pool.search(&wanted(None, tag));
+                let first = model.front().copied();
+                let takes = first.is_some_and(|(_, sent)| tag.is_none_or(|tag| tag == sent));
+                assert_eq!(search.found.is_some(), takes);
+                assert_eq!(search.steps, usize::from(first.is_some()));
+                if let Some(place) = search.found {
+                    let payload = pool.get(place).expect("a message").payload.bytes();
+                    assert_eq!(payload, [model.pop_front().expect("it takes it").0]);
+                    pool.remove(place);
+                }
+            }
+            assert_eq!(pool.len(), model.len());
+        }
+    }
+
+    /// A program that takes everything with wildcards gets everything, from each sender in order.
+    #[test]
+    fn everything_comes_in_order(
+        messages in prop::collection::vec((1..3u16, 0..40usize), 1..40),
+    ) {
+        // Messages above the eager limit are refused without rendezvous.
+        let short: Vec<_> = messages.iter().map(|&(from, len)| (from, len % 16)).collect();
+        all_arrive::<Plain>(&short);
+        all_arrive::<Held>(&messages);
+    }
+}
+
+type Rank<C> = Communicator<Tagged, Moody, Owned, C>;
+
+fn all_arrive<C: Config>(messages: &[(u16, usize)]) {
+    let over = |channel| Rank::<C>::new(channel).expect("it fits");
+    let mut ranks: Vec<Rank<C>> = Moody::world(3, CALM, 1).into_iter().map(over).collect();
+    let mut sent = Vec::new();
+    let mut got: [Vec<i32>; 3] = Default::default();
+    for (number, &(from, len)) in messages.iter().enumerate() {
+        let header = tagged(number as i32);
+        while let Err(refused) =
+            ranks[usize::from(from)].send(Node(0), header, Bytes(payload(number, len)))
+        {
+            assert_eq!(refused.error, Error::NoCredit(Node(0)));
+            assert!(take(&mut ranks, messages, &mut got), "the pool is full");
+        }
+        sent.push(number as i32);
+    }
+    while take(&mut ranks, messages, &mut got) {}
+    for from in 1..3u16 {
+        let of = |&number: &i32| messages[number as usize].0 == from;
+        let right: Vec<i32> = sent.iter().copied().filter(of).collect();
+        assert_eq!(got[usize::from(from)], right);
+    }
+    assert_eq!(ranks[0].lengths().unexpected, 0);
+    assert_eq!(ranks[0].rejected(), 0);
+}
+
+/// Receives the first message; false when there is none.
+fn take<C: Config>(
+    ranks: &mut [Rank<C>],
+    messages: &[(u16, usize)],
+    got: &mut [Vec<i32>; 3],
+) -> bool {
+    settle_moody(ranks);
+    let any = wanted(None, None);
+    let Some(envelope) = ranks[0].probe(any).expect("nobody is lost") else {
+        return false;
+    };
+    let ticket: Ticket = ranks[0]
+        .receive(any, Bytes(vec![0; 64]))
+        .map_err(Error::from)
+        .expect("it is here");
+    settle_moody(ranks);
+    let completed = ranks[0].claim(ticket).expect("known").expect("it is over");
+    let number = envelope.header().tag.get();
+    let (from, len) = messages[number as usize];
+    assert_eq!(completed.outcome, Ok(len));
+    let Loan::Received(Bytes(bytes)) = completed.loan else {
+        panic!("a receive")
+    };
+    assert_eq!(bytes[..len], payload(number as usize, len));
+    assert_eq!(completed.envelope.expect("a message").node(), Node(from));
+    got[usize::from(from)].push(number);
+    true
+}

@@ -1,0 +1,264 @@
+//! Steps of a search while n receives are posted, or n messages are kept: what doubling n does to them.
+
+use crate::common::{Tagged, Wanted, tagged, wanted};
+use pombo_kernel::aspect::{Eager, Static, Storage};
+use pombo_kernel::matching::{
+    Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Unexpected,
+};
+use pombo_kernel::{Compose, Node, Size};
+use pombo_netdrivers::Growing;
+use zerocopy::little_endian::U32;
+
+/// Room for 4096 and not more.
+type Composition<M, S> = Compose<U32, Eager, M, S, Size<4096, 4096, 4, 4>>;
+
+/// The n-th receive and its message. The order in which messages come, or receives are posted, is another matter.
+struct Case {
+    name: &'static str,
+    receive: fn(u16) -> Wanted,
+    message: fn(u16) -> (Node, Tagged),
+    /// The last one first.
+    reverse: bool,
+}
+
+const fn case(
+    name: &'static str,
+    receive: fn(u16) -> Wanted,
+    message: fn(u16) -> (Node, Tagged),
+    reverse: bool,
+) -> Case {
+    Case {
+        name,
+        receive,
+        message,
+        reverse,
+    }
+}
+
+const CASES: [Case; 8] = [
+    case("equal tags", |_| exact(0, 7), |_| from(0, 7), false),
+    case("distinct tags", |i| exact(0, i), |i| from(0, i), false),
+    case(
+        "distinct tags, reverse",
+        |i| exact(0, i),
+        |i| from(0, i),
+        true,
+    ),
+    case(
+        "distinct sources, reverse",
+        |i| exact(i, 7),
+        |i| from(i, 7),
+        true,
+    ),
+    case(
+        "any source, reverse",
+        |i| wanted(None, Some(i.into())),
+        |i| from(i % 5, i),
+        true,
+    ),
+    case(
+        "any tag, reverse",
+        |i| wanted(Some(i), None),
+        |i| from(i, i % 5),
+        true,
+    ),
+    case(
+        "all wildcards",
+        |_| wanted(None, None),
+        |i| from(i, i),
+        false,
+    ),
+    case("mixed, reverse", mixed, |i| from(i, i), true),
+];
+
+fn exact(source: u16, tag: u16) -> Wanted {
+    wanted(Some(source), Some(tag.into()))
+}
+
+fn from(source: u16, tag: u16) -> (Node, Tagged) {
+    (Node(source), tagged(tag.into()))
+}
+
+/// Every class but the one that takes everything.
+fn mixed(i: u16) -> Wanted {
+    match i % 3 {
+        0 => exact(i, i),
+        1 => wanted(None, Some(i.into())),
+        _ => wanted(Some(i), None),
+    }
+}
+
+/// Steps per match with n posted receives: each one that is taken is posted again.
+fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
+    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_>>::new());
+    let post = |i: u16, sequence: u64| Posted {
+        pattern: (case.receive)(i),
+        slot: i.into(),
+        sequence,
+    };
+    for i in 0..n {
+        queue.post(post(i, i.into())).expect("there is room");
+    }
+    let mut steps = 0;
+    for round in 0..n {
+        let i = if case.reverse { n - 1 - round } else { round };
+        let (node, header) = (case.message)(i);
+        let search = queue.search(node, &header);
+        let (place, posted) = search.found.expect("it is posted");
+        assert_eq!(posted.slot, u32::from(i), "{}", case.name);
+        steps += search.steps;
+        queue.remove(place);
+        queue
+            .post(post(i, u64::from(n) + u64::from(round)))
+            .expect("there is room");
+    }
+    steps as f64 / f64::from(n)
+}
+
+/// Steps per match with n kept messages: each one that is taken comes again.
+fn unexpected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
+    let mut queue = Box::new(<M::Unexpected<Tagged, Composition<M, S>> as Unexpected<
+        _,
+        _,
+    >>::new());
+    let message = |i: u16| {
+        let (node, header) = (case.message)(i);
+        Arrived::whole(node, header, &[]).expect("it is short")
+    };
+    for i in 0..n {
+        queue.push(message(i)).expect("there is room");
+    }
+    let mut steps = 0;
+    for round in 0..n {
+        let i = if case.reverse { n - 1 - round } else { round };
+        let search = queue.search(&(case.receive)(i));
+        let place = search.found.expect("it is here");
+        steps += search.steps;
+        queue.remove(place);
+        queue.push(message(i)).expect("there is room");
+    }
+    steps as f64 / f64::from(n)
+}
+
+/// Steps until it is clear that nobody wants a message, while n receives are posted.
+fn unwanted<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
+    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_>>::new());
+    for i in 0..n {
+        let posted = Posted {
+            pattern: (case.receive)(i),
+            slot: i.into(),
+            sequence: i.into(),
+        };
+        queue.post(posted).expect("there is room");
+    }
+    let mut search = |i: u16| {
+        let (node, header) = from(n + i, n + i);
+        let search = queue.search(node, &header);
+        assert!(search.found.is_none(), "{}", case.name);
+        search.steps
+    };
+    // The first search may be the one after which an adaptive matcher has bins.
+    search(0);
+    (0..n).map(&mut search).sum::<usize>() as f64 / f64::from(n)
+}
+
+/// The steps at 16, 32 and so on up to 4096.
+fn series(steps: impl Fn(u16) -> f64) -> Vec<f64> {
+    (4..=12).map(|power| steps(1 << power)).collect()
+}
+
+/// The largest factor from one doubling to the next.
+fn growth(series: &[f64]) -> f64 {
+    let ratio = |pair: &[f64]| pair[1] / pair[0];
+    series.windows(2).map(ratio).fold(0.0, f64::max)
+}
+
+/// No case grows by half or more in any doubling.
+fn stays_flat<M: Matcher, S: Storage>() {
+    for case in &CASES {
+        let queues = [
+            ("expected", series(|n| expected::<M, S>(case, n))),
+            ("unexpected", series(|n| unexpected::<M, S>(case, n))),
+        ];
+        for (queue, series) in queues {
+            println!("{queue}, {}: {series:.2?}", case.name);
+            assert!(
+                growth(&series) < 1.5,
+                "{queue}, {}: {series:.2?}",
+                case.name
+            );
+        }
+    }
+}
+
+/// With bins, a message that nobody wants costs a step or two for each class.
+#[test]
+fn the_unwanted_are_soon_known() {
+    for case in CASES.iter().filter(|case| case.name != "all wildcards") {
+        for n in [32, 128, 1024, 4096] {
+            let (binned, adaptive) = (
+                unwanted::<Binned, Growing>(case, n),
+                unwanted::<Adaptive, Growing>(case, n),
+            );
+            println!("{}, {n}: {binned:.2} {adaptive:.2}", case.name);
+            assert!(binned < 8.0 && adaptive < 8.0, "{}, {n}", case.name);
+            assert_eq!(unwanted::<Linear, Growing>(case, n), f64::from(n));
+        }
+    }
+}
+
+#[test]
+fn binned_stays_flat() {
+    stays_flat::<Binned, Growing>();
+    stays_flat::<Binned<1>, Growing>();
+}
+
+#[test]
+fn binned_stays_flat_in_place() {
+    // Tables in place are large for the stack of a test.
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let thread = thread
+        .spawn(stays_flat::<Binned, Static>)
+        .expect("a thread");
+    thread.join().expect("it stays flat");
+}
+
+#[test]
+fn adaptive_stays_flat() {
+    stays_flat::<Adaptive, Growing>();
+    stays_flat::<Adaptive<4, 8>, Growing>();
+}
+
+/// What is measured is real: where linear search is bad, it shows.
+#[test]
+fn linear_does_not() {
+    for case in CASES.iter().filter(|case| case.reverse) {
+        assert!(growth(&series(|n| expected::<Linear, Growing>(case, n))) > 1.5);
+        assert!(growth(&series(|n| unexpected::<Linear, Growing>(case, n))) > 1.5);
+    }
+}
+
+/// Short searches leave an adaptive matcher linear, long ones do not, and an empty queue makes it linear again.
+#[test]
+fn adaptive_switches_by_depth_and_back() {
+    let mut queue =
+        <<Adaptive<4, 8> as Matcher>::Expected<Tagged, Composition<Adaptive<4, 8>, Growing>>>::new(
+        );
+    let post = |sequence: u64| Posted {
+        pattern: exact(0, sequence as u16),
+        slot: 0,
+        sequence,
+    };
+    for _ in 0..2 {
+        let places: Vec<u32> = (0..100)
+            .map(|i| queue.post(post(i)).expect("room"))
+            .collect();
+        let mut depth = |tag| queue.search(Node(0), &tagged(tag)).steps;
+        assert_eq!((depth(3), depth(3)), (4, 4), "linear");
+        assert_eq!(depth(4), 5, "linear for the last time");
+        assert!(depth(4) < 4 && depth(99) < 4, "binned");
+        for place in places {
+            queue.remove(place);
+        }
+    }
+}

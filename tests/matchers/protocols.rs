@@ -1,0 +1,123 @@
+//! Headers that describe themselves well, badly and not at all.
+
+use crate::common::{Tagged, tagged, wanted};
+use pombo_kernel::{Header, Node, Pattern};
+use zerocopy::little_endian::{I32, U16};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// A header with a tag. `None` stands for any.
+pub(crate) trait Protocol: Header {
+    fn header(tag: i32) -> Self;
+    fn pattern(source: Option<u16>, tag: Option<i32>) -> Self::Pattern;
+}
+
+/// Four classes, all fields in the key.
+impl Protocol for Tagged {
+    fn header(tag: i32) -> Self {
+        tagged(tag)
+    }
+
+    fn pattern(source: Option<u16>, tag: Option<i32>) -> Self::Pattern {
+        wanted(source, tag)
+    }
+}
+
+/// Says nothing about its patterns.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Silent(I32);
+
+/// Two classes, with a tag and without; every other tag has the same key, and no key knows the source.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Coarse(I32);
+
+/// -1 as tag or 65535 as source stand for any.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Select {
+    source: U16,
+    tag: I32,
+}
+
+impl Select {
+    fn new(source: Option<u16>, tag: Option<i32>) -> Self {
+        Select {
+            source: U16::new(source.unwrap_or(u16::MAX)),
+            tag: I32::new(tag.unwrap_or(-1)),
+        }
+    }
+
+    fn node(&self) -> Option<Node> {
+        (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    }
+
+    fn accepts(&self, from: Node, tag: I32) -> bool {
+        self.node().is_none_or(|node| node == from) && (self.tag.get() == -1 || self.tag == tag)
+    }
+}
+
+impl Header for Silent {
+    type Pattern = Select;
+}
+
+impl Pattern<Silent> for Select {
+    fn matches(&self, from: Node, header: &Silent) -> bool {
+        self.accepts(from, header.0)
+    }
+
+    fn source(&self) -> Option<Node> {
+        self.node()
+    }
+}
+
+impl Header for Coarse {
+    type Pattern = Select;
+}
+
+impl Pattern<Coarse> for Select {
+    const CLASSES: usize = 2;
+
+    fn matches(&self, from: Node, header: &Coarse) -> bool {
+        self.accepts(from, header.0)
+    }
+
+    fn source(&self) -> Option<Node> {
+        self.node()
+    }
+
+    fn class(&self) -> (usize, u32) {
+        match self.tag.get() {
+            -1 => (1, 7),
+            tag => (0, tag as u32 % 2),
+        }
+    }
+
+    fn key(class: usize, _: Node, header: &Coarse) -> u32 {
+        if class == 1 {
+            7
+        } else {
+            header.0.get() as u32 % 2
+        }
+    }
+}
+
+impl Protocol for Silent {
+    fn header(tag: i32) -> Self {
+        Silent(I32::new(tag))
+    }
+
+    fn pattern(source: Option<u16>, tag: Option<i32>) -> Select {
+        Select::new(source, tag)
+    }
+}
+
+impl Protocol for Coarse {
+    fn header(tag: i32) -> Self {
+        Coarse(I32::new(tag))
+    }
+
+    fn pattern(source: Option<u16>, tag: Option<i32>) -> Select {
+        Select::new(source, tag)
+    }
+}
