@@ -5,8 +5,8 @@ mod common;
 
 use common::*;
 use pombo_kernel::aspect::{
-    Basic, Buffered, Buffering, Canonical, Contiguous, Counting, Eager, Full, Heterogeneous,
-    Homogeneous, NoDatatypes, Opposite, Rendezvous, Static, Transfer, Unbuffered,
+    Basic, Buffered, Buffering, Canonical, Contiguous, Counting, Datatypes, Eager, Full,
+    Heterogeneous, Homogeneous, NoDatatypes, Opposite, Rendezvous, Static, Transfer, Unbuffered,
 };
 use pombo_kernel::matching::Linear;
 use pombo_kernel::memory::Items;
@@ -68,51 +68,198 @@ impl<M: Memory, N: Memory, A: Config, B: Config> Pair<M, N, A, B> {
     }
 }
 
-/// Bytes travel in any composition.
-fn bytes<C: Config>() {
-    let rendezvous = <C::Transfer as Transfer>::RENDEZVOUS;
-    let lengths: &[usize] = if rendezvous {
-        &[0, 1, 17, 64, 65, 1000]
-    } else {
-        &[0, 1, 17, 64]
-    };
-    for (round, &len) in lengths.iter().enumerate() {
-        for late in [false, true] {
-            let (message, mut room) = (payload(round, len), vec![0; len]);
-            let mut pair = Pair::<Lent<'_>, Lent<'_>, C, C>::new();
-            let pattern = wanted(Some(0), Some(1));
-            let sent = pair
-                .zero
-                .send(Node(1), tagged(1), &message)
-                .expect("there is room");
-            if late {
-                pair.turn();
-            }
-            let received = pair.one.receive(pattern, &mut room).expect("there is room");
-            let (loan, outcome) = pair.finish(sent, received);
-            assert_eq!(outcome, Ok(len));
-            let Loan::Received(room) = loan else {
-                panic!("a receive")
-            };
-            assert_eq!(room, message);
-        }
+/// Memory for as long as the test runs.
+fn room(len: usize) -> &'static mut [u8] {
+    vec![0; len].leak()
+}
+
+/// A level's own kind of memory, which contains those below: plain bytes, and the values that it knows.
+trait Kind: Memory {
+    fn out(bytes: &'static [u8]) -> Self::Out;
+    fn into(bytes: &'static mut [u8]) -> Self::In;
+    /// What a receive has got.
+    fn bytes(got: &Self::In) -> Vec<u8>;
+    /// A message of [`INTS`] and [`REALS`], as much of it as the level knows.
+    fn values() -> Self::Out;
+    /// Room for it, in other pieces where the level has pieces.
+    fn values_room() -> Self::In;
+}
+
+const INTS: [i32; 6] = [1, -2, 0x0102_0304, i32::MIN, 0, 77];
+const REALS: [f64; 2] = [-2.5e300, f64::MIN_POSITIVE];
+
+impl Kind for Lent<'static> {
+    fn out(bytes: &'static [u8]) -> &'static [u8] {
+        bytes
     }
-    let mut pair = Pair::<Lent<'_>, Lent<'_>, C, C>::new();
-    let synchronous = pair
-        .zero
-        .send_as(Mode::Synchronous, Node(1), tagged(1), b"x");
-    match synchronous {
-        Ok(_) => assert!(rendezvous),
-        Err(refused) => {
-            assert_eq!(refused.error, Error::NotComposed("rendezvous"));
-            assert!(!rendezvous);
-        }
+
+    fn into(bytes: &'static mut [u8]) -> &'static mut [u8] {
+        bytes
+    }
+
+    fn bytes(got: &&'static mut [u8]) -> Vec<u8> {
+        got.to_vec()
+    }
+
+    fn values() -> &'static [u8] {
+        b"bytes"
+    }
+
+    fn values_room() -> &'static mut [u8] {
+        room(5)
     }
 }
 
+impl Kind for Typed<'static> {
+    fn out(bytes: &'static [u8]) -> Values<'static> {
+        Values::of(bytes)
+    }
+
+    fn into(bytes: &'static mut [u8]) -> ValuesMut<'static> {
+        ValuesMut::of(bytes)
+    }
+
+    fn bytes(got: &ValuesMut<'static>) -> Vec<u8> {
+        got.bytes().to_vec()
+    }
+
+    fn values() -> Values<'static> {
+        Values::of(&INTS)
+    }
+
+    fn values_room() -> ValuesMut<'static> {
+        ValuesMut::of(vec![0i32; 6].leak())
+    }
+}
+
+impl Kind for Repeated<'static> {
+    fn out(bytes: &'static [u8]) -> Items<Values<'static>> {
+        Items::new(Values::of(bytes), 3)
+    }
+
+    fn into(bytes: &'static mut [u8]) -> Items<ValuesMut<'static>> {
+        Items::new(ValuesMut::of(bytes), 3)
+    }
+
+    fn bytes(got: &Items<ValuesMut<'static>>) -> Vec<u8> {
+        got.values().bytes().to_vec()
+    }
+
+    fn values() -> Items<Values<'static>> {
+        let items = Items::new(Values::of(&INTS), 3);
+        assert_eq!((items.extent(), items.len()), (12, 24));
+        items
+    }
+
+    fn values_room() -> Items<ValuesMut<'static>> {
+        Items::new(ValuesMut::of(vec![0i32; 6].leak()), 2)
+    }
+}
+
+fn segments<V>(pieces: impl IntoIterator<Item = V>) -> Segments<V, 5> {
+    let mut segments = Segments::new();
+    for piece in pieces {
+        assert!(
+            segments.push(piece).is_ok(),
+            "there is room for five pieces"
+        );
+    }
+    segments
+}
+
+impl Kind for Segmented<'static, 5> {
+    fn out(bytes: &'static [u8]) -> Segments<Values<'static>, 5> {
+        let (first, last) = bytes.split_at(bytes.len() / 3);
+        segments([Values::of(first), Values::of(last)])
+    }
+
+    fn into(bytes: &'static mut [u8]) -> Segments<ValuesMut<'static>, 5> {
+        let (first, last) = bytes.split_at_mut(bytes.len() / 2);
+        segments([ValuesMut::of(first), ValuesMut::of(last)])
+    }
+
+    fn bytes(got: &Segments<ValuesMut<'static>, 5>) -> Vec<u8> {
+        got.pieces()
+            .iter()
+            .flat_map(|piece| piece.bytes())
+            .copied()
+            .collect()
+    }
+
+    fn values() -> Segments<Values<'static>, 5> {
+        segments([
+            Values::of(b"abc"),
+            Values::of(&INTS[..2]),
+            Values::of(&INTS[2..]),
+            Values::of(&REALS),
+        ])
+    }
+
+    fn values_room() -> Segments<ValuesMut<'static>, 5> {
+        let (head, tail) = vec![0i32; 6].leak().split_at_mut(5);
+        let (first, last) = vec![0f64; 2].leak().split_at_mut(1);
+        segments([
+            ValuesMut::of(room(3)),
+            ValuesMut::of(head),
+            ValuesMut::of(tail),
+            ValuesMut::of(first),
+            ValuesMut::of(last),
+        ])
+    }
+}
+
+/// Sends a message from one to the other and gives what arrived.
+fn across<M: Kind, A: Config, B: Config>(
+    out: M::Out,
+    into: M::In,
+    late: bool,
+) -> (M::In, Result<usize, Error>) {
+    let mut pair = Pair::<M, M, A, B>::new();
+    let sent = pair.zero.send(Node(1), tagged(1), out).map_err(Error::from);
+    let sent = sent.expect("there is room");
+    if late {
+        pair.turn();
+    }
+    let received = pair
+        .one
+        .receive(wanted(Some(0), Some(1)), into)
+        .map_err(Error::from);
+    let (loan, outcome) = pair.finish(sent, received.expect("there is room"));
+    let Loan::Received(got) = loan else {
+        panic!("a receive gives its own loan back")
+    };
+    (got, outcome)
+}
+
+/// Bytes travel in any composition.
+fn bytes<M: Kind, C: Config>() {
+    let rendezvous = <C::Transfer as Transfer>::RENDEZVOUS;
+    let longest = if rendezvous { 1000 } else { 64 };
+    for len in [0, 1, 17, 64, 65, 1000] {
+        for late in [false, true] {
+            if len > longest {
+                continue;
+            }
+            let message = payload(len, len).leak();
+            let (got, outcome) = across::<M, C, C>(M::out(message), M::into(room(len)), late);
+            assert_eq!(outcome, Ok(len));
+            assert_eq!(M::bytes(&got), message);
+        }
+    }
+    let mut pair = Pair::<M, M, C, C>::new();
+    let synchronous = pair
+        .zero
+        .send_as(Mode::Synchronous, Node(1), tagged(1), M::out(b"x"));
+    let refused = synchronous.err().map(|refused| refused.error);
+    assert_eq!(
+        refused,
+        (!rendezvous).then_some(Error::NotComposed("rendezvous"))
+    );
+}
+
 /// A copied message needs nothing of its sender's memory.
-fn buffered<C: Config>() {
-    let mut pair = Pair::<Lent<'_>, Lent<'_>, C, C>::new();
+fn buffered<M: Kind, C: Config>() {
+    let mut pair = Pair::<M, M, C, C>::new();
     let mut message = payload(3, 60);
     let taken = pair
         .zero
@@ -123,185 +270,71 @@ fn buffered<C: Config>() {
         return;
     }
     assert_eq!(taken, Ok(()));
-    let long = [0; 65];
-    let refused = pair
+    let long = pair
         .zero
-        .send_buffered(Node(1), tagged(1), &long.as_slice());
-    assert_eq!(refused, Err(Error::TooLong { limit: 64 }));
-    // As many as the credit allows go out; without rendezvous the next one is refused, otherwise it is kept.
+        .send_buffered(Node(1), tagged(1), &[0; 65].as_slice());
+    assert_eq!(long, Err(Error::TooLong { limit: 64 }));
+    // Without rendezvous a message beyond the credit is refused, otherwise it is kept.
     let mut taken = 1;
-    while taken < 10
-        && pair
+    while taken < 10 {
+        let next = [taken as u8; 9];
+        if pair
             .zero
-            .send_buffered(Node(1), tagged(taken), &[taken as u8; 9].as_slice())
-            .is_ok()
-    {
+            .send_buffered(Node(1), tagged(taken), &next.as_slice())
+            .is_err()
+        {
+            break;
+        }
         taken += 1;
     }
     assert!(taken >= 4, "the pool has four places for each rank");
     for id in 0..taken {
-        let mut room = [0; 60];
         let expected = if id == 0 {
             payload(3, 60)
         } else {
             vec![id as u8; 9]
         };
-        let len = pair.one.scope(|scope| {
-            let ticket = scope
-                .receive(wanted(None, None), &mut room)
-                .expect("there is room");
-            for _ in 0..1000 {
-                scope.check_messages().expect("loopback does not break");
-                pair.zero.check_messages().expect("loopback does not break");
-                if let Some(completed) = scope.claim(ticket).expect("it is known") {
-                    return completed.outcome.expect("it arrives");
-                }
+        let into = M::into(room(expected.len()));
+        let posted = pair
+            .one
+            .receive(wanted(None, None), into)
+            .map_err(Error::from);
+        let ticket = posted.expect("there is room");
+        let mut turns = 0..1000;
+        let completed = loop {
+            pair.turn();
+            if let Some(completed) = pair.one.claim(ticket).expect("it is known") {
+                break completed;
             }
-            panic!("message {id} never arrives");
-        });
-        assert_eq!(room[..len], expected);
+            turns.next().expect("every message arrives");
+        };
+        let Loan::Received(got) = completed.loan else {
+            panic!("a receive gives its own loan back")
+        };
+        assert_eq!(M::bytes(&got), expected);
     }
     pair.turn();
     assert_eq!(pair.zero.lengths().operations, 0, "copies free themselves");
 }
 
-const INTS: [i32; 6] = [1, -2, 0x0102_0304, i32::MIN, 0, 77];
-const REALS: [f64; 5] = [1.0, -2.5e300, 0.0, f64::MIN_POSITIVE, 1e-9];
-
-/// Values of one type.
-fn typed<A: Config, B: Config>(foreign: bool) {
-    let mut room = [0i32; 6];
-    let mut pair = Pair::<Typed<'_>, Typed<'_>, A, B>::new();
-    let sent = pair
-        .zero
-        .send(Node(1), tagged(1), Values::of(&INTS))
-        .expect("there is room");
-    let received = pair
-        .one
-        .receive(wanted(None, None), ValuesMut::of(&mut room))
-        .expect("there is room");
-    assert_eq!(pair.finish(sent, received).1, Ok(24));
-    drop(pair);
-    assert_eq!(room, foreign_ints(foreign));
-}
-
-/// Items of several values.
-fn repeated<A: Config, B: Config>(foreign: bool) {
-    let mut room = [0i32; 6];
-    let mut pair = Pair::<Repeated<'_>, Repeated<'_>, A, B>::new();
-    let items = Items::new(Values::of(&INTS), 3);
-    assert_eq!((items.extent(), items.len()), (12, 24));
-    let sent = pair
-        .zero
-        .send(Node(1), tagged(1), items)
-        .expect("there is room");
-    pair.turn();
-    let items = Items::new(ValuesMut::of(&mut room), 2);
-    let received = pair
-        .one
-        .receive(wanted(None, None), items)
-        .expect("there is room");
-    assert_eq!(pair.finish(sent, received).1, Ok(24));
-    drop(pair);
-    assert_eq!(room, foreign_ints(foreign));
-}
-
-/// Segments of several types.
-fn segmented<A: Config, B: Config>(foreign: bool) {
-    let (mut room, mut reals) = ([0i32; 6], [0f64; 5]);
-    // Ints and reals in pieces here, in other pieces there; bytes in front and between.
-    let mut out = Segments::<_, 4>::new();
-    for piece in [
-        Values::of(&b"abc"[..]),
-        Values::of(&INTS[..2]),
-        Values::of(&INTS[2..]),
-        Values::of(&REALS),
-    ] {
-        out.push(piece).expect("four pieces");
+/// Values arrive as values. `B` is how the receiver is composed; a `foreign` one has the other byte order, so that the
+/// same values lie in its memory with their bytes the other way round.
+fn values<M: Kind, A: Config, B: Config>(foreign: bool) {
+    if !<A::Transfer as Transfer>::RENDEZVOUS && M::values().len() > 64 {
+        return;
     }
-    assert!(out.push(Values::of(&INTS)).is_err());
-    let mut letters = [0u8; 3];
-    {
-        let (head, tail) = room.split_at_mut(5);
-        let (first, last) = reals.split_at_mut(1);
-        let mut into = Segments::<_, 5>::new();
-        for piece in [
-            ValuesMut::of(&mut letters),
-            ValuesMut::of(head),
-            ValuesMut::of(tail),
-            ValuesMut::of(first),
-            ValuesMut::of(last),
-        ] {
-            into.push(piece).expect("five pieces");
-        }
-        let mut pair = Pair::<Segmented<'_, 4>, Segmented<'_, 5>, A, B>::new();
-        let refused = pair.zero.send(Node(1), tagged(1), out);
-        let eager_only = !<A::Transfer as Transfer>::RENDEZVOUS;
-        match refused {
-            Err(refused) => {
-                assert!(eager_only);
-                assert_eq!(refused.error, Error::TooLong { limit: 64 });
-                return;
-            }
-            Ok(sent) => {
-                assert!(!eager_only);
-                let received = pair
-                    .one
-                    .receive(wanted(None, None), into)
-                    .expect("there is room");
-                assert_eq!(pair.finish(sent, received).1, Ok(3 + 24 + 40));
-            }
-        }
-    }
-    assert_eq!(&letters, b"abc");
-    assert_eq!(room, foreign_ints(foreign));
-    let swapped = |real: f64| {
+    for late in [false, true] {
+        let (got, outcome) = across::<M, A, B>(M::values(), M::values_room(), late);
+        let message = M::values();
+        let mut expected = vec![0; message.len()];
         if foreign {
-            f64::from_bits(real.to_bits().swap_bytes())
+            message.copy_out_swapped(0, &mut expected);
         } else {
-            real
+            message.copy_out(0, &mut expected);
         }
-    };
-    assert_eq!(
-        reals.map(f64::to_bits),
-        REALS.map(|real| swapped(real).to_bits())
-    );
-}
-
-/// Values arrive as values, also from a machine of the other byte order: `B` is how the receiver is composed. Memory
-/// above a composition's level does not compile, so each level has its own suite.
-trait Suite {
-    fn values<A: Config, B: Config>(foreign: bool);
-}
-
-impl Suite for NoDatatypes {
-    fn values<A: Config, B: Config>(_: bool) {}
-}
-
-impl Suite for Basic {
-    fn values<A: Config, B: Config>(foreign: bool) {
-        typed::<A, B>(foreign);
+        assert_eq!(outcome, Ok(expected.len()));
+        assert_eq!(M::bytes(&got), expected);
     }
-}
-
-impl Suite for Contiguous {
-    fn values<A: Config, B: Config>(foreign: bool) {
-        typed::<A, B>(foreign);
-        repeated::<A, B>(foreign);
-    }
-}
-
-impl Suite for Full {
-    fn values<A: Config, B: Config>(foreign: bool) {
-        typed::<A, B>(foreign);
-        repeated::<A, B>(foreign);
-        segmented::<A, B>(foreign);
-    }
-}
-
-/// What a machine of the other order has in memory for these values.
-fn foreign_ints(foreign: bool) -> [i32; 6] {
-    INTS.map(|int| if foreign { int.swap_bytes() } else { int })
 }
 
 type Made<T, M, D, R, B, S = Static> =
@@ -312,34 +345,25 @@ macro_rules! combinations {
     ($($name:ident: $transfer:ty, $matcher:ty;)*) => {$(
         #[test]
         fn $name() {
-            combinations!(@datatypes $transfer, $matcher, NoDatatypes);
-            combinations!(@datatypes $transfer, $matcher, Basic);
-            combinations!(@datatypes $transfer, $matcher, Contiguous);
-            combinations!(@datatypes $transfer, $matcher, Full);
+            combinations!(@buffering $transfer, $matcher, NoDatatypes, Lent<'static>);
+            combinations!(@buffering $transfer, $matcher, Basic, Typed<'static>);
+            combinations!(@buffering $transfer, $matcher, Contiguous, Repeated<'static>);
+            combinations!(@buffering $transfer, $matcher, Full, Segmented<'static, 5>);
         }
     )*};
-    (@datatypes $transfer:ty, $matcher:ty, $datatypes:ty) => {
-        combinations!(@representation $transfer, $matcher, $datatypes, Unbuffered);
-        combinations!(@representation $transfer, $matcher, $datatypes, Buffered);
+    (@buffering $transfer:ty, $matcher:ty, $datatypes:ty, $memory:ty) => {
+        combinations!(@representation $transfer, $matcher, $datatypes, $memory, Unbuffered);
+        combinations!(@representation $transfer, $matcher, $datatypes, $memory, Buffered);
     };
-    (@representation $transfer:ty, $matcher:ty, $datatypes:ty, $buffering:ty) => {
-        combinations!(@all $datatypes, Made<$transfer, $matcher, $datatypes, Homogeneous, $buffering>);
-        combinations!(@all $datatypes, Made<$transfer, $matcher, $datatypes, Heterogeneous, $buffering>);
-        combinations!(@all $datatypes, Made<$transfer, $matcher, $datatypes, Canonical, $buffering>);
-        // A machine of the other order on one side: its memory holds the same values the other way round.
-        <$datatypes as Suite>::values::<
-            Made<$transfer, $matcher, $datatypes, Heterogeneous, $buffering>,
-            Made<$transfer, $matcher, $datatypes, Heterogeneous<Opposite>, $buffering>,
-        >(true);
-        <$datatypes as Suite>::values::<
-            Made<$transfer, $matcher, $datatypes, Canonical, $buffering>,
-            Made<$transfer, $matcher, $datatypes, Canonical<Opposite>, $buffering>,
-        >(true);
+    (@representation $transfer:ty, $matcher:ty, $datatypes:ty, $memory:ty, $buffering:ty) => {
+        combinations!(@all $memory, Made<$transfer, $matcher, $datatypes, Homogeneous, $buffering>);
+        combinations!(@all $memory, Made<$transfer, $matcher, $datatypes, Heterogeneous, $buffering>);
+        combinations!(@all $memory, Made<$transfer, $matcher, $datatypes, Canonical, $buffering>);
     };
-    (@all $datatypes:ty, $made:ty) => {
-        bytes::<$made>();
-        buffered::<$made>();
-        <$datatypes as Suite>::values::<$made, $made>(false);
+    (@all $memory:ty, $made:ty) => {
+        bytes::<$memory, $made>();
+        buffered::<$memory, $made>();
+        values::<$memory, $made, $made>(false);
     };
 }
 
@@ -348,14 +372,30 @@ combinations! {
     rendezvous_linear: Rendezvous<16>, Linear;
 }
 
+/// A machine of the other byte order on one side.
+#[test]
+fn values_cross_byte_orders() {
+    fn both<M: Kind, D: Datatypes, T: Transfer>() {
+        type Of<T, D, R> = Made<T, Linear, D, R, Unbuffered>;
+        values::<M, Of<T, D, Heterogeneous>, Of<T, D, Heterogeneous<Opposite>>>(true);
+        values::<M, Of<T, D, Heterogeneous<Opposite>>, Of<T, D, Heterogeneous>>(true);
+        values::<M, Of<T, D, Canonical>, Of<T, D, Canonical<Opposite>>>(true);
+        values::<M, Of<T, D, Canonical<Opposite>>, Of<T, D, Canonical<Opposite>>>(false);
+    }
+    both::<Typed<'static>, Basic, Rendezvous<16>>();
+    both::<Typed<'static>, Basic, Eager>();
+    both::<Repeated<'static>, Contiguous, Eager>();
+    both::<Segmented<'static, 5>, Full, Rendezvous<16>>();
+}
+
 /// What is off takes no bytes.
 #[test]
 fn nothing_costs_nothing() {
     type Off = Made<Eager, Linear, NoDatatypes, Homogeneous, Unbuffered>;
-    type Typed = Made<Eager, Linear, Full, Heterogeneous, Unbuffered>;
+    type Values = Made<Eager, Linear, Full, Heterogeneous, Unbuffered>;
     type Comm<C> = Communicator<Tagged, Loopback, Lent<'static>, C>;
     assert_eq!(size_of::<pombo_kernel::Envelope<Tagged, Off>>(), 6 + 4 + 2);
-    assert_eq!(size_of::<Comm<Off>>(), size_of::<Comm<Typed>>());
+    assert_eq!(size_of::<Comm<Off>>(), size_of::<Comm<Values>>());
     assert!(
         size_of::<Comm<Off>>()
             < size_of::<Comm<Made<Rendezvous, Linear, NoDatatypes, Homogeneous, Unbuffered>>>()

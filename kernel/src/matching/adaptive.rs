@@ -15,8 +15,9 @@ use crate::header::{Header, MAX_CLASSES, Node, Pattern};
 /// in line behind one another and cost one step together. There are `BINS` bins at first; they double when there are
 /// more different keys, up to one for each entry of the composition. So a search takes a few steps for each class
 /// on average, however long the queue is; in the worst case, when a peer picks keys that fall into one bin, it is a
-/// linear search. Posting, removing and keeping a message cost about as much as a search. Doubling, and going over
-/// to bins, looks at every entry once; with static storage and `BINS` as large as the table nothing ever doubles.
+/// linear search. Posting and taking out a receive cost about as much as a search, keeping and taking out a message
+/// as much as one for each class. Doubling, and going over to bins, looks at every entry once; with static storage
+/// and `BINS` as large as the table nothing ever doubles.
 ///
 /// When a growing storage finds no memory for bins, searches are linear.
 #[derive(Clone, Copy, Debug)]
@@ -159,9 +160,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Unexpected<H, 
 
     #[inline]
     fn search(&mut self, pattern: &H::Pattern) -> Search<u32> {
-        let matches = |Arrived { envelope, .. }: &Arrived<H, C>| {
-            pattern.matches(envelope.node(), &envelope.header())
-        };
+        let matches = |arrived: &Arrived<H, C>| arrived.matches(pattern);
         if !self.entries.is_binned() {
             return self.entries.search(matches, Classes::<H>::hash_arrived);
         }

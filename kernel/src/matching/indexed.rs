@@ -81,7 +81,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         wanted: impl Fn(&T) -> bool,
         hashes: impl Fn(&T) -> [Option<u32>; LANES],
     ) -> Search<u32> {
-        let search = self.list.first(wanted);
+        let search = self.list.search(wanted);
         if search.steps > DEPTH {
             self.bin(hashes);
         }

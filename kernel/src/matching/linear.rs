@@ -6,6 +6,7 @@ use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Node, Pattern};
 use crate::slab::{Entry, Queue, Slab};
+use core::cell::Cell;
 
 /// The policy: search in order.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +43,29 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     }
 
     #[inline]
-    pub(super) fn first(&self, wanted: impl Fn(&T) -> bool) -> Search<u32> {
-        let mut steps = 0;
-        let found = self.places().find(|&place| {
-            steps += 1;
-            self.slab.get(place).is_some_and(&wanted)
+    pub(super) fn first(&self, wanted: impl Fn(&T) -> bool) -> Option<u32> {
+        let mut at = self.order.first();
+        while let Some(place) = at {
+            if self.slab.get(place).is_some_and(&wanted) {
+                return Some(place);
+            }
+            at = self.order.after(&self.slab, place);
+        }
+        None
+    }
+
+    /// The same, with the number of entries looked at.
+    #[inline]
+    pub(super) fn search(&self, wanted: impl Fn(&T) -> bool) -> Search<u32> {
+        let steps = Cell::new(0);
+        let found = self.first(|item| {
+            steps.set(steps.get() + 1);
+            wanted(item)
         });
-        Search { found, steps }
+        Search {
+            found,
+            steps: steps.get(),
+        }
     }
 
     /// All places in order.
@@ -89,11 +106,17 @@ impl<H: Header, A: Slice<Entry<Posted<H::Pattern>>>> Expected<H> for List<Posted
         self.append(posted)
     }
 
-    #[inline]
     fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
-        let Search { found, steps } = self.first(|posted| posted.pattern.matches(from, header));
+        let Search { found, steps } =
+            List::search(self, |posted| posted.pattern.matches(from, header));
         let found = found.and_then(|place| Some((place, *self.item(place)?)));
         Search { found, steps }
+    }
+
+    #[inline]
+    fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern>)> {
+        let place = self.first(|posted| posted.pattern.matches(from, header))?;
+        Some((place, *self.item(place)?))
     }
 
     fn remove(&mut self, place: u32) {
@@ -101,10 +124,10 @@ impl<H: Header, A: Slice<Entry<Posted<H::Pattern>>>> Expected<H> for List<Posted
     }
 
     fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>> {
-        let behind = self.first(|posted| {
+        let place = self.first(|posted| {
             posted.sequence > sequence && posted.pattern.source().is_none_or(|node| node == from)
-        });
-        self.item(behind.found?).copied()
+        })?;
+        self.item(place).copied()
     }
 
     fn len(&self) -> usize {
@@ -123,14 +146,18 @@ impl<H: Header, C: Config, A: Slice<Entry<Arrived<H, C>>>> Unexpected<H, C>
         self.append(arrived)
     }
 
-    #[inline]
     fn search(&mut self, pattern: &H::Pattern) -> Search<u32> {
-        self.first(|Arrived { envelope, .. }| pattern.matches(envelope.node(), &envelope.header()))
+        List::search(self, |arrived| arrived.matches(pattern))
+    }
+
+    #[inline]
+    fn find(&mut self, pattern: &H::Pattern) -> Option<u32> {
+        self.first(|arrived| arrived.matches(pattern))
     }
 
     #[inline]
     fn position(&self, wanted: impl Fn(&Envelope<H, C>) -> bool) -> Option<u32> {
-        self.first(|arrived| wanted(&arrived.envelope)).found
+        self.first(|arrived| wanted(&arrived.envelope))
     }
 
     fn get(&self, place: u32) -> Option<&Arrived<H, C>> {

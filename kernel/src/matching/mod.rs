@@ -6,7 +6,7 @@
 //! | policy | steps of a search among n entries | bytes that it adds to an entry |
 //! | --- | --- | --- |
 //! | [`Linear`] | up to n | 0 |
-//! | [`Binned`] | a few for each class of patterns ([`Pattern::CLASSES`](crate::Pattern::CLASSES)) | 20 expected, 68 unexpected |
+//! | [`Binned`] | a few for each class of patterns ([`Pattern::CLASSES`]) | 20 expected, 68 unexpected |
 //! | [`Adaptive`] | as `Linear` while searches are short, then as `Binned` | as `Binned`; with growing storage none before it switches |
 //! | [`NoQueues`] | 1 | there are no expected entries; 0 unexpected |
 
@@ -25,7 +25,7 @@ pub use none::{Fifo, NoExpected, NoQueues};
 use crate::aspect::{Cell, Storage};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
-use crate::header::{Header, Node};
+use crate::header::{Header, Node, Pattern};
 
 /// The policy family.
 pub trait Matcher: 'static {
@@ -42,7 +42,7 @@ pub trait Matcher: 'static {
 pub struct Search<T> {
     /// The first match.
     pub found: Option<T>,
-    /// Entries looked at. Nobody who only wants the match pays for counting them.
+    /// Entries looked at.
     pub steps: usize,
 }
 
@@ -63,9 +63,9 @@ pub trait Expected<H: Header> {
     fn new() -> Self;
     /// Appends; the place is for [`Expected::remove`]. `None` when full.
     fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32>;
-    /// The first one that matches, with its place.
+    /// The first one that matches, with its place, and how long it took to find it.
     fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)>;
-    /// The first one that matches, with its place.
+    /// The same for those who do not ask how long it took: [`Linear`] counts nothing then.
     #[inline]
     fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern>)> {
         self.search(from, header).found
@@ -97,6 +97,12 @@ impl<H: Header, C: Config> Arrived<H, C> {
         arrived.payload.append(payload).then_some(arrived)
     }
 
+    /// Does a receive with this pattern take it?
+    #[inline]
+    pub(crate) fn matches(&self, pattern: &H::Pattern) -> bool {
+        pattern.matches(self.envelope.node(), &self.envelope.header())
+    }
+
     /// Without payload yet.
     pub(crate) fn new(envelope: Envelope<H, C>) -> Self {
         Arrived {
@@ -112,9 +118,9 @@ pub trait Unexpected<H: Header, C: Config> {
     fn new() -> Self;
     /// Appends and gives the place; `None` when full.
     fn push(&mut self, arrived: Arrived<H, C>) -> Option<u32>;
-    /// The place of the first one that a receive with this pattern takes.
+    /// The place of the first one that a receive with this pattern takes, and how long it took to find it.
     fn search(&mut self, pattern: &H::Pattern) -> Search<u32>;
-    /// The place of the first one that a receive with this pattern takes.
+    /// The same for those who do not ask how long it took: [`Linear`] counts nothing then.
     #[inline]
     fn find(&mut self, pattern: &H::Pattern) -> Option<u32> {
         self.search(pattern).found

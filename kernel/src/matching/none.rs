@@ -5,7 +5,7 @@ use super::linear::ListOf;
 use super::{Arrived, Expected, Matcher, Posted, Search, Unexpected};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
-use crate::header::{Header, Node, Pattern};
+use crate::header::{Header, Node};
 
 /// The policy: messages are received strictly in the order in which they arrive.
 ///
@@ -68,8 +68,8 @@ impl<H: Header, C: Config> Unexpected<H, C> for Fifo<H, C> {
     fn search(&mut self, pattern: &H::Pattern) -> Search<u32> {
         let first = self.0.places().next();
         let matches = |&place: &u32| {
-            let envelope = self.0.item(place).map(|arrived| arrived.envelope);
-            envelope.is_some_and(|one| pattern.matches(one.node(), &one.header()))
+            let arrived = self.0.item(place);
+            arrived.is_some_and(|arrived| arrived.matches(pattern))
         };
         Search {
             found: first.filter(matches),

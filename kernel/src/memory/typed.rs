@@ -64,6 +64,11 @@ impl<'buf> ValuesMut<'buf> {
             element: T::ELEMENT,
         }
     }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes
+    }
 }
 
 impl Source for Values<'_> {
@@ -119,8 +124,8 @@ impl<V> Items<V> {
     }
 
     /// The values.
-    pub fn values(self) -> V {
-        self.values
+    pub fn values(&self) -> &V {
+        &self.values
     }
 }
 

@@ -25,7 +25,7 @@ impl Dice {
     /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         // The upper half of a product: uneven by less than n / 2^64.
-        (u128::from(self.0.next_u64()) * u128::from(n) >> 64) as u64
+        ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
     /// An index of a list of that length.

@@ -48,7 +48,7 @@ pub struct Faults {
 pub struct Cut {
     /// From whom to whom, in that direction only.
     pub links: Vec<(Node, Node)>,
-    /// Frames that set out at these times are lost.
+    /// Frames that set out at these times are lost, and over a decorated network those that come in.
     pub span: Range<u64>,
 }
 

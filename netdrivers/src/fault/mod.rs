@@ -16,8 +16,6 @@ mod faults;
 mod flight;
 mod moody;
 mod sim;
-#[cfg(test)]
-mod tests;
 
 pub use device::{FaultyNetwork, HELD};
 pub use dice::{Dice, Rate};

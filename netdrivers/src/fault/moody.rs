@@ -28,7 +28,7 @@ pub struct Moods {
     pub hold: usize,
     /// Frames are read in pieces of at most so many bytes; 0 counts as 1.
     pub crumb: usize,
-    /// Sends and polls until this node crashes, without a good-bye: the channel below is dropped.
+    /// Sends and polls, from the first on, until this node crashes without a good-bye: the channel below is dropped.
     pub crash: Option<u64>,
 }
 
@@ -81,8 +81,8 @@ pub struct Moody<L: Channel> {
     held: usize,
     /// Frames whose memory we still ask for, with where they went. As many as the kernel lends.
     late: VecDeque<(Node, Cookie)>,
-    /// A send was refused without need since the last poll.
-    fibbed: bool,
+    /// Since the last poll a send was refused without need, or that poll did not look.
+    withheld: bool,
     steps: u64,
     ticks: u64,
     /// Lanes that this poll may still look at; kept for its memory.
@@ -115,7 +115,7 @@ impl<L: Channel> Moody<L> {
             lanes: (0..nodes).map(|_| VecDeque::new()).collect(),
             held: 0,
             late: VecDeque::new(),
-            fibbed: false,
+            withheld: false,
             steps: 0,
             ticks: 0,
             open: Vec::with_capacity(nodes),
@@ -128,15 +128,19 @@ impl<L: Channel> Moody<L> {
         channels.into_iter().map(over).collect()
     }
 
-    /// Other moods from now on. A crash counts from now, too.
-    pub fn set(&mut self, moods: Moods) {
-        self.moods = moods;
-        self.steps = 0;
+    /// The moods.
+    pub fn moods(&self) -> Moods {
+        self.moods
     }
 
-    /// Nothing is kept back here. What is in the channel below does not show.
+    /// Other moods from now on.
+    pub fn set(&mut self, moods: Moods) {
+        self.moods = moods;
+    }
+
+    /// Nothing is kept back here, and the last poll has seen all that was in the channel below.
     pub fn is_quiet(&self) -> bool {
-        self.held == 0 && self.late.is_empty()
+        self.held == 0 && self.late.is_empty() && !self.withheld
     }
 
     /// Has this node crashed?
@@ -161,7 +165,11 @@ impl<L: Channel> Moody<L> {
 
     /// Takes what the channel below has. Completions of its own go on at once.
     fn fetch(&mut self, mut completed: impl FnMut(Cookie)) -> Result<(), ChannelError> {
-        if self.held > self.moods.hold || self.dice.hits(self.moods.blind) {
+        if self.held > self.moods.hold {
+            return Ok(());
+        }
+        self.withheld = self.dice.hits(self.moods.blind);
+        if self.withheld {
             return Ok(());
         }
         let Moody {
@@ -238,7 +246,7 @@ impl<L: Channel> Channel for Moody<L> {
         self.step()?;
         let can_go = to.index() < self.nodes && Part::total(parts) <= self.limit(to);
         if can_go && self.dice.hits(self.moods.full) {
-            self.fibbed = true;
+            self.withheld = true;
             return Err(ChannelError::Full);
         }
         let Some(inner) = &mut self.inner else {
@@ -254,7 +262,6 @@ impl<L: Channel> Channel for Moody<L> {
 
     fn poll(&mut self, mut f: impl FnMut(Event<Crumbs<'_>>)) -> Result<bool, ChannelError> {
         self.step()?;
-        self.fibbed = false;
         let mut any = false;
         self.fetch(|cookie| {
             any = true;
@@ -293,11 +300,11 @@ impl<L: Channel> Channel for Moody<L> {
 
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
         self.ticks += 1;
-        let busy = self.fibbed || !self.is_quiet() || self.moods.blind != Rate::NEVER;
+        let quiet = self.is_quiet();
         match &mut self.inner {
             None => Err(ChannelError::Device(CRASHED)),
-            Some(_) if busy => Ok(()),
-            Some(inner) => inner.wait(idle),
+            Some(inner) if quiet => inner.wait(idle),
+            Some(_) => Ok(()),
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) fn text(results: &Results) -> String {
     text.push('\n');
     for library in &results.libraries {
         let version = match &*library.version {
-            "" => "never started",
+            "" => "no figures",
             version => version,
         };
         // Writing to a String cannot fail.
@@ -120,7 +120,7 @@ mod tests {
         let expected = "latency 8 B 2 us 0.250 +- 20% 0.125 +- 0% - 0.500";
         assert_eq!(lines[1], words(expected));
         assert_eq!(lines[2], words("barrier 8 us - 1234 +- 0% - -"));
-        assert!(text.contains("broken: never started"));
+        assert!(text.contains("broken: no figures"));
         let widths: Vec<usize> = text.lines().take(3).map(str::len).collect();
         assert_eq!(widths, [widths[0]; 3]);
     }

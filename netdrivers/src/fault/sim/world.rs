@@ -30,11 +30,17 @@ struct Station {
     waits: Option<u64>,
 }
 
+/// How long it takes all nodes to find out that they have nothing to do: a node with a timer that is over, or no
+/// room, keeps polling, and then time must pass.
+const ROUND: u64 = 100;
+
 struct Link {
     wire: Wire,
     lane: Lane,
     /// When the frames that have not left will have left, oldest first.
     leaving: VecDeque<u64>,
+    /// Its sender was told that there is no room.
+    full: bool,
 }
 
 impl World {
@@ -48,6 +54,7 @@ impl World {
             wire,
             lane: Lane::new(seed, number),
             leaving: VecDeque::new(),
+            full: false,
         };
         let links = u64::from(nodes) * u64::from(nodes);
         World {
@@ -180,14 +187,18 @@ impl World {
             return;
         };
         let arrival = self.flights.next().unwrap_or(u64::MAX);
-        match timer.min(arrival) {
+        let room = self
+            .links
+            .iter()
+            .filter_map(|link| link.has_room_after(self.now));
+        match room.fold(timer.min(arrival), u64::min) {
             // Nothing will ever happen by itself.
             u64::MAX => {}
-            then => self.run_to(then),
+            then => self.run_to(then.max(self.now + ROUND)),
         }
-        self.stations
-            .iter_mut()
-            .for_each(|station| station.waits = None);
+        for station in &mut self.stations {
+            station.waits = None;
+        }
     }
 
     /// When the first node has to wake by itself; `None` if one does not wait or has something to do.
@@ -207,12 +218,19 @@ impl World {
 }
 
 impl Link {
+    /// When a sender that was refused may try again, if not already.
+    fn has_room_after(&self, now: u64) -> Option<u64> {
+        let leaves = self.leaving.front().filter(|_| self.full)?;
+        Some(*leaves).filter(|leaves| *leaves > now)
+    }
+
     /// When a frame that sets out now arrives.
     fn load(&mut self, now: u64, len: usize, outgoing: usize) -> Result<u64, ChannelError> {
         while self.leaving.front().is_some_and(|leaves| *leaves <= now) {
             self.leaving.pop_front();
         }
-        if self.leaving.len() >= outgoing {
+        self.full = self.leaving.len() >= outgoing;
+        if self.full {
             return Err(ChannelError::Full);
         }
         let bytes = u128::from(len as u64 + self.wire.overhead);

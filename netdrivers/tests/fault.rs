@@ -1,0 +1,11 @@
+//! The misbehaviour that tests rely on: it is what the plan says, it repeats, and it stays inside what is allowed.
+#![cfg(feature = "std")]
+
+#[path = "fault/arq.rs"]
+mod arq;
+#[path = "fault/chance.rs"]
+mod chance;
+#[path = "fault/moody.rs"]
+mod moody;
+#[path = "fault/network.rs"]
+mod network;

@@ -1,0 +1,407 @@
+//! Simulated and decorated networks do what their plan says.
+
+use pombo_kernel::channel::{Arrival, ChannelError};
+use pombo_kernel::network::{MIN_MTU, Network};
+use pombo_kernel::{Node, Part};
+use pombo_netdrivers::fault::{
+    CRASHED, Counts, Cut, Dice, Faults, FaultyNetwork, Limits, Rate, Sim, SimNetwork, Wire,
+};
+
+const FRAMES: u16 = 1000;
+
+type Got = Vec<(Node, Vec<u8>)>;
+
+fn collect(network: &mut impl Network, got: &mut Got) {
+    while network
+        .poll(|frame| {
+            let mut bytes = Vec::new();
+            frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
+            got.push((frame.from(), bytes));
+        })
+        .expect("it is up")
+    {}
+}
+
+fn frame(number: u16) -> Vec<u8> {
+    [&number.to_le_bytes()[..], &[0x55; 38]].concat()
+}
+
+fn send(network: &mut impl Network, to: u16, bytes: &[u8]) {
+    let (head, tail) = bytes.split_at(bytes.len() / 2);
+    let sent = network.transmit(Node(to), &[Part::Bytes(head), Part::Bytes(tail)]);
+    assert_eq!(sent, Ok(()));
+}
+
+/// A thousand frames from node 0 to node 1 in a simulated network of this plan.
+fn simulated(faults: Faults, seed: u64) -> (Got, Counts) {
+    let (sim, mut nodes) = Sim::new(2, faults, seed);
+    let mut got = Vec::new();
+    for number in 0..FRAMES {
+        send(&mut nodes[0], 1, &frame(number));
+        sim.advance(1000);
+        collect(&mut nodes[1], &mut got);
+    }
+    while sim.step() {
+        collect(&mut nodes[1], &mut got);
+    }
+    assert!(sim.is_quiet());
+    (got, sim.counts())
+}
+
+/// The same through a decorator over a network without faults.
+fn decorated(faults: Faults, seed: u64) -> (Got, Counts) {
+    let (sim, mut nodes) = Sim::new(2, Faults::NONE, seed);
+    let mut one = FaultyNetwork::new(nodes.remove(1), faults, seed);
+    let mut got = Vec::new();
+    for number in 0..FRAMES {
+        send(&mut nodes[0], 1, &frame(number));
+        sim.advance(1000);
+        collect(&mut one, &mut got);
+    }
+    for _ in 0..10 {
+        sim.advance(10_000_000);
+        collect(&mut one, &mut got);
+    }
+    (got, one.counts())
+}
+
+const RUNS: [fn(Faults, u64) -> (Got, Counts); 2] = [simulated, decorated];
+
+fn is_whole((from, bytes): &(Node, Vec<u8>)) -> bool {
+    let number = bytes.first_chunk().map_or(0, |n| u16::from_le_bytes(*n));
+    *from == Node(0) && *bytes == frame(number)
+}
+
+fn about(count: u64, percent: u64) -> bool {
+    let expected = u64::from(FRAMES) * percent / 100;
+    (expected / 2..expected * 2).contains(&count)
+}
+
+#[test]
+fn without_faults_all_arrives_in_order() {
+    for run in RUNS {
+        let (got, counts) = run(Faults::NONE, 1);
+        let numbers: Vec<_> = (0..FRAMES).map(|n| (Node(0), frame(n))).collect();
+        assert_eq!(got, numbers);
+        assert_eq!((counts.sent, counts.delivered), (1000, 1000));
+    }
+}
+
+#[test]
+fn each_fault_does_what_it_says() {
+    for run in RUNS {
+        let rate = Rate::percent(20);
+        let (got, counts) = run(Faults::NONE.lose(rate), 1);
+        assert!(about(counts.lost, 20) && got.iter().all(is_whole) && got.is_sorted_by_key(number));
+        assert_eq!(got.len() as u64, 1000 - counts.lost);
+
+        let (got, counts) = run(Faults::NONE.duplicate(rate), 2);
+        assert!(about(counts.duplicated, 20) && got.iter().all(is_whole));
+        assert_eq!(got.len() as u64, 1000 + counts.duplicated);
+
+        let (mut got, counts) = run(Faults::NONE.reorder(rate, 5000), 3);
+        assert!(about(counts.reordered, 20) && !got.is_sorted_by_key(number));
+        got.sort_by_key(number);
+        assert_eq!(
+            got,
+            (0..FRAMES).map(|n| (Node(0), frame(n))).collect::<Got>()
+        );
+
+        let (got, counts) = run(Faults::NONE.stall(rate, 50_000), 4);
+        assert!(about(counts.stalled, 20) && got.len() == 1000 && got.is_sorted_by_key(number));
+
+        let (got, counts) = run(Faults::NONE.truncate(rate), 5);
+        assert!(about(counts.truncated, 20) && got.len() == 1000);
+        let short = got.iter().filter(|(_, bytes)| bytes.len() < 40);
+        assert_eq!(short.count() as u64, counts.truncated);
+
+        let (got, counts) = run(Faults::NONE.corrupt(rate), 6);
+        assert!(about(counts.corrupted, 20) && got.iter().all(|(_, bytes)| bytes.len() == 40));
+        let broken = got.iter().filter(|got| !is_whole(got)).count() as u64;
+        assert!(about(broken, 20) && broken <= counts.corrupted);
+    }
+}
+
+fn number((_, bytes): &(Node, Vec<u8>)) -> u16 {
+    bytes.first_chunk().map_or(0, |n| u16::from_le_bytes(*n))
+}
+
+#[test]
+fn a_run_repeats_exactly() {
+    let mut dice = Dice::new(1);
+    for run in RUNS {
+        for seed in 0..20 {
+            let plan = Faults::random(&mut dice, 2, 20_000, 1_000_000);
+            assert_eq!(run(plan.clone(), seed), run(plan, seed));
+        }
+        let plan = Faults::NONE.lose(Rate::percent(50));
+        assert_ne!(run(plan.clone(), 1), run(plan, 2));
+    }
+}
+
+/// Frames that others send, and faults that are off, change nothing for a link.
+#[test]
+fn links_do_not_disturb_each_other() {
+    let run = |chatter: bool| {
+        let (sim, mut nodes) = Sim::new(3, Faults::NONE.lose(Rate::percent(50)), 9);
+        let mut got = Vec::new();
+        for number in 0..200 {
+            if chatter {
+                send(&mut nodes[2], 1, b"chatter");
+                send(&mut nodes[1], 0, b"chatter");
+            }
+            send(&mut nodes[0], 1, &frame(number));
+            sim.advance(100_000);
+            collect(&mut nodes[1], &mut got);
+        }
+        got.retain(|(from, _)| *from == Node(0));
+        got
+    };
+    assert_eq!(run(true), run(false));
+}
+
+/// A wire takes as long as its latency and bandwidth say, one frame after the other.
+#[test]
+fn wires_take_their_time() {
+    let limits = Limits {
+        outgoing: 3,
+        ..Limits::default()
+    };
+    let wire = Wire {
+        latency: 5000,
+        bandwidth: 1_000_000,
+        overhead: 10,
+    };
+    let (sim, mut nodes) = Sim::with(2, limits, wire, Faults::NONE, 1);
+    for _ in 0..3 {
+        send(&mut nodes[0], 1, &[7; 40]);
+    }
+    let refused = nodes[0].transmit(Node(1), &[Part::Bytes(&[1])]);
+    assert_eq!(refused, Err(ChannelError::Full));
+    let mut times = Vec::new();
+    while sim.step() {
+        times.push(sim.now());
+    }
+    assert_eq!(times, [55_000, 105_000, 155_000]);
+    send(&mut nodes[0], 1, &[7; 40]);
+    sim.set_wire(
+        Node(1),
+        Node(0),
+        Wire {
+            latency: 1,
+            bandwidth: 0,
+            overhead: 0,
+        },
+    );
+    send(&mut nodes[1], 0, &[1]);
+    assert!(sim.step() && sim.now() == 210_000);
+    assert!(sim.step() && sim.now() == 1_000_155_001);
+    assert!(!sim.step());
+}
+
+/// What is not polled is lost beyond the bound, as in a socket's buffer.
+#[test]
+fn an_inbox_overflows() {
+    let limits = Limits {
+        incoming: 10,
+        ..Limits::default()
+    };
+    let (sim, mut nodes) = Sim::with(2, limits, Wire::default(), Faults::NONE, 1);
+    (0..25).for_each(|number| send(&mut nodes[0], 1, &frame(number)));
+    while sim.step() {}
+    let mut got = Vec::new();
+    collect(&mut nodes[1], &mut got);
+    assert_eq!(got.len(), 10);
+    assert_eq!(sim.counts().overflowed, 15);
+}
+
+/// Which of the links 0 to 1, 1 to 2, 2 to 1 and 2 to 2 carry a frame at that time?
+fn carries<N: Network>(time: u64, over: impl Fn(SimNetwork, Cut) -> N, plan: Faults) -> [usize; 4] {
+    let cut = Cut::off(&[Node(2)], 3, 1000..2000);
+    let wire = Wire {
+        latency: 0,
+        bandwidth: u64::MAX,
+        overhead: 0,
+    };
+    let (sim, nodes) = Sim::with(3, Limits::default(), wire, plan, 1);
+    let mut nodes: Vec<_> = nodes
+        .into_iter()
+        .map(|node| over(node, cut.clone()))
+        .collect();
+    sim.advance(time);
+    [(0, 1), (1, 2), (2, 1), (2, 2)].map(|(from, to)| {
+        send(&mut nodes[from], to as u16, &frame(0));
+        sim.step();
+        let mut got = Vec::new();
+        collect(&mut nodes[to], &mut got);
+        got.len()
+    })
+}
+
+#[test]
+fn a_cut_ends_and_parts_only_whom_it_names() {
+    for (time, arrives) in [(0, 1), (990, 1), (1000, 0), (1990, 0), (2000, 1)] {
+        let cut = Cut::off(&[Node(2)], 3, 1000..2000);
+        let simulated = carries(time, |node, _| node, Faults::NONE.cut(cut));
+        assert_eq!(simulated, [1, arrives, arrives, 1], "at {time}");
+        let over = |node, cut| FaultyNetwork::new(node, Faults::NONE.cut(cut), 1);
+        let decorated = carries(time, over, Faults::NONE);
+        assert_eq!(decorated, [1, arrives, arrives, 1], "at {time}");
+    }
+}
+
+/// A node without the plan sends to one that has it: cut all the same.
+#[test]
+fn a_cut_holds_on_either_side() {
+    let cut = Cut::off(&[Node(0)], 2, 0..1_000_000);
+    let (sim, mut nodes) = Sim::new(2, Faults::NONE, 1);
+    let mut one = FaultyNetwork::new(nodes.remove(1), Faults::NONE.cut(cut), 1);
+    let mut got = Vec::new();
+    for time in [0, 2_000_000] {
+        sim.advance(time);
+        send(&mut nodes[0], 1, &frame(1));
+        assert!(sim.step());
+        collect(&mut one, &mut got);
+    }
+    assert_eq!((got.len(), one.counts().cut), (1, 1));
+}
+
+#[test]
+fn a_crashed_node_is_deaf_and_dumb() {
+    let (sim, nodes) = Sim::new(3, Faults::NONE.crash(Node(1), 50_000), 1);
+    let mut nodes: Vec<_> = nodes.into_iter().map(Some).collect();
+    let up = |sim: &Sim| [0, 1, 2].map(|node| sim.is_up(Node(node)));
+    let node = |nodes: &mut Vec<Option<SimNetwork>>, i: usize| nodes[i].take().expect("once");
+    let (mut zero, mut one) = (node(&mut nodes, 0), node(&mut nodes, 1));
+    sim.advance(49_999);
+    assert_eq!(up(&sim), [true; 3]);
+    send(&mut one, 0, b"left before the crash");
+    send(&mut zero, 1, b"arrives after it");
+    sim.advance(1);
+    assert_eq!(up(&sim), [true, false, true]);
+    let stopped = Err(ChannelError::Device(CRASHED));
+    assert_eq!(one.transmit(Node(0), &[Part::Bytes(&[1])]), stopped);
+    assert_eq!(one.poll(|_| ()).map(drop), stopped);
+    assert_eq!(one.wait(0, u64::MAX), stopped);
+    while sim.step() {}
+    let mut got = Vec::new();
+    collect(&mut zero, &mut got);
+    assert_eq!(got, [(Node(1), b"left before the crash".to_vec())]);
+    // Nobody hears of it, and sending there is no error.
+    send(&mut zero, 1, b"into the void");
+    while sim.step() {}
+    assert_eq!(sim.counts().orphaned, 2);
+    drop(nodes);
+    sim.crash(Node(0));
+    assert_eq!(up(&sim), [false; 3]);
+
+    let (sim, mut nodes) = Sim::new(1, Faults::NONE, 1);
+    let plan = Faults::NONE.crash(Node(0), 10);
+    sim.advance(1000);
+    let mut node = FaultyNetwork::new(nodes.remove(0), plan, 1);
+    assert_eq!(node.poll(|_| ()), Ok(false));
+    sim.advance(10);
+    assert_eq!(node.poll(|_| ()).map(drop), stopped);
+    assert_eq!(node.transmit(Node(0), &[Part::Bytes(&[1])]), stopped);
+    assert_eq!(node.wait(0, u64::MAX), stopped);
+}
+
+/// The clock jumps when all wait: to a timer, to an arrival, and never past either.
+#[test]
+fn time_passes_when_all_wait() {
+    let (sim, mut nodes) = Sim::new(3, Faults::NONE, 1);
+    let mut waits = |times: [u64; 3]| {
+        for (node, until) in nodes.iter_mut().zip(times) {
+            node.wait(0, until).expect("it is up");
+        }
+    };
+    waits([700, 500, u64::MAX]);
+    assert_eq!(sim.now(), 500);
+    waits([u64::MAX; 3]);
+    assert_eq!(sim.now(), 500, "nothing will ever happen");
+    send(&mut nodes[0], 2, &[1; 87]);
+    for node in [2, 1] {
+        nodes[node].wait(0, u64::MAX).expect("it is up");
+    }
+    assert_eq!(sim.now(), 500, "node 0 has sent and does not wait");
+    nodes[0].wait(0, u64::MAX).expect("it is up");
+    assert_eq!(sim.now(), 11_500);
+    for _ in 0..3 {
+        for node in [0, 1, 2] {
+            nodes[node].wait(0, 90_000).expect("it is up");
+        }
+    }
+    assert_eq!(sim.now(), 11_500, "node 2 has something to do");
+    collect(&mut nodes[2], &mut Vec::new());
+    sim.crash(Node(0));
+    for node in [1, 2] {
+        nodes[node].wait(0, 90_000).expect("it is up");
+    }
+    assert_eq!(sim.now(), 90_000, "who is gone waits for nothing");
+}
+
+/// Who found no room is woken when there is some, even if nothing ever arrives.
+#[test]
+fn room_is_waited_for() {
+    let limits = Limits {
+        outgoing: 1,
+        ..Limits::default()
+    };
+    let plan = Faults::NONE.lose(Rate::ALWAYS);
+    let (sim, mut nodes) = Sim::with(1, limits, Wire::default(), plan, 1);
+    let node = &mut nodes[0];
+    let mut rounds = 0;
+    for _ in 0..5 {
+        while node.transmit(Node(0), &[Part::Bytes(&[0; 87])]) == Err(ChannelError::Full) {
+            node.wait(0, u64::MAX).expect("it is up");
+            rounds += 1;
+        }
+    }
+    assert_eq!((sim.now(), rounds), (4000, 4));
+    sim.advance(10_000);
+    node.wait(0, 50_000).expect("it is up");
+    assert_eq!(sim.now(), 50_000, "there is room");
+}
+
+/// A late frame ends the wait of a decorated network.
+#[test]
+fn a_late_frame_is_waited_for() {
+    let (sim, mut nodes) = Sim::new(2, Faults::NONE, 1);
+    let plan = Faults::NONE.reorder(Rate::ALWAYS, 1_000_000);
+    let mut one = FaultyNetwork::new(nodes.remove(1), plan, 1);
+    let mut zero = nodes.remove(0);
+    send(&mut zero, 1, b"late");
+    let mut got = Vec::new();
+    while got.is_empty() {
+        zero.wait(0, u64::MAX).expect("it is up");
+        collect(&mut one, &mut got);
+        one.wait(0, u64::MAX).expect("it is up");
+    }
+    assert!((10_000..1_020_000).contains(&sim.now()));
+    assert_eq!(one.counts().reordered, 1);
+}
+
+#[test]
+fn refuses_what_cannot_go() {
+    let limits = Limits {
+        mtu: 0,
+        outgoing: 0,
+        incoming: 0,
+    };
+    let (_sim, mut nodes) = Sim::with(2, limits, Wire::default(), Faults::NONE, 1);
+    let node = &mut nodes[0];
+    assert_eq!(
+        (node.mtu(), node.nodes(), node.node()),
+        (MIN_MTU, 2, Node(0))
+    );
+    let long = [0; MIN_MTU + 1];
+    let refused = node.transmit(Node(1), &[Part::Bytes(&long)]);
+    assert_eq!(refused, Err(ChannelError::TooLong { limit: MIN_MTU }));
+    for nobody in [Node(2), Node(u16::MAX)] {
+        let refused = node.transmit(nobody, &[Part::Bytes(&[1])]);
+        assert_eq!(refused, Err(ChannelError::NoSuchNode(nobody)));
+    }
+    send(node, 1, &long[1..]);
+    let refused = node.transmit(Node(1), &[Part::Bytes(&[1])]);
+    assert_eq!(refused, Err(ChannelError::Full));
+}
