@@ -3,11 +3,11 @@
 //! Ranks are threads over loopback where they must run at the same time, and take turns in one thread where the
 //! exact order of events matters.
 
-mod common;
 #[path = "flow/bounds.rs"]
 mod bounds;
 #[path = "flow/cancel.rs"]
 mod cancel;
+mod common;
 #[path = "flow/credit.rs"]
 mod credit;
 #[path = "flow/flood.rs"]

@@ -19,8 +19,8 @@ use numbered::{Numbered, Select, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{
-    Channel, Communicator, Completed, Compose, Config, Envelope, Error, Header, Limits, Loan, Mode,
-    Node, Operate, Pattern, Size, Ticket,
+    Channel, Communicator, Completed, Compose, Config, Envelope, Error, Limits, Loan, Mode, Node,
+    Operate, Pattern, Size, Ticket,
 };
 use pombo_netdrivers::{Growing, Loopback, loopback};
 use proptest::prelude::*;

@@ -86,6 +86,35 @@ fn a_loss_ends_sends_whose_memory_is_in_use() {
     }
 }
 
+/// That a frame cannot leave any more says nothing of those before it: their memory is in use until the channel says
+/// otherwise.
+#[test]
+fn a_refused_frame_frees_no_memory() {
+    for completed in [false, true] {
+        let (mut left, right) = late_world(LATE);
+        let sent = left.send(Node(1), tagged(1), Bytes(payload(3, 10)));
+        let sent = sent.map_err(Error::from).expect("sent");
+        drop(right);
+        let refused = left.send(Node(1), tagged(1), Bytes(payload(3, 1000)));
+        let refused = refused.map_err(Error::from).expect("not yet known");
+        let too_late = left.send(Node(1), tagged(1), Bytes(Vec::new()));
+        drop(too_late);
+        assert_eq!(outcome(&mut left, sent), None, "its memory is in use");
+        if completed {
+            // The completion comes before the news of the loss.
+            left.channel().set(Moods { slow: 100, ..CALM });
+        }
+        left.check_messages().expect("it does not break");
+        assert!(outcome(&mut left, sent).is_some());
+        left.channel().set(CALM);
+        left.check_messages().expect("it does not break");
+        assert_eq!(
+            outcome(&mut left, refused),
+            Some(Err(Error::PeerLost(Node(1))))
+        );
+    }
+}
+
 /// A scope ends while the channel needs its memory: the operation goes when the channel says so, or with the peer.
 #[test]
 fn a_dead_scope_leaves_nothing_behind() {

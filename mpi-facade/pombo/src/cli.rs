@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use crate::{demo, info, install, run};
+use crate::{bench, demo, info, install, run};
 
 /// Run message-passing programs on this machine
 ///
@@ -49,6 +49,8 @@ enum Action {
         #[arg(short = 'n', long = "np", value_name = "N", default_value_t = 4)]
         ranks: usize,
     },
+    /// Measure messages with our library and with every other MPI that is found
+    Bench(bench::Options),
 }
 
 /// Reads the command line, without `argv[0]`, and does what it says.
@@ -60,5 +62,6 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Info => info::main(),
         Action::Install { prefix } => install::main(&prefix),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
+        Action::Bench(options) => bench::main(&options),
     }
 }

@@ -3,6 +3,7 @@
 //! a subcommand.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cli;
 mod compiler;
 mod demo;

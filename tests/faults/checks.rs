@@ -1,0 +1,217 @@
+//! What must be true when a schedule has come to rest. The rules are MPI's, written down as simply as they can be: no
+//! message and no receive that match may both have reason to complain. A crash excuses the operations that only the
+//! crashed rank could finish, and these must have ended; it excuses nothing else.
+
+use crate::numbered::{Numbered, Select, select};
+use crate::world::{End, World};
+use pombo_kernel::{Error, Lengths, Mode, Node, Pattern};
+use zerocopy::little_endian::{I32, U32};
+
+impl World {
+    /// To be called when all is claimed.
+    pub(crate) fn check(&self) {
+        let takers = self.takers();
+        self.check_pairs(&takers);
+        self.check_probes(&takers);
+        self.check_ends(&takers);
+    }
+
+    fn was_cancelled(&self, id: usize) -> bool {
+        self.messages[id].was_cancelled()
+    }
+
+    /// Which receive took which message.
+    fn takers(&self) -> Vec<Option<usize>> {
+        let mut takers = vec![None; self.messages.len()];
+        for (index, receive) in self.receives.iter().enumerate() {
+            if let End::Got(id) = receive.end {
+                assert!(
+                    !self.was_cancelled(id),
+                    "message {id} was cancelled and received"
+                );
+                let twice = takers[id].replace(index);
+                assert_eq!(twice, None, "message {id} was received twice");
+            }
+        }
+        takers
+    }
+
+    fn could_take(&self, at: usize, pattern: &Select, id: usize) -> bool {
+        let message = &self.messages[id];
+        let header = Numbered {
+            tag: I32::new(message.tag),
+            number: U32::new(0),
+        };
+        let from = Node(message.from as u16);
+        !self.was_cancelled(id) && at == message.to && pattern.matches(from, &header)
+    }
+
+    fn check_pairs(&self, takers: &[Option<usize>]) {
+        for (id, message) in self.messages.iter().enumerate() {
+            if !self.is_up(message.to) || (!self.is_up(message.from) && takers[id].is_none()) {
+                continue;
+            }
+            for (index, receive) in self.receives.iter().enumerate() {
+                let may_meet = receive.port == message.port
+                    && !matches!(receive.end, End::Cancelled | End::Lost(..))
+                    && self.could_take(receive.at, &receive.pattern, id);
+                if !may_meet || receive.end == End::Got(id) {
+                    continue;
+                }
+                let message_content = takers[id].is_some_and(|earlier| earlier < index);
+                let receive_content = match receive.end {
+                    End::Got(other) => self.messages[other].from != message.from || other < id,
+                    _ => false,
+                };
+                assert!(
+                    message_content || receive_content,
+                    "message {id} and receive {index} should have met: {:?} / {:?}",
+                    takers[id],
+                    receive.end
+                );
+            }
+        }
+    }
+
+    /// A probe names the message that a receive posted in its place would have taken.
+    fn check_probes(&self, takers: &[Option<usize>]) {
+        let taken_before = |id: usize, index| takers[id].is_some_and(|taker| taker < index);
+        for found in &self.found {
+            let message = &self.messages[found.id];
+            assert!(
+                !taken_before(found.id, found.receives),
+                "a probe found message {}, which an earlier receive took",
+                found.id
+            );
+            // Some of a lost rank's messages never came.
+            let earlier = if self.is_up(message.from) {
+                found.id
+            } else {
+                0
+            };
+            for earlier in 0..earlier {
+                let first = self.messages[earlier].from == message.from
+                    && self.messages[earlier].port == message.port
+                    && self.could_take(found.at, &found.pattern, earlier)
+                    && !taken_before(earlier, found.receives);
+                assert!(
+                    !first,
+                    "a probe found message {}, but {earlier} comes first",
+                    found.id
+                );
+            }
+        }
+    }
+
+    /// Nothing waits for a lost rank; a synchronous send that is over was matched; a receive from anybody broke off
+    /// with a message that nobody got.
+    fn check_ends(&self, takers: &[Option<usize>]) {
+        for (index, receive) in self.receives.iter().enumerate() {
+            let source = usize::from(receive.pattern.source.get());
+            let named = self.ranks.get(source).is_some_and(Option::is_none);
+            if self.is_up(receive.at) && named {
+                assert_ne!(
+                    receive.end,
+                    End::Open,
+                    "receive {index} waits for lost rank {source}"
+                );
+            }
+            if let End::Lost(_, Some(id)) = receive.end {
+                assert!(self.could_take(receive.at, &receive.pattern, id));
+                assert_eq!(takers[id], None, "message {id} broke off and was received");
+            }
+        }
+        for (id, message) in self.messages.iter().enumerate() {
+            let (from, to) = (self.is_up(message.from), self.is_up(message.to));
+            if from && !to && message.is_claimed() {
+                let over = message.outcome.is_some();
+                assert!(over, "send {id} waits for lost rank {}", message.to);
+            }
+            if to && message.synchronous && matches!(message.outcome, Some(Ok(_))) {
+                let matched = takers[id].is_some() || !from;
+                assert!(matched, "synchronous send {id} is over, and nobody took it");
+            }
+        }
+    }
+
+    /// Probes for what is left and receives it. Then nothing is left.
+    pub(crate) fn drain(&mut self) {
+        for index in 0..self.receives.len() {
+            self.cancel_receive(index);
+        }
+        self.settle();
+        self.claim();
+        for at in 0..self.ranks.len() {
+            for port in 0..self.ranks[at].as_ref().map_or(0, |rank| rank.ports()) {
+                while let Some(id) = self.find_left(at, port) {
+                    let message = &self.messages[id];
+                    let pattern = select(Some(message.from as u16), Some(message.tag));
+                    let len = message.len;
+                    self.receive(at, port, pattern, len);
+                    self.settle();
+                    self.claim();
+                    let got = self.receives.last().map(|receive| receive.end);
+                    assert_eq!(got, Some(End::Got(id)), "a probe has named this message");
+                }
+            }
+        }
+        let takers = self.takers();
+        for (id, message) in self.messages.iter().enumerate() {
+            if self.is_up(message.from) && self.is_up(message.to) {
+                assert!(
+                    self.was_cancelled(id) || takers[id].is_some(),
+                    "message {id} is lost"
+                );
+            }
+        }
+        self.check_empty();
+    }
+
+    fn check_empty(&mut self) {
+        let nothing = Lengths {
+            operations: 0,
+            expected: 0,
+            unexpected: 0,
+        };
+        for (index, rank) in self.ranks.iter_mut().enumerate() {
+            let Some(rank) = rank else { continue };
+            for port in 0..rank.ports() {
+                assert_eq!(rank.lengths(port), nothing, "rank {index}");
+                assert_eq!(rank.rejected(port), 0, "rank {index}");
+            }
+        }
+    }
+
+    /// The first probe may have to ask the senders.
+    fn find_left(&mut self, at: usize, port: usize) -> Option<usize> {
+        (0..2).find_map(|_| {
+            let id = self.probe(at, port, select(None, None));
+            self.settle();
+            id
+        })
+    }
+
+    /// Whoever is left knows who is not: every call that names a lost rank says so at once.
+    pub(crate) fn check_losses(&mut self) {
+        let ranks = self.ranks.len();
+        for (at, lost) in (0..ranks).flat_map(|at| (0..ranks).map(move |lost| (at, lost))) {
+            let is_lost = self.ranks[lost].is_none();
+            let Some(rank) = self.ranks[at].as_mut().filter(|_| is_lost) else {
+                continue;
+            };
+            let node = Node(lost as u16);
+            let gone = Error::PeerLost(node);
+            let header = Numbered {
+                tag: I32::new(0),
+                number: U32::new(0),
+            };
+            let refused = rank.send(0, Mode::Standard, node, header, vec![1]);
+            assert_eq!(refused.err().map(|refused| refused.error), Some(gone));
+            let named = select(Some(node.0), None);
+            assert_eq!(rank.probe(0, named).err(), Some(gone));
+            let posted = rank.receive(0, named, 8).expect("the table is empty");
+            let over = rank.claim(0, posted).expect("it is known");
+            assert_eq!(over.map(|over| over.outcome), Some(Err(gone)));
+        }
+    }
+}

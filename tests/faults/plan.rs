@@ -1,0 +1,125 @@
+//! What a schedule is made of, all of it from its seed: composition, channel, moods, a crash, and the dice for the
+//! traffic.
+
+use crate::common::{Hosted, Plain, Tiny};
+use crate::rank::{Channel, Pair, Rank, Solo};
+use pombo_kernel::aspect::{
+    Buffered, Counting, Eager, Heterogeneous, NoDatatypes, Rendezvous, Static,
+};
+use pombo_kernel::matching::{Adaptive, Binned, Linear};
+use pombo_kernel::{Compose, Limits, Size};
+use pombo_netdrivers::fault::{Dice, Moods, Moody};
+use pombo_netdrivers::{Growing, Loopback, loopback};
+use zerocopy::little_endian::{U32, U64};
+
+/// One place for each of four nodes: everything else waits at its sender.
+type Smallest = Compose<U32, Rendezvous<1>, Linear, Static, Size<512, 4, 1, 4>>;
+/// Everything short fits, several places for each.
+type Roomy = Compose<U64, Rendezvous<64>, Linear, Growing, Size<4096, 64, 64, 4>>;
+/// Found by bins, of which there are far too few.
+type Bins = Compose<U32, Rendezvous<16>, Binned<1>, Static, Size<512, 4, 64, 4>>;
+/// Found by bins when it gets crowded.
+type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, Growing, Size<4096, 64, 64, 4>>;
+/// Without rendezvous, with few places.
+type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
+/// With every other aspect as well.
+type All = Compose<
+    U32,
+    Rendezvous<32>,
+    Linear,
+    Growing,
+    Size<4096, 16, 64, 4>,
+    Counting,
+    NoDatatypes,
+    Heterogeneous,
+    Buffered,
+>;
+/// With copies of its own, and nothing announced.
+type PlainCopying = Compose<
+    U32,
+    Eager,
+    Linear,
+    Static,
+    Size<512, 16, 64, 4>,
+    Counting,
+    NoDatatypes,
+    Heterogeneous,
+    Buffered,
+>;
+
+type Make = fn(Channel, Limits) -> Box<dyn Rank>;
+
+const COMPOSITIONS: [(&str, Make); 11] = [
+    ("Smallest", Solo::<Smallest>::boxed),
+    ("Tiny", Solo::<Tiny>::boxed),
+    ("Hosted", Solo::<Hosted>::boxed),
+    ("Roomy", Solo::<Roomy>::boxed),
+    ("Bins", Solo::<Bins>::boxed),
+    ("Adapting", Solo::<Adapting>::boxed),
+    ("Plain", Solo::<Plain>::boxed),
+    ("PlainFew", Solo::<PlainFew>::boxed),
+    ("All", Solo::<All>::boxed),
+    ("PlainCopying", Solo::<PlainCopying>::boxed),
+    ("Smallest and All", Pair::<Smallest, All>::boxed),
+];
+
+pub(crate) struct Plan {
+    pub(crate) composition: &'static str,
+    pub(crate) ranks: Vec<Box<dyn Rank>>,
+    pub(crate) acts: usize,
+    /// Different tags.
+    pub(crate) tags: u64,
+    /// Who crashes, and at which of its calls on the channel.
+    pub(crate) crash: Vec<(usize, u64)>,
+    pub(crate) moods: Moods,
+    pub(crate) channel: loopback::Limits,
+    pub(crate) limits: Limits,
+    pub(crate) dice: Dice,
+}
+
+impl Plan {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let nodes = 2 + dice.index(3);
+        let channel = loopback::Limits {
+            frame: 128 + dice.index(172),
+            frames_in_flight: 1 + dice.index(6),
+        };
+        let moods = Moods::random(&mut dice);
+        let limits = Limits {
+            credit: [Some(1), Some(2), Some(5), None][dice.index(4)],
+            eager: [None, Some(16)][dice.index(2)],
+        };
+        let (composition, make) = COMPOSITIONS[dice.index(COMPOSITIONS.len())];
+        let acts = 20 + dice.index(130);
+        // Half of the schedules have a crash, some have two.
+        let crash: Vec<_> = (0..[0, 0, 1, 1, 1, 2][dice.index(6)])
+            .map(|_| {
+                (
+                    dice.index(nodes),
+                    dice.below(3 * acts as u64 / nodes as u64),
+                )
+            })
+            .collect();
+        let channels = Loopback::world_with(nodes as u16, channel);
+        let ranks = channels.into_iter().enumerate().map(|(rank, channel)| {
+            let crash = crash.iter().find(|(who, _)| *who == rank);
+            let moods = Moods {
+                crash: crash.map(|(_, step)| *step),
+                ..moods
+            };
+            make(Moody::new(channel, moods, seed), limits)
+        });
+        Plan {
+            composition,
+            ranks: ranks.collect(),
+            acts,
+            tags: 1 + dice.below(4),
+            crash,
+            moods,
+            channel,
+            limits,
+            dice,
+        }
+    }
+}

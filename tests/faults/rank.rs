@@ -1,0 +1,191 @@
+//! One rank of a schedule, whatever its composition: a communicator, or an endpoint with two ports.
+
+use crate::common::{Bytes, Owned};
+use crate::numbered::{Numbered, Select};
+use pombo_kernel::{
+    Communicator, Completed, Config, Endpoint, Error, Lengths, Limits, Loan, Mode, Node, Operate,
+    Port, Refused, Ticket,
+};
+use pombo_netdrivers::Loopback;
+use pombo_netdrivers::fault::Moody;
+
+pub(crate) type Channel = Moody<Loopback>;
+
+/// Whose message it was: sender, header, length.
+pub(crate) type Whose = (u16, Numbered, usize);
+
+/// An operation that is over.
+pub(crate) struct Ended {
+    pub(crate) outcome: Result<usize, Error>,
+    pub(crate) whose: Option<Whose>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The calls that schedules make.
+pub(crate) trait Rank {
+    fn ports(&self) -> usize;
+    fn channel(&mut self) -> &mut Channel;
+    fn send(
+        &mut self,
+        port: usize,
+        mode: Mode,
+        to: Node,
+        header: Numbered,
+        bytes: Vec<u8>,
+    ) -> Result<Ticket, Refused<Bytes>>;
+    fn send_buffered(
+        &mut self,
+        port: usize,
+        to: Node,
+        header: Numbered,
+        bytes: &Bytes,
+    ) -> Result<(), Error>;
+    fn receive(&mut self, port: usize, pattern: Select, room: usize) -> Result<Ticket, Error>;
+    fn cancel(&mut self, port: usize, ticket: Ticket) -> Result<(), Error>;
+    fn claim(&mut self, port: usize, ticket: Ticket) -> Result<Option<Ended>, Error>;
+    fn probe(&mut self, port: usize, pattern: Select) -> Result<Option<Whose>, Error>;
+    fn progress(&mut self, port: usize) -> Result<bool, Error>;
+    fn lengths(&mut self, port: usize) -> Lengths;
+    fn rejected(&mut self, port: usize) -> u64;
+}
+
+/// A rank with one port.
+pub(crate) struct Solo<C: Config>(Communicator<Numbered, Channel, Owned, C>);
+
+/// A rank with two.
+pub(crate) struct Pair<A: Config, B: Config>(
+    Endpoint<Channel, (Port<Numbered, Owned, A>, Port<Numbered, Owned, B>)>,
+);
+
+impl<C: Config> Solo<C> {
+    pub(crate) fn boxed(channel: Channel, limits: Limits) -> Box<dyn Rank> {
+        let comm = Communicator::with_limits(channel, limits);
+        Box::new(Solo::<C>(comm.expect("it fits")))
+    }
+}
+
+impl<A: Config, B: Config> Pair<A, B> {
+    /// Two ports have no limits of their own.
+    pub(crate) fn boxed(channel: Channel, _: Limits) -> Box<dyn Rank> {
+        Box::new(Pair::<A, B>(Endpoint::two(channel).expect("it fits")))
+    }
+}
+
+fn claim(
+    rank: &mut impl Operate<Header = Numbered, Memory = Owned>,
+    ticket: Ticket,
+) -> Result<Option<Ended>, Error> {
+    let over = rank.claim(ticket)?;
+    Ok(over.map(
+        |Completed {
+             loan,
+             envelope,
+             outcome,
+         }| {
+            let (Loan::Sent(Bytes(bytes)) | Loan::Received(Bytes(bytes))) = loan;
+            Ended {
+                outcome,
+                whose: envelope.map(|e| (e.node().0, e.header(), e.len())),
+                bytes,
+            }
+        },
+    ))
+}
+
+fn probe(
+    rank: &mut impl Operate<Header = Numbered>,
+    pattern: Select,
+) -> Result<Option<Whose>, Error> {
+    let found = rank.probe(pattern)?;
+    Ok(found.map(|e| (e.node().0, e.header(), e.len())))
+}
+
+macro_rules! rank {
+    ($ports:expr, $self:ident, $port:ident, $work:ident => $any:ident!) => {
+        fn ports(&self) -> usize {
+            $ports
+        }
+
+        fn channel(&mut self) -> &mut Channel {
+            self.0.channel_mut()
+        }
+
+        fn send(
+            &mut $self,
+            $port: usize,
+            mode: Mode,
+            to: Node,
+            header: Numbered,
+            bytes: Vec<u8>,
+        ) -> Result<Ticket, Refused<Bytes>> {
+            $any!($self, $port, $work => $work.send_as(mode, to, header, Bytes(bytes)))
+        }
+
+        fn send_buffered(
+            &mut $self,
+            $port: usize,
+            to: Node,
+            header: Numbered,
+            bytes: &Bytes,
+        ) -> Result<(), Error> {
+            $any!($self, $port, $work => $work.send_buffered(to, header, bytes))
+        }
+
+        fn receive(&mut $self, $port: usize, pattern: Select, room: usize) -> Result<Ticket, Error> {
+            let into = Bytes(vec![0; room]);
+            Ok($any!($self, $port, $work => $work.receive(pattern, into))?)
+        }
+
+        fn cancel(&mut $self, $port: usize, ticket: Ticket) -> Result<(), Error> {
+            $any!($self, $port, $work => $work.cancel(ticket))
+        }
+
+        fn claim(&mut $self, $port: usize, ticket: Ticket) -> Result<Option<Ended>, Error> {
+            $any!($self, $port, $work => claim($work, ticket))
+        }
+
+        fn probe(&mut $self, $port: usize, pattern: Select) -> Result<Option<Whose>, Error> {
+            $any!($self, $port, $work => probe($work, pattern))
+        }
+
+        fn progress(&mut $self, $port: usize) -> Result<bool, Error> {
+            $any!($self, $port, $work => $work.check_messages())
+        }
+
+        fn lengths(&mut $self, $port: usize) -> Lengths {
+            $any!($self, $port, $work => $work.lengths())
+        }
+
+        fn rejected(&mut $self, $port: usize) -> u64 {
+            $any!($self, $port, $work => $work.rejected())
+        }
+    };
+}
+
+macro_rules! only {
+    ($self:ident, $port:ident, $work:ident => $call:expr) => {{
+        assert_eq!($port, 0);
+        let $work = &mut $self.0;
+        $call
+    }};
+}
+
+macro_rules! either {
+    ($self:ident, $port:ident, $work:ident => $call:expr) => {
+        if $port == 0 {
+            let $work = &mut $self.0.port::<0>();
+            $call
+        } else {
+            let $work = &mut $self.0.port::<1>();
+            $call
+        }
+    };
+}
+
+impl<C: Config> Rank for Solo<C> {
+    rank!(1, self, port, work => only!);
+}
+
+impl<A: Config, B: Config> Rank for Pair<A, B> {
+    rank!(2, self, port, work => either!);
+}
