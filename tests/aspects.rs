@@ -8,7 +8,7 @@ use pombo_kernel::aspect::{
     Basic, Buffered, Buffering, Canonical, Contiguous, Counting, Datatypes, Eager, Full,
     Heterogeneous, Homogeneous, NoDatatypes, Opposite, Rendezvous, Static, Transfer, Unbuffered,
 };
-use pombo_kernel::matching::Linear;
+use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::memory::Items;
 use pombo_kernel::{
     Communicator, Compose, Config, Error, Lent, Loan, Memory, Mode, Node, Operate, Repeated,
@@ -370,6 +370,10 @@ macro_rules! combinations {
 combinations! {
     eager_linear: Eager, Linear;
     rendezvous_linear: Rendezvous<16>, Linear;
+    eager_binned: Eager, Binned;
+    rendezvous_binned: Rendezvous<16>, Binned;
+    eager_adaptive: Eager, Adaptive;
+    rendezvous_adaptive: Rendezvous<16>, Adaptive;
 }
 
 /// A machine of the other byte order on one side.

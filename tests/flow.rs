@@ -22,8 +22,6 @@ mod later;
 mod lost;
 #[path = "flow/mailbox.rs"]
 mod mailbox;
-#[path = "common/moody.rs"]
-mod moody;
 #[path = "flow/probe.rs"]
 mod probe;
 #[path = "flow/stream.rs"]

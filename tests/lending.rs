@@ -2,14 +2,12 @@
 //! behind, and nobody waits for it.
 
 mod common;
-#[path = "common/moody.rs"]
-mod moody;
 
 use common::*;
-use moody::{Moods, Moody, settle_moody};
 use pombo_kernel::{
     Channel, Communicator, Error, Limits, Loan, Mode, Node, Operate, SCOPE_LOANS, Scope, Ticket,
 };
+use pombo_netdrivers::fault::{Moods, Rate};
 use pombo_netdrivers::{Loopback, loopback};
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -543,9 +541,10 @@ proptest! {
         (in_flight, full, later, slow, tardy) in (1..4usize, 0..50u32, 0..100u32, 0..50u32, 0..90u32),
         seed in any::<u64>(),
     ) {
-        let moods = Moods { limit: 128, in_flight, full, later, slow, tardy };
+        let [full, later, slow, tardy] = [full, later, slow, tardy].map(Rate::percent);
+        let moods = Moods { full, later, slow, tardy, ..Moods::CALM };
         let over = |channel| Communicator::with_limits(channel, LIMITS).expect("it fits");
-        let ranks = Moody::world(3, moods, seed).into_iter().map(over).collect();
+        let ranks = moody(3, in_flight, moods, seed).into_iter().map(over).collect();
         play(ranks, settle_moody, &acts);
     }
 }

@@ -8,13 +8,10 @@
 //! left is found by probing and received, and then nothing at all is left.
 
 mod common;
-#[path = "common/moody.rs"]
-mod moody;
 #[path = "common/numbered.rs"]
 mod numbered;
 
-use common::{Bytes, Hosted, Owned, Plain, Tiny, cases, payload};
-use moody::{Moods, Moody, settle_moody};
+use common::{Bytes, Hosted, Owned, Plain, Tiny, cases, payload, settle_moody};
 use numbered::{Numbered, Select, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
@@ -22,6 +19,7 @@ use pombo_kernel::{
     Channel, Communicator, Completed, Compose, Config, Envelope, Error, Limits, Loan, Mode, Node,
     Operate, Pattern, Size, Ticket,
 };
+use pombo_netdrivers::fault::{Moods, Moody, Rate};
 use pombo_netdrivers::{Growing, Loopback, loopback};
 use proptest::prelude::*;
 use zerocopy::little_endian::{I32, U32};
@@ -55,6 +53,8 @@ enum Act {
     Poll {
         at: u16,
     },
+    /// Takes back all that is over, so that operations take the places of others.
+    Claim,
 }
 
 fn act(ranks: u16) -> impl Strategy<Value = Act> {
@@ -73,6 +73,7 @@ fn act(ranks: u16) -> impl Strategy<Value = Act> {
         1 => (0..64usize).prop_map(|which| Act::CancelReceive { which }),
         1 => (rank.clone(), source, tag).prop_map(|(at, source, tag)| Act::Probe { at, source, tag }),
         6 => rank.prop_map(|at| Act::Poll { at }),
+        2 => Just(Act::Claim),
     ]
 }
 
@@ -153,13 +154,13 @@ impl<L: Channel, C: Config> World<L, C> {
             Act::CancelSend { which } => {
                 if let Some(message) = self.messages.get(which) {
                     let rank = &mut self.ranks[usize::from(message.from)];
-                    rank.cancel(message.ticket).expect("it is known");
+                    check_cancel(rank.cancel(message.ticket));
                 }
             }
             Act::CancelReceive { which } => {
                 if let Some(receive) = self.receives.get(which) {
                     let rank = &mut self.ranks[usize::from(receive.at)];
-                    rank.cancel(receive.ticket).expect("it is known");
+                    check_cancel(rank.cancel(receive.ticket));
                 }
             }
             Act::Probe { at, source, tag } => {
@@ -169,6 +170,7 @@ impl<L: Channel, C: Config> World<L, C> {
                 let rank = &mut self.ranks[usize::from(at)];
                 rank.check_messages().expect("the channel does not break");
             }
+            Act::Claim => self.claim(),
         }
     }
 
@@ -240,9 +242,13 @@ impl<L: Channel, C: Config> World<L, C> {
         id
     }
 
-    /// Claims everything, checks contents, and notes who got what.
-    fn claim(&mut self) {
+    fn settle_and_claim(&mut self) {
         (self.settle)(&mut self.ranks);
+        self.claim();
+    }
+
+    /// Claims all that is over, checks contents, and notes who got what.
+    fn claim(&mut self) {
         for index in 0..self.receives.len() {
             let Receive {
                 at, ticket, room, ..
@@ -385,7 +391,7 @@ impl<L: Channel, C: Config> World<L, C> {
             // A receive that was claimed is not known any more.
             let _ = self.ranks[usize::from(at)].cancel(ticket);
         }
-        self.claim();
+        self.settle_and_claim();
         for at in 0..self.ranks.len() as u16 {
             while let Some(id) = self.find_left(at) {
                 let Message {
@@ -400,7 +406,7 @@ impl<L: Channel, C: Config> World<L, C> {
                     "a probe found message {id}, which was cancelled"
                 );
                 self.receive(at, select(Some(from), Some(tag)), len);
-                self.claim();
+                self.settle_and_claim();
                 let got = self.receives.last().and_then(|receive| receive.got);
                 assert_eq!(got, Some(id), "a probe has named this message");
             }
@@ -434,13 +440,18 @@ impl<L: Channel, C: Config> World<L, C> {
         for act in acts {
             self.act(act);
         }
-        self.claim();
+        self.settle_and_claim();
         self.check_pairs();
         self.check_probes();
         self.drain();
         self.check_pairs();
         self.check_probes();
     }
+}
+
+/// What was claimed is not known any more.
+fn check_cancel(result: Result<(), Error>) {
+    assert!(matches!(result, Ok(()) | Err(Error::UnknownTicket)));
 }
 
 /// Over threads' channels, polled in turn.
@@ -467,8 +478,9 @@ fn settle_loopback<C: Config>(ranks: &mut [Communicator<Numbered, Loopback, Owne
 }
 
 /// Over a channel that is full, slow or late at random.
-fn over_moods<C: Config>(ranks: u16, acts: &[Act], moods: Moods, seed: u64, limits: Limits) {
-    let channels = Moody::world(ranks, moods, seed);
+fn over_moods<C: Config>(ranks: u16, acts: &[Act], moods: Difficult, seed: u64, limits: Limits) {
+    let (channel, moods) = moods;
+    let channels = Moody::world(Loopback::world_with(ranks, channel), moods, seed);
     World::<_, C>::new(channels, limits, settle_moody).run(acts);
 }
 
@@ -490,23 +502,33 @@ type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, Growing, Size<4096,
 /// Without rendezvous, with few places.
 type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
 
-fn moods() -> impl Strategy<Value = Moods> {
-    (
-        1..6usize,
-        0..70u32,
-        0..90u32,
-        0..70u32,
-        0..70u32,
-        128..300usize,
-    )
-        .prop_map(|(in_flight, full, later, slow, tardy, limit)| Moods {
-            limit,
-            in_flight,
-            full,
-            later,
-            slow,
-            tardy,
-        })
+type Difficult = (loopback::Limits, Moods);
+
+fn moods() -> impl Strategy<Value = Difficult> {
+    let limits =
+        (128..300usize, 1..6usize).prop_map(|(frame, frames_in_flight)| loopback::Limits {
+            frame,
+            frames_in_flight,
+        });
+    let rate = |percent: core::ops::Range<u32>| percent.prop_map(Rate::percent);
+    let moods = (
+        rate(0..70),
+        rate(0..90),
+        rate(0..70),
+        rate(0..70),
+        rate(0..50),
+        1..40usize,
+    );
+    let moods = moods.prop_map(|(full, later, slow, tardy, blind, crumb)| Moods {
+        full,
+        later,
+        slow,
+        tardy,
+        blind,
+        crumb,
+        ..Moods::CALM
+    });
+    (limits, moods)
 }
 
 proptest! {

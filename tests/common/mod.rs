@@ -10,9 +10,10 @@ use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::header::fold;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Communicator, Compose, Header, Memory, Node, Operate, Pattern, Sink, Size, Source,
+    Communicator, Compose, Config, Header, Memory, Node, Operate, Pattern, Sink, Size, Source,
 };
-use pombo_netdrivers::{Growing, Loopback};
+use pombo_netdrivers::fault::{Moods, Moody};
+use pombo_netdrivers::{Growing, Loopback, loopback};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -123,13 +124,43 @@ pub type Hosted = Compose<U32, Rendezvous<4096>, Linear, Growing, Size<65536, 40
 pub type Comm<C> = Communicator<Tagged, Loopback, Owned, C>;
 
 /// Lets every rank make progress until nothing moves any more.
-pub fn settle<C: pombo_kernel::Config>(ranks: &mut [Comm<C>]) {
+pub fn settle<C: Config>(ranks: &mut [Comm<C>]) {
     for _ in 0..1_000_000 {
         let mut moved = false;
         for rank in ranks.iter_mut() {
             moved |= rank.check_messages().expect("loopback does not break");
         }
         if !moved {
+            return;
+        }
+    }
+    panic!("the ranks never come to rest");
+}
+
+/// Channels with moods for ranks that take turns, with room for so many short frames between two of them.
+pub fn moody(nodes: u16, in_flight: usize, moods: Moods, seed: u64) -> Vec<Moody<Loopback>> {
+    let limits = loopback::Limits {
+        frame: 128,
+        frames_in_flight: in_flight,
+    };
+    Moody::world(Loopback::world_with(nodes, limits), moods, seed)
+}
+
+/// Lets every rank make progress until nothing is due, under way, or moving.
+pub fn settle_moody<H: Header, M: Memory, C: Config>(
+    ranks: &mut [Communicator<H, Moody<Loopback>, M, C>],
+) {
+    for _ in 0..1_000_000 {
+        let mut rest = true;
+        for rank in ranks.iter_mut() {
+            rest &= !rank.check_messages().expect("this channel does not break");
+        }
+        // A round without a move has taken all that was under way, unless a channel keeps something back.
+        if rest
+            && ranks
+                .iter()
+                .all(|rank| rank.is_flushed() && rank.channel().is_quiet())
+        {
             return;
         }
     }

@@ -76,7 +76,7 @@ impl World {
     /// A probe names the message that a receive posted in its place would have taken.
     fn check_probes(&self, takers: &[Option<usize>]) {
         let taken_before = |id: usize, index| takers[id].is_some_and(|taker| taker < index);
-        for found in &self.found {
+        for found in self.found.iter().filter(|found| self.is_up(found.at)) {
             let message = &self.messages[found.id];
             assert!(
                 !taken_before(found.id, found.receives),
@@ -162,6 +162,10 @@ impl World {
                     self.was_cancelled(id) || takers[id].is_some(),
                     "message {id} is lost"
                 );
+            }
+            // Of a rank that has crashed, what it was told had left.
+            if self.is_up(message.to) && matches!(message.outcome, Some(Ok(_))) {
+                assert!(takers[id].is_some(), "message {id} had left, and is lost");
             }
         }
         self.check_empty();

@@ -4,7 +4,7 @@ use crate::common::{Bytes, payload};
 use crate::numbered::{Numbered, Select, select};
 use crate::plan::Plan;
 use crate::rank::{Ended, Rank, Whose};
-use pombo_kernel::{Error, Mode, Node, Ticket};
+use pombo_kernel::{Cookie, Error, Mode, Node, Ticket};
 use pombo_netdrivers::fault::{Dice, Moods};
 use zerocopy::little_endian::{I32, U32};
 
@@ -507,6 +507,14 @@ impl World {
             return;
         };
         assert_eq!(bytes, payload(index, len));
+        // Ports put their number into cookies, so this sees nothing of an endpoint with several.
+        let cookie = Cookie(ticket.to_bits());
+        let in_use = self.call(from, |rank| rank.channel().needs(cookie));
+        assert_ne!(
+            in_use,
+            Some(true),
+            "send {index} is over, and its memory is in use"
+        );
         match outcome {
             Ok(sent) => assert_eq!(sent, len),
             Err(Error::Cancelled) => assert!(cancelling, "send {index}"),

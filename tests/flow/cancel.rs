@@ -70,6 +70,28 @@ fn a_receive_whose_offer_is_on_its_way() {
     assert_eq!(ranks[1].outcome(held), Ok(4));
 }
 
+/// Another receive stands in the place of the cancelled one when the offer comes: it wants the first message, not the
+/// offered one.
+#[test]
+fn a_receive_in_the_place_of_another() {
+    let mut ranks = full(1);
+    for tag in [3, 2] {
+        ranks[1].put(0, tag, &[tag as u8]);
+    }
+    settle(&mut ranks);
+    let posted = ranks[0].post(None, Some(2), 8);
+    ranks[0].turn();
+    ranks[1].turn();
+    ranks[0].cancel(posted).expect("known");
+    assert_eq!(ranks[0].outcome(posted), Err(Error::Cancelled));
+    let first = ranks[0].post(None, Some(1), 100);
+    assert_eq!(ranks[0].bytes(first), b"fills the pool");
+    let any = ranks[0].post(None, None, 8);
+    settle(&mut ranks);
+    assert_eq!(ranks[0].bytes(any), [3]);
+    comes_through(&mut ranks, 1, &[2]);
+}
+
 /// Its data is coming: too late.
 #[test]
 fn a_receive_that_has_matched() {

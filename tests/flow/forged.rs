@@ -2,10 +2,12 @@
 //! explained is counted, and the traffic of the two others stays as it is.
 
 use crate::common::*;
-use crate::moody::{CALM, Moods, Moody, settle_moody};
 use pombo_kernel::{
-    Channel, Communicator, Error, Limits, Memory, Mode, Node, Operate, Sink, Ticket,
+    Channel, Communicator, Cookie, Error, Limits, Memory, Mode, Node, Operate, Part, Sent, Sink,
+    Ticket,
 };
+use pombo_netdrivers::Loopback;
+use pombo_netdrivers::fault::{Moods, Moody, Rate};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -42,7 +44,10 @@ impl Window {
 
 const UNTOUCHED: u8 = 0xA5;
 
-type Rank = Communicator<Tagged, Moody, Watched, Tiny>;
+/// More frames than anybody forges at a time.
+const IN_FLIGHT: usize = 200;
+
+type Rank = Communicator<Tagged, Moody<Loopback>, Watched, Tiny>;
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -145,7 +150,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 struct World {
     ranks: Vec<Rank>,
-    forger: Moody,
+    forger: Moody<Loopback>,
     /// Per sender, in order.
     sent: [Vec<(Ticket, Vec<u8>)>; 2],
     /// Per receiver, in order.
@@ -156,7 +161,7 @@ struct World {
 
 impl World {
     fn new(moods: Moods, seed: u64) -> Self {
-        let mut channels = Moody::world(3, moods, seed);
+        let mut channels = moody(3, IN_FLIGHT, moods, seed);
         let forger = channels.pop().expect("three");
         let limits = Limits {
             credit: Some(1),
@@ -172,9 +177,16 @@ impl World {
         }
     }
 
+    /// Puts a frame on its way that no kernel has written, whatever the mood.
+    fn forge(&mut self, to: Node, frame: &[u8]) {
+        let below = self.forger.inner_mut().expect("it is up");
+        let sent = below.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]);
+        assert_eq!(sent, Ok(Sent::Done));
+    }
+
     fn act(&mut self, act: &Act) {
         match act {
-            Act::Forge { to, frame } => self.forger.forge(Node(*to), frame),
+            Act::Forge { to, frame } => self.forge(Node(*to), frame),
             &Act::Send {
                 from,
                 len,
@@ -295,7 +307,9 @@ proptest! {
         later in 0..50u32,
         seed in any::<u64>(),
     ) {
-        let moods = Moods { later, full: 10, slow: 10, tardy: 10, ..CALM };
+        let ten = Rate::percent(10);
+        let later = Rate::percent(later);
+        let moods = Moods { later, full: ten, slow: ten, tardy: ten, ..Moods::CALM };
         let mut world = World::new(moods, seed);
         for act in &acts {
             world.act(act);
@@ -308,7 +322,7 @@ proptest! {
 /// Frames that end too early, unknown kinds, handles that name nothing: all are counted.
 #[test]
 fn what_cannot_be_explained_is_counted() {
-    let mut world = World::new(CALM, 1);
+    let mut world = World::new(Moods::CALM, 1);
     let mut frames = vec![vec![0], vec![1], vec![0, 0], vec![14, 0], vec![255, 255]];
     // Every kind whose fields matter, cut after the lead.
     frames.extend(
@@ -321,7 +335,7 @@ fn what_cannot_be_explained_is_counted() {
         frames.push([&[kind, 0][..], &[0; 40]].concat());
     }
     for (count, frame) in frames.iter().enumerate() {
-        world.forger.forge(Node(0), frame);
+        world.forge(Node(0), frame);
         world.ranks[0].check_messages().expect("it does not break");
         assert_eq!(world.ranks[0].rejected(), count as u64 + 1, "{frame:?}");
     }
@@ -331,10 +345,10 @@ fn what_cannot_be_explained_is_counted() {
 /// A sender that ignores its credit takes no places of others.
 #[test]
 fn nobody_takes_the_places_of_others() {
-    let mut world = World::new(CALM, 1);
+    let mut world = World::new(Moods::CALM, 1);
     let eager = [1, 0, 1, 0, 1, 0, 0, 0, b'x'];
     for _ in 0..100 {
-        world.forger.forge(Node(0), &eager);
+        world.forge(Node(0), &eager);
     }
     for _ in 0..100 {
         world.ranks[0].check_messages().expect("it does not break");
@@ -349,11 +363,10 @@ fn nobody_takes_the_places_of_others() {
 fn nobody_speaks_for_others() {
     for moment in 0..12 {
         for kind in [3, 4, 5, 11, 12, 13] {
-            let mut channels = Moody::world(3, CALM, 1);
+            let mut channels = moody(3, IN_FLIGHT, Moods::CALM, 1);
             let receiver = channels.pop().expect("three");
             let sender = channels.pop().expect("three");
-            // Rank 0, so that its frames come before those of the others.
-            let forger = channels.pop().expect("three");
+            let mut forger = channels.pop().expect("three");
             let limits = Limits {
                 credit: Some(1),
                 eager: None,
@@ -369,7 +382,7 @@ fn nobody_speaks_for_others() {
                 let posted = ranks[1].receive(wanted(Some(1), Some(tag)), window.clone());
                 (posted.map_err(Error::from).expect("posted"), window)
             });
-            for round in 0..24 {
+            for round in 0..60 {
                 if round / 2 == moment {
                     for (slot, generation) in
                         (0..4u32).flat_map(|slot| (0..8u32).map(move |g| (slot, g)))
@@ -378,7 +391,9 @@ fn nobody_speaks_for_others() {
                         frame.extend(slot.to_le_bytes());
                         frame.extend(generation.to_le_bytes());
                         frame.extend([1; 16]);
-                        forger.forge(Node(1 + round % 2), &frame);
+                        let forged = [Part::Bytes(&frame)];
+                        let sent = forger.try_send(Node(1 + round % 2), Cookie::COPY, &forged);
+                        assert_eq!(sent, Ok(Sent::Done));
                     }
                 }
                 ranks[usize::from(round % 2)]

@@ -1,27 +1,28 @@
 //! A channel that takes frames now and needs their memory until later.
 
 use crate::common::*;
-use crate::moody::{CALM, Moods, Moody, settle_moody};
 use pombo_kernel::{
     Communicator, Endpoint, Error, Limits, Loan, Mode, Node, Operate, Port, Ticket,
 };
+use pombo_netdrivers::Loopback;
+use pombo_netdrivers::fault::{Moods, Moody, Rate};
 
-type Rank = Communicator<Tagged, Moody, Owned, Tiny>;
+type Rank = Communicator<Tagged, Moody<Loopback>, Owned, Tiny>;
 
 /// Every frame with a loan is late, and completions wait until they are let go.
 const LATE: Moods = Moods {
-    later: 100,
-    tardy: 100,
-    ..CALM
+    later: Rate::ALWAYS,
+    tardy: Rate::ALWAYS,
+    ..Moods::CALM
 };
 
-fn late_world(moods: Moods) -> (Rank, Rank) {
+fn late_world(in_flight: usize) -> (Rank, Rank) {
     let limits = Limits {
         credit: Some(1),
         eager: None,
     };
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
-    let mut ranks = Moody::world(2, moods, 7).into_iter().map(over);
+    let mut ranks = moody(2, in_flight, LATE, 7).into_iter().map(over);
     (ranks.next().expect("rank 0"), ranks.next().expect("rank 1"))
 }
 
@@ -41,7 +42,7 @@ fn outcome(rank: &mut Rank, ticket: Ticket) -> Option<Result<usize, Error>> {
 #[test]
 fn a_send_is_over_when_its_memory_is_free() {
     for len in [0, 10, 17, 1000] {
-        let (mut left, mut right) = late_world(LATE);
+        let (mut left, mut right) = late_world(8);
         let posted = right
             .receive(wanted(Some(0), None), Bytes(vec![0; len]))
             .map_err(Error::from)
@@ -56,7 +57,7 @@ fn a_send_is_over_when_its_memory_is_free() {
         assert!(matches!(received.loan, Loan::Received(Bytes(bytes)) if bytes == payload(3, len)));
         assert_eq!(outcome(&mut left, sent), None, "{len} bytes are in use");
         left.cancel(sent).expect("too late, and that is no error");
-        left.channel().set(CALM);
+        left.channel_mut().set(Moods::CALM);
         rounds([&mut left, &mut right]);
         assert_eq!(outcome(&mut left, sent), Some(Ok(len)));
     }
@@ -66,7 +67,7 @@ fn a_send_is_over_when_its_memory_is_free() {
 #[test]
 fn a_loss_ends_sends_whose_memory_is_in_use() {
     for len in [10, 1000] {
-        let (mut left, mut right) = late_world(LATE);
+        let (mut left, mut right) = late_world(8);
         right
             .receive(wanted(Some(0), None), Bytes(vec![0; 1000]))
             .map_err(Error::from)
@@ -91,7 +92,7 @@ fn a_loss_ends_sends_whose_memory_is_in_use() {
 #[test]
 fn a_refused_frame_frees_no_memory() {
     for completed in [false, true] {
-        let (mut left, right) = late_world(LATE);
+        let (mut left, right) = late_world(8);
         let sent = left.send(Node(1), tagged(1), Bytes(payload(3, 10)));
         let sent = sent.map_err(Error::from).expect("sent");
         drop(right);
@@ -102,11 +103,14 @@ fn a_refused_frame_frees_no_memory() {
         assert_eq!(outcome(&mut left, sent), None, "its memory is in use");
         if completed {
             // The completion comes before the news of the loss.
-            left.channel().set(Moods { slow: 100, ..CALM });
+            left.channel_mut().set(Moods {
+                slow: Rate::ALWAYS,
+                ..Moods::CALM
+            });
         }
         left.check_messages().expect("it does not break");
         assert!(outcome(&mut left, sent).is_some());
-        left.channel().set(CALM);
+        left.channel_mut().set(Moods::CALM);
         left.check_messages().expect("it does not break");
         assert_eq!(
             outcome(&mut left, refused),
@@ -124,7 +128,7 @@ fn a_dead_scope_leaves_nothing_behind() {
         (1000, 2, Err(Error::Revoked)),
     ] {
         for lost in [false, true] {
-            let (mut left, mut right) = late_world(Moods { in_flight, ..LATE });
+            let (mut left, mut right) = late_world(in_flight);
             let posted = right
                 .receive(wanted(Some(0), None), Bytes(vec![0; 1000]))
                 .map_err(Error::from)
@@ -142,7 +146,7 @@ fn a_dead_scope_leaves_nothing_behind() {
             if lost {
                 drop(right);
             } else {
-                left.channel().set(CALM);
+                left.channel_mut().set(Moods::CALM);
             }
             left.check_messages().expect("it does not break");
             assert_eq!(left.lengths().operations, 0, "{len} bytes, {lost}");
@@ -153,7 +157,7 @@ fn a_dead_scope_leaves_nothing_behind() {
 /// Synchronous sends of nothing, as long ones, wait for the receive alone: no frame carries their memory.
 #[test]
 fn an_empty_synchronous_send_needs_no_completion() {
-    let (mut left, mut right) = late_world(LATE);
+    let (mut left, mut right) = late_world(8);
     let sent = left
         .send_as(Mode::Synchronous, Node(1), tagged(1), Bytes(Vec::new()))
         .map_err(Error::from)
@@ -173,8 +177,8 @@ fn an_empty_synchronous_send_needs_no_completion() {
 /// Completions find their way among several ports, however many operations there have been before.
 #[test]
 fn completions_find_their_port() {
-    type Two = Endpoint<Moody, (Port<Tagged, Owned, Tiny>, Port<Tagged, Owned, Tiny>)>;
-    let mut ranks = Moody::world(1, LATE, 1);
+    type Two = Endpoint<Moody<Loopback>, (Port<Tagged, Owned, Tiny>, Port<Tagged, Owned, Tiny>)>;
+    let mut ranks = moody(1, 8, LATE, 1);
     let mut rank = Two::two(ranks.remove(0)).expect("it fits");
     for operations in [0, (1 << 24) + 10] {
         for _ in 0..operations {
@@ -186,7 +190,7 @@ fn completions_find_their_port() {
             let over = rank.port::<1>().claim(ticket).expect("known");
             assert!(over.is_some());
         }
-        rank.channel().set(LATE);
+        rank.channel_mut().set(LATE);
         for len in [4, 1000] {
             let posted = rank
                 .port::<1>()
@@ -207,7 +211,7 @@ fn completions_find_their_port() {
             }
             assert!(rank.port::<1>().claim(sent).expect("known").is_none());
             assert!(rank.port::<0>().claim(other).expect("known").is_none());
-            rank.channel().set(CALM);
+            rank.channel_mut().set(Moods::CALM);
             rank.port::<0>()
                 .check_messages()
                 .expect("it does not break");
@@ -229,7 +233,7 @@ fn completions_find_their_port() {
                 (taken.expect("it is here").len(), &bytes[..]),
                 (4, &payload(2, 4)[..])
             );
-            rank.channel().set(LATE);
+            rank.channel_mut().set(LATE);
         }
     }
 }

@@ -3,8 +3,9 @@
 
 use crate::common::*;
 use crate::help::*;
-use crate::moody::{Moods, Moody, settle_moody};
 use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Node, Operate, Ticket};
+use pombo_netdrivers::Loopback;
+use pombo_netdrivers::fault::{Moods, Moody, Rate};
 use proptest::prelude::*;
 
 const GONE: Error = Error::PeerLost(Node(1));
@@ -226,7 +227,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-type Rank = Communicator<Tagged, Moody, Owned, Tiny>;
+type Rank = Communicator<Tagged, Moody<Loopback>, Owned, Tiny>;
 
 struct Message {
     from: u16,
@@ -415,11 +416,12 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let (in_flight, full, later, slow, tardy) = moods;
-        let moods = Moods { limit: 128, in_flight, full, later, slow, tardy };
+        let [full, later, slow, tardy] = [full, later, slow, tardy].map(Rate::percent);
+        let moods = Moods { full, later, slow, tardy, ..Moods::CALM };
         let limits = Limits { credit: Some(1), eager: None };
         let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
         let mut world = World {
-            ranks: Moody::world(3, moods, seed).into_iter().map(over).collect(),
+            ranks: moody(3, in_flight, moods, seed).into_iter().map(over).collect(),
             messages: Vec::new(),
             receives: Vec::new(),
         };

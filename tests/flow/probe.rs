@@ -2,7 +2,8 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Error, Operate};
+use pombo_kernel::{Communicator, Error, Limits, Node, Operate};
+use pombo_netdrivers::Loopback;
 
 /// A program that looks for two kinds of message in turn finds either, although both are held back.
 #[test]
@@ -140,4 +141,99 @@ fn news_do_not_drown_an_answer() {
         found[0].is_some()
     });
     assert!(found, "the held message is never found");
+}
+
+/// Thousands of messages, all but one held back, found by probe in an order that nobody would choose, each received
+/// with exactly the room that the probe told.
+#[test]
+fn probes_find_everything_behind_everything() {
+    const MANY: usize = 1000;
+    let len = |tag: usize| [0, 9, 64, 700][tag % 4];
+    let name = "probes_find_everything_behind_everything";
+    ranks(name, Loopback::world(2), |channel| {
+        let limits = Limits {
+            credit: Some(1),
+            eager: Some(64),
+        };
+        let sends = channel_is(&channel, 1);
+        let mut rank: Comm<Hosted> = Communicator::with_limits(channel, limits).expect("it fits");
+        if sends {
+            let sent: Vec<_> = (0..MANY)
+                .map(|tag| rank.put(0, tag as i32, &payload(tag, len(tag))))
+                .collect();
+            for (tag, ticket) in sent.into_iter().enumerate() {
+                assert_eq!(rank.wait(ticket).expect("known").outcome, Ok(len(tag)));
+            }
+            return;
+        }
+        // A step that shares no factor with the number goes through all of them.
+        for step in 0..MANY {
+            let tag = (step * 997 + 1500) % MANY;
+            let source = [None, Some(1)][step % 2];
+            let found = rank.wait_probe(wanted(source, Some(tag as i32)));
+            let found = found.expect("it is there");
+            assert_eq!(found.header(), tagged(tag as i32));
+            assert_eq!((found.node(), found.len()), (Node(1), len(tag)));
+            let mut bytes = vec![0; found.len()];
+            let got = rank.receive_into(wanted(Some(1), Some(tag as i32)), &mut bytes);
+            assert_eq!(got.expect("received").header(), tagged(tag as i32));
+            assert_eq!(bytes, payload(tag, len(tag)));
+            assert!(rank.lengths().unexpected <= 1);
+        }
+        assert!(rank.all_zero());
+    });
+}
+
+/// Messages that are here and messages that are announced are found at once, and not taken.
+#[test]
+fn a_probe_takes_nothing() {
+    for len in [0, 10, 1000] {
+        let mut ranks = world::<Tiny>(2, 1);
+        let sent = ranks[1].put(0, 1, &payload(1, len));
+        settle(&mut ranks);
+        for pattern in [wanted(None, None), wanted(Some(1), Some(1))] {
+            for _ in 0..3 {
+                let found = ranks[0].probe(pattern).expect("fine").expect("it is here");
+                assert_eq!((found.len(), found.node()), (len, Node(1)));
+                assert_eq!(found.is_empty(), len == 0);
+            }
+        }
+        assert!(
+            ranks[0]
+                .probe(wanted(Some(0), None))
+                .expect("fine")
+                .is_none()
+        );
+        let posted = ranks[0].post(None, None, len);
+        settle(&mut ranks);
+        assert_eq!(ranks[0].bytes(posted), payload(1, len));
+        assert_eq!(ranks[1].outcome(sent), Ok(len));
+    }
+}
+
+/// A message that a posted receive will take is none that a probe may find.
+#[test]
+fn posted_receives_come_before_probes() {
+    for len in [10, 1000] {
+        let mut ranks = world::<Tiny>(2, 1);
+        ranks[1].put(0, 1, b"fills the pool");
+        for id in 0..3 {
+            ranks[1].put(0, 2, &payload(id, len + id));
+        }
+        settle(&mut ranks);
+        let pattern = wanted(Some(1), Some(2));
+        assert!(ranks[0].probe(pattern).expect("fine").is_none());
+        let posted = ranks[0].post(Some(1), None, 20);
+        assert_eq!(ranks[0].bytes(posted), b"fills the pool");
+        let posted = [0, 1].map(|_| ranks[0].post(None, Some(2), 2000));
+        let found = (0..10).find_map(|_| {
+            let found = ranks[0].probe(pattern).expect("fine");
+            settle(&mut ranks);
+            found
+        });
+        assert_eq!(found.expect("the third").len(), len + 2);
+        for (id, ticket) in posted.into_iter().enumerate() {
+            assert_eq!(ranks[0].bytes(ticket), payload(id, len + id));
+        }
+    }
 }

@@ -128,3 +128,63 @@ fn take<C: Config>(
     got[usize::from(from)].push(number);
     true
 }
+
+/// A receive that finds no message is refused, and its buffer comes back.
+#[test]
+fn a_receive_cannot_wait() {
+    refuses::<Plain>();
+    refuses::<Held>();
+}
+
+fn refuses<C: Config>() {
+    let over = |channel| Rank::<C>::new(channel).expect("it fits");
+    let mut ranks: Vec<Rank<C>> = Moody::world(3, CALM, 1).into_iter().map(over).collect();
+    let any = wanted(None, None);
+    let refused = ranks[0]
+        .receive(any, Bytes(vec![7]))
+        .expect_err("no message");
+    assert_eq!(refused.error, Error::NotComposed("matching"));
+    assert_eq!(refused.loan.0, [7]);
+    assert_eq!(ranks[0].lengths().operations, 0);
+
+    ranks[1]
+        .send(Node(0), tagged(5), Bytes(vec![9]))
+        .map_err(Error::from)
+        .expect("credit");
+    settle_moody(&mut ranks);
+    let other = ranks[0]
+        .receive(wanted(None, Some(4)), Bytes(vec![7]))
+        .expect_err("no match");
+    assert_eq!(other.error, Error::NotComposed("matching"));
+    let ticket = ranks[0]
+        .receive(wanted(Some(1), Some(5)), Bytes(vec![7]))
+        .map_err(Error::from);
+    let completed = ranks[0].claim(ticket.expect("it is here")).expect("known");
+    assert_eq!(completed.expect("it is over").outcome, Ok(1));
+}
+
+/// A probe names no message that the sender still holds, as nothing could receive it.
+#[test]
+fn a_probe_names_what_a_receive_takes() {
+    let over = |channel| Rank::<Held>::new(channel).expect("it fits");
+    let mut ranks: Vec<Rank<Held>> = Moody::world(3, CALM, 1).into_iter().map(over).collect();
+    for tag in 0..3 {
+        ranks[1]
+            .send(Node(0), tagged(tag), Bytes(vec![9]))
+            .map_err(Error::from)
+            .expect("held");
+    }
+    let mut got = 0;
+    for round in 0..100 {
+        let rank = &mut ranks[round % 2];
+        rank.check_messages().expect("the channel does not break");
+        while let Some(envelope) = ranks[0].probe(wanted(None, None)).expect("nobody is lost") {
+            assert_eq!(envelope.header().tag.get(), got);
+            let ticket = ranks[0].receive(wanted(None, None), Bytes(vec![7]));
+            let ticket = ticket.map_err(Error::from).expect("it is here");
+            assert!(ranks[0].claim(ticket).expect("known").is_some());
+            got += 1;
+        }
+    }
+    assert_eq!(got, 3);
+}

@@ -89,7 +89,8 @@ pub enum Event<A> {
 pub enum Sent {
     /// Copied: its memory may change at once.
     Done,
-    /// Its memory must stay until [`Event::Completed`] with the same cookie.
+    /// Not over before [`Event::Completed`] with the same cookie. The user gets the memory back only then, unless a
+    /// scope ends first: so a driver never reads it by address later; it keeps a copy of what it may have to resend.
     Later,
 }
 

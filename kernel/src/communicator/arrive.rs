@@ -20,7 +20,9 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn event<A: Arrival>(&mut self, event: Event<A>, bank: &mut impl Bank) {
         match event {
             Event::Arrival(arrival) => {
-                if self.arrive(&arrival, bank).is_none() {
+                let explained = self.arrive(&arrival, bank).is_some();
+                // A lost peer may still answer sends that ended with its loss.
+                if !explained && self.peer(arrival.from()).is_none_or(|peer| !peer.deaf) {
                     self.rejected += 1;
                     self.counters.note(Note::Rejected);
                 }

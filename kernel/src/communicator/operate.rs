@@ -172,7 +172,8 @@ pub trait Operate {
     /// Posts a receive for the first message that matches.
     ///
     /// # Errors
-    /// The buffer comes back with [`Error::Full`] or [`Error::NoSuchNode`].
+    /// The buffer comes back with [`Error::Full`] or [`Error::NoSuchNode`], and, in a composition without queues, with
+    /// [`Error::NotComposed`] when no message is here.
     fn receive(
         &mut self,
         pattern: <Self::Header as Header>::Pattern,

@@ -8,7 +8,7 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::LEAD;
 use crate::header::{Header, Node, Pattern};
-use crate::matching::{Expected, Posted, Unexpected};
+use crate::matching::{Expected, Matcher, Posted, Unexpected};
 use crate::memory::{Bank, Ticket};
 use crate::slab::NONE;
 
@@ -89,6 +89,9 @@ impl<H: Header, C: Config> State<H, C> {
             && node.index() >= self.peers.as_ref().len()
         {
             return Err(Error::NoSuchNode(node));
+        }
+        if !<C::Matcher as Matcher>::QUEUES && self.unexpected.find(&pattern).is_none() {
+            return Err(Error::NotComposed("matching"));
         }
         self.open(
             source.unwrap_or(ANY),

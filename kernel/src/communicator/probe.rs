@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::{Header, Node, Pattern};
-use crate::matching::Unexpected;
+use crate::matching::{Matcher, Unexpected};
 use zerocopy::IntoBytes;
 
 /// Patterns whose questions are out at a time. A further one takes the place of one that was answered "none", or of an
@@ -108,7 +108,7 @@ impl<H: Header, C: Config> State<H, C> {
         {
             return Err(Error::PeerLost(node));
         }
-        if !<C::Transfer as Transfer>::RENDEZVOUS {
+        if !<C::Transfer as Transfer>::RENDEZVOUS || !<C::Matcher as Matcher>::QUEUES {
             return Ok(None);
         }
         self.probes.calls = self.probes.calls.wrapping_add(1);

@@ -326,9 +326,7 @@ impl<H: Header, C: Config> State<H, C> {
         while let Some(place) = self.unexpected.position(announced) {
             self.unexpected.remove(place);
         }
-        self.fail(node, |step| {
-            !matches!(step, Step::Posted { .. } | Step::Receiving { .. })
-        });
+        self.fail(node, false);
     }
 
     /// The peer is gone and nothing of it is on the way: everything that only it could finish ends.
@@ -337,21 +335,26 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(peer) = self.peer(node) {
             peer.gone = true;
         }
-        self.fail(node, |_| true);
+        self.fail(node, true);
     }
 
-    fn fail(&mut self, node: Node, which: impl Fn(Step) -> bool) {
+    /// Ends what that peer will not finish. Before it is `gone` its last frames may still come, and frames to it that
+    /// the channel has taken may still need their loans.
+    fn fail(&mut self, node: Node, gone: bool) {
         for slot in 0..self.operations.end() {
             let Some(operation) = self.operations.get_mut(slot) else {
                 continue;
             };
-            let step = operation.step;
-            if operation.peer != node || !which(step) {
+            if operation.peer != node {
                 continue;
             }
-            let waited = core::mem::take(&mut operation.in_flight) > 0;
-            match step {
-                Step::Done(outcome) if waited => self.complete(slot, outcome),
+            let waited = operation.in_flight > 0;
+            if gone {
+                operation.in_flight = 0;
+            }
+            match operation.step {
+                Step::Posted { .. } | Step::Receiving { .. } | Step::Leaving if !gone => {}
+                Step::Done(outcome) if gone && waited => self.complete(slot, outcome),
                 Step::Done(_) => {}
                 Step::Posted { place, .. } => {
                     self.expected.remove(place);

@@ -2,7 +2,7 @@
 
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::header::fold;
-use pombo_kernel::matching::Linear;
+use pombo_kernel::matching::Adaptive;
 use pombo_kernel::{Communicator, Compose, Header, Node, Pattern, Size};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::shm::Shm;
@@ -111,7 +111,7 @@ pub const CREDIT: u32 = 128;
 pub type Composition = Compose<
     U64,
     Rendezvous<EAGER>,
-    Linear,
+    Adaptive,
     Growing,
     Size<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
 >;

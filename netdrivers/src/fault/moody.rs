@@ -143,6 +143,11 @@ impl<L: Channel> Moody<L> {
         self.held == 0 && self.late.is_empty() && !self.withheld
     }
 
+    /// Does this channel still ask for the memory of a frame with that cookie?
+    pub fn needs(&self, cookie: Cookie) -> bool {
+        self.late.iter().any(|(_, late)| *late == cookie)
+    }
+
     /// Has this node crashed?
     pub fn has_crashed(&self) -> bool {
         self.inner.is_none()

@@ -26,6 +26,9 @@ use results::Results;
 
 const SOURCE: &str = include_str!("../../../../examples/ported/bench.c");
 
+/// Our own library's place among the contenders.
+const OURS: usize = 0;
+
 /// A run of the program that takes longer is ended. With many more ranks than cores some
 /// libraries need half a minute.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -80,13 +83,21 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     }
     let effort = if options.quick { QUICK } else { FULL };
     let names = contenders.iter().map(|contender| contender.name.clone());
-    let mut results = Results::new(names.collect());
-    let works = measure(&contenders, options.ranks, &effort, &mut jobs, &mut results);
-    tell(&table::text(&results));
+    let mut bench = Bench {
+        contenders: &contenders,
+        effort: &effort,
+        jobs: &mut jobs,
+        results: Results::new(names.collect()),
+        failed: Vec::new(),
+    };
+    bench.measure(options.ranks);
+    let results = &bench.results;
+    tell(&table::text(results));
     if let Some((file, path)) = json {
-        report::write(&results, file).map_err(Error::file("write", path))?;
+        report::write(results, file).map_err(Error::file("write", path))?;
     }
-    Ok(if works { 0 } else { 1 })
+    let is_whole = bench.failed.iter().all(|(who, _)| *who != OURS);
+    Ok(if is_whole { 0 } else { 1 })
 }
 
 fn create(path: &Path) -> Result<(File, &Path), Error> {
@@ -126,73 +137,73 @@ fn compile(contenders: &mut Vec<Contender>, source: &Path, jobs: &mut Jobs) -> R
 }
 
 /// One of the two things that the program does.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Part {
     name: &'static str,
     ranks: u32,
 }
 
-/// All rounds; answers whether our own library, the first, did all its work.
-fn measure(
-    contenders: &[Contender],
-    ranks: u32,
-    effort: &Effort,
-    jobs: &mut Jobs,
-    results: &mut Results,
-) -> bool {
-    let parts = [
-        Part {
-            name: "pair",
-            ranks: 2,
-        },
-        Part { name: "all", ranks },
-    ];
-    // What failed once is not tried again: it may have taken the whole limit.
-    let mut failed = vec![[false; 2]; contenders.len()];
-    for round in 0..effort.rounds {
-        for (index, part) in parts.into_iter().enumerate() {
-            let (ranks, of) = (part.ranks, effort.rounds);
-            progress(&format!("round {} of {of}, {ranks} ranks:", round + 1));
-            // Each time somebody else begins.
-            for turn in 0..contenders.len() {
-                let who = (turn + round) % contenders.len();
-                if failed[who][index] {
-                    continue;
-                }
-                let contender = &contenders[who];
-                progress(&format!(" {}", contender.name));
-                let end = run(contender, part, effort, jobs, |line| {
-                    if let Some(text) = figure::library(line) {
-                        results.describe(who, text);
-                    } else if let Some(figure) = Figure::parse(line, part.ranks) {
-                        results.add(who, figure);
-                    }
-                });
-                if !matches!(end, End::Done) {
-                    failed[who][index] = true;
-                    progress("\n");
-                    let name = &contender.name;
-                    warn(&format!("no more of {name} on {ranks} ranks: it {end}"));
-                }
-            }
-            progress("\n");
-        }
-    }
-    failed[0] == [false; 2]
+/// Everything that a turn needs and fills.
+struct Bench<'a> {
+    contenders: &'a [Contender],
+    effort: &'a Effort,
+    jobs: &'a mut Jobs,
+    results: Results,
+    /// What failed once is not tried again: it may have taken the whole limit.
+    failed: Vec<(usize, Part)>,
 }
 
-fn run(
-    contender: &Contender,
-    part: Part,
-    effort: &Effort,
-    jobs: &mut Jobs,
-    line: impl FnMut(&str),
-) -> End {
-    let mut command = contender.launch(part.ranks);
-    command
-        .arg(part.name)
-        .arg(effort.seconds.to_string())
-        // Every rank ends itself then, even if it has left our process group.
-        .arg(LIMIT.as_secs().to_string());
-    jobs.run(&mut command, LIMIT, line)
+impl Bench<'_> {
+    /// All rounds.
+    fn measure(&mut self, ranks: u32) {
+        let pair = Part {
+            name: "pair",
+            ranks: 2,
+        };
+        let all = Part { name: "all", ranks };
+        let rounds = self.effort.rounds;
+        for round in 0..rounds {
+            for part in [pair, all] {
+                let ranks = part.ranks;
+                progress(&format!("round {} of {rounds}, {ranks} ranks:", round + 1));
+                // Each time somebody else begins.
+                for turn in 0..self.contenders.len() {
+                    self.turn((turn + round) % self.contenders.len(), part);
+                }
+                progress("\n");
+            }
+        }
+    }
+
+    fn turn(&mut self, who: usize, part: Part) {
+        if self.failed.contains(&(who, part)) {
+            return;
+        }
+        let name = &self.contenders[who].name;
+        progress(&format!(" {name}"));
+        let end = self.run(who, part);
+        if !matches!(end, End::Done) {
+            self.failed.push((who, part));
+            progress("\n");
+            let ranks = part.ranks;
+            warn(&format!("no more of {name} on {ranks} ranks: it {end}"));
+        }
+    }
+
+    fn run(&mut self, who: usize, part: Part) -> End {
+        let mut command = self.contenders[who].launch(part.ranks);
+        command
+            .arg(part.name)
+            .arg(self.effort.seconds.to_string())
+            // Every rank ends itself then, even if it has left our process group.
+            .arg(LIMIT.as_secs().to_string());
+        let results = &mut self.results;
+        self.jobs.run(&mut command, LIMIT, |line| {
+            if let Some(text) = figure::library(line) {
+                results.describe(who, text);
+            } else if let Some(figure) = Figure::parse(line, part.ranks) {
+                results.add(who, figure);
+            }
+        })
+    }
 }

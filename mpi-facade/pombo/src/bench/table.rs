@@ -48,10 +48,10 @@ fn line(row: &Row, is_alone: bool) -> Vec<String> {
     line
 }
 
-/// "0.312 +-  3%".
+/// "0.312 +-  3%"; a spread beyond 999 % is shown as that.
 fn cell(spread: Spread) -> String {
     let around = (spread.high - spread.low) / 2.0 / spread.median * 100.0;
-    format!("{} +-{around:3.0}%", number(spread.median))
+    format!("{} +-{:3.0}%", number(spread.median), around.min(999.0))
 }
 
 /// Three or four digits that count.
