@@ -51,7 +51,10 @@ const TASKS: u32 = 1000;
 const TERMS: u64 = 10_000;
 
 fn work(kind: u8, task: u32) -> Work {
-    Work { kind, task: U32::new(task) }
+    Work {
+        kind,
+        task: U32::new(task),
+    }
 }
 
 /// Gives every worker a task, then a new one for each answer.
@@ -100,6 +103,9 @@ fn main() -> Result<(), Error> {
         worker.join().expect("no worker panics")?;
     }
     println!("pi is {pi:.9} after {TASKS} tasks");
-    println!("an envelope takes {} bytes", size_of::<pombo_kernel::Envelope<Work, Farm>>());
+    println!(
+        "an envelope takes {} bytes",
+        size_of::<pombo_kernel::Envelope<Work, Farm>>()
+    );
     Ok(())
 }

@@ -14,6 +14,10 @@ mod numbered;
 mod plan;
 #[path = "faults/rank.rs"]
 mod rank;
+#[path = "faults/receives.rs"]
+mod receives;
+#[path = "faults/sends.rs"]
+mod sends;
 #[path = "faults/world.rs"]
 mod world;
 
@@ -40,6 +44,8 @@ struct Tally {
     lost: u64,
     /// Of these, receives whose message broke off.
     broken: u64,
+    /// Receives whose message was taken back.
+    revoked: u64,
     probes: u64,
 }
 
@@ -55,13 +61,14 @@ fn run(seed: u64, loud: bool) -> Tally {
             moods,
             channel,
             limits,
+            habits,
             ..
         } = &plan;
         eprintln!(
             "{composition}, {} ranks, {acts} steps, crashes {crash:?}",
             plan.ranks.len()
         );
-        eprintln!("{moods:?}\n{channel:?}\n{limits:?}");
+        eprintln!("{moods:?}\n{channel:?}\n{limits:?}\n{habits:?}");
     }
     let acts = plan.acts;
     let mut world = World::new(plan, loud);
@@ -105,6 +112,7 @@ fn tally(world: &World) -> Tally {
         cancelled: sends(world::Message::was_cancelled) as u64,
         lost: lost as u64,
         broken: receives(|end| matches!(end, End::Lost(_, Some(_)))) as u64,
+        revoked: receives(|end| *end == End::Revoked) as u64,
         probes: world.found.len() as u64,
     }
 }
@@ -118,6 +126,7 @@ impl Tally {
         self.cancelled += other.cancelled;
         self.lost += other.lost;
         self.broken += other.broken;
+        self.revoked += other.revoked;
         self.probes += other.probes;
     }
 }

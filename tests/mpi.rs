@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "the launcher's own tests use the rest")]
 mod support;
 
+#[path = "mpi/bench.rs"]
+mod bench;
 #[path = "mpi/errors.rs"]
 mod errors;
 #[path = "mpi/heat.rs"]

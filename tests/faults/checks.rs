@@ -20,6 +20,11 @@ impl World {
         self.messages[id].was_cancelled()
     }
 
+    /// A message that may never have come, without anybody being at fault: its sender crashed or took it back.
+    fn is_excused(&self, id: usize) -> bool {
+        self.messages[id].withdrawn || !self.is_up(self.messages[id].from)
+    }
+
     /// Which receive took which message.
     fn takers(&self) -> Vec<Option<usize>> {
         let mut takers = vec![None; self.messages.len()];
@@ -48,12 +53,12 @@ impl World {
 
     fn check_pairs(&self, takers: &[Option<usize>]) {
         for (id, message) in self.messages.iter().enumerate() {
-            if !self.is_up(message.to) || (!self.is_up(message.from) && takers[id].is_none()) {
+            if !self.is_up(message.to) || (self.is_excused(id) && takers[id].is_none()) {
                 continue;
             }
             for (index, receive) in self.receives.iter().enumerate() {
                 let may_meet = receive.port == message.port
-                    && !matches!(receive.end, End::Cancelled | End::Lost(..))
+                    && !matches!(receive.end, End::Cancelled | End::Lost(..) | End::Revoked)
                     && self.could_take(receive.at, &receive.pattern, id);
                 if !may_meet || receive.end == End::Got(id) {
                     continue;
@@ -83,16 +88,11 @@ impl World {
                 "a probe found message {}, which an earlier receive took",
                 found.id
             );
-            // Some of a lost rank's messages never came.
-            let earlier = if self.is_up(message.from) {
-                found.id
-            } else {
-                0
-            };
-            for earlier in 0..earlier {
+            for earlier in 0..found.id {
                 let first = self.messages[earlier].from == message.from
                     && self.messages[earlier].port == message.port
                     && self.could_take(found.at, &found.pattern, earlier)
+                    && !self.is_excused(earlier)
                     && !taken_before(earlier, found.receives);
                 assert!(
                     !first,
@@ -123,7 +123,7 @@ impl World {
         }
         for (id, message) in self.messages.iter().enumerate() {
             let (from, to) = (self.is_up(message.from), self.is_up(message.to));
-            if from && !to && message.is_claimed() {
+            if from && !to && message.ticket.is_some() {
                 let over = message.outcome.is_some();
                 assert!(over, "send {id} waits for lost rank {}", message.to);
             }
@@ -157,11 +157,9 @@ impl World {
         }
         let takers = self.takers();
         for (id, message) in self.messages.iter().enumerate() {
-            if self.is_up(message.from) && self.is_up(message.to) {
-                assert!(
-                    self.was_cancelled(id) || takers[id].is_some(),
-                    "message {id} is lost"
-                );
+            if self.is_up(message.to) && !self.is_excused(id) {
+                let over = self.was_cancelled(id) || takers[id].is_some();
+                assert!(over, "message {id} is lost");
             }
             // Of a rank that has crashed, what it was told had left.
             if self.is_up(message.to) && matches!(message.outcome, Some(Ok(_))) {

@@ -8,7 +8,7 @@ use pombo_kernel::aspect::{
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{Compose, Limits, Size};
-use pombo_netdrivers::fault::{Dice, Moods, Moody};
+use pombo_netdrivers::fault::{Dice, Moods, Moody, Rate};
 use pombo_netdrivers::{Growing, Loopback, loopback};
 use zerocopy::little_endian::{U32, U64};
 
@@ -63,12 +63,75 @@ const COMPOSITIONS: [(&str, Make); 11] = [
     ("Smallest and All", Pair::<Smallest, All>::boxed),
 ];
 
+/// What the ranks of a schedule like to do. Schedules differ in it, so that some do things often that are rare in
+/// most.
+#[derive(Debug)]
+pub(crate) struct Habits {
+    /// How often each kind of step is taken, in this order.
+    pub(crate) steps: [u64; STEPS.len()],
+    /// Different tags.
+    pub(crate) tags: u64,
+    /// Receives and probes from anybody.
+    pub(crate) any_source: Rate,
+    /// Receives and probes of any tag.
+    pub(crate) any_tag: Rate,
+    /// Messages that are not short.
+    pub(crate) long: Rate,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    Send,
+    SendBlocking,
+    Receive,
+    CancelSend,
+    CancelReceive,
+    Probe,
+    Claim,
+    Wait,
+    Poll,
+}
+
+const STEPS: [(Step, u64); 9] = [
+    (Step::Send, 6),
+    (Step::SendBlocking, 1),
+    (Step::Receive, 5),
+    (Step::CancelSend, 1),
+    (Step::CancelReceive, 1),
+    (Step::Probe, 2),
+    (Step::Claim, 1),
+    (Step::Wait, 1),
+    (Step::Poll, 7),
+];
+
+impl Habits {
+    fn random(dice: &mut Dice) -> Self {
+        Habits {
+            steps: STEPS.map(|(_, usual)| usual * [0, 1, 1, 1, 1, 2, 4, 8][dice.index(8)] + 1),
+            tags: 1 + dice.below(4),
+            any_source: Rate::percent([0, 30, 30, 90][dice.index(4)]),
+            any_tag: Rate::percent([0, 20, 20, 90][dice.index(4)]),
+            long: Rate::percent([10, 40, 40, 90][dice.index(4)]),
+        }
+    }
+
+    pub(crate) fn step(&self, dice: &mut Dice) -> Step {
+        let mut choice = dice.below(self.steps.iter().sum());
+        for ((step, _), share) in STEPS.into_iter().zip(self.steps) {
+            if choice < share {
+                return step;
+            }
+            choice -= share;
+        }
+        Step::Poll
+    }
+}
+
 pub(crate) struct Plan {
     pub(crate) composition: &'static str,
     pub(crate) ranks: Vec<Box<dyn Rank>>,
     pub(crate) acts: usize,
-    /// Different tags.
-    pub(crate) tags: u64,
+    pub(crate) habits: Habits,
     /// Who crashes, and at which of its calls on the channel.
     pub(crate) crash: Vec<(usize, u64)>,
     pub(crate) moods: Moods,
@@ -114,7 +177,7 @@ impl Plan {
             composition,
             ranks: ranks.collect(),
             acts,
-            tags: 1 + dice.below(4),
+            habits: Habits::random(&mut dice),
             crash,
             moods,
             channel,

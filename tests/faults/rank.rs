@@ -40,9 +40,23 @@ pub(crate) trait Rank {
         header: Numbered,
         bytes: &Bytes,
     ) -> Result<(), Error>;
+    fn send_within(
+        &mut self,
+        port: usize,
+        to: Node,
+        header: Numbered,
+        bytes: &[u8],
+        time: u64,
+    ) -> Result<(), Error>;
     fn receive(&mut self, port: usize, pattern: Select, room: usize) -> Result<Ticket, Error>;
     fn cancel(&mut self, port: usize, ticket: Ticket) -> Result<(), Error>;
     fn claim(&mut self, port: usize, ticket: Ticket) -> Result<Option<Ended>, Error>;
+    fn wait_within(
+        &mut self,
+        port: usize,
+        ticket: Ticket,
+        time: u64,
+    ) -> Result<Option<Ended>, Error>;
     fn probe(&mut self, port: usize, pattern: Select) -> Result<Option<Whose>, Error>;
     fn progress(&mut self, port: usize) -> Result<bool, Error>;
     fn lengths(&mut self, port: usize) -> Lengths;
@@ -71,25 +85,13 @@ impl<A: Config, B: Config> Pair<A, B> {
     }
 }
 
-fn claim(
-    rank: &mut impl Operate<Header = Numbered, Memory = Owned>,
-    ticket: Ticket,
-) -> Result<Option<Ended>, Error> {
-    let over = rank.claim(ticket)?;
-    Ok(over.map(
-        |Completed {
-             loan,
-             envelope,
-             outcome,
-         }| {
-            let (Loan::Sent(Bytes(bytes)) | Loan::Received(Bytes(bytes))) = loan;
-            Ended {
-                outcome,
-                whose: envelope.map(|e| (e.node().0, e.header(), e.len())),
-                bytes,
-            }
-        },
-    ))
+fn ended<C: Config>(over: Completed<Numbered, Owned, C>) -> Ended {
+    let (Loan::Sent(Bytes(bytes)) | Loan::Received(Bytes(bytes))) = over.loan;
+    Ended {
+        outcome: over.outcome,
+        whose: over.envelope.map(|e| (e.node().0, e.header(), e.len())),
+        bytes,
+    }
 }
 
 fn probe(
@@ -131,6 +133,17 @@ macro_rules! rank {
             $any!($self, $port, $work => $work.send_buffered(to, header, bytes))
         }
 
+        fn send_within(
+            &mut $self,
+            $port: usize,
+            to: Node,
+            header: Numbered,
+            bytes: &[u8],
+            time: u64,
+        ) -> Result<(), Error> {
+            $any!($self, $port, $work => $work.send_from_within(to, header, bytes, time))
+        }
+
         fn receive(&mut $self, $port: usize, pattern: Select, room: usize) -> Result<Ticket, Error> {
             let into = Bytes(vec![0; room]);
             Ok($any!($self, $port, $work => $work.receive(pattern, into))?)
@@ -141,7 +154,16 @@ macro_rules! rank {
         }
 
         fn claim(&mut $self, $port: usize, ticket: Ticket) -> Result<Option<Ended>, Error> {
-            $any!($self, $port, $work => claim($work, ticket))
+            $any!($self, $port, $work => Ok($work.claim(ticket)?.map(ended)))
+        }
+
+        fn wait_within(
+            &mut $self,
+            $port: usize,
+            ticket: Ticket,
+            time: u64,
+        ) -> Result<Option<Ended>, Error> {
+            $any!($self, $port, $work => Ok($work.wait_within(ticket, time)?.map(ended)))
         }
 
         fn probe(&mut $self, $port: usize, pattern: Select) -> Result<Option<Whose>, Error> {

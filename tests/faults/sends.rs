@@ -1,0 +1,176 @@
+//! The sends of a schedule: how they are made, and what may come of them.
+
+use crate::common::{Bytes, payload};
+use crate::numbered::Numbered;
+use crate::rank::Ended;
+use crate::world::{Message, World};
+use pombo_kernel::{Cookie, Error, Mode, Node};
+use zerocopy::little_endian::{I32, U32};
+
+impl World {
+    fn length(&mut self) -> usize {
+        let long = self.dice.hits(self.habits.long);
+        match self.dice.below(5) {
+            0 if !long => 0,
+            _ if !long => 1 + self.dice.index(16),
+            0 | 1 => 65 + self.dice.index(1935),
+            _ => 17 + self.dice.index(48),
+        }
+    }
+
+    /// A message that will be the next one, if it is sent at all.
+    fn message(&mut self, from: usize, port: usize) -> (Message, Numbered, Node) {
+        let message = Message {
+            from,
+            to: self.dice.index(self.ranks.len()),
+            port,
+            tag: self.dice.below(self.habits.tags) as i32,
+            len: self.length(),
+            synchronous: false,
+            cancelling: false,
+            withdrawn: false,
+            ticket: None,
+            outcome: None,
+        };
+        let header = Numbered {
+            tag: I32::new(message.tag),
+            number: U32::new(self.messages.len() as u32),
+        };
+        let to = Node(message.to as u16);
+        (message, header, to)
+    }
+
+    /// In any mode that does not block.
+    pub(crate) fn send_somehow(&mut self, from: usize, port: usize) {
+        let (mut message, header, to) = self.message(from, port);
+        let (id, bytes) = (
+            self.messages.len(),
+            payload(self.messages.len(), message.len),
+        );
+        let mode = self.dice.below(8);
+        message.synchronous = mode == 0;
+        let sent = self.call(from, |rank| match mode {
+            1 => rank
+                .send_buffered(port, to, header, &Bytes(bytes))
+                .map(|()| None),
+            _ => {
+                let mode = [Mode::Standard, Mode::Synchronous][usize::from(mode == 0)];
+                let sent = rank.send(port, mode, to, header, bytes);
+                sent.map(Some).map_err(|refused| {
+                    assert_eq!(refused.loan.0, payload(id, message.len));
+                    refused.error
+                })
+            }
+        });
+        let Message { tag, len, .. } = message;
+        self.tell(|| format!("{from} sends {id}: tag {tag}, {len} bytes to {to}, {sent:?}"));
+        match sent {
+            None => {}
+            Some(Ok(ticket)) => self.messages.push(Message { ticket, ..message }),
+            Some(Err(error)) => self.refused(&message, error),
+        }
+    }
+
+    /// Nobody else makes progress meanwhile, so it often runs out of time.
+    pub(crate) fn send_blocking(&mut self, from: usize, port: usize) {
+        let (message, header, to) = self.message(from, port);
+        let (id, bytes) = (
+            self.messages.len(),
+            payload(self.messages.len(), message.len),
+        );
+        let time = self.patience();
+        let sent = self.call(from, |rank| {
+            rank.send_within(port, to, header, &bytes, time)
+        });
+        let Message { tag, len, .. } = message;
+        self.tell(|| {
+            format!("{from} sends {id} in {time}: tag {tag}, {len} bytes to {to}, {sent:?}")
+        });
+        // After a crash nobody knows how far it came.
+        let withdrawn = sent == Some(Err(Error::TimedOut)) || !self.is_up(from);
+        match sent {
+            None => {}
+            Some(Ok(())) => self.messages.push(Message {
+                outcome: Some(Ok(len)),
+                ..message
+            }),
+            Some(Err(_)) if withdrawn => self.messages.push(Message {
+                withdrawn,
+                ..message
+            }),
+            Some(Err(error)) => self.refused(&message, error),
+        }
+    }
+
+    /// Some compositions cannot send some messages, and nobody can send to a lost rank.
+    fn refused(&self, message: &Message, error: Error) {
+        match error {
+            Error::PeerLost(node) => {
+                assert!(node.index() == message.to && !self.is_up(message.to));
+            }
+            Error::NoCredit(_) | Error::TooLong { .. } | Error::NotComposed(_) => {}
+            // A buffered one.
+            Error::Full => assert!(message.ticket.is_none()),
+            error => assert!(!self.is_up(message.from), "{error}"),
+        }
+    }
+
+    pub(crate) fn cancel_send(&mut self) {
+        let which = self.dice.index(self.messages.len());
+        let Some(message) = self.messages.get_mut(which) else {
+            return;
+        };
+        let (Some(ticket), None) = (message.ticket, message.outcome) else {
+            return;
+        };
+        message.cancelling = true;
+        let (from, port) = (message.from, message.port);
+        let done = self.call(from, |rank| rank.cancel(port, ticket));
+        self.tell(|| format!("{from} cancels {which}: {done:?}"));
+        assert!(done.is_none_or(|done| done.is_ok()) || !self.is_up(from));
+    }
+
+    pub(crate) fn claim_send(&mut self, index: usize) {
+        let &Message {
+            from,
+            port,
+            len,
+            ticket,
+            ..
+        } = &self.messages[index];
+        let (Some(ticket), None) = (ticket, self.messages[index].outcome) else {
+            return;
+        };
+        let Some(over) = self.call(from, |rank| rank.claim(port, ticket)) else {
+            return;
+        };
+        let Some(Ended { outcome, bytes, .. }) = over.expect("it is known") else {
+            return;
+        };
+        assert_eq!(bytes, payload(index, len));
+        // Ports put their number into cookies, so this sees nothing of an endpoint with several.
+        let cookie = Cookie(ticket.to_bits());
+        let in_use = self.call(from, |rank| rank.channel().needs(cookie));
+        assert_ne!(
+            in_use,
+            Some(true),
+            "send {index} is over, and its memory is in use"
+        );
+        self.tell(|| format!("send {index} is over: {outcome:?}"));
+        self.check_outcome(index, outcome);
+        self.messages[index].outcome = Some(outcome);
+    }
+
+    fn check_outcome(&self, index: usize, outcome: Result<usize, Error>) {
+        let message = &self.messages[index];
+        match outcome {
+            Ok(sent) => assert_eq!(sent, message.len),
+            Err(Error::Cancelled) => assert!(message.cancelling, "send {index}"),
+            Err(Error::PeerLost(node)) => {
+                let lost = node.index() == message.to && !self.is_up(message.to);
+                assert!(lost, "send {index}: {node}");
+            }
+            Err(error) => panic!("send {index}: {error}"),
+        }
+    }
+}
