@@ -8,8 +8,6 @@ mod fifo;
 mod growth;
 #[path = "matchers/model.rs"]
 mod model;
-#[path = "common/moody.rs"]
-mod moody;
 #[path = "matchers/protocols.rs"]
 mod protocols;
 #[path = "matchers/stingy.rs"]

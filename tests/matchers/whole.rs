@@ -1,13 +1,13 @@
 //! A communicator does the same whichever matcher it has: same answers, same messages, same order.
 
-use crate::common::{Bytes, Owned, Tagged, cases, payload, tagged, wanted};
-use crate::moody::{Moods, Moody, settle_moody};
+use crate::common::{Bytes, Owned, Tagged, cases, moody, payload, settle_moody, tagged, wanted};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{
     Communicator, Compose, Config, Error, Limits, Loan, Mode, Node, Operate, Refused, Size, Ticket,
 };
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::fault::{Moods, Moody, Rate};
+use pombo_netdrivers::{Growing, Loopback};
 use proptest::prelude::*;
 use zerocopy::little_endian::U32;
 
@@ -80,7 +80,7 @@ enum Seen {
 }
 
 struct World<C: Config> {
-    ranks: Vec<Communicator<Tagged, Moody, Owned, C>>,
+    ranks: Vec<Communicator<Tagged, Moody<Loopback>, Owned, C>>,
     tickets: Vec<(u16, Ticket)>,
     seen: Vec<Seen>,
 }
@@ -139,7 +139,7 @@ impl<C: Config> World<C> {
     }
 
     /// `None` when it is gone.
-    fn rank(&mut self, at: u16) -> Option<&mut Communicator<Tagged, Moody, Owned, C>> {
+    fn rank(&mut self, at: u16) -> Option<&mut Communicator<Tagged, Moody<Loopback>, Owned, C>> {
         self.ranks.get_mut(usize::from(at))
     }
 
@@ -175,8 +175,8 @@ fn know<C: Config>(envelope: pombo_kernel::Envelope<Tagged, C>) -> Known {
 }
 
 /// What a program sees that does these acts, in the end with everything settled, claimed, cancelled and claimed.
-fn see<C: Config>(acts: &[Act], moods: Moods, seed: u64, limits: Limits) -> Vec<Seen> {
-    let channels = Moody::world(RANKS, moods, seed);
+fn see<C: Config>(acts: &[Act], moods: (usize, Moods), seed: u64, limits: Limits) -> Vec<Seen> {
+    let channels = moody(RANKS, moods.0, moods.1, seed);
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
     let mut world = World::<C> {
         ranks: channels.into_iter().map(over).collect(),
@@ -211,17 +211,17 @@ type Held<M> = Compose<U32, Rendezvous<16>, M, Static, Size<256, 4, 64, 4>>;
 type Roomy<M> = Compose<U32, Rendezvous<64>, M, Growing, Size<4096, 256, 64, 4>>;
 type Plain<M> = Compose<U32, Eager, M, Static, Size<64, 48, 64, 4>>;
 
-fn moods() -> impl Strategy<Value = Moods> {
-    (1..8usize, 0..60u32, 0..60u32, 0..60u32, 0..60u32).prop_map(
-        |(in_flight, full, later, slow, tardy)| Moods {
-            limit: 128,
-            in_flight,
-            full,
-            later,
-            slow,
-            tardy,
-        },
-    )
+/// Frames in flight, and moods.
+fn moods() -> impl Strategy<Value = (usize, Moods)> {
+    let rate = || (0..60u32).prop_map(Rate::percent);
+    let moods = (rate(), rate(), rate(), rate()).prop_map(|(full, later, slow, tardy)| Moods {
+        full,
+        later,
+        slow,
+        tardy,
+        ..Moods::CALM
+    });
+    (1..8usize, moods)
 }
 
 /// Compares three matchers with the linear one.

@@ -12,7 +12,7 @@ use super::{CRASHED, Counts, Faults};
 use crate::InPlace;
 
 /// Late frames that one node keeps; beyond it they are lost.
-pub const HELD: usize = 4096;
+pub const LATE_FRAMES: usize = 4096;
 
 /// A network that does to the frames that arrive what [`Faults`] says. With the same plan and seed at every node, what
 /// one frame for many nodes suffers differs from node to node, as on a real network. The plan's times count from when
@@ -22,7 +22,7 @@ pub struct FaultyNetwork<N: Network> {
     faults: Faults,
     /// By sender.
     lanes: Vec<Lane>,
-    /// At most [`HELD`].
+    /// At most [`LATE_FRAMES`].
     late: Flights,
     counts: Counts,
     begin: u64,
@@ -102,7 +102,7 @@ impl<N: Network> FaultyNetwork<N> {
             frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
             let mut overflowed = 0;
             lane.strike(faults, counts, time, &bytes, |at, frame| {
-                if late.len() < HELD {
+                if late.len() < LATE_FRAMES {
                     late.push(at, from, me, frame);
                 } else {
                     overflowed += 1;

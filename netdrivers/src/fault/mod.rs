@@ -17,7 +17,7 @@ mod flight;
 mod moody;
 mod sim;
 
-pub use device::{FaultyNetwork, HELD};
+pub use device::{FaultyNetwork, LATE_FRAMES};
 pub use dice::{Dice, Rate};
 pub use faults::{Counts, Cut, Faults};
 pub use moody::{Crumbs, Moods, Moody};
