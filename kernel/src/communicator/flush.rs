@@ -61,7 +61,10 @@ impl<H: Header, C: Config> State<H, C> {
             match self.flush_peer(node, channel, bank, &mut moved) {
                 Ok(()) => {}
                 Err(Stop::Full) => self.wake(node),
-                Err(Stop::Lost) => self.lose_sends(node),
+                Err(Stop::Lost) => {
+                    self.lose_sends(node);
+                    moved = true;
+                }
                 Err(Stop::Broken(error)) => {
                     self.wake(node);
                     return Err(error.into());
@@ -79,6 +82,10 @@ impl<H: Header, C: Config> State<H, C> {
         moved: &mut bool,
     ) -> Result<(), Stop> {
         if <C::Transfer as Transfer>::RENDEZVOUS {
+            // Before anything that could tell the peer of a cancel.
+            if self.hold(node).is_some_and(|hold| hold.withdrawn) {
+                self.flush_holding(node, channel, moved)?;
+            }
             self.flush_replies(node, channel, moved)?;
             self.flush_active(node, channel, bank, moved)?;
         }
@@ -375,8 +382,8 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// "I hold messages", questions to holders, credit that no other frame has carried.
-    fn flush_notices<L: Outlet>(
+    /// "I hold messages", or none any more.
+    fn flush_holding<L: Outlet>(
         &mut self,
         node: Node,
         channel: &mut L,
@@ -396,6 +403,17 @@ impl<H: Header, C: Config> State<H, C> {
                 hold.withdrawn = false;
             }
         }
+        Ok(())
+    }
+
+    /// What it holds, questions to holders, credit that no other frame has carried.
+    fn flush_notices<L: Outlet>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        self.flush_holding(node, channel, moved)?;
         if let Some(question) = self.question(node) {
             let (handle, pattern) = match question {
                 Question::Receive(handle, pattern, _) | Question::Probe(handle, pattern, _) => {

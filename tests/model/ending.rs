@@ -1,0 +1,197 @@
+//! The end of a world, read from its histories: messages, receives, what every rank sees, and credit.
+
+use crate::explore::{Explorer, World};
+use crate::header::number;
+use crate::machine::{Machine, RANKS};
+use crate::rank::{Act, End, Kind, Seen, Stimulus, Wish};
+use pombo_kernel::Config;
+use std::rc::Rc;
+
+pub(crate) struct Ending {
+    pub(crate) credit: usize,
+    pub(crate) ranks: Vec<State>,
+    /// Per sender in the order of its program.
+    pub(crate) messages: Vec<Message>,
+    /// Per rank in the order of its program.
+    pub(crate) receives: Vec<Receive>,
+    dead: u8,
+    /// Places left, by sender and receiver.
+    left: [[i64; RANKS]; RANKS],
+}
+
+pub(crate) struct State {
+    pub(crate) seen: Rc<Seen>,
+    /// The act that it did not get to do.
+    pub(crate) next: Option<Act>,
+}
+
+pub(crate) struct Message {
+    pub(crate) number: u8,
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    pub(crate) tag: u8,
+    pub(crate) kind: Kind,
+    pub(crate) end: End,
+    /// It went out whole.
+    pub(crate) left: bool,
+    /// A cancel was asked for.
+    pub(crate) cancelled: bool,
+}
+
+pub(crate) struct Receive {
+    pub(crate) at: u8,
+    pub(crate) operation: usize,
+    pub(crate) wish: Wish,
+    pub(crate) end: End,
+    pub(crate) cancelled: bool,
+    pub(crate) is_take: bool,
+}
+
+/// Kinds of frames that matter here, and where a message's number is in the first.
+const WHOLE: u8 = 1;
+const ANNOUNCE: u8 = 2;
+const NUMBER: usize = 4;
+
+impl Ending {
+    pub(crate) fn read<C: Config>(explorer: &Explorer<'_, C>, world: World) -> Self {
+        let machine = &*explorer.machine;
+        let ranks = explorer.program.len();
+        let state = |rank: usize| {
+            let node = machine.node(world.nodes[rank]);
+            State {
+                seen: node.seen.clone(),
+                next: explorer.program[rank].get(node.acts).copied(),
+            }
+        };
+        let mut ending = Ending {
+            credit: machine.setup.credit as usize,
+            ranks: (0..ranks).map(state).collect(),
+            messages: Vec::new(),
+            receives: Vec::new(),
+            dead: world.dead,
+            left: [[0; RANKS]; RANKS],
+        };
+        for rank in 0..ranks {
+            ending.read_rank(machine, world, rank);
+            for to in 0..ranks {
+                ending.left[rank][to] = credit_left(machine, world, rank, to);
+            }
+        }
+        ending
+    }
+
+    fn read_rank<C: Config>(&mut self, machine: &Machine<C>, world: World, rank: usize) {
+        let from = rank as u8;
+        let ends = machine.node(world.nodes[rank]).seen.ends.clone();
+        let mut operation = 0;
+        let mut last = None;
+        let mut found = 0;
+        for id in machine.path(world.nodes[rank]) {
+            let node = machine.node(id);
+            let Stimulus::Act(act) = node.input.stimulus else {
+                continue;
+            };
+            let end = ends.get(operation).copied().unwrap_or(End::Skipped);
+            let mut receive = |wish, is_take| {
+                self.receives.push(Receive {
+                    at: from,
+                    operation,
+                    wish,
+                    end,
+                    cancelled: false,
+                    is_take,
+                });
+            };
+            match act {
+                Act::Send { to, tag, kind } if end != End::Skipped => {
+                    let number = number(from, operation);
+                    self.messages.push(Message {
+                        number,
+                        from,
+                        to,
+                        tag,
+                        kind,
+                        end,
+                        left: has_left(machine, world, (rank, to), number),
+                        cancelled: false,
+                    });
+                }
+                Act::Receive { wish, .. } => receive(wish, false),
+                Act::Take => {
+                    if let Some(wish) = last {
+                        receive(wish, true);
+                    }
+                }
+                Act::Cancel(which) => self.cancelled(from, which.into()),
+                Act::Probe(_) | Act::Await(_) => {
+                    last = node.seen.found.get(found).map(|found| Wish {
+                        source: Some(found.number / 32),
+                        tag: Some(found.tag),
+                    });
+                    found = node.seen.found.len();
+                }
+                _ => {}
+            }
+            if matches!(act, Act::Send { .. } | Act::Receive { .. } | Act::Take) {
+                operation += 1;
+            }
+        }
+    }
+
+    fn cancelled(&mut self, from: u8, operation: usize) {
+        let number = number(from, operation);
+        for message in &mut self.messages {
+            message.cancelled |= message.number == number;
+        }
+        for receive in &mut self.receives {
+            receive.cancelled |= (receive.at, receive.operation) == (from, operation);
+        }
+    }
+
+    pub(crate) fn is_dead(&self, rank: u8) -> bool {
+        self.dead & 1 << rank != 0
+    }
+
+    pub(crate) fn alive(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..self.ranks.len() as u8).filter(|rank| !self.is_dead(*rank))
+    }
+
+    /// The message of that number, and its place in the list.
+    pub(crate) fn message(&self, number: u8) -> Option<(usize, &Message)> {
+        let mut messages = self.messages.iter().enumerate();
+        messages.find(|(_, message)| message.number == number)
+    }
+
+    /// Places in the pool of `to` that `from` may still take.
+    pub(crate) fn credit_left(&self, from: u8, to: u8) -> i64 {
+        self.left[usize::from(from)][usize::from(to)]
+    }
+}
+
+fn frames<C: Config>(
+    machine: &Machine<C>,
+    world: World,
+    from: usize,
+    to: usize,
+) -> impl Iterator<Item = &[u8]> {
+    let sent = &machine.node(world.nodes[from]).sent[to];
+    sent.iter().map(|frame| machine.frame(*frame))
+}
+
+fn has_left<C: Config>(
+    machine: &Machine<C>,
+    world: World,
+    (from, to): (usize, u8),
+    number: u8,
+) -> bool {
+    let whole = |frame: &[u8]| frame[0] == WHOLE && frame[NUMBER] == number;
+    frames(machine, world, from, to.into()).any(whole)
+}
+
+/// What frames tell of the places that one rank has in another's pool.
+fn credit_left<C: Config>(machine: &Machine<C>, world: World, from: usize, to: usize) -> i64 {
+    let taken =
+        frames(machine, world, from, to).filter(|frame| [WHOLE, ANNOUNCE].contains(&frame[0]));
+    let given = frames(machine, world, to, from).map(|frame| i64::from(frame[1]));
+    i64::from(machine.setup.credit) + given.sum::<i64>() - taken.count() as i64
+}

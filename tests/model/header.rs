@@ -1,0 +1,81 @@
+//! The protocol under exploration: a tag to match by, and the message's number, at which matching does not look.
+
+use pombo_kernel::header::fold;
+use pombo_kernel::{Header, Node, Pattern};
+use std::sync::LazyLock;
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Numbered {
+    pub(crate) tag: U16,
+    pub(crate) number: U32,
+}
+
+/// 65535 stands for any.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Select {
+    source: U16,
+    tag: U16,
+}
+
+const ANY: u16 = u16::MAX;
+
+pub(crate) fn select(source: Option<u8>, tag: Option<u8>) -> Select {
+    Select {
+        source: U16::new(source.map_or(ANY, u16::from)),
+        tag: U16::new(tag.map_or(ANY, u16::from)),
+    }
+}
+
+impl Header for Numbered {
+    type Pattern = Select;
+}
+
+impl Pattern<Numbered> for Select {
+    const CLASSES: usize = 4;
+
+    fn matches(&self, from: Node, header: &Numbered) -> bool {
+        self.source().is_none_or(|node| node == from)
+            && (self.tag.get() == ANY || self.tag == header.tag)
+    }
+
+    fn source(&self) -> Option<Node> {
+        (self.source.get() != ANY).then(|| Node(self.source.get()))
+    }
+
+    fn class(&self) -> (usize, u32) {
+        let class = 2 * usize::from(self.tag.get() == ANY) + usize::from(self.source().is_none());
+        let header = Numbered {
+            tag: self.tag,
+            number: U32::new(0),
+        };
+        (class, Self::key(class, Node(self.source.get()), &header))
+    }
+
+    fn key(class: usize, from: Node, header: &Numbered) -> u32 {
+        let source = if class & 1 == 0 { from.0.into() } else { 0 };
+        let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
+        fold([source, tag.into()])
+    }
+}
+
+/// The longest message: two frames of data.
+pub(crate) const LONGEST: usize = 150;
+
+/// A message's number says who sent it and as which of its operations.
+pub(crate) fn number(from: u8, operation: usize) -> u8 {
+    from * 32 + operation as u8
+}
+
+/// What is in the message of that number, if it is as long as can be.
+pub(crate) fn content(number: u8) -> &'static [u8; LONGEST] {
+    static CONTENTS: LazyLock<Vec<[u8; LONGEST]>> = LazyLock::new(|| {
+        let byte = |number: usize, at: usize| (1 + number * 31 + at * 7) as u8 | 1;
+        let content = |number| std::array::from_fn(|at| byte(number, at));
+        (0..128).map(content).collect()
+    });
+    &CONTENTS[usize::from(number)]
+}

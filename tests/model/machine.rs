@@ -1,0 +1,365 @@
+//! Ranks as automata: a node is a rank with a history, an edge is an input. Nodes are made by running the kernel,
+//! once per history, however often the explorer comes by.
+
+use crate::rank::{Act, END, End, Frames, Input, NOTHING, Seen, Setup, Stimulus, replay};
+use pombo_kernel::Config;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+/// Ranks of a world at most.
+pub(crate) const RANKS: usize = 3;
+
+pub(crate) struct Node {
+    parent: u32,
+    /// The last input; of no meaning in the first node.
+    pub(crate) input: Input,
+    pub(crate) depth: usize,
+    /// Steps of its program that are done.
+    pub(crate) acts: usize,
+    /// Times in a row that its next step was tried in vain.
+    pub(crate) tries: u32,
+    /// Frames taken, per sender.
+    pub(crate) taken: [u8; RANKS],
+    /// Frames sent, per receiver.
+    pub(crate) sent: [Rc<[u32]>; RANKS],
+    /// Frames whose memory is still needed: where they went, and their cookies.
+    pub(crate) late: Vec<(u8, u64)>,
+    /// Answers of the channel that were not the usual ones.
+    pub(crate) fulls: u32,
+    pub(crate) laters: u32,
+    /// Calls of `try_send` that the last input caused: to whom, and with a cookie?
+    pub(crate) calls: Box<[(u8, bool)]>,
+    pub(crate) seen: Rc<Seen>,
+    children: Vec<(Input, u32)>,
+}
+
+pub(crate) struct Machine<C> {
+    pub(crate) setup: Setup,
+    pub(crate) nodes: Vec<Node>,
+    frames: FrameTable,
+    sights: HashMap<Rc<Seen>, (), Quick>,
+    _composition: PhantomData<C>,
+}
+
+/// What the kernel did that it must never do.
+pub(crate) struct Fault {
+    pub(crate) why: String,
+    pub(crate) parent: u32,
+    pub(crate) input: Input,
+}
+
+#[derive(Default)]
+struct FrameTable {
+    all: Vec<Rc<[u8]>>,
+    ids: HashMap<Rc<[u8]>, u32, Quick>,
+}
+
+impl Frames for FrameTable {
+    fn frame(&self, id: u32) -> Rc<[u8]> {
+        self.all[id as usize].clone()
+    }
+}
+
+impl FrameTable {
+    fn intern(&mut self, bytes: &[u8]) -> u32 {
+        if let Some(id) = self.ids.get(bytes) {
+            return *id;
+        }
+        let id = self.all.len() as u32;
+        let bytes: Rc<[u8]> = bytes.into();
+        self.all.push(bytes.clone());
+        self.ids.insert(bytes, id);
+        id
+    }
+}
+
+impl<C: Config> Machine<C> {
+    /// Node number r is rank r before anything has happened.
+    pub(crate) fn new(setup: Setup) -> Self {
+        let mut machine = Machine {
+            setup,
+            nodes: Vec::new(),
+            frames: FrameTable::default(),
+            sights: HashMap::default(),
+            _composition: PhantomData,
+        };
+        let nothing: Rc<[u32]> = Rc::new([]);
+        for rank in 0..setup.nodes {
+            machine.nodes.push(Node {
+                parent: rank.into(),
+                input: Input {
+                    stimulus: crate::rank::IDLE,
+                    answers: Default::default(),
+                },
+                depth: 0,
+                acts: 0,
+                tries: 0,
+                taken: [0; RANKS],
+                sent: std::array::from_fn(|_| nothing.clone()),
+                late: Vec::new(),
+                fulls: 0,
+                laters: 0,
+                calls: Box::new([]),
+                seen: Rc::new(Seen {
+                    lengths: Some((0, 0, 0)),
+                    flushed: true,
+                    ..Seen::default()
+                }),
+                children: Vec::new(),
+            });
+        }
+        machine
+    }
+
+    pub(crate) fn node(&self, id: u32) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    pub(crate) fn frame(&self, id: u32) -> &[u8] {
+        &self.frames.all[id as usize]
+    }
+
+    /// The rank behind a node, and its inputs.
+    pub(crate) fn history(&self, mut id: u32) -> (u8, Vec<Input>) {
+        let mut inputs = Vec::new();
+        while self.node(id).depth > 0 {
+            inputs.push(self.node(id).input);
+            id = self.node(id).parent;
+        }
+        inputs.reverse();
+        (id as u8, inputs)
+    }
+
+    /// All nodes on the way to one, itself included, the first left out.
+    pub(crate) fn path(&self, mut id: u32) -> Vec<u32> {
+        let mut path = Vec::new();
+        while self.node(id).depth > 0 {
+            path.push(id);
+            id = self.node(id).parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// The rank after one more input.
+    pub(crate) fn child(&mut self, parent: u32, input: Input) -> Result<u32, Fault> {
+        let children = &self.node(parent).children;
+        if let Some((_, child)) = children.iter().find(|(known, _)| *known == input) {
+            return Ok(*child);
+        }
+        let (node, mut inputs) = self.history(parent);
+        inputs.push(input);
+        let setup = Setup { node, ..self.setup };
+        let run = || replay::<C>(setup, &inputs, &self.frames);
+        let fault = |why| Fault { why, parent, input };
+        let (seen, calls) =
+            catch_unwind(AssertUnwindSafe(run)).map_err(|panic| fault(message(&*panic)))?;
+        let before = self.node(parent);
+        let mut taken = before.taken;
+        let mut late = before.late.clone();
+        let mut sent: [Vec<u32>; RANKS] = Default::default();
+        for call in &calls {
+            if let Some(frame) = &call.frame {
+                let id = self.frames.intern(frame);
+                sent[usize::from(call.to)].push(id);
+            }
+        }
+        note_stimulus(input.stimulus, &mut taken, &mut late);
+        let mut laters = 0;
+        for (index, call) in calls.iter().enumerate() {
+            if let Some(cookie) = call.cookie
+                && call.frame.is_some()
+                && input.answers.later & (1 << index) != 0
+            {
+                late.push((call.to, cookie));
+                laters += 1;
+            }
+        }
+        self.check_rank(&seen, input, &late).map_err(fault)?;
+        let before = self.node(parent);
+        let is_act = matches!(input.stimulus, Stimulus::Act(_));
+        let node = Node {
+            parent,
+            input,
+            depth: before.depth + 1,
+            acts: before.acts + usize::from(is_act && !seen.stalled),
+            tries: match is_act {
+                true if seen.stalled => before.tries + 1,
+                true => 0,
+                false => before.tries,
+            },
+            taken,
+            sent: std::array::from_fn(|to| match sent[to].is_empty() {
+                true => before.sent[to].clone(),
+                false => [&before.sent[to][..], &sent[to]].concat().into(),
+            }),
+            late,
+            fulls: before.fulls + input.answers.full.count_ones(),
+            laters: before.laters + laters,
+            calls: calls
+                .iter()
+                .map(|call| (call.to, call.cookie.is_some()))
+                .collect(),
+            seen: self.share(seen),
+            children: Vec::new(),
+        };
+        let id = self.nodes.len() as u32;
+        self.nodes.push(node);
+        self.nodes[parent as usize].children.push((input, id));
+        Ok(id)
+    }
+
+    fn share(&mut self, seen: Seen) -> Rc<Seen> {
+        if let Some((same, ())) = self.sights.get_key_value(&seen) {
+            return same.clone();
+        }
+        let seen = Rc::new(seen);
+        self.sights.insert(seen.clone(), ());
+        seen
+    }
+
+    /// What holds for every rank at any time.
+    fn check_rank(&self, seen: &Seen, input: Input, late: &[(u8, u64)]) -> Result<(), String> {
+        if seen.rejected > 0 {
+            return Err("a frame of an honest peer was rejected".into());
+        }
+        if let Some((operations, expected, unexpected)) = seen.lengths {
+            let bound = self.setup.credit as usize * usize::from(self.setup.nodes);
+            if unexpected > bound {
+                return Err(format!("{unexpected} messages in a pool for {bound}"));
+            }
+            let pending = seen.ends.iter().filter(|end| **end == End::Pending).count();
+            if self.setup.claim_early && operations < pending {
+                return Err(format!("{operations} operations, {pending} are pending"));
+            }
+            if expected > operations {
+                return Err(format!("{expected} expected, {operations} operations"));
+            }
+        }
+        for (_, cookie) in late {
+            let operation = seen.tickets.iter().position(|ticket| ticket == cookie);
+            let end = operation.map(|operation| seen.ends[operation]);
+            // What is the kernel's own has no name here.
+            if end.is_some_and(|end| !matches!(end, End::Pending | End::Orphan)) {
+                return Err(format!(
+                    "a send ends as {end:?}, but its memory is still needed"
+                ));
+            }
+        }
+        if seen.unmoved && !seen.flushed && input.answers.full == 0 {
+            return Err("a poll says that nothing moved, but frames are due".into());
+        }
+        Ok(())
+    }
+}
+
+fn note_stimulus(stimulus: Stimulus, taken: &mut [u8; RANKS], late: &mut Vec<(u8, u64)>) {
+    match stimulus {
+        Stimulus::Act(_) => {}
+        Stimulus::Poll(frames) => {
+            for frame in frames.into_iter().filter(|frame| *frame != NOTHING) {
+                taken[usize::from(frame.0)] += 1;
+                if frame.1 == END {
+                    late.retain(|(to, _)| *to != frame.0);
+                }
+            }
+        }
+        Stimulus::Landed(cookie) => {
+            let at = late.iter().position(|(_, late)| *late == cookie);
+            late.remove(at.expect("it is under way"));
+        }
+    }
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("panic: {}", text.unwrap_or("no message"))
+}
+
+impl<C: Config> Machine<C> {
+    /// In words, for reports.
+    pub(crate) fn describe(&self, input: Input) -> String {
+        let event = match input.stimulus {
+            Stimulus::Act(Act::Cancel(n)) => format!("cancels operation {n}"),
+            Stimulus::Act(act) => format!("{act:?}"),
+            Stimulus::Landed(cookie) => format!("lands {cookie:#x}"),
+            Stimulus::Poll(frames) => {
+                let frames = frames.iter().filter(|frame| **frame != NOTHING);
+                let words = frames.map(|&(from, id)| match id {
+                    END => format!("the end of {from}"),
+                    id => format!("{} from {from}", frame_in_words(self.frame(id))),
+                });
+                format!("polls [{}]", words.collect::<Vec<_>>().join(", "))
+            }
+        };
+        format!("{event}{}", answers_in_words(input))
+    }
+}
+
+fn answers_in_words(input: Input) -> String {
+    let crate::wire::Answers { full, later, lost } = input.answers;
+    let mut words = String::new();
+    for (mask, word) in [(full, "full"), (later, "later"), (lost, "lost")] {
+        if mask != 0 {
+            words += &format!(", {word} at calls {mask:#b}");
+        }
+    }
+    words
+}
+
+/// The kind by name, the rest as it is.
+pub(crate) fn frame_in_words(frame: &[u8]) -> String {
+    const KINDS: [&str; 13] = [
+        "Eager", "Announce", "Request", "Data", "Abort", "Credit", "Hold", "Pull", "Offer", "None",
+        "Decline", "Revoke", "Revoked",
+    ];
+    let kind = KINDS
+        .get(usize::from(frame[0]).wrapping_sub(1))
+        .unwrap_or(&"?");
+    let rest: Vec<_> = frame[2..].iter().take(24).map(u8::to_string).collect();
+    format!("{kind}+{}({})", frame[1], rest.join(" "))
+}
+
+/// A quick hash for keys that nobody forges.
+#[derive(Default)]
+pub(crate) struct Mix(u64);
+
+pub(crate) type Quick = BuildHasherDefault<Mix>;
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u16(&mut self, n: u16) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.write_u64(n as u64);
+    }
+}

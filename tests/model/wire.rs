@@ -1,0 +1,161 @@
+//! A channel whose every answer is decided in advance, and which notes every frame that it is given.
+
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
+use pombo_kernel::{Node, Part};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// How the channel answers the calls of `try_send` that one input causes: bit k is for the k-th. Otherwise the frame
+/// is copied and taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub(crate) struct Answers {
+    pub(crate) full: u16,
+    pub(crate) later: u16,
+    pub(crate) lost: u16,
+}
+
+/// What the next poll hands out.
+pub(crate) enum Happening {
+    Frame(u8, Rc<[u8]>),
+    Landed(u64),
+    Lost(u8),
+}
+
+/// One call of `try_send`.
+pub(crate) struct Call {
+    pub(crate) to: u8,
+    /// Could it have been taken with [`Sent::Later`], and under which cookie?
+    pub(crate) cookie: Option<u64>,
+    /// If it was taken, and is to be noted.
+    pub(crate) frame: Option<Box<[u8]>>,
+}
+
+/// What the explorer and the channel share.
+#[derive(Default)]
+pub(crate) struct Desk {
+    pub(crate) happenings: Vec<Happening>,
+    pub(crate) answers: Answers,
+    /// Note the frames, not only the calls.
+    pub(crate) noting: bool,
+    pub(crate) calls: Vec<Call>,
+}
+
+pub(crate) struct Wire {
+    node: Node,
+    nodes: usize,
+    desk: Rc<RefCell<Desk>>,
+}
+
+impl Wire {
+    pub(crate) fn new(node: u8, nodes: usize, desk: Rc<RefCell<Desk>>) -> Self {
+        let node = Node(node.into());
+        Wire { node, nodes, desk }
+    }
+}
+
+impl Channel for Wire {
+    type Arrival<'a> = Frame<'a>;
+
+    fn node(&self) -> Node {
+        self.node
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    fn limit(&self, to: Node) -> usize {
+        assert!(to.index() < self.nodes, "asked for the limit of no node");
+        MIN_LIMIT
+    }
+
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        assert!(to.index() < self.nodes, "sent to no node");
+        let desk = &mut *self.desk.borrow_mut();
+        let bit = 1_u16
+            .checked_shl(desk.calls.len() as u32)
+            .expect("a bounded number of frames per input");
+        let refused = match desk.answers {
+            Answers { full, .. } if full & bit != 0 => Some(ChannelError::Full),
+            Answers { lost, .. } if lost & bit != 0 => Some(ChannelError::PeerLost(to)),
+            _ => None,
+        };
+        let call = Call {
+            to: to.0 as u8,
+            cookie: (cookie != Cookie::COPY).then_some(cookie.0),
+            frame: (desk.noting && refused.is_none()).then(|| gather(parts)),
+        };
+        let later = desk.answers.later & bit != 0 && call.cookie.is_some();
+        desk.calls.push(call);
+        match refused {
+            Some(error) => Err(error),
+            None if later => Ok(Sent::Later),
+            None => Ok(Sent::Done),
+        }
+    }
+
+    fn poll(&mut self, mut f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
+        let happenings = std::mem::take(&mut self.desk.borrow_mut().happenings);
+        for happening in &happenings {
+            f(match happening {
+                Happening::Frame(from, bytes) => Event::Arrival(Frame {
+                    from: Node(u16::from(*from)),
+                    bytes,
+                }),
+                Happening::Landed(cookie) => Event::Completed(Cookie(*cookie)),
+                Happening::Lost(node) => Event::PeerLost(Node(u16::from(*node))),
+            });
+        }
+        Ok(!happenings.is_empty())
+    }
+
+    fn wait(&mut self, _idle: u32) -> Result<(), ChannelError> {
+        panic!("nothing here blocks");
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+fn gather(parts: &[Part<'_>]) -> Box<[u8]> {
+    let len = Part::total(parts);
+    assert!((1..=MIN_LIMIT).contains(&len), "a frame of {len} bytes");
+    let mut frame = vec![0; len];
+    let mut at = 0;
+    for part in parts {
+        part.copy_to(0, &mut frame[at..at + part.len()]);
+        at += part.len();
+    }
+    frame.into()
+}
+
+pub(crate) struct Frame<'a> {
+    from: Node,
+    bytes: &'a [u8],
+}
+
+impl Arrival for Frame<'_> {
+    fn from(&self) -> Node {
+        self.from
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        self.bytes.get(..n)
+    }
+
+    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+        let (first, second) = self.bytes[offset..offset + len].split_at(len / 2);
+        f(first);
+        f(second);
+    }
+}
