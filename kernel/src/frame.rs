@@ -13,7 +13,8 @@
 //! | Offer | receiver, sender, length, header | yes, this one |
 //! | None | receiver | no |
 //! | Decline | sender | the offer came too late |
-//! | Revoke | sender | may that announce be withdrawn? |
+//! | Claim | sender | a matched probe took the offer: that message is announced now |
+//! | Revoke | sender | may that announce or offer be withdrawn? |
 //! | Revoked | sender, 1 or 0 | yes or no |
 
 use crate::channel::{Arrival, MIN_LIMIT};
@@ -38,11 +39,12 @@ pub(crate) enum Kind {
     Decline,
     Revoke,
     Revoked,
+    Claim,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Kind> {
-        const ALL: [Kind; 13] = [
+        const ALL: [Kind; 14] = [
             Kind::Eager,
             Kind::Announce,
             Kind::Request,
@@ -56,6 +58,7 @@ impl Kind {
             Kind::Decline,
             Kind::Revoke,
             Kind::Revoked,
+            Kind::Claim,
         ];
         ALL.get(usize::from(byte).wrapping_sub(1)).copied()
     }
@@ -195,7 +198,7 @@ mod tests {
     fn what_is_written_is_read() {
         for byte in 0..=255 {
             let Some(kind) = Kind::of(byte) else {
-                assert!(!(1..=13).contains(&byte));
+                assert!(!(1..=14).contains(&byte));
                 continue;
             };
             assert_eq!(kind as u8, byte);

@@ -91,6 +91,7 @@ impl<H: Header, C: Config> State<H, C> {
                 self.wake(from);
             }
             Kind::Decline => self.declined(from, reader.take::<Handle>()?.ticket()),
+            Kind::Claim => self.claimed(from, reader.take::<Handle>()?.ticket())?,
             Kind::Revoke => self.revoke(from, reader.take()?),
             Kind::Revoked => {
                 let sender = reader.take::<Handle>()?.ticket();

@@ -86,6 +86,7 @@ impl<H: Header, C: Config> State<H, C> {
             if self.hold(node).is_some_and(|hold| hold.withdrawn) {
                 self.flush_holding(node, channel, moved)?;
             }
+            self.settle_offer(node);
             self.flush_replies(node, channel, moved)?;
             self.flush_active(node, channel, bank, moved)?;
         }
@@ -135,13 +136,15 @@ impl<H: Header, C: Config> State<H, C> {
                 peer.revoked = None;
             }
         }
-        if let Some(sender) = self.hold(node).and_then(|hold| hold.decline) {
-            self.put(channel, node, Kind::Decline, |w| w.put(&sender), None)?;
+        if let Some((sender, claimed)) = self.hold(node).and_then(|hold| hold.reply) {
+            let kind = if claimed { Kind::Claim } else { Kind::Decline };
+            self.put(channel, node, kind, |w| w.put(&sender), None)?;
             *moved = true;
             if let Some(hold) = self.hold(node) {
-                hold.decline = None;
+                hold.reply = None;
             }
         }
+        self.flush_recall(node, channel, moved)?;
         let asked = match self.hold(node) {
             Some(hold) if hold.offered.is_none() => hold.asked,
             _ => None,
@@ -167,6 +170,7 @@ impl<H: Header, C: Config> State<H, C> {
                 }
                 if let Some(hold) = self.hold(node) {
                     hold.offered = Some(slot);
+                    hold.recall = false;
                 }
             }
             None => {
@@ -179,6 +183,33 @@ impl<H: Header, C: Config> State<H, C> {
         *moved = true;
         if let Some(hold) = self.hold(node) {
             hold.asked = None;
+        }
+        Ok(())
+    }
+
+    /// An offered message was cancelled, and the peer may be keeping the offer open.
+    fn flush_recall<L: Outlet>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        let recalled = match self.hold(node) {
+            Some(hold) if hold.recall && !hold.revoking => hold.offered,
+            _ => None,
+        };
+        let Some((slot, operation)) =
+            recalled.and_then(|slot| Some((slot, self.operations.get(slot)?)))
+        else {
+            return Ok(());
+        };
+        let generation = operation.generation;
+        let me = Ticket { slot, generation };
+        self.put(channel, node, Kind::Revoke, |w| w.put(&me.handle()), None)?;
+        *moved = true;
+        if let Some(hold) = self.hold(node) {
+            hold.recall = false;
+            hold.revoking = true;
         }
         Ok(())
     }

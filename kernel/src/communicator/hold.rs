@@ -4,7 +4,8 @@
 //! first match of each posted receive, in post order, one question per peer at a time (Pull). The sender offers the
 //! message and lets nothing behind it pass until the receiver has requested or declined it. The receiver takes an
 //! offer only for the receive that it asked for, and only if no earlier receive matches: so pairs are the same as if
-//! every message had arrived. After "none" a sender says Hold again when another message comes, and the receiver
+//! every message had arrived. A matched probe leaves the offer open until it is claimed (Claim), or in the way of
+//! another question. After "none" a sender says Hold again when another message comes, and the receiver
 //! asks again from its first receive. Nothing here grows with the number of messages.
 
 use super::state::{Owner, Peer, State, Step};
@@ -40,8 +41,10 @@ pub struct Hold<H: Header> {
     pub(crate) probed: u32,
     /// A question is on the way.
     pub(crate) pulling: Pulling,
-    /// Its offer came too late.
-    pub(crate) decline: Option<Handle>,
+    /// Its offer was claimed (`true`), or came too late.
+    pub(crate) reply: Option<(Handle, bool)>,
+    /// It is to be asked to let go of what was offered to it.
+    pub(crate) recall: bool,
     /// A Revoke is on the way to it; the next one waits for the answer.
     pub(crate) revoking: bool,
 }
@@ -59,7 +62,8 @@ impl<H: Header> HoldState<H> for Hold<H> {
             pulled: 0,
             probed: 0,
             pulling: Pulling::No,
-            decline: None,
+            reply: None,
+            recall: false,
             revoking: false,
         }
     }
@@ -79,6 +83,8 @@ pub(crate) enum Pulling {
     No,
     Receive,
     Probe(u32),
+    /// The answer to that probe is kept back by its sender.
+    Open(u32, Handle),
 }
 
 /// The question that is due to a peer.
@@ -124,7 +130,15 @@ impl<H: Header, C: Config> State<H, C> {
     /// Which question, if any, is due to that peer.
     pub(crate) fn question(&self, node: Node) -> Option<Question<H::Pattern>> {
         let hold = self.peers.as_ref().get(node.index())?.hold.get()?;
-        if !hold.holds || hold.pulling != Pulling::No || hold.decline.is_some() {
+        if hold.pulling != Pulling::No || hold.reply.is_some() {
+            return None;
+        }
+        self.next_question(node)
+    }
+
+    fn next_question(&self, node: Node) -> Option<Question<H::Pattern>> {
+        let hold = self.peers.as_ref().get(node.index())?.hold.get()?;
+        if !hold.holds {
             return None;
         }
         if let Some(Posted {
@@ -149,6 +163,26 @@ impl<H: Header, C: Config> State<H, C> {
         Some(Question::Probe(handle, pattern, generation))
     }
 
+    /// Lets go of a message that is kept back for a matched probe, if nobody wants it or a question must be put.
+    pub(crate) fn settle_offer(&mut self, node: Node) {
+        let Some(Pulling::Open(generation, sender)) = self.hold(node).map(|hold| hold.pulling)
+        else {
+            return;
+        };
+        let in_the_way = match self.next_question(node) {
+            Some(Question::Receive(..)) => true,
+            Some(Question::Probe(..)) => self.probes.is_stale(generation),
+            None => false,
+        };
+        if in_the_way || !self.probes.keeps(generation) {
+            self.probes.drop_question(generation);
+            if let Some(hold) = self.hold(node) {
+                hold.pulling = Pulling::No;
+                hold.reply = Some((sender, false));
+            }
+        }
+    }
+
     /// The first held message to that peer that matches.
     pub(crate) fn first_held(&self, to: Node, pattern: &H::Pattern) -> Option<u32> {
         let held = self.peers.as_ref().get(to.index())?.held;
@@ -167,7 +201,7 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn offer(&mut self, envelope: Envelope<H, C>, sender: Handle, asker: Ticket) {
         let from = envelope.node();
         let first = self.expected.find(from, &envelope.header());
-        let mut taken = false;
+        let (mut taken, mut kept) = (false, false);
         let mut again = first.is_some();
         match first {
             Some((place, posted)) if posted.slot == asker.slot => {
@@ -179,13 +213,15 @@ impl<H: Header, C: Config> State<H, C> {
                     again = false;
                 }
             }
-            None if asker.slot == NONE => self.probes.answer(asker.generation, envelope),
+            None if asker.slot == NONE => kept = self.probes.answer(asker.generation, envelope),
             _ => {}
         }
         if let Some(hold) = self.hold(from) {
             hold.pulling = Pulling::No;
-            if !taken {
-                hold.decline = Some(sender);
+            if kept {
+                hold.pulling = Pulling::Open(asker.generation, sender);
+            } else if !taken {
+                hold.reply = Some((sender, false));
             }
             if again {
                 hold.pulled = 0;
@@ -214,6 +250,25 @@ impl<H: Header, C: Config> State<H, C> {
             self.withdraw(from, ticket.slot);
         }
         self.wake(from);
+    }
+
+    /// A matched probe of the peer has taken what was offered: it is as if it had been announced.
+    pub(crate) fn claimed(&mut self, from: Node, ticket: Ticket) -> Option<()> {
+        let operation = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)?;
+        let Step::Offered { cancel, .. } = operation.step else {
+            return None;
+        };
+        let cancel = cancel || operation.owner == Owner::Nobody;
+        operation.step = Step::Announced;
+        self.unhold(from, ticket.slot);
+        self.hold(from)?.offered = None;
+        if cancel {
+            // It is matched: this only tells the peer.
+            self.cancel(ticket).ok()?;
+        }
+        Some(())
     }
 
     /// A held send is cancelled. A peer that knows of held messages starts from nothing: a probe may know of this one.

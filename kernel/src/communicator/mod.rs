@@ -6,6 +6,7 @@ mod flush;
 mod hold;
 mod lane;
 mod loans;
+mod matched;
 mod operate;
 mod operators;
 mod post;

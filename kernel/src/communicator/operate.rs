@@ -315,6 +315,68 @@ pub trait Operate {
         engine.wait_probe(pattern, deadline)
     }
 
+    /// As [`Operate::probe`], and takes the message: no other receive or probe will see it. It is received with
+    /// [`Operate::receive_matched`] and takes a place among the operations until then.
+    ///
+    /// # Errors
+    /// As [`Operate::probe`]; [`Error::Full`], and the message stays.
+    #[expect(clippy::type_complexity, reason = "a ticket and an envelope")]
+    fn matched_probe(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+    ) -> Result<Option<(Ticket, Envelope<Self::Header, Self::Config>)>, Error> {
+        self.engine().matched_probe(pattern)
+    }
+
+    /// Makes progress until a matched probe succeeds.
+    ///
+    /// # Errors
+    /// As [`Operate::matched_probe`].
+    fn wait_matched_probe(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+    ) -> Result<(Ticket, Envelope<Self::Header, Self::Config>), Error> {
+        let mut engine = self.engine();
+        let mut idle = 0;
+        loop {
+            if let Some(matched) = engine.matched_probe(pattern)? {
+                return Ok(matched);
+            }
+            engine.advance(&mut idle)?;
+        }
+    }
+
+    /// Receives a message that a matched probe has taken. The ticket stays the same.
+    ///
+    /// # Errors
+    /// The buffer comes back with [`Error::UnknownTicket`] if the ticket names no such message, and with
+    /// [`Error::Full`] if there is no place for the loan.
+    fn receive_matched(
+        &mut self,
+        ticket: Ticket,
+        into: <Self::Memory as Memory>::In,
+    ) -> Result<(), Refused<<Self::Memory as Memory>::In>> {
+        let Engine {
+            state,
+            channel,
+            bank,
+            lane,
+        } = self.engine();
+        let mut outlet = lane.outlet(channel);
+        if !state.is_matched(ticket) {
+            let error = Error::UnknownTicket;
+            return Err(Refused { loan: into, error });
+        }
+        if let Err(loan) = bank.lend_in(ticket, into) {
+            let error = Error::Full;
+            return Err(Refused { loan, error });
+        }
+        state.receive_matched(ticket, bank);
+        // A broken channel shows at the next call that makes progress.
+        let _ = state.flush(&mut outlet, bank);
+        Ok(())
+    }
+
     /// Runs `f` with a [`Scope`] whose buffers may live shorter than this communicator.
     ///
     /// ```
@@ -628,5 +690,19 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         let known = self.state.probe(pattern)?;
         self.flush()?;
         Ok(known)
+    }
+
+    #[expect(clippy::type_complexity, reason = "a ticket and an envelope")]
+    fn matched_probe(
+        &mut self,
+        pattern: H::Pattern,
+    ) -> Result<Option<(Ticket, Envelope<H, C>)>, Error> {
+        let matched = self.state.matched_probe(pattern)?;
+        // The message is taken; a broken channel shows at the next call that makes progress.
+        let flushed = self.flush();
+        if matched.is_none() {
+            flushed?;
+        }
+        Ok(matched)
     }
 }

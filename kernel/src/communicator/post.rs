@@ -103,7 +103,9 @@ impl<H: Header, C: Config> State<H, C> {
     /// Matches an opened receive with a message that is here, or puts it into the expected queue.
     #[inline]
     pub(crate) fn enlist(&mut self, pattern: H::Pattern, ticket: Ticket, bank: &mut impl Bank) {
-        self.probes.forget(&pattern);
+        if self.probes.forget(&pattern) {
+            self.wake_holders(None);
+        }
         self.counters.note(Note::Searched);
         if let Some(place) = self.unexpected.find(&pattern) {
             return self.take(place, ticket, bank);
@@ -141,17 +143,24 @@ impl<H: Header, C: Config> State<H, C> {
         let envelope = arrived.envelope;
         match envelope.announced() {
             Some(sender) => self.match_announced(ticket.slot, envelope, sender.0),
-            None => {
-                let payload = arrived.payload.bytes();
-                let room = bank.room(ticket).unwrap_or(0);
-                let stored = payload.len().min(room);
-                bank.copy_in(ticket, 0, &payload[..stored]);
-                self.make_right(ticket, envelope.node(), stored, bank);
-                self.deliver(ticket.slot, envelope, stored);
-            }
+            None => self.fill(place, ticket, bank),
         }
         self.unexpected.remove(place);
         self.free_place(envelope.node());
+    }
+
+    /// Copies a message of the pool into a receive's buffer.
+    pub(crate) fn fill(&mut self, place: u32, ticket: Ticket, bank: &mut impl Bank) {
+        let Some(arrived) = self.unexpected.get(place) else {
+            return;
+        };
+        let envelope = arrived.envelope;
+        let payload = arrived.payload.bytes();
+        let room = bank.room(ticket).unwrap_or(0);
+        let stored = payload.len().min(room);
+        bank.copy_in(ticket, 0, &payload[..stored]);
+        self.make_right(ticket, envelope.node(), stored, bank);
+        self.deliver(ticket.slot, envelope, stored);
     }
 
     /// A receive is over: `stored` bytes are in its buffer.
@@ -182,7 +191,13 @@ impl<H: Header, C: Config> State<H, C> {
                 self.complete(ticket.slot, Err(Error::Cancelled));
             }
             Step::Held { .. } => self.withdraw(peer, ticket.slot),
-            Step::Offered { cancel, .. } => *cancel = true,
+            Step::Offered { cancel, .. } => {
+                *cancel = true;
+                if let Some(hold) = self.hold(peer) {
+                    hold.recall = true;
+                }
+                self.wake(peer);
+            }
             Step::Announced => {
                 operation.step = Step::Revoking { asked: false };
                 self.activate(peer, ticket.slot);

@@ -34,6 +34,8 @@ struct Probe<H: Header, C: Config> {
     /// The last call that asked for it.
     called: u32,
     answer: Option<Envelope<H, C>>,
+    /// A matched probe wants it: the sender keeps the message back for it until it is claimed or declined.
+    keep: bool,
 }
 
 impl<H: Header, C: Config> Probes<H, C> {
@@ -57,30 +59,61 @@ impl<H: Header, C: Config> Probes<H, C> {
             .min_by_key(|&(open, _)| open.wrapping_sub(generation))
     }
 
-    /// A sender has a match.
-    pub(crate) fn answer(&mut self, generation: u32, envelope: Envelope<H, C>) {
-        for probe in self.places.iter_mut().flatten() {
-            if probe.generation == generation && probe.answer.is_none() {
-                probe.answer = Some(envelope);
-            }
+    /// A sender has a match. Must it keep the message back?
+    pub(crate) fn answer(&mut self, generation: u32, envelope: Envelope<H, C>) -> bool {
+        let mut probes = self.places.iter_mut().flatten();
+        let asked = probes.find(|probe| probe.generation == generation && probe.answer.is_none());
+        asked.is_some_and(|probe| {
+            probe.answer = Some(envelope);
+            probe.keep
+        })
+    }
+
+    /// Is there an answer to that question, kept for a matched probe?
+    pub(crate) fn keeps(&self, generation: u32) -> bool {
+        let mut probes = self.places.iter().flatten();
+        probes.any(|probe| probe.generation == generation && probe.answer.is_some())
+    }
+
+    /// Has nobody come for the answer to that question for a long time?
+    pub(crate) fn is_stale(&self, generation: u32) -> bool {
+        let mut probes = self.places.iter().flatten();
+        let asked = probes.find(|probe| probe.generation == generation);
+        asked.is_none_or(|probe| self.calls.wrapping_sub(probe.called) > PATIENCE)
+    }
+
+    /// Forgets a question and its answer.
+    pub(crate) fn drop_question(&mut self, generation: u32) {
+        for place in &mut self.places {
+            place.take_if(|probe| probe.generation == generation);
         }
     }
 
-    /// A receive was posted: answers that it could take are no longer true.
-    #[inline]
-    pub(crate) fn forget(&mut self, pattern: &H::Pattern) {
-        if !<C::Transfer as Transfer>::RENDEZVOUS {
-            return;
-        }
+    /// Answers that name this message are no longer true.
+    pub(crate) fn forget_message(&mut self, envelope: &Envelope<H, C>) {
+        let same = |answer: &Envelope<H, C>| {
+            answer.node() == envelope.node() && answer.announced() == envelope.announced()
+        };
         for place in &mut self.places {
-            let taken = |probe: &Probe<H, C>| {
+            place.take_if(|probe| probe.answer.as_ref().is_some_and(same));
+        }
+    }
+
+    /// A receive was posted: answers that it could take are no longer true. Was one of them kept back by its sender?
+    #[inline]
+    pub(crate) fn forget(&mut self, pattern: &H::Pattern) -> bool {
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            return false;
+        }
+        let mut kept = false;
+        for place in &mut self.places {
+            let taken = |probe: &mut Probe<H, C>| {
                 let answer = probe.answer.as_ref();
                 answer.is_some_and(|envelope| pattern.matches(envelope.node(), &envelope.header()))
             };
-            if place.as_ref().is_some_and(taken) {
-                *place = None;
-            }
+            kept |= place.take_if(taken).is_some_and(|probe| probe.keep);
         }
+        kept
     }
 
     /// Answers that a node gave may no longer be true.
@@ -102,6 +135,15 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(arrived) = here.and_then(|place| self.unexpected.get(place)) {
             return Ok(Some(arrived.envelope));
         }
+        self.ask(pattern, false)
+    }
+
+    /// The same among the messages that senders hold back; with `keep` the answer stays true until it is forgotten.
+    pub(crate) fn ask(
+        &mut self,
+        pattern: H::Pattern,
+        keep: bool,
+    ) -> Result<Option<Envelope<H, C>>, Error> {
         let source = pattern.source();
         if let Some(node) = source
             && self.peer(node).ok_or(Error::NoSuchNode(node))?.gone
@@ -116,16 +158,28 @@ impl<H: Header, C: Config> State<H, C> {
             && let Some(place) = self.probes.places.get_mut(index)
             && let Some(probe) = place
         {
-            if probe.answer.is_some() {
-                return Ok(place.take().and_then(|probe| probe.answer));
-            }
             probe.called = self.probes.calls;
-            let generation = probe.generation;
-            if self.is_out(generation, source) {
-                return Ok(None);
+            match probe.answer {
+                Some(envelope) if probe.keep => return Ok(Some(envelope)),
+                Some(envelope) => {
+                    *place = None;
+                    if !keep {
+                        return Ok(Some(envelope));
+                    }
+                    // The sender may have sent it since.
+                }
+                None => {
+                    probe.keep |= keep;
+                    let generation = probe.generation;
+                    if self.is_out(generation, source) {
+                        // An answer that nobody comes for may be in the way.
+                        self.wake_holders(source);
+                        return Ok(None);
+                    }
+                    // Answered with "none": that was then.
+                    self.probes.places[index] = None;
+                }
             }
-            // Answered with "none": that was then.
-            self.probes.places[index] = None;
         }
         if self.holders > 0
             && self.is_first(&pattern)
@@ -138,8 +192,10 @@ impl<H: Header, C: Config> State<H, C> {
                 generation: self.probes.generation,
                 called: self.probes.calls,
                 answer: None,
+                keep,
             });
-            self.wake_holders(source);
+            // To put the question, and to let go of what made room for it.
+            self.wake_holders(None);
         }
         Ok(None)
     }

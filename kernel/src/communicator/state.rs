@@ -19,7 +19,7 @@ use crate::frame::Handle;
 use crate::header::{Header, Node};
 use crate::matching::{Expected, Matcher, Unexpected};
 use crate::memory::{Bank, Ticket};
-use crate::slab::{Entry, Queue, Slab};
+use crate::slab::{Entry, NONE, Queue, Slab};
 
 pub(crate) type OperationsOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
     Entry<Operation<H, C>>,
@@ -75,6 +75,8 @@ pub(crate) enum Owner {
     Kernel,
     /// Nobody, and its loan is dead: it is freed as soon as the peer cannot name it any more.
     Nobody,
+    /// The user, who has no buffer for it yet: a message taken by a matched probe.
+    Probe,
 }
 
 /// Where an operation stands.
@@ -98,6 +100,8 @@ pub(crate) enum Step {
     Leaving,
     /// Send: requested after its loan died; in [`Peer::active`] until the peer is told.
     Aborting { to: Handle },
+    /// Receive: matched by a probe. The payload is set aside at `place`, or still with the sender ([`NONE`]).
+    Matched { place: u32 },
     /// Receive: in the expected queue at `place`.
     Posted { place: u32, room: usize },
     /// Receive: matched with an announce; in [`Peer::active`] until the request has left.
@@ -235,7 +239,8 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn complete(&mut self, slot: u32, outcome: Result<usize, Error>) {
         if let Some(operation) = self.operations.get_mut(slot) {
             operation.step = Step::Done(outcome);
-            if operation.owner != Owner::User && operation.in_flight == 0 {
+            let unclaimed = matches!(operation.owner, Owner::Kernel | Owner::Nobody);
+            if unclaimed && operation.in_flight == 0 {
                 self.operations.remove(slot);
             }
         }
@@ -354,6 +359,7 @@ impl<H: Header, C: Config> State<H, C> {
             }
             match operation.step {
                 Step::Posted { .. } | Step::Receiving { .. } | Step::Leaving if !gone => {}
+                Step::Matched { place } if place != NONE => {}
                 Step::Done(outcome) if gone && waited => self.complete(slot, outcome),
                 Step::Done(_) => {}
                 Step::Posted { place, .. } => {

@@ -184,6 +184,14 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Unexpected<H, 
         self.entries.remove(place);
     }
 
+    fn set_aside(&mut self, place: u32) {
+        self.entries.set_aside(place);
+    }
+
+    fn drop_aside(&mut self, place: u32) {
+        self.entries.drop_aside(place);
+    }
+
     fn len(&self) -> usize {
         self.entries.list().count()
     }

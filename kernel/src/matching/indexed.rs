@@ -59,10 +59,21 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
     }
 
     pub(super) fn remove(&mut self, place: u32) {
+        self.set_aside(place);
+        self.drop_aside(place);
+    }
+
+    /// Takes an entry out of the order and of its groups, but not out of the table.
+    pub(super) fn set_aside(&mut self, place: u32) {
         if self.binned && self.list.item(place).is_some() {
             self.bins.remove(place);
         }
-        self.list.take_out(place);
+        self.list.unlink(place);
+    }
+
+    /// Takes out what was set aside.
+    pub(super) fn drop_aside(&mut self, place: u32) {
+        self.list.drop_unlinked(place);
         if self.list.count() == 0 {
             self.binned = DEPTH == 0;
         }

@@ -92,6 +92,18 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         }
     }
 
+    /// Out of the order, but not out of the table.
+    pub(super) fn unlink(&mut self, place: u32) {
+        if self.slab.get(place).is_some() {
+            self.order.unlink(&mut self.slab, place);
+        }
+    }
+
+    /// What was unlinked before.
+    pub(super) fn drop_unlinked(&mut self, place: u32) {
+        self.slab.remove(place);
+    }
+
     pub(super) fn count(&self) -> usize {
         self.slab.len()
     }
@@ -170,6 +182,14 @@ impl<H: Header, C: Config, A: Slice<Entry<Arrived<H, C>>>> Unexpected<H, C>
 
     fn remove(&mut self, place: u32) {
         self.take_out(place);
+    }
+
+    fn set_aside(&mut self, place: u32) {
+        self.unlink(place);
+    }
+
+    fn drop_aside(&mut self, place: u32) {
+        self.drop_unlinked(place);
     }
 
     fn len(&self) -> usize {

@@ -133,6 +133,10 @@ pub trait Unexpected<H: Header, C: Config> {
     fn get_mut(&mut self, place: u32) -> Option<&mut Arrived<H, C>>;
     /// Drops the message at a place.
     fn remove(&mut self, place: u32);
-    /// How many.
+    /// Takes the message at a place out of every search; it stays where it is for [`Unexpected::drop_aside`].
+    fn set_aside(&mut self, place: u32);
+    /// Drops a message that was set aside.
+    fn drop_aside(&mut self, place: u32);
+    /// How many, those set aside included.
     fn len(&self) -> usize;
 }

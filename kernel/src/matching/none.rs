@@ -93,6 +93,14 @@ impl<H: Header, C: Config> Unexpected<H, C> for Fifo<H, C> {
         self.0.take_out(place);
     }
 
+    fn set_aside(&mut self, place: u32) {
+        self.0.unlink(place);
+    }
+
+    fn drop_aside(&mut self, place: u32) {
+        self.0.drop_unlinked(place);
+    }
+
     fn len(&self) -> usize {
         self.0.count()
     }

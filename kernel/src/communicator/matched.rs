@@ -1,0 +1,94 @@
+//! Matched probes: the first message that a receive would take, taken at once and received later.
+//! Source: MPI 5.0, section 3.8.2.
+
+use super::state::{Owner, State, Step};
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::header::Header;
+use crate::matching::Unexpected;
+use crate::memory::{Bank, Ticket};
+use crate::slab::NONE;
+
+impl<H: Header, C: Config> State<H, C> {
+    /// Takes the first message that a receive with this pattern would take. `None` says that none is known yet:
+    /// holders are asked and keep it back, so make progress and probe again.
+    pub(crate) fn matched_probe(
+        &mut self,
+        pattern: H::Pattern,
+    ) -> Result<Option<(Ticket, Envelope<H, C>)>, Error> {
+        if let Some(place) = self.unexpected.find(&pattern)
+            && let Some(arrived) = self.unexpected.get(place)
+        {
+            let envelope = arrived.envelope;
+            return self.take_aside(place, envelope).map(Some);
+        }
+        let Some(envelope) = self.ask(pattern, true)? else {
+            return Ok(None);
+        };
+        let ticket = self.open_matched(NONE, envelope)?;
+        self.probes.forget_message(&envelope);
+        if let (Some(hold), Some(sender)) = (self.hold(envelope.node()), envelope.announced()) {
+            hold.pulling = super::hold::Pulling::No;
+            hold.reply = Some((sender.0, true));
+        }
+        self.wake(envelope.node());
+        Ok(Some((ticket, envelope)))
+    }
+
+    fn open_matched(&mut self, place: u32, envelope: Envelope<H, C>) -> Result<Ticket, Error> {
+        let ticket = self.open(envelope.node(), Step::Matched { place }, Some(envelope))?;
+        if let Some(operation) = self.operation(ticket) {
+            operation.owner = Owner::Probe;
+        }
+        Ok(ticket)
+    }
+
+    /// An announced message leaves the pool at once, a whole one when it is received.
+    fn take_aside(
+        &mut self,
+        place: u32,
+        envelope: Envelope<H, C>,
+    ) -> Result<(Ticket, Envelope<H, C>), Error> {
+        let ticket;
+        if envelope.announced().is_some() {
+            ticket = self.open_matched(NONE, envelope)?;
+            self.unexpected.remove(place);
+            self.free_place(envelope.node());
+        } else {
+            ticket = self.open_matched(place, envelope)?;
+            self.unexpected.set_aside(place);
+        }
+        Ok((ticket, envelope))
+    }
+
+    /// Does the ticket name a message that a matched probe took and nobody has received?
+    pub(crate) fn is_matched(&mut self, ticket: Ticket) -> bool {
+        let operation = self.operation(ticket);
+        operation.is_some_and(|operation| operation.owner == Owner::Probe)
+    }
+
+    /// Receives such a message; its buffer is in the bank by now.
+    pub(crate) fn receive_matched(&mut self, ticket: Ticket, bank: &mut impl Bank) {
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        operation.owner = Owner::User;
+        let (Step::Matched { place }, Some(envelope)) = (operation.step, operation.envelope) else {
+            // Its sender was lost.
+            return;
+        };
+        match envelope.announced() {
+            Some(sender) => {
+                let room = bank.room(ticket).unwrap_or(0);
+                operation.step = Step::Posted { place: NONE, room };
+                self.match_announced(ticket.slot, envelope, sender.0);
+            }
+            None => {
+                self.fill(place, ticket, bank);
+                self.unexpected.drop_aside(place);
+                self.free_place(envelope.node());
+            }
+        }
+    }
+}
