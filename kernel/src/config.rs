@@ -127,13 +127,14 @@ pub type Selected = Compose<
 /// A number that two nodes must share to understand each other: it covers the header, the length type, the transfer
 /// policy and the layout of the frames. Drivers compare it when a job starts.
 pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
-    const FRAMES: u64 = 1;
+    const FRAMES: u64 = 2;
     let parts = [
         FRAMES,
         size_of::<H>() as u64,
         size_of::<H::Pattern>() as u64,
         size_of::<C::Length>() as u64,
         <C::Transfer as Transfer>::RENDEZVOUS as u64,
+        <C::Transfer as Transfer>::HINTS as u64,
         <C::Representation as Representation>::CONVERTS as u64,
         <C::Representation as Representation>::CANONICAL as u64,
         <<C::Sizes as Sizes>::Pool as Capacity>::N as u64,

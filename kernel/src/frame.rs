@@ -5,8 +5,8 @@
 //! | Eager | header, payload | a whole message; takes one place in the pool |
 //! | Announce | header, length, sender | a message whose payload stays; takes one place |
 //! | Request | sender, receiver, length | send that announced or offered message here |
-//! | Data | receiver, offset, payload | a piece of a requested message |
-//! | Abort | receiver | the requested message was withdrawn |
+//! | Data | receiver, (sender,) offset, payload | a piece of a requested message |
+//! | Abort | receiver (, sender) | the requested message was withdrawn |
 //! | Credit | | nothing but the lead's credit |
 //! | Hold | 1 or 0 | messages are (no longer) kept back for want of credit |
 //! | Pull | receiver, pattern | is there a first match among the held ones? |
@@ -16,6 +16,11 @@
 //! | Claim | sender | a matched probe took the offer: that message is announced now |
 //! | Revoke | sender | may that announce or offer be withdrawn? |
 //! | Revoked | sender, 1 or 0 | yes or no |
+//! | Hint | receiver, length, pattern | this receive is the first that a message of yours could match |
+//! | Ahead | header, length, sender, receiver | an announce, and the data for that receive follows unasked |
+//! | Whole | sender | the data that came unasked is here, or not needed any more |
+//!
+//! In compositions with hints Data and Abort name the sender's operation, as the receiver's alone would not do.
 
 use crate::channel::{Arrival, MIN_LIMIT};
 use crate::header::Wire;
@@ -40,11 +45,14 @@ pub(crate) enum Kind {
     Revoke,
     Revoked,
     Claim,
+    Hint,
+    Ahead,
+    Whole,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Kind> {
-        const ALL: [Kind; 14] = [
+        const ALL: [Kind; 17] = [
             Kind::Eager,
             Kind::Announce,
             Kind::Request,
@@ -59,6 +67,9 @@ impl Kind {
             Kind::Revoke,
             Kind::Revoked,
             Kind::Claim,
+            Kind::Hint,
+            Kind::Ahead,
+            Kind::Whole,
         ];
         ALL.get(usize::from(byte).wrapping_sub(1)).copied()
     }
@@ -198,7 +209,7 @@ mod tests {
     fn what_is_written_is_read() {
         for byte in 0..=255 {
             let Some(kind) = Kind::of(byte) else {
-                assert!(!(1..=14).contains(&byte));
+                assert!(!(1..=17).contains(&byte));
                 continue;
             };
             assert_eq!(kind as u8, byte);

@@ -17,4 +17,6 @@ pub use representation::{
     Canonical, Heterogeneous, Homogeneous, Native, Opposite, Order, Representation,
 };
 pub use storage::{Cap, Capacity, Cell, Slice, Static, Storage};
-pub use transfer::{Announced, Eager, HoldState, Rendezvous, RendezvousField, Transfer};
+pub use transfer::{
+    Announced, Eager, HintState, HoldState, ReceiverFirst, Rendezvous, RendezvousField, Transfer,
+};

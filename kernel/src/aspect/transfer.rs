@@ -1,6 +1,7 @@
-//! How payload travels: always at once ([`Eager`]), or announced first when it is long ([`Rendezvous`]).
+//! How payload travels: always at once ([`Eager`]), announced first when it is long ([`Rendezvous`]), or also ahead of
+//! the request ([`ReceiverFirst`]).
 
-use crate::communicator::Hold;
+use crate::communicator::{Hints, Hold};
 use crate::header::Header;
 
 /// The policy family.
@@ -9,10 +10,14 @@ pub trait Transfer: 'static {
     const RENDEZVOUS: bool;
     /// The longest payload, in bytes, that is sent without an announce.
     const THRESHOLD: usize;
+    /// Does a receiver say what it waits for, so that payload may follow its announce at once?
+    const HINTS: bool = false;
     /// What rendezvous adds to an envelope.
     type Field: RendezvousField;
     /// What rendezvous adds for every peer.
     type Hold<H: Header>: HoldState<H>;
+    /// What hints add for every peer.
+    type Hints<H: Header>: HintState<H>;
 }
 
 /// Messages go out whole or are refused: [`Error::NoCredit`](crate::Error::NoCredit) when the receiver's pool is
@@ -30,6 +35,7 @@ impl Transfer for Eager {
     const THRESHOLD: usize = usize::MAX;
     type Field = ();
     type Hold<H: Header> = ();
+    type Hints<H: Header> = ();
 }
 
 impl<const THRESHOLD: usize> Transfer for Rendezvous<THRESHOLD> {
@@ -37,6 +43,23 @@ impl<const THRESHOLD: usize> Transfer for Rendezvous<THRESHOLD> {
     const THRESHOLD: usize = THRESHOLD;
     type Field = Option<Announced>;
     type Hold<H: Header> = Hold<H>;
+    type Hints<H: Header> = ();
+}
+
+/// As [`Rendezvous`], and a receiver tells each peer which long message it waits for first: if the peer's next one is
+/// that, the payload follows its announce at once, which saves one way and back. It pays where that is long, on a
+/// network. Each posted receive with room above `THRESHOLD` and a source costs a frame; a wrong hint costs the payload
+/// that was sent in vain. What is matched with what does not change.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverFirst<const THRESHOLD: usize = 4096>;
+
+impl<const THRESHOLD: usize> Transfer for ReceiverFirst<THRESHOLD> {
+    const RENDEZVOUS: bool = true;
+    const THRESHOLD: usize = THRESHOLD;
+    const HINTS: bool = true;
+    type Field = Option<Announced>;
+    type Hold<H: Header> = Hold<H>;
+    type Hints<H: Header> = Hints<H>;
 }
 
 /// The sender's operation behind an announced message.
@@ -87,6 +110,22 @@ impl<H: Header> HoldState<H> for () {
     }
 
     fn get_mut(&mut self) -> Option<&mut Hold<H>> {
+        None
+    }
+}
+
+/// Per-peer state of hints: there or not.
+pub trait HintState<H: Header> {
+    /// Nothing hinted.
+    fn new() -> Self;
+    /// The state, when the composition has it.
+    fn get_mut(&mut self) -> Option<&mut Hints<H>>;
+}
+
+impl<H: Header> HintState<H> for () {
+    fn new() -> Self {}
+
+    fn get_mut(&mut self) -> Option<&mut Hints<H>> {
         None
     }
 }

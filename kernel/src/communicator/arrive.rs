@@ -2,7 +2,7 @@
 //! leave with the next flush.
 
 use super::hold::Pulling;
-use super::state::{Owner, State, Step};
+use super::state::{Operation, Owner, State, Step};
 use crate::aspect::{Announced, Cell, Counters, Note, Representation, Transfer};
 use crate::channel::{Arrival, Cookie, Event};
 use crate::config::{Config, Sizes};
@@ -71,7 +71,10 @@ impl<H: Header, C: Config> State<H, C> {
                 self.requested(from, sender, receiver, reader.take::<C::Length>()?.get())?;
             }
             Kind::Data => self.data(arrival, reader, bank)?,
-            Kind::Abort => self.aborted(from, reader.take::<Handle>()?.ticket())?,
+            Kind::Abort => {
+                let ticket = reader.take::<Handle>()?.ticket();
+                self.aborted(from, ticket, self::sender::<C, _>(&mut reader)?)?;
+            }
             Kind::Hold => self.set_holding(from, reader.take::<u8>()? != 0),
             Kind::Pull => {
                 let question = (reader.take()?, reader.take()?);
@@ -97,6 +100,18 @@ impl<H: Header, C: Config> State<H, C> {
                 let sender = reader.take::<Handle>()?.ticket();
                 self.revoked(from, sender, reader.take::<u8>()? != 0);
             }
+            Kind::Hint => {
+                let (receiver, room) = (reader.take()?, reader.take::<C::Length>()?.get());
+                self.hinted(from, receiver, room, reader.take()?)?;
+            }
+            Kind::Ahead => {
+                let header = reader.take()?;
+                let len = reader.take::<C::Length>()?.get();
+                let sender = reader.take::<Handle>()?;
+                let envelope = Envelope::new(header, len, from, Some(Announced(sender)))?;
+                self.ahead(envelope, reader.take::<Handle>()?.ticket())?;
+            }
+            Kind::Whole => self.whole(from, reader.take::<Handle>()?.ticket())?,
         }
         Some(())
     }
@@ -165,7 +180,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    fn announce(&mut self, envelope: Envelope<H, C>) -> Option<()> {
+    pub(super) fn announce(&mut self, envelope: Envelope<H, C>) -> Option<()> {
         let from = envelope.node();
         if self.peer(from)?.deaf {
             // Its payload can never be asked for.
@@ -202,7 +217,9 @@ impl<H: Header, C: Config> State<H, C> {
                 self.unhold(from, ticket.slot);
                 self.hold(from)?.offered = None;
             }
-            Step::Revoking { asked: false } => self.deactivate(from, ticket.slot),
+            Step::Revoking { asked: false } | Step::Ahead { .. } | Step::Quitting { .. } => {
+                self.deactivate(from, ticket.slot);
+            }
             Step::Revoking { asked: true } | Step::Announced => {}
             _ => return None,
         }
@@ -233,11 +250,12 @@ impl<H: Header, C: Config> State<H, C> {
     ) -> Option<()> {
         let from = arrival.from();
         let ticket = reader.take::<Handle>()?.ticket();
+        let sender = self::sender::<C, _>(&mut reader)?;
         let start = reader.take::<C::Length>()?.get();
         let (at, len) = reader.payload();
-        let operation = self
-            .operation(ticket)
-            .filter(|operation| operation.peer == from)?;
+        let Some(operation) = self.operation(ticket).filter(|it| it.takes(from, sender)) else {
+            return stray::<C>();
+        };
         let Step::Receiving { room, want, got } = operation.step else {
             return None;
         };
@@ -254,19 +272,21 @@ impl<H: Header, C: Config> State<H, C> {
         });
         if got == want {
             self.make_right(ticket, from, want, bank);
+            self.came_whole(from, ticket, sender);
             self.deliver(ticket.slot, envelope, want);
         }
         Some(())
     }
 
     /// The sender withdrew a message that a receive had requested.
-    fn aborted(&mut self, from: Node, ticket: Ticket) -> Option<()> {
-        let operation = self
+    fn aborted(&mut self, from: Node, ticket: Ticket, sender: Option<Handle>) -> Option<()> {
+        if self
             .operation(ticket)
-            .filter(|operation| operation.peer == from)?;
-        if !matches!(operation.step, Step::Receiving { .. }) {
-            return None;
+            .is_none_or(|operation| !operation.takes(from, sender))
+        {
+            return stray::<C>();
         }
+        self.came_whole(from, ticket, sender);
         self.complete(ticket.slot, Err(Error::Revoked));
         Some(())
     }
@@ -332,6 +352,30 @@ impl<H: Header, C: Config> State<H, C> {
             _ => {}
         }
     }
+}
+
+impl<H: Header, C: Config> Operation<H, C> {
+    /// Is it a receive under way of a message from that node, of that operation if it is named?
+    fn takes(&self, from: Node, sender: Option<Handle>) -> bool {
+        let announced = self.envelope.as_ref().and_then(Envelope::announced);
+        self.peer == from
+            && matches!(self.step, Step::Receiving { .. })
+            && sender.is_none_or(|sender| announced == Some(Announced(sender)))
+    }
+}
+
+/// The sender's operation, where frames of data name it.
+fn sender<C: Config, A: Arrival>(reader: &mut Reader<'_, A>) -> Option<Option<Handle>> {
+    if <C::Transfer as Transfer>::HINTS {
+        reader.take().map(Some)
+    } else {
+        Some(None)
+    }
+}
+
+/// Data that no receive waits for: with hints it was sent in vain, without it is no honest peer's.
+fn stray<C: Config>() -> Option<()> {
+    <C::Transfer as Transfer>::HINTS.then_some(())
 }
 
 /// Does every frame tell the byte order of its sender's values?

@@ -58,7 +58,8 @@ pub struct Lengths {
 impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
     const HEADS_FIT: () = assert!(
         LEAD + 2 * size_of::<Handle>() + size_of::<C::Length>() + size_of::<H>() < MIN_LIMIT
-            && LEAD + size_of::<Handle>() + size_of::<H::Pattern>() < MIN_LIMIT,
+            && LEAD + size_of::<Handle>() + size_of::<C::Length>() + size_of::<H::Pattern>()
+                < MIN_LIMIT,
         "the header or its pattern is too large: frames must fit 128 bytes without payload"
     );
 

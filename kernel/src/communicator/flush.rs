@@ -16,7 +16,7 @@ use crate::memory::{Bank, Part, Ticket};
 use zerocopy::FromZeros;
 
 /// Why a peer's turn ended early.
-enum Stop {
+pub(super) enum Stop {
     /// No room: the peer stays due.
     Full,
     /// The peer is gone.
@@ -91,12 +91,17 @@ impl<H: Header, C: Config> State<H, C> {
             self.flush_active(node, channel, bank, moved)?;
         }
         self.flush_held(node, channel, bank, moved)?;
+        if <C::Transfer as Transfer>::HINTS {
+            // What has just been announced with its data.
+            self.flush_active(node, channel, bank, moved)?;
+            self.flush_hint(node, channel, moved)?;
+        }
         self.flush_notices(node, channel, moved)
     }
 
     /// One frame. It carries back the places that the peer may use again.
     #[inline]
-    fn put<L: Outlet>(
+    pub(super) fn put<L: Outlet>(
         &mut self,
         channel: &mut L,
         node: Node,
@@ -128,6 +133,9 @@ impl<H: Header, C: Config> State<H, C> {
         channel: &mut L,
         moved: &mut bool,
     ) -> Result<(), Stop> {
+        if <C::Transfer as Transfer>::HINTS {
+            self.flush_whole(node, channel, moved)?;
+        }
         if let Some((sender, yes)) = self.peer(node).and_then(|peer| peer.revoked) {
             let fields = |w: Writer| w.put(&sender).put(&u8::from(yes));
             self.put(channel, node, Kind::Revoked, fields, None)?;
@@ -256,11 +264,32 @@ impl<H: Header, C: Config> State<H, C> {
                     self.put(channel, node, Kind::Request, fields, None)?;
                     self.asked_for(node, slot, room, want);
                 }
-                Step::Requested { .. } => self.stream(node, me, channel, bank, moved)?,
+                Step::Requested { .. } | Step::Ahead { .. } => {
+                    self.stream(node, me, channel, bank, moved)?;
+                }
                 Step::Aborting { to } => {
-                    self.put(channel, node, Kind::Abort, |w| w.put(&to), None)?;
+                    self.put(
+                        channel,
+                        node,
+                        Kind::Abort,
+                        |w| self::to::<C>(w, to, me),
+                        None,
+                    )?;
                     self.deactivate(node, slot);
                     self.complete(slot, Err(Error::Revoked));
+                }
+                Step::Quitting { to } => {
+                    self.put(
+                        channel,
+                        node,
+                        Kind::Abort,
+                        |w| self::to::<C>(w, to, me),
+                        None,
+                    )?;
+                    if let Some(operation) = self.operations.get_mut(slot) {
+                        operation.step = Step::Revoking { asked: false };
+                    }
+                    self.wake(node);
                 }
                 Step::Revoking { asked: false } => {
                     if self.hold(node).is_none_or(|hold| hold.revoking) {
@@ -305,33 +334,67 @@ impl<H: Header, C: Config> State<H, C> {
         bank: &impl Bank,
         moved: &mut bool,
     ) -> Result<(), Stop> {
-        let head = LEAD + size_of::<Handle>() + size_of::<C::Length>();
+        let names = 1 + usize::from(<C::Transfer as Transfer>::HINTS);
+        let head = LEAD + names * size_of::<Handle>() + size_of::<C::Length>();
         let most = channel.limit(node) - head;
         loop {
             let Some(operation) = self.operations.get_mut(me.slot) else {
                 return Ok(());
             };
-            let Step::Requested { to, want, next } = operation.step else {
-                return Ok(());
+            let (to, want, next) = match operation.step {
+                Step::Requested { to, want, next } | Step::Ahead { to, want, next, .. } => {
+                    (to, want, next)
+                }
+                _ => return Ok(()),
             };
             let len = most.min(want - next);
             let Some(part) = bank.part(me, next, len) else {
                 // The loan is dead; the active queue comes back to it.
-                operation.step = Step::Aborting { to };
+                operation.step = match operation.step {
+                    Step::Ahead { .. } => Step::Quitting { to },
+                    _ => Step::Aborting { to },
+                };
                 self.wake(node);
                 return Ok(());
             };
-            let fields = |w: Writer| w.put(&to).put(&length::<C>(next));
+            let fields = |w: Writer| self::to::<C>(w, to, me).put(&length::<C>(next));
             let payload = Some((Cookie(me.to_bits()), part));
             let sent = self.put(channel, node, Kind::Data, fields, payload)?;
             *moved = true;
-            let next = next + len;
-            let over = next == want;
-            self.note_sent(me.slot, sent, Step::Requested { to, want, next });
-            if over {
-                self.deactivate(node, me.slot);
-                self.leave(me.slot);
+            self.note_streamed(me.slot, sent, len);
+            if next + len == want {
+                self.streamed(node, me.slot);
                 return Ok(());
+            }
+        }
+    }
+
+    fn note_streamed(&mut self, slot: u32, sent: Sent, len: usize) {
+        if let Some(operation) = self.operations.get_mut(slot) {
+            if let Step::Requested { next, .. } | Step::Ahead { next, .. } = &mut operation.step {
+                *next += len;
+            }
+            operation.in_flight += u32::from(sent == Sent::Later);
+        }
+    }
+
+    /// All that was wanted has left.
+    fn streamed(&mut self, node: Node, slot: u32) {
+        let Some(operation) = self.operations.get_mut(slot) else {
+            return;
+        };
+        match operation.step {
+            Step::Ahead { cancel: true, .. } => {
+                operation.step = Step::Revoking { asked: false };
+                self.wake(node);
+            }
+            Step::Ahead { .. } => {
+                operation.step = Step::Announced;
+                self.deactivate(node, slot);
+            }
+            _ => {
+                self.deactivate(node, slot);
+                self.leave(slot);
             }
         }
     }
@@ -381,7 +444,9 @@ impl<H: Header, C: Config> State<H, C> {
             };
             let generation = operation.generation;
             let me = Ticket { slot, generation };
-            if announce {
+            if announce && self.flush_ahead(node, me, envelope, channel)? {
+                // Its payload follows.
+            } else if announce {
                 let fields = |w: Writer| {
                     w.put(&envelope.header())
                         .put(&length::<C>(envelope.len()))
@@ -406,7 +471,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     #[inline]
-    fn left_held(&mut self, node: Node, slot: u32) {
+    pub(super) fn left_held(&mut self, node: Node, slot: u32) {
         if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
             peer.held.unlink(&mut self.operations, slot);
             peer.credit -= 1;
@@ -477,7 +542,17 @@ impl<H: Header, C: Config> State<H, C> {
     }
 }
 
+/// Names the receiver's operation, and the sender's where that is needed.
+fn to<C: Config>(writer: Writer, to: Handle, me: Ticket) -> Writer {
+    let writer = writer.put(&to);
+    if <C::Transfer as Transfer>::HINTS {
+        writer.put(&me.handle())
+    } else {
+        writer
+    }
+}
+
 /// A length that is known to fit: it came from an envelope.
-fn length<C: Config>(bytes: usize) -> C::Length {
+pub(super) fn length<C: Config>(bytes: usize) -> C::Length {
     C::Length::new(bytes).unwrap_or_else(C::Length::new_zeroed)
 }

@@ -3,6 +3,7 @@
 mod arrive;
 mod endpoint;
 mod flush;
+mod hint;
 mod hold;
 mod lane;
 mod loans;
@@ -15,6 +16,7 @@ mod scope;
 mod state;
 
 pub use endpoint::{Communicator, Endpoint, Lengths, Limits, Port, Ports, Single, View};
+pub use hint::Hints;
 pub use hold::Hold;
 pub use loans::{Lender, Loans};
 pub use operate::{Completed, Engine, Operate};

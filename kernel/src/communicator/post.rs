@@ -133,6 +133,9 @@ impl<H: Header, C: Config> State<H, C> {
         }
         self.counters.note(Note::Expected(self.expected.len()));
         self.wake_holders(source);
+        if let Some(node) = source {
+            self.want_hint(node);
+        }
     }
 
     /// Gives an unexpected message to a receive.
@@ -197,6 +200,13 @@ impl<H: Header, C: Config> State<H, C> {
                     hold.recall = true;
                 }
                 self.wake(peer);
+            }
+            Step::Ahead { to, cancel, .. } => {
+                *cancel = true;
+                if operation.owner == Owner::Nobody {
+                    operation.step = Step::Quitting { to: *to };
+                    self.wake(peer);
+                }
             }
             Step::Announced => {
                 operation.step = Step::Revoking { asked: false };

@@ -10,7 +10,8 @@
 use super::hold::Hold;
 use super::probe::Probes;
 use crate::aspect::{
-    Capacity, Counters, HoldState, Note, Observer, Representation, Slice, Storage, Transfer,
+    Capacity, Counters, HintState, HoldState, Note, Observer, Representation, Slice, Storage,
+    Transfer,
 };
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -96,6 +97,16 @@ pub(crate) enum Step {
         want: usize,
         next: usize,
     },
+    /// Send: announced, and in [`Peer::active`] until all `want` bytes have left for a receive that a hint named.
+    /// `cancel`: then ask the peer to forget it.
+    Ahead {
+        to: Handle,
+        want: usize,
+        next: usize,
+        cancel: bool,
+    },
+    /// Send: its loan died before that; in [`Peer::active`] until the peer is told.
+    Quitting { to: Handle },
     /// Send: all bytes have left, some still need the loan.
     Leaving,
     /// Send: requested after its loan died; in [`Peer::active`] until the peer is told.
@@ -129,6 +140,7 @@ pub(crate) struct Peer<H: Header, C: Config> {
     /// An answer to its question whether an announce may be withdrawn.
     pub(crate) revoked: Option<(Handle, bool)>,
     pub(crate) hold: <C::Transfer as Transfer>::Hold<H>,
+    pub(crate) hints: <C::Transfer as Transfer>::Hints<H>,
     pub(crate) due: bool,
     /// Places in our pool that it takes.
     pub(crate) kept: u32,
@@ -325,6 +337,7 @@ impl<H: Header, C: Config> State<H, C> {
             peer.active = Queue::new();
             peer.revoked = None;
             peer.hold = <C::Transfer as Transfer>::Hold::<H>::new();
+            peer.hints = <C::Transfer as Transfer>::Hints::<H>::new();
         }
         let announced =
             |envelope: &Envelope<H, C>| envelope.node() == node && envelope.announced().is_some();
@@ -381,6 +394,7 @@ impl<H: Header, C: Config> Peer<H, C> {
             active: Queue::new(),
             revoked: None,
             hold: HoldState::new(),
+            hints: HintState::new(),
             due: false,
             kept: 0,
             big_endian: false,

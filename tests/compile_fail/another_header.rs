@@ -1,0 +1,12 @@
+//! A communicator carries one protocol, even if another one looks the same on the wire.
+mod help;
+use help::*;
+
+pub fn case(channel: impl Channel) -> Result<(), Error> {
+    let mut comm = Comm::new(channel)?;
+    #[cfg(feature = "wrong")]
+    comm.send(Node(0), Letter(1), b"hello")?; //~ E0308
+    #[cfg(not(feature = "wrong"))]
+    comm.send(Node(0), Tag(1), b"hello")?;
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! What is lent is of the communicator's kind of memory.
+mod help;
+use help::*;
+
+pub fn case(channel: impl Channel) -> Result<(), Error> {
+    let bytes = Vec::from(*b"hello");
+    let mut comm = Comm::new(channel)?;
+    #[cfg(feature = "wrong")]
+    comm.send(Node(0), Tag(1), bytes)?; //~ E0308
+    #[cfg(not(feature = "wrong"))]
+    comm.send(Node(0), Tag(1), &bytes)?;
+    Ok(())
+}

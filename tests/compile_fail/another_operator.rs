@@ -1,0 +1,18 @@
+//! The operators take what the methods take.
+mod help;
+use help::*;
+
+pub fn case(channel: impl Channel) -> Result<(), Error> {
+    let mut buffer = [0; 8];
+    let mut comm = Comm::new(channel)?;
+    let to = Node(0);
+    #[cfg(feature = "wrong")]
+    let _ = &mut comm << (to, Letter(1), &b"hello"[..]); //~ E0308
+    #[cfg(not(feature = "wrong"))]
+    let _ = &mut comm << (to, Tag(1), &b"hello"[..]);
+    #[cfg(feature = "wrong")]
+    let _ = &mut comm >> (Letter(1), &mut buffer[..]); //~ E0308
+    #[cfg(not(feature = "wrong"))]
+    let _ = &mut comm >> (Tag(1), &mut buffer[..]);
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! A field of the machine's own byte order and alignment is refused by its type, so nobody forgets to convert it.
+mod help;
+use help::*;
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[cfg_attr(not(feature = "wrong"), derive(Unaligned))]
+#[repr(C)]
+pub struct Counted {
+    #[cfg(feature = "wrong")]
+    count: u32,
+    #[cfg(not(feature = "wrong"))]
+    count: U32,
+}
+
+impl Header for Counted {
+    //~^ E0277
+    type Pattern = Tag;
+}
+
+impl Pattern<Counted> for Tag {
+    fn matches(&self, _: Node, header: &Counted) -> bool {
+        let count: u32 = header.count.into();
+        count == u32::from(self.0)
+    }
+
+    fn source(&self) -> Option<Node> {
+        None
+    }
+}

@@ -1,0 +1,30 @@
+//! A header that leaves no room in the shortest frame is found when the program is built.
+mod help;
+use help::*;
+
+#[cfg(feature = "wrong")]
+const LEN: usize = 110; //~ kernel E0080
+#[cfg(not(feature = "wrong"))]
+const LEN: usize = 100;
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Long([u8; LEN]);
+
+impl Header for Long {
+    type Pattern = Tag;
+}
+
+impl Pattern<Long> for Tag {
+    fn matches(&self, _: Node, header: &Long) -> bool {
+        header.0[0] == self.0
+    }
+
+    fn source(&self) -> Option<Node> {
+        None
+    }
+}
+
+pub fn case(channel: Mirror) -> Result<(), Error> {
+    Communicator::<Long, Mirror, Lent<'_>, Off>::new(channel).map(drop)
+}

@@ -1,0 +1,56 @@
+//! Two protocols, and a communicator for the first one: what the cases share.
+#![allow(dead_code, unused_imports, reason = "each case uses a part of it")]
+
+#[path = "../../bare/mirror.rs"]
+mod mirror;
+
+pub(crate) use mirror::Mirror;
+pub use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+pub use pombo_kernel::matching::Linear;
+pub use pombo_kernel::{
+    Channel, Communicator, Compose, Config, Endpoint, Envelope, Error, Header, Lent, Node, Operate,
+    Pattern, Port, Scope, Segmented, Size, Ticket,
+};
+pub use zerocopy::little_endian::U32;
+pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The one header.
+#[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Tag(pub u8);
+
+impl Header for Tag {
+    type Pattern = Tag;
+}
+
+impl Pattern<Tag> for Tag {
+    fn matches(&self, _: Node, header: &Tag) -> bool {
+        self == header
+    }
+
+    fn source(&self) -> Option<Node> {
+        None
+    }
+}
+
+/// The other one: as many bytes, another meaning.
+#[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Letter(pub u8);
+
+impl Header for Letter {
+    type Pattern = Letter;
+}
+
+impl Pattern<Letter> for Letter {
+    fn matches(&self, _: Node, header: &Letter) -> bool {
+        self == header
+    }
+
+    fn source(&self) -> Option<Node> {
+        None
+    }
+}
+
+pub type Off = Compose<U32, Eager, Linear, Static, Size<8, 8, 64, 2>>;
+pub type Comm<'buf, L> = Communicator<Tag, L, Lent<'buf>, Off>;

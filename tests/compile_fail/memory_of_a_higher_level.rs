@@ -1,0 +1,25 @@
+//! Memory that knows more of its contents than the composition carries is found when the program is built.
+mod help;
+use help::*;
+use pombo_kernel::aspect::{Full, Homogeneous, NoDatatypes, Unbuffered, Unobserved};
+
+#[cfg(feature = "wrong")]
+type Level = NoDatatypes; //~ kernel E0080
+#[cfg(not(feature = "wrong"))]
+type Level = Full;
+
+type Leveled = Compose<
+    U32,
+    Eager,
+    Linear,
+    Static,
+    Size<8, 8, 64, 2>,
+    Unobserved,
+    Level,
+    Homogeneous,
+    Unbuffered,
+>;
+
+pub fn case(channel: Mirror) -> Result<(), Error> {
+    Communicator::<Tag, Mirror, Segmented<'_, 4>, Leveled>::new(channel).map(drop)
+}

@@ -1,0 +1,13 @@
+//! Only what may be written is posted.
+mod help;
+use help::*;
+
+pub fn case(channel: impl Channel) -> Result<(), Error> {
+    let mut buffer = [0; 8];
+    let mut comm = Comm::new(channel)?;
+    #[cfg(feature = "wrong")]
+    comm.receive(Tag(1), &buffer)?; //~ E0308
+    #[cfg(not(feature = "wrong"))]
+    comm.receive(Tag(1), &mut buffer)?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! A buffer that is lent to a scope is the scope's until it ends, or until the buffer comes back by a claim.
+mod help;
+use help::*;
+
+pub fn case(channel: impl Channel) -> Result<(), Error> {
+    let mut comm = Comm::new(channel)?;
+    let mut buffer = [0; 8];
+    let mut first = 0;
+    comm.scope(|scope| {
+        let ticket = scope.receive(Tag(1), &mut buffer)?;
+        #[cfg(feature = "wrong")]
+        {
+            first = buffer[0]; //~ E0503
+        }
+        scope.wait(ticket)?.outcome
+    })?;
+    first += buffer[0];
+    comm.send_from(Node(0), Tag(first), &buffer)
+}

@@ -1,0 +1,376 @@
+//! A million small sends to a rank that does not receive: memory stays below its limit, the rank's other traffic goes
+//! on, and when it receives at last nothing is missing.
+//!
+//! The limits: static storage takes no heap at all, whatever comes; a growing sender takes [`EACH`] bytes for a send
+//! under way; the channel takes [`ON_THE_WAY`] bytes for its frames.
+
+mod common;
+#[path = "flood/heap.rs"]
+mod heap;
+#[allow(dead_code, reason = "this test uses a part of it")]
+#[path = "flow/help.rs"]
+mod help;
+#[path = "common/numbered.rs"]
+mod numbered;
+
+use heap::Measure;
+use help::{ranks, watched};
+use numbered::{Numbered, select};
+use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+use pombo_kernel::matching::Linear;
+use pombo_kernel::{
+    Communicator, Compose, Config, Endpoint, Error, Loan, Memory, Node, Operate, Port, Refused,
+    Sink, Size, Source, Ticket,
+};
+use pombo_netdrivers::{Growing, Loopback, loopback};
+use std::sync::atomic::{AtomicU64, Ordering};
+use zerocopy::little_endian::{I32, U32};
+
+const MILLION: u64 = 1_000_000;
+
+/// Places in the pool for each of two nodes.
+const CREDIT: usize = 4;
+/// Operations that a static rank has at a time.
+const OPERATIONS: usize = 64;
+
+/// Everything in place.
+type Held = Compose<U32, Rendezvous<64>, Linear, Static, Size<OPERATIONS, 8, 64, 2>>;
+/// The same without rendezvous: a send without credit is refused.
+type Refusing = Compose<U32, Eager, Linear, Static, Size<OPERATIONS, 8, 64, 2>>;
+/// A table of a million operations on the heap; the frames are the same.
+type Patient = Compose<U32, Rendezvous<64>, Linear, Growing, Size<{ 1 << 20 }, 8, 64, 2>>;
+
+/// Messages that need no memory elsewhere: a number.
+struct Numbers;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Number([u8; 8]);
+
+impl Memory for Numbers {
+    type Out = Number;
+    type In = Number;
+}
+
+impl Source for Number {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.0[offset..offset + into.len()]);
+    }
+}
+
+impl Sink for Number {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        self.0[offset..offset + from.len()].copy_from_slice(from);
+    }
+}
+
+type Rank<C> = Communicator<Numbered, Loopback, Numbers, C>;
+
+const _: () = assert!(size_of::<Rank<Held>>() < 12 << 10);
+const _: () = assert!(size_of::<Rank<Refusing>>() < 12 << 10);
+
+/// Bytes on the heap for a send under way: its operation and its loan, in tables that grow by doubling and are in
+/// two places while they do.
+const EACH: usize = 192;
+/// Bytes on the heap for frames in flight, the loopback's own tables, and the threads of the tests. One byte for each of
+/// a million messages would be far above it.
+const ON_THE_WAY: usize = 64 << 10;
+
+fn world() -> Vec<Loopback> {
+    let limits = loopback::Limits {
+        frame: 128,
+        frames_in_flight: 8,
+    };
+    Loopback::world_with(2, limits)
+}
+
+fn rank<C: Config>(channel: Loopback) -> Rank<C> {
+    Rank::new(channel).expect("it fits")
+}
+
+fn pair<A: Config, B: Config>() -> (Rank<A>, Rank<B>) {
+    let mut world = world().into_iter();
+    let mut next = || world.next().expect("a world of two");
+    (rank(next()), rank(next()))
+}
+
+fn header(number: u64) -> Numbered {
+    Numbered {
+        tag: I32::new(7),
+        number: U32::new(number as u32),
+    }
+}
+
+fn message(number: u64) -> Number {
+    Number(number.to_le_bytes())
+}
+
+/// Room for a message, with something else in it.
+fn room() -> Number {
+    message(u64::MAX)
+}
+
+/// The number that has come.
+fn number(loan: Loan<Numbers>) -> u64 {
+    match loan {
+        Loan::Received(Number(bytes)) => u64::from_le_bytes(bytes),
+        Loan::Sent(_) => panic!("a receive"),
+    }
+}
+
+fn send<C: Config>(rank: &mut Rank<C>, number: u64) -> Result<Ticket, Refused<Number>> {
+    rank.send(Node(1), header(number), message(number))
+}
+
+fn poll<C: Config>(rank: &mut Rank<C>) -> bool {
+    rank.check_messages().expect("loopback does not break")
+}
+
+/// Takes the next message, which must be the one of that number; `turn` lets the others get on.
+fn take<C: Config>(rank: &mut Rank<C>, number: u64, mut turn: impl FnMut() -> bool) {
+    let posted = rank.receive(select(Some(0), Some(7)), room());
+    let ticket = posted.map_err(Error::from).expect("there is room");
+    let mut turns = 0;
+    let completed = loop {
+        if let Some(completed) = rank.claim(ticket).expect("known") {
+            break completed;
+        }
+        poll(rank);
+        turn();
+        turns += 1;
+        assert!(turns < 10_000, "message {number} never arrives");
+    };
+    assert_eq!(completed.outcome, Ok(8));
+    let envelope = completed.envelope.expect("a message came");
+    assert_eq!(u64::from(envelope.header().number.get()), number);
+    assert_eq!(self::number(completed.loan), number);
+}
+
+/// What a rank that does not receive may hold.
+fn assert_bounded<C: Config>(rank: &Rank<C>) {
+    let lengths = rank.lengths();
+    assert!(lengths.unexpected <= CREDIT, "{lengths:?}");
+    assert_eq!((lengths.operations, lengths.expected), (0, 0));
+    assert_eq!(rank.rejected(), 0);
+}
+
+/// A million tries. What is taken is `bound` sends, the others come back with `refusal`; then everything goes through,
+/// a million messages in all.
+fn posts<C: Config>(bound: usize, refusal: Error) {
+    let measure = Measure::begin();
+    let (mut from, mut to) = pair::<C, C>();
+    let mut under_way = std::collections::VecDeque::with_capacity(OPERATIONS);
+    let mut next = 0;
+    for turn in 0..MILLION {
+        match send(&mut from, next) {
+            Ok(ticket) => {
+                under_way.push_back(ticket);
+                next += 1;
+            }
+            Err(Refused { loan, error }) => {
+                assert_eq!((error, loan), (refusal, message(next)));
+            }
+        }
+        if turn % 16 == 0 {
+            poll(&mut to);
+            poll(&mut from);
+            assert_bounded(&to);
+        }
+    }
+    assert_eq!(next as usize, bound);
+    assert_eq!(to.lengths().unexpected, CREDIT);
+    for number in 0..MILLION {
+        take(&mut to, number, || poll(&mut from));
+        poll(&mut from);
+        while let Some(&ticket) = under_way.front()
+            && let Some(over) = from.claim(ticket).expect("known")
+        {
+            assert_eq!(over.outcome, Ok(8));
+            assert!(matches!(over.loan, Loan::Sent(_)));
+            under_way.pop_front();
+        }
+        while next < MILLION
+            && let Ok(ticket) = send(&mut from, next)
+        {
+            under_way.push_back(ticket);
+            next += 1;
+        }
+        poll(&mut to);
+        assert_bounded(&to);
+    }
+    while poll(&mut from) | poll(&mut to) {}
+    for ticket in under_way {
+        assert_eq!(from.wait(ticket).expect("known").outcome, Ok(8));
+    }
+    assert_eq!(from.lengths().operations, 0);
+    assert!(measure.peak() < ON_THE_WAY, "{} bytes", measure.peak());
+}
+
+#[test]
+fn a_full_table_refuses_posts() {
+    watched("a_full_table_refuses_posts", || {
+        posts::<Held>(OPERATIONS, Error::Full);
+    });
+}
+
+#[test]
+fn without_rendezvous_credit_refuses_posts() {
+    watched("without_rendezvous_credit_refuses_posts", || {
+        // Claimed sends make room in the table, so credit alone is the bound.
+        posts::<Refusing>(CREDIT, Error::NoCredit(Node(1)));
+    });
+}
+
+/// A million posts are taken and kept, and all the memory for them is the sender's.
+#[test]
+fn a_growing_sender_keeps_a_million() {
+    watched("a_growing_sender_keeps_a_million", || {
+        let measure = Measure::begin();
+        let (mut from, mut to) = pair::<Patient, Held>();
+        let mut tickets = Vec::with_capacity(MILLION as usize);
+        for number in 0..MILLION {
+            let sent = send(&mut from, number).map_err(Error::from);
+            tickets.push(sent.expect("there is room for a million"));
+            if number % 16 == 0 {
+                poll(&mut to);
+                poll(&mut from);
+                assert_bounded(&to);
+            }
+        }
+        assert_eq!(from.lengths().operations as u64, MILLION);
+        let peak = measure.peak();
+        println!("a send under way: {} bytes", peak / MILLION as usize);
+        assert!(
+            peak < MILLION as usize * EACH + ON_THE_WAY,
+            "{peak} bytes at the sender"
+        );
+        for number in 0..MILLION {
+            take(&mut to, number, || poll(&mut from));
+            assert_bounded(&to);
+        }
+        // Nothing more was needed to bring them over.
+        assert_eq!(measure.peak(), peak);
+        for ticket in tickets {
+            let over = from.claim(ticket).expect("known").expect("it was received");
+            assert_eq!(over.outcome, Ok(8));
+        }
+        assert_eq!(from.lengths().operations, 0);
+    });
+}
+
+/// Blocking sends stop at the bound until somebody receives.
+fn blocks<C: Config>(name: &str) {
+    let measure = Measure::begin();
+    let sent = AtomicU64::new(0);
+    ranks(name, world(), |channel| {
+        let mut rank = rank::<C>(channel);
+        if rank.node() == Node(0) {
+            for number in 0..MILLION {
+                let bytes = number.to_le_bytes();
+                rank.send_from(Node(1), header(number), &bytes)
+                    .expect("sent");
+                sent.store(number + 1, Ordering::Relaxed);
+            }
+            return;
+        }
+        let here = || sent.load(Ordering::Relaxed) as usize;
+        while here() < CREDIT || rank.lengths().unexpected < CREDIT {
+            poll(&mut rank);
+            std::thread::yield_now();
+        }
+        for _ in 0..1000 {
+            poll(&mut rank);
+            assert_bounded(&rank);
+            assert_eq!(here(), CREDIT);
+        }
+        for number in 0..MILLION {
+            let mut bytes = [0; 8];
+            let envelope = rank.receive_into(select(None, None), &mut bytes);
+            let envelope = envelope.expect("received");
+            assert_eq!(u64::from(envelope.header().number.get()), number);
+            assert_eq!(u64::from_le_bytes(bytes), number);
+            assert_bounded(&rank);
+        }
+    });
+    assert!(measure.peak() < ON_THE_WAY, "{} bytes", measure.peak());
+}
+
+#[test]
+fn blocking_sends_stop_at_the_bound() {
+    blocks::<Held>("blocking_sends_stop_at_the_bound");
+}
+
+#[test]
+fn blocking_sends_wait_for_credit() {
+    blocks::<Refusing>("blocking_sends_wait_for_credit");
+}
+
+/// A million sends to a port where nobody receives, and one message after another on the port beside it.
+fn floods_one_port<C: Config>() {
+    type Two<C> = Endpoint<
+        Loopback,
+        (
+            Port<Numbered, Numbers, C>,
+            Port<Numbered, Numbers, Refusing>,
+        ),
+    >;
+    const LETTERS: u64 = 10_000;
+    let measure = Measure::begin();
+    let mut world = world().into_iter();
+    let mut next = || Two::<C>::two(world.next().expect("a world of two")).expect("it fits");
+    let (mut from, mut to) = (next(), next());
+    for letter in 0..LETTERS {
+        for number in 0..MILLION / LETTERS {
+            let flood = letter * (MILLION / LETTERS) + number;
+            // At the bound it comes back, which is all that happens.
+            let _ = from
+                .port::<0>()
+                .send(Node(1), header(flood), message(flood));
+        }
+        let sent = from
+            .port::<1>()
+            .send(Node(1), header(letter), message(letter));
+        let sent = sent.map_err(Error::from).expect("this port has credit");
+        let posted = to.port::<1>().receive(select(Some(0), Some(7)), room());
+        let posted = posted.map_err(Error::from).expect("there is room");
+        let mut turns = 0;
+        let completed = loop {
+            from.port::<0>()
+                .check_messages()
+                .expect("it does not break");
+            if let Some(completed) = to.port::<1>().claim(posted).expect("known") {
+                break completed;
+            }
+            to.port::<1>().check_messages().expect("it does not break");
+            turns += 1;
+            assert!(turns < 1000, "letter {letter} never arrives");
+        };
+        assert_eq!(number(completed.loan), letter);
+        let sent = from.port::<1>().wait(sent).expect("known");
+        assert_eq!(sent.outcome, Ok(8));
+        assert_eq!(to.port::<0>().lengths().unexpected, CREDIT);
+    }
+    for flood in 0..CREDIT as u64 {
+        let mut port = to.port::<0>();
+        let posted = port.receive(select(Some(0), None), room());
+        let posted = posted.map_err(Error::from).expect("there is room");
+        let completed = port.claim(posted).expect("known").expect("it is here");
+        assert_eq!(number(completed.loan), flood);
+    }
+    assert!(measure.peak() < ON_THE_WAY, "{} bytes", measure.peak());
+}
+
+#[test]
+fn a_flood_on_one_port_stops_no_other() {
+    watched("a_flood_on_one_port_stops_no_other", || {
+        floods_one_port::<Held>();
+        floods_one_port::<Refusing>();
+    });
+}
