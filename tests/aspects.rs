@@ -6,9 +6,10 @@ mod common;
 use common::*;
 use pombo_kernel::aspect::{
     Basic, Buffered, Buffering, Canonical, Contiguous, Counting, Datatypes, Eager, Full,
-    Heterogeneous, Homogeneous, NoDatatypes, Opposite, Rendezvous, Static, Transfer, Unbuffered,
+    Heterogeneous, Homogeneous, NoDatatypes, Opposite, ReceiverFirst, Rendezvous, Static, Transfer,
+    Unbuffered,
 };
-use pombo_kernel::matching::{Adaptive, Binned, Linear};
+use pombo_kernel::matching::{Adaptive, Binned, Linear, Matcher, NoQueues};
 use pombo_kernel::memory::Items;
 use pombo_kernel::{
     Communicator, Compose, Config, Error, Lent, Loan, Memory, Mode, Node, Operate, Repeated,
@@ -231,12 +232,20 @@ fn across<M: Kind, A: Config, B: Config>(
     (got, outcome)
 }
 
+/// Receive first, or send first; without queues a receive cannot wait.
+fn orders<C: Config>() -> impl Iterator<Item = bool> {
+    let queues = <C::Matcher as Matcher>::QUEUES;
+    [false, true]
+        .into_iter()
+        .filter(move |late| queues || *late)
+}
+
 /// Bytes travel in any composition.
 fn bytes<M: Kind, C: Config>() {
     let rendezvous = <C::Transfer as Transfer>::RENDEZVOUS;
     let longest = if rendezvous { 1000 } else { 64 };
     for len in [0, 1, 17, 64, 65, 1000] {
-        for late in [false, true] {
+        for late in orders::<C>() {
             if len > longest {
                 continue;
             }
@@ -294,13 +303,17 @@ fn buffered<M: Kind, C: Config>() {
         } else {
             vec![id as u8; 9]
         };
-        let into = M::into(room(expected.len()));
-        let posted = pair
-            .one
-            .receive(wanted(None, None), into)
-            .map_err(Error::from);
-        let ticket = posted.expect("there is room");
         let mut turns = 0..1000;
+        let mut into = M::into(room(expected.len()));
+        let ticket = loop {
+            match pair.one.receive(wanted(None, None), into) {
+                Ok(ticket) => break ticket,
+                // Without queues it has to be here first.
+                Err(refused) => into = refused.loan,
+            }
+            pair.turn();
+            turns.next().expect("every message arrives");
+        };
         let completed = loop {
             pair.turn();
             if let Some(completed) = pair.one.claim(ticket).expect("it is known") {
@@ -323,7 +336,7 @@ fn values<M: Kind, A: Config, B: Config>(foreign: bool) {
     if !<A::Transfer as Transfer>::RENDEZVOUS && M::values().len() > 64 {
         return;
     }
-    for late in [false, true] {
+    for late in orders::<A>() {
         let (got, outcome) = across::<M, A, B>(M::values(), M::values_room(), late);
         let message = M::values();
         let mut expected = vec![0; message.len()];
@@ -374,6 +387,9 @@ combinations! {
     rendezvous_binned: Rendezvous<16>, Binned;
     eager_adaptive: Eager, Adaptive;
     rendezvous_adaptive: Rendezvous<16>, Adaptive;
+    eager_none: Eager, NoQueues;
+    rendezvous_none: Rendezvous<16>, NoQueues;
+    receiver_first_linear: ReceiverFirst<16>, Linear;
 }
 
 /// A machine of the other byte order on one side.

@@ -48,7 +48,7 @@
 //! | family | policies | feature | bytes it adds |
 //! | --- | --- | --- | --- |
 //! | length | `U32`, `U64` | | 4 to an envelope |
-//! | transfer | `Eager`, `Rendezvous<THRESHOLD>` | `rendezvous` | 9 to an envelope, 60 to 70 for each peer |
+//! | transfer | `Eager`, `Rendezvous<THRESHOLD>`, `ReceiverFirst<THRESHOLD>` | `rendezvous` | 9 to an envelope, 60 to 70 for each peer; hints 40 more |
 //! | datatypes | `NoDatatypes`, `Basic`, `Contiguous`, `Full` | `datatypes-basic`, `-contiguous`, `-full` | 0; their memories 8, 16 and more to a loan |
 //! | representation | `Homogeneous`, `Heterogeneous`, `Canonical` | `heterogeneous` | 0 |
 //! | buffering | `Unbuffered`, `Buffered` | `buffering` | a cell for each operation (static storage), a vector (growing) |
@@ -80,13 +80,14 @@
 //! | arrival | one search of the expected queue, one copy into the posted buffer (or into the pool) |
 //! | claim | O(1) |
 //! | probe | one search; a question to each peer that holds messages back |
+//! | matched probe | as a probe; the message keeps its place in the pool until it is received |
 //! | cancel | O(1) for receives and held sends; an announced send asks the peer |
 //! | a peer is lost | one pass over the operations |
 //! | progress with nothing to do | the channel's poll |
 //!
 //! Progress happens inside calls. A bare system chooses the longest interval between two calls itself: nothing is lost
 //! in between, peers only wait. Where a call blocks it lets the channel wait ([`Channel::wait`]), which may spin, yield
-//! or wait for an interrupt.
+//! or wait for an interrupt; [`channel::Waiting`] puts a program's own policy in its place.
 #![no_std]
 #![forbid(unsafe_code)]
 
