@@ -1,61 +1,87 @@
 //! Collective operations as topology x direction x functions. Source: the EPOS thesis, section 4.4.
 //!
-//! An operation is an iterator of [`Step`]s, one rank's part, made from a topology. It knows neither a protocol nor
-//! memory: a [`Functions`] object carries the steps out, over a communicator, over MPI or over anything else that
-//! sends and receives. [`Running`] drives it without ever blocking.
+//! An operation is an iterator of [`Step`]s, one rank's part, made from a [topology](crate::topology). It knows neither
+//! a protocol nor memory: a [`Functions`] object carries the steps out, over a communicator ([`Over`]), over MPI or
+//! over anything else that sends and receives. [`Running`] drives it without ever blocking: poll it to the end, or
+//! keep it and poll it now and then. Nothing is allocated and nothing is stored but the place in the iterator.
+//!
+//! | operation | the paper's form | others |
+//! | --- | --- | --- |
+//! | barrier | [`barrier`]: line reverse, then tree straight | [`barrier_tree`], [`barrier_dissemination`] |
+//! | broadcast | [`broadcast`]: tree straight, in segments | [`broadcast_scattered`] |
+//! | gather | [`gather`]: line reverse | [`gather_tree`] |
+//! | scatter | [`scatter`]: line straight | [`scatter_tree`] |
+//! | all-gather | [`allgather`]: circle, both directions | [`allgather_doubling`], [`allgather_turns`] |
+//! | all-to-all | [`alltoall`]: turns of the circle, both directions | [`alltoall_bruck`] |
+//! | reduce | [`reduce`]: tree reverse | [`reduce_line`]: in order on every topology |
+//! | all-reduce | [`allreduce`]: reduce, then broadcast | [`allreduce_doubling`], [`allreduce_halving`], [`allreduce_circle`] |
+//! | reduce-scatter | [`reduce_scatter`]: reduce, then scatter | [`reduce_scatter_circle`] |
+//! | scan | [`scan`], [`exscan`]: from rank to rank | [`scan_doubling`], [`exscan_doubling`] |
+//!
+//! # Buffers
+//!
+//! The steps name [`Piece`]s of four buffers; how large block i of a buffer is, and where it lies, only the functions
+//! know. `Input` is the rank's contribution and only read. `Output` is its result. `Work` and `Incoming` are
+//! temporary: `Work` holds what a rank has so far and may be the same memory as the output where the table says
+//! "output"; `Incoming` takes what is to be combined. `Input` may be `Output` (a call in place) where the table says
+//! so. A buffer that the table does not mention is not used.
+//!
+//! | operation | input | output | work | incoming | in place |
+//! | --- | --- | --- | --- | --- | --- |
+//! | barriers | | | | | |
+//! | broadcast | | segments, everywhere | | | |
+//! | broadcast scattered | | n blocks, everywhere | | | |
+//! | gather, gather by tree | 1 | n at the root | n (tree; output at the root) | | block of the root |
+//! | scatter, scatter by tree | n at the root | 1 | n (tree, not at the root) | | block of the root |
+//! | all-gather | 1 | n | | | own block |
+//! | all-to-all | n | n | n (Bruck) | n (Bruck) | |
+//! | reduce | segments | | segments (output at the root) | segments | at the root |
+//! | all-reduce | blocks | | blocks (output) | blocks | yes |
+//! | reduce-scatter | n | 1 | n | n | yes |
+//! | scan | 1 | | 1 (output) | 1 | yes |
+//! | exscan | 1 | 1 | 1 | 1 | yes |
+//!
+//! All ranks pass the same numbers of blocks. Where a piece has several blocks both sides name the same ones, so
+//! functions whose blocks do not lie together may send one message for each.
+//!
+//! # Bounds
+//!
+//! A rank needs room for [`WIDTH`] messages under way; functions that have no room say so and are asked again after
+//! some progress. With more room a line sends and receives to all partners at once.
 
-mod operations;
+mod barrier;
+mod blocks;
+mod cells;
+mod distributor;
+mod doubling;
+mod fan;
+mod halving;
+mod operator;
+mod over;
+mod reduce;
 mod running;
+mod scan;
+mod segments;
+mod step;
+mod tree;
+mod turns;
 
-pub use operations::{allgather, alltoall, barrier, broadcast, gather, reduce, scatter};
+pub use barrier::{barrier, barrier_dissemination, barrier_tree};
+pub use blocks::{Blocks, Cut, Parts};
+pub use cells::{Cells, Shared};
+pub use distributor::Distributor;
+pub use doubling::{allgather_doubling, allreduce_doubling, alltoall_bruck};
+pub use fan::{gather, gather_tree, scatter, scatter_tree};
+pub use halving::allreduce_halving;
+pub use operator::{Combining, NoOperator, Operator};
+pub use over::{Call, Protocol, UNDER_WAY};
+pub use reduce::{allreduce, reduce, reduce_line, reduce_scatter};
 pub use running::{Functions, Running};
+pub use scan::{exscan, exscan_doubling, scan, scan_doubling};
+pub use segments::Segments;
+pub use step::{Buffer, Piece, Step};
+pub use tree::{broadcast, broadcast_scattered};
+pub use turns::{allgather, allgather_turns, allreduce_circle, alltoall, reduce_scatter_circle};
 
-/// One thing for one rank to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
-    /// Begin to send a block to a rank.
-    Send {
-        /// The rank.
-        to: usize,
-        /// What.
-        block: Block,
-    },
-    /// Begin to receive a block from a rank.
-    Receive {
-        /// The rank.
-        from: usize,
-        /// Where to.
-        block: Block,
-    },
-    /// Go on only when everything begun is over.
-    Fence,
-    /// `into` = `from` combined with `into`, by the operation of a reduction.
-    Combine {
-        /// The left operand.
-        from: Block,
-        /// The right operand and the result.
-        into: Block,
-    },
-    /// Copy inside this rank.
-    Copy {
-        /// From here.
-        from: Block,
-        /// To here.
-        into: Block,
-    },
-}
-
-/// A piece of one of the operation's buffers; how large block i of a buffer is, and where, only [`Functions`] know.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Block {
-    /// Block of the rank's contribution.
-    Input(usize),
-    /// Block of the rank's result.
-    Output(usize),
-    /// What a reduction has so far: the result itself at the root, a temporary elsewhere.
-    Partial,
-    /// A temporary for what comes in.
-    Incoming,
-    /// No bytes: the message itself is the information.
-    Nothing,
-}
+/// Messages that a rank must be able to have under way for every operation to get on.
+pub const WIDTH: usize = 4;

@@ -1,72 +1,82 @@
 //! Drives an operation's steps.
 
-use super::{Block, Step};
+use super::{Piece, Step};
+use core::iter::Fuse;
 
-/// What carries the steps of an operation out.
+/// What carries the steps of an operation out: point-to-point messages and work on memory.
+///
+/// Between two ranks messages arrive in the order in which they were sent. Nothing here blocks.
 pub trait Functions {
     /// What can go wrong.
     type Error;
 
-    /// Begins to send.
+    /// Begins to send. False when there is no room now; the same call comes again after some progress.
     ///
     /// # Errors
     /// What the layer below says; the operation ends with it.
-    fn send(&mut self, to: usize, block: Block) -> Result<(), Self::Error>;
+    fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Self::Error>;
 
-    /// Begins to receive.
+    /// Begins to receive. False when there is no room now; the same call comes again after some progress.
     ///
     /// # Errors
     /// What the layer below says; the operation ends with it.
-    fn receive(&mut self, from: usize, block: Block) -> Result<(), Self::Error>;
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Self::Error>;
 
-    /// Is everything begun over? Makes progress, never blocks.
+    /// Of everything begun, are all but the `open` youngest over?
     ///
     /// # Errors
     /// What the layer below says of anything begun; the operation ends with it.
-    fn settled(&mut self) -> Result<bool, Self::Error>;
+    fn settled(&mut self, open: usize) -> Result<bool, Self::Error>;
 
-    /// `into` = `from` combined with `into`.
-    fn combine(&mut self, from: Block, into: Block);
+    /// `right` = `left` combined with `right`.
+    fn combine(&mut self, left: Piece, right: Piece);
 
-    /// Copies inside this rank.
-    fn copy(&mut self, from: Block, into: Block);
+    /// Copies inside this rank. The two may be the same memory.
+    fn copy(&mut self, from: Piece, into: Piece);
 }
 
 /// An operation under way. Blocking: poll it to the end. Non-blocking: keep it and poll it now and then.
+#[derive(Clone, Debug)]
 pub struct Running<S> {
-    steps: S,
-    fenced: bool,
+    steps: Fuse<S>,
+    /// The step that could not be done yet.
+    next: Option<Step>,
 }
 
 impl<S: Iterator<Item = Step>> Running<S> {
     /// Nothing is begun before the first poll.
     pub fn new(steps: S) -> Self {
         Running {
-            steps,
-            fenced: false,
+            steps: steps.fuse(),
+            next: None,
         }
     }
 
-    /// Goes as far as it can; true when the operation is over. Polling again after that is harmless.
+    /// Goes as far as it can; true when the operation is over and nothing that it began is still under way. Polling
+    /// again after that is harmless. It makes no progress below: whoever polls sees to that.
     ///
     /// # Errors
     /// The first error of the functions.
     pub fn poll<F: Functions>(&mut self, functions: &mut F) -> Result<bool, F::Error> {
-        loop {
-            if self.fenced {
-                if !functions.settled()? {
-                    return Ok(false);
+        while let Some(step) = self.next.take().or_else(|| self.steps.next()) {
+            let done = match step {
+                Step::Send { to, piece } => functions.send(to, piece)?,
+                Step::Receive { from, piece } => functions.receive(from, piece)?,
+                Step::Await(open) => functions.settled(open)?,
+                Step::Combine { left, right } => {
+                    functions.combine(left, right);
+                    true
                 }
-                self.fenced = false;
-            }
-            match self.steps.next() {
-                None => return Ok(true),
-                Some(Step::Send { to, block }) => functions.send(to, block)?,
-                Some(Step::Receive { from, block }) => functions.receive(from, block)?,
-                Some(Step::Fence) => self.fenced = true,
-                Some(Step::Combine { from, into }) => functions.combine(from, into),
-                Some(Step::Copy { from, into }) => functions.copy(from, into),
+                Step::Copy { from, into } => {
+                    functions.copy(from, into);
+                    true
+                }
+            };
+            if !done {
+                self.next = Some(step);
+                return Ok(false);
             }
         }
+        functions.settled(0)
     }
 }

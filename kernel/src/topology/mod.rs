@@ -1,22 +1,85 @@
-//! Who a rank's partners are, and in which order it turns to them. Source: the EPOS thesis, section 4.4.
+//! Who a rank's partners are, and in which order it turns to them. Source: the EPOS thesis, sections 2.2 and 4.4.
 //!
-//! A topology is a container over the ranks 0 to n - 1; its iterators give partners. Collective operations know
-//! topologies by these traits alone, so a new shape gives every operation at once.
+//! A [`Topology`] is a container over the ranks 0 to n - 1. A network contributes two orders, a *line* and a *tree*;
+//! the circle is the line closed, and whatever a network does not say itself follows from how messages travel
+//! ([`Wiring`] needs nothing else). Collective operations know topologies by these traits alone, so a new shape gives every
+//! operation at once.
+//!
+//! | network | line | tree | circle |
+//! | --- | --- | --- | --- |
+//! | [`Linear`], [`Ring`] | the two sides by turns, farthest first | along the links | ascending |
+//! | [`Mesh`], [`Torus`] | farthest first | along the links | to and fro, row by row |
+//! | [`Hypercube`] | farthest first | binomial, along the links | Gray code |
+//! | [`Complete`], [`Star`], [`Bus`] | ascending from the root | binomial | ascending |
+//! | [`Branches`], a network that is a tree itself | farthest first | along the links | ascending |
+//! | [`Nested`], any in any | the upper line, each node replaced by its own | the upper tree over the first of each node | node by node |
+//!
+//! Trees that stand for themselves are [`Rooted`] [`Shape`]s.
 
-mod linear;
+mod arms;
+mod circle;
+mod figures;
+mod flat;
+mod folded;
+mod grid;
+mod hypercube;
+mod nested;
+mod routed;
+mod shapes;
+mod span;
 mod tree;
 
-pub use linear::{Linear, Ring};
-pub use tree::Binomial;
+pub use arms::{Arms, Linear, Ring};
+pub use circle::Circle;
+pub use figures::Figures;
+pub use flat::{Branches, Bus, Complete, Others, Star};
+pub use folded::{Folded, Part};
+pub use grid::{Grid, Mesh, Torus};
+pub use hypercube::{CubeTree, Hypercube};
+pub use nested::{Nested, NestedLine, NestedTree};
+pub use routed::{FarthestFirst, Routed, Upstream, Wiring};
+pub use shapes::{Binomial, Blocked, Chain, Kary, Sequential};
+pub use span::Span;
+pub use tree::{Children, Contiguous, Ranges, Rooted, Shape, Tree};
 
-/// A tree over the ranks, as one rank sees it.
-pub trait Tree: Copy {
-    /// The ranks below, in the order in which to turn to them.
-    type Children: Iterator<Item = usize> + Clone;
+/// A network as collective operations see it. Ranks and roots are below [`Topology::ranks`] everywhere; that is for
+/// the caller to see to.
+pub trait Topology: Copy {
+    /// The order of everybody else, from a root.
+    type Line: Iterator<Item = usize> + Clone;
+    /// A tree below a root.
+    type Tree: Tree;
 
-    /// The rank above; `None` at the root.
-    fn parent(&self) -> Option<usize>;
+    /// How many ranks there are: 1 or more.
+    fn ranks(&self) -> usize;
 
-    /// The ranks below.
-    fn children(&self) -> Self::Children;
+    /// The next rank on the way between two different ranks: the last one is `to` itself.
+    fn toward(&self, from: usize, to: usize) -> usize;
+
+    /// Everybody but the root, in the order in which the root turns to them: whoever is far waits least, and messages
+    /// that follow each other part ways soon.
+    fn line(&self, root: usize) -> Self::Line;
+
+    /// The tree below `root`, as `rank` sees it.
+    fn tree(&self, rank: usize, root: usize) -> Self::Tree;
+
+    /// Links on the way between two ranks.
+    fn hops(&self, from: usize, to: usize) -> usize {
+        let (mut at, mut hops) = (from, 0);
+        while at != to {
+            at = self.toward(at, to);
+            hops += 1;
+        }
+        hops
+    }
+
+    /// The rank at a place of the circle. A good circle has neighbours in the network at neighbouring places.
+    fn at(&self, place: usize) -> usize {
+        place
+    }
+
+    /// The place of a rank on the circle; undoes [`Topology::at`].
+    fn place(&self, rank: usize) -> usize {
+        rank
+    }
 }

@@ -1,73 +1,141 @@
-//! Trees.
+//! Trees over ranks: what a tree is, and how a shape becomes one.
 
-use super::Tree;
+use super::Span;
+use core::ops::Range;
 
-/// Rank r (counted from the root) hangs below r without its lowest set bit. Depth and sends of the root are both
-/// the logarithm of the number of ranks.
+/// A tree over the ranks, as one rank sees it.
+pub trait Tree: Clone {
+    /// The ranks right below. A root that sends turns to them from the front, one that receives from the back.
+    type Children: DoubleEndedIterator<Item = usize> + Clone;
+
+    /// The rank above; `None` at the root.
+    fn parent(&self) -> Option<usize>;
+
+    /// The ranks right below, the one that needs most time first.
+    fn children(&self) -> Self::Children;
+}
+
+/// A tree in which whoever is below a rank stands right behind it: every subtree is one span of ranks, and the spans
+/// of the children follow their parent from the last child to the first.
+///
+/// So data for a subtree is one piece, and a reduction towards rank 0 keeps its operands in order.
+pub trait Ranges: Tree {
+    /// A rank and everybody below it.
+    fn span(&self, rank: usize) -> Span;
+}
+
+/// A shape for trees: pure arithmetic on ranks that are counted from the root, which is 0.
+pub trait Shape: Copy {
+    /// The rank above one that is not the root.
+    fn parent(&self, rank: usize, ranks: usize) -> usize;
+
+    /// How many ranks are right below one.
+    fn degree(&self, rank: usize, ranks: usize) -> usize;
+
+    /// One of them, from 0 to the degree - 1, the one that needs most time first.
+    fn child(&self, rank: usize, ranks: usize, index: usize) -> usize;
+}
+
+/// A shape whose trees are [`Ranges`].
+pub trait Contiguous: Shape {
+    /// How many ranks are in the subtree of one, itself included.
+    fn size(&self, rank: usize, ranks: usize) -> usize;
+}
+
+/// A shape put up over some ranks, with any of them as the root.
 #[derive(Clone, Copy, Debug)]
-pub struct Binomial {
-    rank: usize,
+pub struct Rooted<S> {
+    shape: S,
+    /// Counted from the root.
+    relative: usize,
     ranks: usize,
     root: usize,
 }
 
-impl Binomial {
-    /// As `rank` of `ranks` sees it. All are below `ranks`.
-    pub const fn new(rank: usize, ranks: usize, root: usize) -> Self {
-        Binomial { rank, ranks, root }
-    }
-
-    /// Counted from the root.
-    const fn relative(&self) -> usize {
-        (self.rank + self.ranks - self.root) % self.ranks
-    }
-
-    const fn absolute(&self, relative: usize) -> usize {
-        (relative + self.root) % self.ranks
-    }
-}
-
-impl Tree for Binomial {
-    type Children = BinomialChildren;
-
-    fn parent(&self) -> Option<usize> {
-        let relative = self.relative();
-        (relative != 0).then(|| self.absolute(relative & (relative - 1)))
-    }
-
-    /// The largest subtree first, because it takes longest.
-    fn children(&self) -> BinomialChildren {
-        let relative = self.relative();
-        let reach = if relative == 0 {
-            self.ranks.next_power_of_two()
+impl<S: Shape> Rooted<S> {
+    /// As `rank` of `ranks` sees it. `rank` and `root` are below `ranks`.
+    #[inline]
+    pub const fn new(shape: S, rank: usize, ranks: usize, root: usize) -> Self {
+        let relative = if rank >= root {
+            rank - root
         } else {
-            relative & relative.wrapping_neg()
+            rank + ranks - root
         };
-        BinomialChildren {
-            tree: *self,
-            bit: reach >> 1,
+        Rooted {
+            shape,
+            relative,
+            ranks,
+            root,
+        }
+    }
+
+    #[inline]
+    const fn absolute(&self, relative: usize) -> usize {
+        let rank = relative + self.root;
+        if rank >= self.ranks {
+            rank - self.ranks
+        } else {
+            rank
         }
     }
 }
 
-/// The ranks below one rank of a [`Binomial`] tree.
-#[derive(Clone, Debug)]
-pub struct BinomialChildren {
-    tree: Binomial,
-    bit: usize,
+impl<S: Shape> Tree for Rooted<S> {
+    type Children = Children<S>;
+
+    #[inline]
+    fn parent(&self) -> Option<usize> {
+        (self.relative != 0).then(|| self.absolute(self.shape.parent(self.relative, self.ranks)))
+    }
+
+    #[inline]
+    fn children(&self) -> Children<S> {
+        Children {
+            tree: *self,
+            left: 0..self.shape.degree(self.relative, self.ranks),
+        }
+    }
 }
 
-impl Iterator for BinomialChildren {
+impl<S: Contiguous> Ranges for Rooted<S> {
+    fn span(&self, rank: usize) -> Span {
+        let relative = Rooted::new(self.shape, rank, self.ranks, self.root).relative;
+        Span::new(rank, self.shape.size(relative, self.ranks), self.ranks)
+    }
+}
+
+/// The ranks right below one rank of a [`Rooted`] tree.
+#[derive(Clone, Debug)]
+pub struct Children<S> {
+    tree: Rooted<S>,
+    left: Range<usize>,
+}
+
+impl<S: Shape> Children<S> {
+    #[inline]
+    fn child(&self, index: usize) -> usize {
+        let Rooted {
+            shape,
+            relative,
+            ranks,
+            ..
+        } = self.tree;
+        self.tree.absolute(shape.child(relative, ranks, index))
+    }
+}
+
+impl<S: Shape> Iterator for Children<S> {
     type Item = usize;
 
+    #[inline]
     fn next(&mut self) -> Option<usize> {
-        while self.bit != 0 {
-            let child = self.tree.relative() + self.bit;
-            self.bit >>= 1;
-            if child < self.tree.ranks {
-                return Some(self.tree.absolute(child));
-            }
-        }
-        None
+        self.left.next().map(|index| self.child(index))
+    }
+}
+
+impl<S: Shape> DoubleEndedIterator for Children<S> {
+    #[inline]
+    fn next_back(&mut self) -> Option<usize> {
+        self.left.next_back().map(|index| self.child(index))
     }
 }

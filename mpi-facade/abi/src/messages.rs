@@ -3,7 +3,9 @@
 use core::ffi::{c_int, c_void};
 use pombo_mpi::Mode;
 use pombo_mpi::constants::*;
+use pombo_mpi::matched;
 use pombo_mpi::point::{self, Side};
+use pombo_mpi::request;
 use pombo_mpi::status::Status;
 
 macro_rules! sends {
@@ -59,10 +61,11 @@ macro_rules! receives {
             comm: Comm,
             status: *mut Status,
         ) {
+            let mut found = Status::EMPTY;
             // SAFETY: the caller's buffer has room for `count` items.
-            let received = unsafe { point::receive(buf, count.into(), datatype, source, tag, comm) };
+            unsafe { point::receive(buf, count.into(), datatype, source, tag, comm, &mut found) }?;
             // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            unsafe { received?.store(status) };
+            unsafe { found.store(status) };
             Ok(())
         }
 
@@ -109,10 +112,11 @@ macro_rules! receives {
                 partner: source,
                 tag: recvtag,
             };
+            let mut found = Status::EMPTY;
             // SAFETY: the caller's buffers hold what they say and do not overlap.
-            let received = unsafe { point::exchange(send, receive, comm) }?;
+            unsafe { point::exchange(send, receive, comm, &mut found) }?;
             // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            unsafe { received.store(status) };
+            unsafe { found.store(status) };
             Ok(())
         }
     )*}};
@@ -139,4 +143,73 @@ mpi! {
         }
         Ok(())
     }
+}
+
+mpi! {
+    fn MPI_Mprobe(source: c_int, tag: c_int, comm: Comm, message: *mut Message, status: *mut Status) {
+        let mut found = Status::EMPTY;
+        give!(message = matched::probe(source, tag, comm, &mut found)?);
+        // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+        unsafe { found.store(status) };
+        Ok(())
+    }
+
+    fn MPI_Improbe(
+        source: c_int,
+        tag: c_int,
+        comm: Comm,
+        flag: *mut c_int,
+        message: *mut Message,
+        status: *mut Status,
+    ) {
+        let mut found = Status::EMPTY;
+        let taken = matched::iprobe(source, tag, comm, &mut found)?;
+        give!(flag = c_int::from(taken.is_some()));
+        if let Some(taken) = taken {
+            give!(message = taken);
+            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+            unsafe { found.store(status) };
+        }
+        Ok(())
+    }
+}
+
+macro_rules! matched_receives {
+    ($($receive:ident $ireceive:ident $count:ident;)*) => {mpi! {$(
+        fn $receive(
+            buf: *mut c_void,
+            count: $count,
+            datatype: Datatype,
+            message: *mut Message,
+            status: *mut Status,
+        ) {
+            let mut found = Status::EMPTY;
+            // SAFETY: the caller's handle, and a buffer with room for `count` items.
+            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, message.read()) }?;
+            give!(message = Message::NULL);
+            request::wait(begun, &mut found)?;
+            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
+            unsafe { found.store(status) };
+            Ok(())
+        }
+
+        fn $ireceive(
+            buf: *mut c_void,
+            count: $count,
+            datatype: Datatype,
+            message: *mut Message,
+            request: *mut Request,
+        ) {
+            // SAFETY: the caller's handle, and a buffer with room for `count` items until the request is over.
+            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, message.read()) };
+            give!(request = begun?);
+            give!(message = Message::NULL);
+            Ok(())
+        }
+    )*}};
+}
+
+matched_receives! {
+    MPI_Mrecv MPI_Imrecv c_int;
+    MPI_Mrecv_c MPI_Imrecv_c Count;
 }

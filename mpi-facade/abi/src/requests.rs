@@ -38,24 +38,27 @@ const IN_STATUS: Error = Error::Argument {
 
 mpi! {
     fn MPI_Wait(request: *mut Request, status: *mut Status) {
+        let mut found = Status::EMPTY;
         // SAFETY: the caller's handle.
-        let outcome = request::wait(unsafe { request.read() });
+        let outcome = request::wait(unsafe { request.read() }, &mut found);
         // A bad handle stays as it is; a request that failed is over.
         give!(request = Request::NULL);
+        outcome?;
         // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-        unsafe { outcome?.store(status) };
+        unsafe { found.store(status) };
         Ok(())
     }
 
     fn MPI_Test(request: *mut Request, flag: *mut c_int, status: *mut Status) {
+        let mut found = Status::EMPTY;
         // SAFETY: the caller's handle.
-        let outcome = request::test(unsafe { request.read() });
-        let over = !matches!(outcome, Ok(None));
+        let outcome = request::test(unsafe { request.read() }, &mut found);
+        let over = !matches!(outcome, Ok(false));
         give!(flag = c_int::from(over));
         if over {
             give!(request = Request::NULL);
         }
-        if let Some(found) = outcome? {
+        if outcome? {
             // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
             unsafe { found.store(status) };
         }
@@ -67,12 +70,15 @@ mpi! {
         let requests = unsafe { handles(count, array_of_requests) }?;
         let mut failed = None;
         for (index, request) in requests.iter_mut().enumerate() {
-            let outcome = request::wait_for(*request)?;
+            let mut status = Status::EMPTY;
+            let fault = request::wait_for(*request, &mut status)?;
             *request = Request::NULL;
-            let error = outcome.fault.map_or(0, |fault| fault.error.code());
+            let error = fault.map_or(0, |fault| fault.error.code());
             // SAFETY: the caller's array, or MPI_STATUSES_IGNORE.
-            unsafe { store_at(outcome.status, array_of_statuses, index, error) };
-            failed = failed.or(outcome.fault);
+            unsafe { store_at(status, array_of_statuses, index, error) };
+            if fault.is_some() && failed.is_none() {
+                failed = fault;
+            }
         }
         match failed {
             None => Ok(()),

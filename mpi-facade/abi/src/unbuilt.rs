@@ -44,8 +44,8 @@ unbuilt! {
     // Point-to-point.
     MPI_Bsend MPI_Bsend_c MPI_Bsend_init MPI_Bsend_init_c MPI_Buffer_attach MPI_Buffer_attach_c
     MPI_Buffer_detach MPI_Buffer_detach_c MPI_Buffer_flush MPI_Buffer_iflush MPI_Ibsend MPI_Ibsend_c
-    MPI_Improbe MPI_Imrecv MPI_Imrecv_c MPI_Isendrecv MPI_Isendrecv_c MPI_Isendrecv_replace
-    MPI_Isendrecv_replace_c MPI_Mprobe MPI_Mrecv MPI_Mrecv_c MPI_Parrived MPI_Pready MPI_Pready_list
+    MPI_Isendrecv MPI_Isendrecv_c MPI_Isendrecv_replace
+    MPI_Isendrecv_replace_c MPI_Parrived MPI_Pready MPI_Pready_list
     MPI_Pready_range MPI_Precv_init MPI_Precv_init_c MPI_Psend_init MPI_Psend_init_c MPI_Recv_init
     MPI_Recv_init_c MPI_Rsend_init MPI_Rsend_init_c MPI_Send_init MPI_Send_init_c
     MPI_Sendrecv_replace MPI_Sendrecv_replace_c MPI_Ssend_init MPI_Ssend_init_c
@@ -72,21 +72,14 @@ unbuilt! {
     MPI_Unpack_external_c
 
     // Collectives.
-    MPI_Allgather_init MPI_Allgather_init_c MPI_Allgatherv MPI_Allgatherv_c MPI_Allgatherv_init
-    MPI_Allgatherv_init_c MPI_Allreduce_init MPI_Allreduce_init_c MPI_Alltoall_init
-    MPI_Alltoall_init_c MPI_Alltoallv MPI_Alltoallv_c MPI_Alltoallv_init MPI_Alltoallv_init_c
-    MPI_Alltoallw MPI_Alltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c MPI_Barrier_init
-    MPI_Bcast_init MPI_Bcast_init_c MPI_Exscan MPI_Exscan_c MPI_Exscan_init MPI_Exscan_init_c
-    MPI_Gather_init MPI_Gather_init_c MPI_Gatherv MPI_Gatherv_c MPI_Gatherv_init MPI_Gatherv_init_c
-    MPI_Iallgather MPI_Iallgather_c MPI_Iallgatherv MPI_Iallgatherv_c MPI_Iallreduce
-    MPI_Iallreduce_c MPI_Ialltoall MPI_Ialltoall_c MPI_Ialltoallv MPI_Ialltoallv_c MPI_Ialltoallw
-    MPI_Ialltoallw_c MPI_Ibarrier MPI_Ibcast MPI_Ibcast_c MPI_Iexscan MPI_Iexscan_c MPI_Igather
-    MPI_Igather_c MPI_Igatherv MPI_Igatherv_c MPI_Ineighbor_allgather MPI_Ineighbor_allgather_c
+    MPI_Allgather_init MPI_Allgather_init_c MPI_Allgatherv_init MPI_Allgatherv_init_c
+    MPI_Allreduce_init MPI_Allreduce_init_c MPI_Alltoall_init MPI_Alltoall_init_c MPI_Alltoallv_init
+    MPI_Alltoallv_init_c MPI_Alltoallw_init MPI_Alltoallw_init_c MPI_Barrier_init MPI_Bcast_init
+    MPI_Bcast_init_c MPI_Exscan_init MPI_Exscan_init_c MPI_Gather_init MPI_Gather_init_c
+    MPI_Gatherv_init MPI_Gatherv_init_c MPI_Ineighbor_allgather MPI_Ineighbor_allgather_c
     MPI_Ineighbor_allgatherv MPI_Ineighbor_allgatherv_c MPI_Ineighbor_alltoall
     MPI_Ineighbor_alltoall_c MPI_Ineighbor_alltoallv MPI_Ineighbor_alltoallv_c
-    MPI_Ineighbor_alltoallw MPI_Ineighbor_alltoallw_c MPI_Ireduce MPI_Ireduce_c MPI_Ireduce_scatter
-    MPI_Ireduce_scatter_c MPI_Ireduce_scatter_block MPI_Ireduce_scatter_block_c MPI_Iscan
-    MPI_Iscan_c MPI_Iscatter MPI_Iscatter_c MPI_Iscatterv MPI_Iscatterv_c MPI_Neighbor_allgather
+    MPI_Ineighbor_alltoallw MPI_Ineighbor_alltoallw_c MPI_Neighbor_allgather
     MPI_Neighbor_allgather_c MPI_Neighbor_allgather_init MPI_Neighbor_allgather_init_c
     MPI_Neighbor_allgatherv MPI_Neighbor_allgatherv_c MPI_Neighbor_allgatherv_init
     MPI_Neighbor_allgatherv_init_c MPI_Neighbor_alltoall MPI_Neighbor_alltoall_c
@@ -94,11 +87,9 @@ unbuilt! {
     MPI_Neighbor_alltoallv_c MPI_Neighbor_alltoallv_init MPI_Neighbor_alltoallv_init_c
     MPI_Neighbor_alltoallw MPI_Neighbor_alltoallw_c MPI_Neighbor_alltoallw_init
     MPI_Neighbor_alltoallw_init_c MPI_Op_create MPI_Op_create_c MPI_Op_free MPI_Reduce_init
-    MPI_Reduce_init_c MPI_Reduce_scatter MPI_Reduce_scatter_c MPI_Reduce_scatter_block
-    MPI_Reduce_scatter_block_c MPI_Reduce_scatter_block_init MPI_Reduce_scatter_block_init_c
-    MPI_Reduce_scatter_init MPI_Reduce_scatter_init_c MPI_Scan MPI_Scan_c MPI_Scan_init
-    MPI_Scan_init_c MPI_Scatter_init MPI_Scatter_init_c MPI_Scatterv MPI_Scatterv_c
-    MPI_Scatterv_init MPI_Scatterv_init_c
+    MPI_Reduce_init_c MPI_Reduce_scatter_block_init MPI_Reduce_scatter_block_init_c
+    MPI_Reduce_scatter_init MPI_Reduce_scatter_init_c MPI_Scan_init MPI_Scan_init_c MPI_Scatter_init
+    MPI_Scatter_init_c MPI_Scatterv_init MPI_Scatterv_init_c
 
     // Groups.
     MPI_Group_compare MPI_Group_difference MPI_Group_excl MPI_Group_free MPI_Group_incl

@@ -1,0 +1,47 @@
+//! Barriers: nobody leaves before everybody came.
+
+use super::step::{SETTLED, receive, send};
+use super::{Piece, Step};
+use crate::topology::{Circle, Topology, Tree};
+
+/// Everybody reports to rank 0 along the line, which lets them go along the tree: gather and broadcast of nothing.
+pub fn barrier<T: Topology>(topology: T, rank: usize) -> impl Iterator<Item = Step> + Clone {
+    let come = (rank == 0).then(|| topology.line(0));
+    let come = come.into_iter().flatten();
+    let report = (rank != 0).then(|| send(0, Piece::NOTHING));
+    come.map(|other| receive(other, Piece::NOTHING))
+        .chain(report)
+        .chain([SETTLED])
+        .chain(release(topology.tree(rank, 0)))
+}
+
+/// Everybody reports up the tree and is let go down the tree.
+pub fn barrier_tree<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
+    let come = tree.children().rev();
+    let report = tree.parent().map(|parent| send(parent, Piece::NOTHING));
+    come.map(|child| receive(child, Piece::NOTHING))
+        .chain([SETTLED])
+        .chain(report)
+        .chain(release(tree))
+}
+
+fn release<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
+    let wait = tree
+        .parent()
+        .map(|parent| [receive(parent, Piece::NOTHING), SETTLED]);
+    let let_go = tree.children();
+    wait.into_iter()
+        .flatten()
+        .chain(let_go.map(|child| send(child, Piece::NOTHING)))
+}
+
+/// In every round each rank hears of twice as many: after the logarithm of their number it has heard of all.
+pub fn barrier_dissemination<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> + Clone {
+    circle.leaps().flat_map(|(_, to, from)| {
+        [
+            receive(from, Piece::NOTHING),
+            send(to, Piece::NOTHING),
+            SETTLED,
+        ]
+    })
+}

@@ -1,0 +1,48 @@
+//! What a reduction does to values.
+
+use super::Cells;
+use core::marker::PhantomData;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The operation of a reduction.
+pub trait Operator {
+    /// `right` = `left` combined with `right`.
+    fn combine(&self, left: Cells<'_>, right: Cells<'_>);
+}
+
+/// For operations that combine nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoOperator;
+
+impl Operator for NoOperator {
+    fn combine(&self, _: Cells<'_>, _: Cells<'_>) {}
+}
+
+/// Combines values one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Combining<T, F>(F, PhantomData<T>);
+
+impl<T: FromBytes + IntoBytes, F: Fn(T, T) -> T> Combining<T, F> {
+    /// By a function of the left and the right operand.
+    pub const fn by(function: F) -> Self {
+        Combining(function, PhantomData)
+    }
+}
+
+impl<T: FromBytes + IntoBytes, F: Fn(T, T) -> T> Operator for Combining<T, F> {
+    fn combine(&self, left: Cells<'_>, right: Cells<'_>) {
+        let width = size_of::<T>().max(1);
+        for index in 0..left.len().min(right.len()) / width {
+            let at = index * width..(index + 1) * width;
+            let (left, right) = (left.part(at.start, at.end), right.part(at.start, at.end));
+            let mut sum = (self.0)(value(left), value(right));
+            right.write(sum.as_mut_bytes());
+        }
+    }
+}
+
+fn value<T: FromBytes + IntoBytes>(cells: Cells<'_>) -> T {
+    let mut value = T::new_zeroed();
+    cells.read(value.as_mut_bytes());
+    value
+}

@@ -1,0 +1,110 @@
+//! Reductions towards a root: by a tree, or along the line.
+
+use super::step::{SETTLED, combine, copy, receive, send};
+use super::{Buffer, Distributor, Piece, Step, broadcast, scatter};
+use crate::topology::{Topology, Tree};
+
+/// Tree, reverse: every rank combines its own data with what its children give, in segments, and hands the result to
+/// its parent. The root's work buffer is the result. Always the same operands meet in the same way, so the result is
+/// the same on every run.
+///
+/// Operands keep the order of the ranks if the tree is one of [`Ranges`](crate::topology::Ranges) and its root is rank
+/// 0; in other trees the operation must commute.
+pub fn reduce<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step> + Clone {
+    (0..segments).flat_map(move |segment| reduce_segment(tree.clone(), segment))
+}
+
+/// The sum so far lies by turns in the one and in the other of two buffers, so that it can be the left operand
+/// without being moved.
+fn reduce_segment<T: Tree>(tree: T, segment: usize) -> impl Iterator<Item = Step> + Clone {
+    let place = move |turn: usize| {
+        let buffer = match turn {
+            0 => Buffer::Input,
+            odd if odd % 2 == 1 => Buffer::Incoming,
+            _ => Buffer::Work,
+        };
+        buffer.block(segment)
+    };
+    let take = move |(turn, child)| {
+        let (sum, next) = (place(turn), place(turn + 1));
+        [receive(child, next), SETTLED, combine(sum, next)]
+    };
+    let degree = tree.children().count();
+    let sum = place(degree);
+    let last = match tree.parent() {
+        Some(parent) => send(parent, sum),
+        None => copy(sum, Buffer::Work.block(segment)),
+    };
+    let children = tree.children().rev();
+    children.enumerate().flat_map(take).chain([last])
+}
+
+/// Line, reverse: the root takes everybody's data and combines it in the order of the ranks, or of their slices. Right
+/// for every operation and every root; all the work is the root's. The root's work buffer is the result, and must not
+/// be its input.
+pub fn reduce_line(
+    rank: usize,
+    ranks: usize,
+    root: usize,
+    slices: Distributor<'_>,
+) -> impl Iterator<Item = Step> + Clone {
+    let (input, incoming, work) = (
+        Buffer::Input.block(0),
+        Buffer::Incoming.block(0),
+        Buffer::Work.block(0),
+    );
+    // From the last slice to the first, each in its turn the left operand.
+    let member = move |slice| (0..ranks).find(|&member| slices.slice(member, ranks) == slice);
+    let take = move |slice| {
+        let from = member(slice)?;
+        Some(match (from == root, slice + 1 == ranks) {
+            (true, true) => [copy(input, work), SETTLED, SETTLED],
+            (true, false) => [combine(input, work), SETTLED, SETTLED],
+            (false, true) => [receive(from, work), SETTLED, SETTLED],
+            (false, false) => [receive(from, incoming), SETTLED, combine(incoming, work)],
+        })
+    };
+    let collect = (0..if rank == root { ranks } else { 0 }).rev();
+    let give = (rank != root).then(|| send(root, input));
+    collect.filter_map(take).flatten().chain(give)
+}
+
+/// Reduce by a tree below rank 0, then broadcast of the work buffer by the same tree. About order see [`reduce`].
+pub fn allreduce<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step> + Clone {
+    let in_work = |piece: Piece| piece.of(Buffer::Work);
+    let spread = broadcast(tree.clone(), segments);
+    reduce(tree, segments)
+        .chain([SETTLED])
+        .chain(spread.map(move |step| on_pieces(step, in_work)))
+}
+
+/// Reduce by a tree below rank 0, then scatter: block i of all inputs combined becomes rank i's output. About order see
+/// [`reduce`].
+pub fn reduce_scatter<R: Tree, T: Topology>(
+    tree: R,
+    topology: T,
+    rank: usize,
+) -> impl Iterator<Item = Step> + Clone {
+    let ranks = topology.ranks();
+    let whole = move |piece: Piece| piece.buffer.all(ranks);
+    let from_work = |piece: Piece| match piece.buffer {
+        Buffer::Input => piece.of(Buffer::Work),
+        _ => piece,
+    };
+    let spread = scatter(topology, rank, 0, Distributor::Ascending);
+    reduce(tree, 1)
+        .map(move |step| on_pieces(step, whole))
+        .chain([SETTLED])
+        .chain(spread.map(move |step| on_pieces(step, from_work)))
+}
+
+/// The same step on other pieces.
+fn on_pieces(step: Step, f: impl Fn(Piece) -> Piece) -> Step {
+    match step {
+        Step::Send { to, piece } => send(to, f(piece)),
+        Step::Receive { from, piece } => receive(from, f(piece)),
+        Step::Await(open) => Step::Await(open),
+        Step::Combine { left, right } => combine(f(left), f(right)),
+        Step::Copy { from, into } => copy(f(from), f(into)),
+    }
+}

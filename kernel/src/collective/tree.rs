@@ -1,0 +1,48 @@
+//! Trees, straight: the same data for everybody.
+
+use super::fan::runs;
+use super::step::{SETTLED, receive, send};
+use super::turns::circulate;
+use super::{Buffer, Step};
+use crate::topology::{Circle, Ranges, Topology, Tree};
+
+/// Every rank hands on what its parent gave. With several segments it receives one while it hands on the one before,
+/// so a message flows through a deep tree.
+pub fn broadcast<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step> + Clone {
+    let (parent, degree) = (tree.parent(), tree.children().count());
+    let take = move |segment| {
+        let piece = Buffer::Output.block(segment);
+        let step = parent.map(|parent| receive(parent, piece));
+        step.filter(|_| segment < segments)
+    };
+    let flow = move |segment| {
+        let children = tree.children();
+        let next = take(segment + 1);
+        // Behind the segment to be handed on are the sends of the one before and the receive of the next one.
+        let behind = usize::from(next.is_some()) + if segment > 0 { degree } else { 0 };
+        let hand_on = children.map(move |child| send(child, Buffer::Output.block(segment)));
+        next.into_iter().chain([Step::Await(behind)]).chain(hand_on)
+    };
+    take(0).into_iter().chain((0..segments).flat_map(flow))
+}
+
+/// A scatter by the tree, then an all-gather on the circle: every rank sends and receives the message twice, however
+/// many ranks there are. The output is cut into as many blocks as ranks.
+pub fn broadcast_scattered<R: Ranges, T: Topology>(
+    tree: R,
+    circle: Circle<T>,
+) -> impl Iterator<Item = Step> + Clone {
+    let own = tree.span(circle.rank());
+    let take = tree
+        .parent()
+        .into_iter()
+        .flat_map(move |parent| runs(own, Buffer::Output).map(move |piece| receive(parent, piece)));
+    let below = tree.children();
+    let hand_on = below.flat_map(move |child| {
+        runs(tree.span(child), Buffer::Output).map(move |piece| send(child, piece))
+    });
+    take.chain([SETTLED])
+        .chain(hand_on)
+        .chain([SETTLED])
+        .chain(circulate(circle, Buffer::Output))
+}

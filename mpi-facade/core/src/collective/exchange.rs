@@ -1,0 +1,166 @@
+//! The kernel's point-to-point as a schedule sees it.
+
+use super::layout::Layout;
+use crate::header::{Envelope, Wanted};
+use crate::memory::Region;
+use crate::op::Reduction;
+use crate::world::{Fault, World};
+use alloc::collections::VecDeque;
+use core::ffi::c_int;
+use pombo_kernel::collective::{Buffer, Functions, Piece};
+use pombo_kernel::{Mode, Operate, Source, Ticket};
+
+/// Whom an operation talks to, and how its messages are marked.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// The communicator's place in the table: its handle may be freed while the operation runs.
+    pub(super) index: usize,
+    /// For errors.
+    pub(super) comm: crate::constants::Comm,
+    pub(super) header: Envelope,
+}
+
+/// The memory of one operation.
+pub(super) struct Buffers {
+    pub(super) input: Layout,
+    pub(super) output: Layout,
+    pub(super) work: Layout,
+    pub(super) incoming: Layout,
+    pub(super) reduction: Option<Reduction>,
+}
+
+impl Buffers {
+    /// No memory.
+    pub(super) fn nothing() -> Self {
+        Buffers {
+            input: Layout::nothing(),
+            output: Layout::nothing(),
+            work: Layout::nothing(),
+            incoming: Layout::nothing(),
+            reduction: None,
+        }
+    }
+
+    fn layout(&self, piece: Piece) -> &Layout {
+        match piece.buffer {
+            Buffer::Input => &self.input,
+            Buffer::Output => &self.output,
+            Buffer::Work => &self.work,
+            Buffer::Incoming => &self.incoming,
+        }
+    }
+
+    fn region(&self, piece: Piece) -> Region {
+        self.layout(piece).region(piece)
+    }
+
+    /// The regions of a piece, one for each message that it takes.
+    fn regions(&self, piece: Piece) -> impl Iterator<Item = Region> {
+        let layout = self.layout(piece);
+        let (messages, step) = if layout.is_apart() && piece.blocks > 0 {
+            (piece.blocks, 1)
+        } else {
+            (1, piece.blocks)
+        };
+        (0..messages).map(move |message| {
+            layout.region(Piece {
+                first: piece.first + message,
+                blocks: step,
+                ..piece
+            })
+        })
+    }
+}
+
+/// One operation's functions, while it is polled.
+pub(super) struct Exchange<'a> {
+    pub(super) world: &'a mut World,
+    pub(super) line: Line,
+    pub(super) buffers: &'a Buffers,
+    pub(super) begun: &'a mut VecDeque<Ticket>,
+}
+
+impl Exchange<'_> {
+    fn fault(&self, error: pombo_kernel::Error) -> Fault {
+        Fault {
+            error: error.into(),
+            comm: self.line.comm,
+        }
+    }
+
+    fn node(&mut self, rank: usize) -> Result<pombo_kernel::Node, Fault> {
+        let Line { index, comm, .. } = self.line;
+        let group = self.world.comms.at(index).ok_or(Fault {
+            error: crate::error::Error::Handle {
+                kind: crate::error::Kind::Comm,
+                got: comm.0,
+            },
+            comm,
+        })?;
+        Ok(group.node(rank as c_int)?)
+    }
+}
+
+impl Functions for Exchange<'_> {
+    type Error = Fault;
+
+    fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Fault> {
+        let node = self.node(to)?;
+        let buffers = self.buffers;
+        for region in buffers.regions(piece) {
+            self.world.count(region.len());
+            let header = self.line.header;
+            let kernel = &mut self.world.kernel;
+            let sent = kernel.send_as(Mode::Standard, node, header, region);
+            let ticket = sent.map_err(|refused| self.fault(refused.error))?;
+            self.begun.push_back(ticket);
+        }
+        Ok(true)
+    }
+
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Fault> {
+        let node = self.node(from)?;
+        let Envelope { context, tag } = self.line.header;
+        let wanted = Wanted::new(context.get(), Some(node), Some(tag.get()));
+        let buffers = self.buffers;
+        for region in buffers.regions(piece) {
+            let posted = self.world.kernel.receive(wanted, region);
+            let ticket = posted.map_err(|refused| self.fault(refused.error))?;
+            self.begun.push_back(ticket);
+        }
+        Ok(true)
+    }
+
+    fn settled(&mut self, open: usize) -> Result<bool, Fault> {
+        while self.begun.len() > open {
+            let Some(&oldest) = self.begun.front() else {
+                break;
+            };
+            let claimed = self.world.kernel.claim(oldest);
+            let Some(completed) = claimed.map_err(|error| self.fault(error))? else {
+                return Ok(false);
+            };
+            self.begun.pop_front();
+            completed.outcome.map_err(|error| self.fault(error))?;
+        }
+        Ok(true)
+    }
+
+    fn combine(&mut self, left: Piece, right: Piece) {
+        let (left, right) = (self.buffers.region(left), self.buffers.region(right));
+        if let Some(reduction) = &self.buffers.reduction {
+            // SAFETY: the schedule combines pieces of as many blocks of buffers that are cut alike and hold items of
+            // the datatype that the reduction was checked for; the right one is scratch or the user's result.
+            unsafe { reduction.apply(left.base(), right.base(), right.items()) };
+        }
+    }
+
+    fn copy(&mut self, from: Piece, into: Piece) {
+        // SAFETY: pieces of the user's buffers, or scratch; the standard forbids that input and output overlap.
+        unsafe {
+            self.buffers
+                .region(from)
+                .copy_to(&self.buffers.region(into))
+        };
+    }
+}

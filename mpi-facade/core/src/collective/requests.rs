@@ -1,0 +1,151 @@
+//! Collective operations under way without a call that waits for them.
+
+use super::{Choices, Prepared};
+use crate::constants::{FIRST_OWN_HANDLE, Request};
+use crate::error::{Error, Kind};
+use crate::request::Standing;
+use crate::status::Status;
+use crate::world::{Fault, World};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::mem::replace;
+
+/// The table of operations under way. Its bound is memory and [`SLOTS`].
+pub(crate) struct Ongoing {
+    /// How algorithms are chosen.
+    pub(super) choices: Choices,
+    slots: Vec<Slot>,
+    /// Those that are not over.
+    active: usize,
+}
+
+impl Ongoing {
+    /// None. Reads from the environment how algorithms are chosen.
+    pub(crate) fn new() -> Result<Self, Error> {
+        Ok(Ongoing {
+            choices: Choices::read()?,
+            slots: Vec::new(),
+            active: 0,
+        })
+    }
+}
+
+struct Slot {
+    generation: usize,
+    state: State,
+}
+
+enum State {
+    Free,
+    /// Taken out while it is polled.
+    Busy,
+    Active(Box<Prepared>),
+    Over(Option<Fault>),
+}
+
+/// Most operations under way at a time.
+const SLOTS: usize = 1 << 20;
+/// Handles below tickets (2^32), above the small ones that mean nobody.
+const FIRST: usize = FIRST_OWN_HANDLE + 16;
+const GENERATIONS: usize = 1 << 11;
+
+/// May this handle name a collective operation?
+pub(crate) fn is_request(request: Request) -> bool {
+    (FIRST..FIRST + SLOTS * GENERATIONS).contains(&request.0)
+}
+
+fn split(request: Request) -> (usize, usize) {
+    let bits = request.0.wrapping_sub(FIRST);
+    (bits % SLOTS, bits / SLOTS)
+}
+
+/// Begins an operation.
+pub(super) fn start(world: &mut World, prepared: Box<Prepared>) -> Result<Request, Fault> {
+    let comm = prepared.comm();
+    let slots = &mut world.collectives.slots;
+    let free = slots
+        .iter()
+        .position(|slot| matches!(slot.state, State::Free));
+    let index = free.unwrap_or(slots.len());
+    if index == SLOTS {
+        let error = pombo_kernel::Error::Full.into();
+        return Err(Fault { error, comm });
+    }
+    if index == slots.len() {
+        slots.push(Slot {
+            generation: 0,
+            state: State::Free,
+        });
+    }
+    let slot = &mut slots[index];
+    slot.generation = (slot.generation + 1) % GENERATIONS;
+    let request = Request(FIRST + index + slot.generation * SLOTS);
+    slot.state = State::Active(prepared);
+    world.collectives.active += 1;
+    if let State::Active(prepared) = &slot.state
+        && let Some(group) = world.comms.at(prepared.index())
+    {
+        group.pending += 1;
+    }
+    poll(world, index);
+    Ok(request)
+}
+
+/// Lets every operation go as far as it can.
+#[inline]
+pub(crate) fn progress(world: &mut World) {
+    if world.collectives.active > 0 {
+        for index in 0..world.collectives.slots.len() {
+            poll(world, index);
+        }
+    }
+}
+
+fn poll(world: &mut World, index: usize) {
+    let slot = &mut world.collectives.slots[index];
+    if !matches!(slot.state, State::Active(_)) {
+        return;
+    }
+    let State::Active(mut prepared) = replace(&mut slot.state, State::Busy) else {
+        return;
+    };
+    let polled = prepared.poll(world);
+    let state = match polled {
+        Ok(false) => State::Active(prepared),
+        Ok(true) | Err(_) => {
+            world.collectives.active -= 1;
+            world.comms.settled(prepared.context());
+            State::Over(polled.err())
+        }
+    };
+    world.collectives.slots[index].state = state;
+}
+
+/// Looks whether an operation is over; the handle is dead then.
+#[cold]
+pub(crate) fn test(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<Standing, Fault> {
+    let (index, generation) = split(request);
+    let unknown = Error::Handle {
+        kind: Kind::Request,
+        got: request.0,
+    };
+    let slots = &mut world.collectives.slots;
+    let slot = slots
+        .get_mut(index)
+        .filter(|slot| slot.generation == generation)
+        .ok_or(unknown)?;
+    *status = Status::EMPTY;
+    match replace(&mut slot.state, State::Free) {
+        State::Free => Err(unknown.into()),
+        State::Over(None) => Ok(Standing::Over),
+        State::Over(Some(fault)) => Ok(Standing::Failed(fault)),
+        state => {
+            slot.state = state;
+            Ok(Standing::Open)
+        }
+    }
+}

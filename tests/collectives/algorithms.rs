@@ -1,0 +1,295 @@
+//! Every operation, by every algorithm, on every topology that some ranks can form.
+
+use crate::any::{Any, shapes, topologies};
+use pombo_kernel::collective::{self, Distributor, Step};
+use pombo_kernel::topology::*;
+use pombo_netdrivers::fault::Dice;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Barrier,
+    Broadcast,
+    Gather,
+    Scatter,
+    Allgather,
+    Alltoall,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    Scan,
+    Exscan,
+}
+
+pub(crate) type Steps = Box<dyn Iterator<Item = Step>>;
+
+/// A distributor that owns its table.
+#[derive(Clone)]
+pub(crate) enum Slices {
+    Ascending,
+    Descending,
+    Table(&'static [usize]),
+}
+
+impl Slices {
+    pub(crate) fn of(&self) -> Distributor<'static> {
+        match self {
+            Slices::Ascending => Distributor::Ascending,
+            Slices::Descending => Distributor::Descending,
+            Slices::Table(slices) => Distributor::Slices(slices),
+        }
+    }
+
+    fn any(ranks: usize, dice: &mut Dice) -> Slices {
+        match dice.index(3) {
+            0 => Slices::Ascending,
+            1 => Slices::Descending,
+            _ => {
+                let mut table: Vec<_> = (0..ranks).collect();
+                for i in 1..ranks {
+                    table.swap(i, dice.index(i + 1));
+                }
+                Slices::Table(table.leak())
+            }
+        }
+    }
+}
+
+pub(crate) struct Algorithm {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) root: usize,
+    /// Does it keep the order of the operands?
+    pub(crate) ordered: bool,
+    /// Must all blocks be of one size?
+    pub(crate) equal: bool,
+    pub(crate) may_be_in_place: bool,
+    /// Into how many blocks data is cut that has no blocks of its own.
+    pub(crate) cut: usize,
+    pub(crate) slices: Slices,
+    steps: Box<dyn Fn(usize) -> Steps>,
+}
+
+impl Algorithm {
+    fn new<S>(kind: Kind, name: &str, steps: impl Fn(usize) -> S + 'static) -> Algorithm
+    where
+        S: Iterator<Item = Step> + 'static,
+    {
+        Algorithm {
+            name: format!("{kind:?} {name}"),
+            kind,
+            root: 0,
+            ordered: false,
+            equal: false,
+            may_be_in_place: true,
+            cut: 1,
+            slices: Slices::Ascending,
+            steps: Box::new(move |rank| Box::new(steps(rank))),
+        }
+    }
+
+    /// One rank's part.
+    pub(crate) fn steps(&self, rank: usize) -> Steps {
+        (self.steps)(rank)
+    }
+
+    fn root(self, root: usize) -> Self {
+        Algorithm { root, ..self }
+    }
+
+    fn ordered(self) -> Self {
+        Algorithm {
+            ordered: true,
+            ..self
+        }
+    }
+
+    fn cut(self, cut: usize) -> Self {
+        Algorithm { cut, ..self }
+    }
+
+    fn slices(self, slices: Slices) -> Self {
+        Algorithm { slices, ..self }
+    }
+}
+
+/// All of them, with roots, segments and slices by chance.
+pub(crate) fn algorithms(ranks: usize, dice: &mut Dice) -> Vec<Algorithm> {
+    let mut all = Vec::new();
+    for (name, topology) in topologies(ranks) {
+        on_topology(&mut all, &name, topology, dice);
+    }
+    for index in 0..shapes(0, ranks, 0).len() {
+        on_shape(&mut all, index, ranks, dice);
+    }
+    on_numbers(&mut all, ranks);
+    all
+}
+
+/// What runs on a line, tree or circle that a network gives.
+pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, dice: &mut Dice) {
+    let n = net.ranks();
+    let (root, cut, ahead) = (dice.index(n), 1 + dice.index(5), dice.index(n + 2));
+    let (slices, gathered) = (Slices::any(n, dice), Slices::any(n, dice));
+    let (scattered, given) = (slices.of(), gathered.of());
+    let circle = move |rank| Circle::new(net, rank);
+    let mut add = |algorithm| all.push(algorithm);
+
+    add(Algorithm::new(Kind::Barrier, name, move |rank| {
+        collective::barrier(net, rank)
+    }));
+    add(Algorithm::new(
+        Kind::Barrier,
+        &format!("tree, {name}"),
+        move |rank| collective::barrier_tree(net.tree(rank, root)),
+    ));
+    add(Algorithm::new(
+        Kind::Barrier,
+        &format!("dissemination, {name}"),
+        move |rank| collective::barrier_dissemination(circle(rank)),
+    ));
+    let broadcast = move |rank| collective::broadcast(net.tree(rank, root), cut);
+    add(Algorithm::new(Kind::Broadcast, name, broadcast)
+        .root(root)
+        .cut(cut));
+    let gather = move |rank| collective::gather(net, rank, root, given);
+    add(Algorithm::new(Kind::Gather, name, gather)
+        .root(root)
+        .slices(gathered));
+    let scatter = move |rank| collective::scatter(net, rank, root, scattered);
+    add(Algorithm::new(Kind::Scatter, name, scatter)
+        .root(root)
+        .slices(slices));
+    add(Algorithm::new(Kind::Allgather, name, move |rank| {
+        collective::allgather(circle(rank))
+    }));
+    add(Algorithm::new(
+        Kind::Allgather,
+        &format!("turns, {name}"),
+        move |rank| collective::allgather_turns(circle(rank), ahead),
+    ));
+    let alltoall = move |rank| collective::alltoall(circle(rank), ahead);
+    add(Algorithm {
+        may_be_in_place: false,
+        ..Algorithm::new(Kind::Alltoall, name, alltoall)
+    });
+    let reduce = move |rank| collective::reduce(net.tree(rank, root), cut);
+    add(Algorithm::new(Kind::Reduce, name, reduce)
+        .root(root)
+        .cut(cut));
+    let allreduce = move |rank| collective::allreduce(net.tree(rank, root), cut);
+    add(Algorithm::new(Kind::Allreduce, name, allreduce).cut(cut));
+    let round = move |rank| collective::allreduce_circle(circle(rank));
+    add(Algorithm::new(Kind::Allreduce, &format!("circle, {name}"), round).cut(n));
+    add(Algorithm::new(Kind::ReduceScatter, name, move |rank| {
+        collective::reduce_scatter(net.tree(rank, 0), net, rank)
+    }));
+    add(Algorithm::new(
+        Kind::ReduceScatter,
+        &format!("circle, {name}"),
+        move |rank| collective::reduce_scatter_circle(circle(rank)),
+    ));
+}
+
+/// What runs on a shape of a tree; more, and in order, if its subtrees are spans.
+fn on_shape(all: &mut Vec<Algorithm>, index: usize, n: usize, dice: &mut Dice) {
+    let (root, cut) = (dice.index(n), 1 + dice.index(9));
+    let tree = move |rank, root| shapes(rank, n, root).swap_remove(index).1;
+    let (name, _, spans) = shapes(0, n, 0).swap_remove(index);
+    let circle = move |rank| Circle::new(Complete::new(n), rank);
+    let mut add = |algorithm| all.push(algorithm);
+
+    let broadcast = move |rank| collective::broadcast(tree(rank, root), cut);
+    add(Algorithm::new(Kind::Broadcast, &name, broadcast)
+        .root(root)
+        .cut(cut));
+    let reduce = move |rank| collective::reduce(tree(rank, root), cut);
+    add(Algorithm::new(Kind::Reduce, &name, reduce)
+        .root(root)
+        .cut(cut));
+    if !spans {
+        return;
+    }
+    let reduce = move |rank| collective::reduce(tree(rank, 0), cut);
+    add(
+        Algorithm::new(Kind::Reduce, &format!("in order, {name}"), reduce)
+            .cut(cut)
+            .ordered(),
+    );
+    let allreduce = move |rank| collective::allreduce(tree(rank, 0), cut);
+    add(
+        Algorithm::new(Kind::Allreduce, &format!("in order, {name}"), allreduce)
+            .cut(cut)
+            .ordered(),
+    );
+    add(Algorithm::new(
+        Kind::ReduceScatter,
+        &format!("in order, {name}"),
+        move |rank| collective::reduce_scatter(tree(rank, 0), Complete::new(n), rank),
+    )
+    .ordered());
+    let gather = move |rank| collective::gather_tree(tree(rank, root), rank);
+    add(Algorithm::new(Kind::Gather, &format!("tree, {name}"), gather).root(root));
+    let scatter = move |rank| collective::scatter_tree(tree(rank, root), rank);
+    add(Algorithm::new(Kind::Scatter, &format!("tree, {name}"), scatter).root(root));
+    let broadcast = move |rank| collective::broadcast_scattered(tree(rank, root), circle(rank));
+    add(
+        Algorithm::new(Kind::Broadcast, &format!("scattered, {name}"), broadcast)
+            .root(root)
+            .cut(n),
+    );
+}
+
+/// What runs on the numbers of the ranks alone.
+fn on_numbers(all: &mut Vec<Algorithm>, n: usize) {
+    let mut add = |algorithm| all.push(algorithm);
+    for root in [0, n / 2, n - 1] {
+        for (name, slices) in [
+            ("ascending", Slices::Ascending),
+            ("descending", Slices::Descending),
+        ] {
+            let order = slices.of();
+            let reduce = move |rank| collective::reduce_line(rank, n, root, order);
+            let reduce = Algorithm::new(Kind::Reduce, &format!("line {name}"), reduce);
+            add(Algorithm {
+                may_be_in_place: false,
+                ..reduce
+            }
+            .root(root)
+            .slices(slices)
+            .ordered());
+        }
+    }
+    add(Algorithm::new(Kind::Allgather, "doubling", move |rank| {
+        collective::allgather_doubling(rank, n)
+    }));
+    let bruck = Algorithm::new(Kind::Alltoall, "Bruck", move |rank| {
+        collective::alltoall_bruck(rank, n)
+    });
+    add(Algorithm {
+        equal: true,
+        may_be_in_place: false,
+        ..bruck
+    });
+    add(Algorithm::new(Kind::Allreduce, "doubling", move |rank| {
+        collective::allreduce_doubling(rank, n)
+    })
+    .ordered());
+    let blocks = 1 << n.ilog2();
+    add(Algorithm::new(Kind::Allreduce, "halving", move |rank| {
+        collective::allreduce_halving(rank, n)
+    })
+    .cut(blocks));
+    add(Algorithm::new(Kind::Scan, "chain", move |rank| collective::scan(rank, n)).ordered());
+    add(Algorithm::new(Kind::Scan, "doubling", move |rank| {
+        collective::scan_doubling(rank, n)
+    })
+    .ordered());
+    add(Algorithm::new(Kind::Exscan, "chain", move |rank| {
+        collective::exscan(rank, n)
+    })
+    .ordered());
+    add(Algorithm::new(Kind::Exscan, "doubling", move |rank| {
+        collective::exscan_doubling(rank, n)
+    })
+    .ordered());
+}

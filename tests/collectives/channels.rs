@@ -1,0 +1,166 @@
+//! The same operations over communicators with a header of their own: on loopback, on shared memory, on channels with
+//! moods, among all nodes and among some of them.
+
+use crate::algorithms::algorithms;
+use crate::case::Case;
+use crate::common::{Hosted, Tagged, Wanted, tagged, wanted};
+use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+use pombo_kernel::collective::{Call, Protocol, Shared};
+use pombo_kernel::matching::Linear;
+use pombo_kernel::{Channel, Communicator, Compose, Config, Node, Operate, Size};
+use pombo_netdrivers::fault::{Dice, Moods, Moody};
+use pombo_netdrivers::shm::{Segment, Shm};
+use pombo_netdrivers::{Growing, Loopback, loopback};
+use zerocopy::little_endian::U32;
+
+/// Room for eight operations and two early messages from each of 20 nodes; everything else waits or is announced.
+type Narrow = Compose<U32, Rendezvous<16>, Linear, Static, Size<8, 40, 64, 20>>;
+/// Without announces a message fits a frame or it does not; a peer that has no credit left waits.
+type Plain = Compose<U32, Eager, Linear, Growing, Size<32, 80, 16384, 20>>;
+
+/// An operation's number and its members, all of them different nodes.
+#[derive(Clone)]
+pub(crate) struct Members {
+    pub(crate) operation: i32,
+    pub(crate) nodes: Vec<u16>,
+}
+
+impl Protocol<Tagged> for Members {
+    fn header(&self) -> Tagged {
+        tagged(self.operation)
+    }
+
+    fn pattern(&self, from: Node) -> Wanted {
+        wanted(Some(from.0), Some(self.operation))
+    }
+
+    fn node(&self, rank: usize) -> Node {
+        Node(self.nodes[rank])
+    }
+}
+
+/// As many of the nodes as there are ranks, in any order.
+fn some(nodes: usize, ranks: usize, dice: &mut Dice) -> Vec<u16> {
+    let mut all: Vec<_> = (0..nodes as u16).collect();
+    for i in 1..nodes {
+        all.swap(i, dice.index(i + 1));
+    }
+    all.truncate(ranks);
+    all
+}
+
+/// Runs cases one after the other on the same communicators, the ranks in one thread.
+fn run<L: Channel, C: Config>(channels: Vec<L>, cases: Vec<Case>, dice: &mut Dice) {
+    let mut memory: Vec<Vec<_>> = cases
+        .iter()
+        .map(|case| (0..case.ranks).map(|rank| case.memory(rank)).collect())
+        .collect();
+    let fits = "the sizes fit these nodes";
+    let mut comms: Vec<_> = channels
+        .into_iter()
+        .map(|channel| Communicator::<Tagged, L, Shared<'_>, C>::new(channel).expect(fits))
+        .collect();
+    for (operation, (case, memory)) in cases.iter().zip(&mut memory).enumerate() {
+        let members = Members {
+            operation: operation as i32,
+            nodes: some(comms.len(), case.ranks, dice),
+        };
+        let parts: Vec<_> = memory
+            .iter_mut()
+            .enumerate()
+            .map(|(rank, memory)| case.parts(rank, memory))
+            .collect();
+        let mut calls: Vec<_> = parts
+            .iter()
+            .enumerate()
+            .map(|(rank, parts)| {
+                let steps = case.algorithm.steps(rank);
+                (
+                    Call::new(steps, members.clone(), *parts, case.operator()),
+                    false,
+                )
+            })
+            .collect();
+        let mut turns = 0;
+        while !calls.iter().all(|(_, over)| *over) {
+            let rank = dice.index(case.ranks);
+            let (call, over) = &mut calls[rank];
+            *over = call
+                .poll(&mut comms[usize::from(members.nodes[rank])])
+                .expect("nothing fails");
+            if dice.index(4) == 0 {
+                // Bystanders make progress too.
+                let comm = dice.index(comms.len());
+                comms[comm].check_messages().expect("the channel works");
+            }
+            turns += 1;
+            assert!(turns < 10_000_000, "nobody gets on in {}", case.name());
+        }
+        for (rank, parts) in parts.iter().enumerate() {
+            case.check(rank, parts);
+        }
+    }
+}
+
+/// Runs cases on loopback, among all nodes.
+pub(crate) fn run_all(ranks: usize, cases: Vec<Case>, dice: &mut Dice) {
+    run::<_, Hosted>(Loopback::world(ranks as u16), cases, dice);
+}
+
+/// Every `stride`-th algorithm, from `first` on.
+fn cases(ranks: usize, first: usize, stride: usize, dice: &mut Dice) -> Vec<Case> {
+    let some = algorithms(ranks, dice)
+        .into_iter()
+        .skip(first)
+        .step_by(stride);
+    some.map(|algorithm| Case::new(algorithm, ranks, dice))
+        .collect()
+}
+
+#[test]
+fn over_loopback() {
+    for ranks in 1..=17 {
+        let mut dice = Dice::stream(1, ranks as u64);
+        let nodes = ranks + dice.index(3);
+        let all = cases(ranks, 0, 1, &mut dice);
+        run::<_, Hosted>(Loopback::world(nodes as u16), all, &mut dice);
+        let some = cases(ranks, ranks % 3, 3, &mut dice);
+        run::<_, Narrow>(Loopback::world(nodes as u16), some, &mut dice);
+        let some = cases(ranks, ranks % 3, 3, &mut dice);
+        let long_frames = loopback::Limits {
+            frame: 20_000,
+            frames_in_flight: 3,
+        };
+        let world = Loopback::world_with(nodes as u16, long_frames);
+        run::<_, Plain>(world, some, &mut dice);
+    }
+}
+
+#[test]
+fn over_shared_memory() {
+    for ranks in 1..=17 {
+        let mut dice = Dice::stream(2, ranks as u64);
+        let segment = Segment::create(ranks, 1).expect("a memory file");
+        let attach = |rank| {
+            let own = Segment::open(segment.fd()).expect("it is there");
+            Shm::attach(own, rank, 1).expect("a free place")
+        };
+        let channels = (0..ranks).map(attach).collect();
+        let all = cases(ranks, 0, 1, &mut dice);
+        run::<_, Hosted>(channels, all, &mut dice);
+    }
+}
+
+#[test]
+fn over_channels_with_moods() {
+    for seed in 0..4 {
+        for ranks in 1..=17 {
+            let mut dice = Dice::stream(3 + seed, ranks as u64);
+            let moods = Moods::random(&mut dice);
+            let world = Loopback::world((ranks + dice.index(2)) as u16);
+            let channels = Moody::world(world, moods, dice.below(u64::MAX));
+            let some = cases(ranks, (seed as usize + ranks) % 5, 5, &mut dice);
+            run::<_, Narrow>(channels, some, &mut dice);
+        }
+    }
+}

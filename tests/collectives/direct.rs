@@ -1,0 +1,214 @@
+//! Every algorithm over the plainest transport there is: memory to memory, in one thread. A send is over when it was
+//! received, or at once, by chance; a rank has as little room for messages as [`WIDTH`] says; ranks take turns by chance.
+
+use crate::algorithms::algorithms;
+use crate::case::Case;
+use pombo_kernel::collective::{Cells, Functions, Operator, Parts, Piece, Running, WIDTH};
+use pombo_netdrivers::fault::Dice;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::rc::Rc;
+
+type Flag = Rc<Cell<bool>>;
+
+/// A message on its way: lent memory, or a copy of it.
+enum Letter<'a> {
+    Lent(Cells<'a>, Flag),
+    Copied(Vec<u8>),
+}
+
+/// A receive that waits: where to, and whether it is over.
+type Posted<'a> = (Cells<'a>, Flag);
+
+/// What is under way from one rank to another.
+#[derive(Default)]
+struct Lane<'a> {
+    letters: VecDeque<Letter<'a>>,
+    posted: VecDeque<Posted<'a>>,
+}
+
+impl Lane<'_> {
+    /// First message, first receive.
+    fn meet(&mut self) {
+        while !self.letters.is_empty() && !self.posted.is_empty() {
+            let letter = self.letters.pop_front().expect("not empty");
+            let (into, over) = self.posted.pop_front().expect("not empty");
+            let sent = match letter {
+                Letter::Lent(from, sent) => {
+                    from.copy_to(into);
+                    sent.set(true);
+                    from.len()
+                }
+                Letter::Copied(bytes) => {
+                    into.write(&bytes);
+                    bytes.len()
+                }
+            };
+            assert_eq!(sent, into.len(), "both sides mean the same blocks");
+            over.set(true);
+        }
+    }
+}
+
+type Lanes<'a> = RefCell<Vec<Lane<'a>>>;
+
+/// One rank of the plainest transport.
+struct Direct<'a, 'w> {
+    rank: usize,
+    ranks: usize,
+    lanes: &'w Lanes<'a>,
+    parts: Parts<'a>,
+    begun: VecDeque<Flag>,
+    room: usize,
+    dice: Dice,
+    operator: Box<dyn Fn(Cells<'_>, Cells<'_>)>,
+}
+
+impl<'a> Direct<'a, '_> {
+    fn cells(&self, piece: Piece) -> Cells<'a> {
+        self.parts.piece(piece)
+    }
+
+    /// Messages meet late, so that a buffer that is used too early shows.
+    fn meet(&mut self) {
+        let mut lanes = self.lanes.borrow_mut();
+        for other in 0..self.ranks {
+            for lane in [
+                other * self.ranks + self.rank,
+                self.rank * self.ranks + other,
+            ] {
+                if !lanes[lane].letters.is_empty() && self.dice.index(2) == 0 {
+                    lanes[lane].meet();
+                }
+            }
+        }
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.meet();
+        while self.begun.front().is_some_and(|over| over.get()) {
+            self.begun.pop_front();
+        }
+        self.begun.len() < self.room
+    }
+}
+
+impl Functions for Direct<'_, '_> {
+    type Error = Infallible;
+
+    fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Infallible> {
+        assert_ne!(to, self.rank, "nobody sends to itself");
+        if !self.has_room() {
+            return Ok(false);
+        }
+        let (cells, over) = (self.cells(piece), Flag::default());
+        let letter = if self.dice.index(2) == 0 {
+            let mut bytes = vec![0; cells.len()];
+            cells.read(&mut bytes);
+            over.set(true);
+            Letter::Copied(bytes)
+        } else {
+            Letter::Lent(cells, over.clone())
+        };
+        self.begun.push_back(over);
+        let lane = &mut self.lanes.borrow_mut()[self.rank * self.ranks + to];
+        lane.letters.push_back(letter);
+        Ok(true)
+    }
+
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Infallible> {
+        assert_ne!(from, self.rank, "nobody receives from itself");
+        if !self.has_room() {
+            return Ok(false);
+        }
+        let (cells, over) = (self.cells(piece), Flag::default());
+        self.begun.push_back(over.clone());
+        let lane = &mut self.lanes.borrow_mut()[from * self.ranks + self.rank];
+        lane.posted.push_back((cells, over));
+        Ok(true)
+    }
+
+    fn settled(&mut self, open: usize) -> Result<bool, Infallible> {
+        self.meet();
+        let old = self.begun.len().saturating_sub(open);
+        Ok(self.begun.iter().take(old).all(|over| over.get()))
+    }
+
+    fn combine(&mut self, left: Piece, right: Piece) {
+        let (left, right) = (self.cells(left), self.cells(right));
+        assert_eq!(left.len(), right.len());
+        (self.operator)(left, right);
+    }
+
+    fn copy(&mut self, from: Piece, into: Piece) {
+        let (from, into) = (self.cells(from), self.cells(into));
+        assert_eq!(from.len(), into.len());
+        from.copy_to(into);
+    }
+}
+
+fn run(case: &Case, dice: &mut Dice) {
+    let n = case.ranks;
+    let mut memory: Vec<_> = (0..n).map(|rank| case.memory(rank)).collect();
+    let lanes: Lanes<'_> = RefCell::new((0..n * n).map(|_| Lane::default()).collect());
+    let mut ranks: Vec<_> = memory
+        .iter_mut()
+        .enumerate()
+        .map(|(rank, memory)| {
+            let operator = case.operator();
+            let direct = Direct {
+                rank,
+                ranks: n,
+                lanes: &lanes,
+                parts: case.parts(rank, memory),
+                begun: VecDeque::new(),
+                room: WIDTH + dice.index(3) * 8,
+                dice: Dice::new(dice.below(u64::MAX)),
+                operator: Box::new(move |left, right| operator.combine(left, right)),
+            };
+            (direct, Running::new(case.algorithm.steps(rank)), false)
+        })
+        .collect();
+    let mut turns = 0;
+    while !ranks.iter().all(|(.., over)| *over) {
+        let (direct, running, over) = &mut ranks[dice.index(n)];
+        *over = running.poll(direct).unwrap_or_else(|never| match never {});
+        turns += 1;
+        assert!(turns < 3_000_000, "nobody gets on in {}", case.name());
+    }
+    for (rank, (direct, running, _)) in ranks.iter_mut().enumerate() {
+        assert_eq!(running.poll(direct), Ok(true), "over is over");
+        case.check(rank, &direct.parts);
+    }
+    let open = |lane: &Lane<'_>| !lane.letters.is_empty() || !lane.posted.is_empty();
+    assert!(
+        !lanes.borrow().iter().any(open),
+        "{} leaves messages behind",
+        case.name()
+    );
+}
+
+#[test]
+fn every_algorithm_on_every_topology() {
+    for seed in 0..3 {
+        for ranks in 1..=17 {
+            let mut dice = Dice::stream(seed, ranks as u64);
+            for algorithm in algorithms(ranks, &mut dice) {
+                run(&Case::new(algorithm, ranks, &mut dice), &mut dice);
+            }
+        }
+    }
+}
+
+/// More ranks than any machine word has bits, for the arithmetic.
+#[test]
+fn many_ranks() {
+    let mut dice = Dice::new(7);
+    for ranks in [31, 64, 70] {
+        let few = algorithms(ranks, &mut dice).into_iter().enumerate();
+        for (_, algorithm) in few.filter(|(index, _)| index % 11 == 0) {
+            run(&Case::new(algorithm, ranks, &mut dice), &mut dice);
+        }
+    }
+}
