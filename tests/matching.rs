@@ -8,6 +8,8 @@
 //! left is found by probing and received, and then nothing at all is left.
 
 mod common;
+#[path = "matching/liveness.rs"]
+mod liveness;
 #[path = "common/numbered.rs"]
 mod numbered;
 

@@ -6,9 +6,19 @@ use crate::explore::{Explorer, World};
 use crate::rank::{Act, End, Found, Wish};
 use pombo_kernel::Config;
 
-/// Checks the end of a program, then that nothing is left of it.
-pub(crate) fn end<C: Config>(explorer: &mut Explorer<'_, C>, world: World) -> Result<(), String> {
-    let ending = Ending::read(explorer, world);
+/// Checks the end of a program, then that nothing is left of it. `at` becomes the world in which a fault was found.
+pub(crate) fn end<C: Config>(explorer: &mut Explorer<'_, C>, at: &mut World) -> Result<(), String> {
+    let ending = Ending::read(explorer, *at);
+    stuck(&ending)?;
+    for rank in ending.alive() {
+        if let Some(Act::Await(wish) | Act::AwaitMatched(wish)) =
+            ending.ranks[usize::from(rank)].next
+        {
+            probe_again(explorer, *at, &ending, (rank, wish))?;
+        }
+    }
+    offers_have_a_reason(&ending)?;
+    let world = *at;
     operations_are_where_they_must_be(&ending)?;
     lengths_are_right(&ending)?;
     // What a receive took whose scope has ended, nobody can see: some way of it must be right.
@@ -19,15 +29,9 @@ pub(crate) fn end<C: Config>(explorer: &mut Explorer<'_, C>, world: World) -> Re
         places(ending, takers)?;
         probes(ending, takers)
     })?;
-    stuck(&ending)?;
     ghosts(explorer, world, &ending)?;
-    for rank in ending.alive() {
-        if let Some(Act::Await(wish)) = ending.ranks[usize::from(rank)].next {
-            probe_again(explorer, world, &ending, (rank, wish))?;
-        }
-    }
     if explorer.bounds.epilogue && world.dead == 0 {
-        epilogue::run(explorer, world)?;
+        epilogue::run(explorer, at)?;
     }
     Ok(())
 }
@@ -43,7 +47,8 @@ fn operations_are_where_they_must_be(ending: &Ending) -> Result<(), String> {
         }
         let gone = ending.is_dead(message.to);
         let wrong = match end {
-            End::Pending => message.cancelled || gone,
+            // A cancel after the match changes nothing.
+            End::Pending => (message.cancelled && !is_taken(ending, number)) || gone,
             End::Cancelled => !message.cancelled || message.left,
             End::Lost(_) => !gone,
             End::Sent | End::Orphan | End::Copied => false,
@@ -54,18 +59,21 @@ fn operations_are_where_they_must_be(ending: &Ending) -> Result<(), String> {
         }
     }
     for (index, receive) in ending.receives.iter().enumerate() {
+        if ending.is_dead(receive.at) {
+            continue;
+        }
         let source_dead = receive.wish.source.is_some_and(|from| ending.is_dead(from));
         let sender_dead = |number: u8| ending.is_dead(number / 32);
         let wrong = match receive.end {
-            End::Pending => receive.cancelled || source_dead,
-            End::Cancelled => !receive.cancelled,
+            End::Pending => receive.cancelled || source_dead || receive.taken.is_some(),
+            End::Cancelled => !receive.cancelled || receive.taken.is_some(),
             End::Lost(None) => !source_dead,
             End::Lost(Some(number)) => !sender_dead(number),
             End::Revoked(number) => {
                 let message = ending.message(number);
                 !message.is_some_and(|(_, message)| message.end == End::Orphan)
             }
-            End::Received { .. } | End::Orphan => false,
+            End::Received { .. } | End::Taken { .. } | End::Orphan => false,
             _ => true,
         };
         if wrong {
@@ -81,15 +89,21 @@ fn lengths_are_right(ending: &Ending) -> Result<(), String> {
         let Some((operations, expected, _)) = state.seen.lengths else {
             return Err(format!("rank {rank} rests inside a scope"));
         };
-        let pending = |end: &End| *end == End::Pending;
-        let all = state.seen.ends.iter().filter(|end| pending(end)).count();
+        let all = state.seen.ends.iter().filter(|end| end.is_open()).count();
         let receives = ending.receives.iter();
-        let receives = receives.filter(|receive| receive.at == rank && pending(&receive.end));
-        let copies = ending.messages.iter().filter(|message| {
-            let gone = message.left || ending.is_dead(message.to) || took(ending, message.number);
-            message.from == rank && message.end == End::Copied && !gone
+        let receives =
+            receives.filter(|receive| receive.at == rank && receive.end == End::Pending);
+        // Without an owner who could see them: copies, and what can still be received although its scope has ended.
+        let others = ending.messages.iter().filter(|message| {
+            let gone = message.left || ending.is_dead(message.to);
+            let open = match message.end {
+                End::Copied => !took(ending, message.number),
+                End::Orphan => is_taken(ending, message.number),
+                _ => false,
+            };
+            message.from == rank && open && !gone
         });
-        let wanted = (all + copies.count(), receives.count());
+        let wanted = (all + others.count(), receives.count());
         if (operations, expected) != wanted {
             return Err(format!(
                 "rank {rank} has {operations} operations, {expected} expected; pending are {wanted:?}"
@@ -103,7 +117,13 @@ fn took(ending: &Ending, number: u8) -> bool {
     ending
         .receives
         .iter()
-        .any(|receive| receive.got() == Some(number))
+        .any(|receive| receive.got() == Some(number) && !receive.waits())
+}
+
+/// Has a matched probe taken it, and nobody received it?
+fn is_taken(ending: &Ending, number: u8) -> bool {
+    let mut receives = ending.receives.iter();
+    receives.any(|receive| receive.taken == Some(number) && receive.waits())
 }
 
 /// Pairs as receives tell them.
@@ -118,7 +138,7 @@ fn visibly_taken(ending: &Ending) -> Result<Takers, String> {
                 "receive {index} has a message {number} that nobody sent"
             ));
         };
-        if let End::Received { len, .. } = receive.end
+        if let End::Received { len, .. } | End::Taken { len, .. } = receive.end
             && len != message.kind.len()
         {
             return Err(format!("message {number} arrives with {len} bytes"));
@@ -128,7 +148,8 @@ fn visibly_taken(ending: &Ending) -> Result<Takers, String> {
                 "receive {index} took message {number}, which does not match"
             ));
         }
-        if takers[at].replace(index).is_some() {
+        let other = receive.taken.is_some_and(|taken| taken != number);
+        if other || takers[at].replace(index).is_some() {
             return Err(format!("message {number} was taken twice"));
         }
     }
@@ -182,6 +203,9 @@ fn fates(ending: &Ending, takers: &Takers) -> Result<(), String> {
         let right = match (message.end, taker) {
             _ if ending.is_dead(message.from) => true,
             (End::Sent, None) => message.left,
+            (End::Pending | End::Sent, Some(taker)) if ending.receives[*taker].waits() => {
+                (message.end == End::Sent) == message.left
+            }
             (End::Sent | End::Orphan | End::Copied, _) => true,
             (_, Some(_)) => false,
             (_, None) => true,
@@ -237,7 +261,8 @@ fn pairs(ending: &Ending, takers: &Takers) -> Result<(), String> {
     Ok(())
 }
 
-/// The pool holds what nobody took, as far as credit goes, and every other place is the sender's again.
+/// The pool holds what nobody took, as far as credit goes, and every other place is the sender's again. What is kept
+/// back for a matched probe stays where it is, with everything behind it.
 fn places(ending: &Ending, takers: &Takers) -> Result<(), String> {
     for at in ending.alive() {
         let mut all = 0;
@@ -248,8 +273,13 @@ fn places(ending: &Ending, takers: &Takers) -> Result<(), String> {
                 .enumerate()
                 .filter(|(index, message)| {
                     (message.from, message.to) == (from, at) && waits(ending, takers, *index)
-                });
-            let kept = waiting.count().min(ending.credit);
+                })
+                .take_while(|(_, message)| !ending.open.contains(&(at, message.number)));
+            let aside = ending.messages.iter().zip(takers).filter(|(message, taker)| {
+                let aside = taker.is_some_and(|taker| ending.receives[taker].waits());
+                (message.from, message.to) == (from, at) && aside && message.left
+            });
+            let kept = (waiting.count() + aside.count()).min(ending.credit);
             all += kept;
             let credit = ending.credit_left(from, at);
             if !ending.is_dead(from) && credit != ending.credit as i64 - kept as i64 {
@@ -274,9 +304,24 @@ fn stuck(ending: &Ending) -> Result<(), String> {
         match ending.ranks[usize::from(rank)].next {
             None => {}
             // That is for later.
-            Some(Act::Await(_)) => {}
+            Some(Act::Await(_) | Act::AwaitMatched(_)) => {}
             Some(Act::Send { to, .. }) if ending.credit_left(rank, to) == 0 => {}
             act => return Err(format!("rank {rank} does not go on with {act:?}")),
+        }
+    }
+    Ok(())
+}
+
+/// A message is kept back only for a matched probe that had no success.
+fn offers_have_a_reason(ending: &Ending) -> Result<(), String> {
+    for &(at, number) in &ending.open {
+        let Some((_, message)) = ending.message(number) else {
+            return Err(format!("rank {at} was offered {number}, which nobody sent"));
+        };
+        let lost = ending.is_dead(at) || ending.is_dead(message.from);
+        let mut vain = ending.vain.iter();
+        if !lost && !vain.any(|(rank, wish)| *rank == at && wish.fits(message)) {
+            return Err(format!("rank {at} keeps an offer of message {number} open"));
         }
     }
     Ok(())
@@ -295,7 +340,11 @@ fn probe_again<C: Config>(
         message.to == rank && wish.fits(message) && waits(ending, &takers, at)
     });
     let lost = wish.source.is_some_and(|source| ending.is_dead(source));
-    let over = epilogue::find(explorer, &mut world, rank.into(), wish)?;
+    let matched = matches!(
+        ending.ranks[usize::from(rank)].next,
+        Some(Act::AwaitMatched(_))
+    );
+    let over = epilogue::find(explorer, &mut world, rank.into(), wish, matched)?;
     match (over, waiting || lost) {
         (false, true) => Err(format!("rank {rank} probes for {wish:?} in vain")),
         (true, false) => Err(format!("rank {rank} finds {wish:?}, which nobody sent")),
@@ -410,7 +459,12 @@ impl Receive {
             End::Received { number, .. } | End::Revoked(number) | End::Lost(Some(number)) => {
                 Some(number)
             }
-            _ => None,
+            _ => self.taken,
         }
+    }
+
+    /// For somebody who receives what a matched probe has taken?
+    fn waits(&self) -> bool {
+        matches!(self.end, End::Taken { .. })
     }
 }

@@ -3,7 +3,7 @@
 use crate::explore::{Explorer, World};
 use crate::header::number;
 use crate::machine::{Machine, RANKS};
-use crate::rank::{Act, End, Kind, Seen, Stimulus, Wish};
+use crate::rank::{Act, END, End, Kind, Seen, Stimulus, Wish};
 use pombo_kernel::Config;
 use std::rc::Rc;
 
@@ -14,6 +14,10 @@ pub(crate) struct Ending {
     pub(crate) messages: Vec<Message>,
     /// Per rank in the order of its program.
     pub(crate) receives: Vec<Receive>,
+    /// Matched probes without success: of whom, and for what.
+    pub(crate) vain: Vec<(u8, Wish)>,
+    /// Messages that are kept back for matched probes: by whom, and which.
+    pub(crate) open: Vec<(u8, u8)>,
     dead: u8,
     /// Places left, by sender and receiver.
     left: [[i64; RANKS]; RANKS],
@@ -45,11 +49,20 @@ pub(crate) struct Receive {
     pub(crate) end: End,
     pub(crate) cancelled: bool,
     pub(crate) is_take: bool,
+    /// By a matched probe: which message that took. The receive stands where the probe was.
+    pub(crate) taken: Option<u8>,
 }
 
 /// Kinds of frames that matter here, and where a message's number is in the first.
 const WHOLE: u8 = 1;
 const ANNOUNCE: u8 = 2;
+const REQUEST: u8 = 3;
+const OFFER: u8 = 9;
+/// Where an offer names its sender's operation; the length is behind it, then the tag, then the number.
+const OFFERED: std::ops::Range<usize> = 10..18;
+const DECLINE: u8 = 11;
+const CLAIM: u8 = 14;
+const AHEAD: u8 = 16;
 const NUMBER: usize = 4;
 
 impl Ending {
@@ -68,11 +81,15 @@ impl Ending {
             ranks: (0..ranks).map(state).collect(),
             messages: Vec::new(),
             receives: Vec::new(),
+            vain: Vec::new(),
+            open: Vec::new(),
             dead: world.dead,
             left: [[0; RANKS]; RANKS],
         };
         for rank in 0..ranks {
             ending.read_rank(machine, world, rank);
+            let open = open_offers(machine, world, rank).into_iter();
+            ending.open.extend(open.map(|number| (rank as u8, number)));
             for to in 0..ranks {
                 ending.left[rank][to] = credit_left(machine, world, rank, to);
             }
@@ -91,8 +108,12 @@ impl Ending {
             let Stimulus::Act(act) = node.input.stimulus else {
                 continue;
             };
-            let end = ends.get(operation).copied().unwrap_or(End::Skipped);
-            let mut receive = |wish, is_take| {
+            let is_new = node.seen.ends.len() > operation;
+            let end = match is_new {
+                true => ends[operation],
+                false => End::Skipped,
+            };
+            let mut receive = |wish, is_take, taken| {
                 self.receives.push(Receive {
                     at: from,
                     operation,
@@ -100,6 +121,7 @@ impl Ending {
                     end,
                     cancelled: false,
                     is_take,
+                    taken,
                 });
             };
             match act {
@@ -116,13 +138,20 @@ impl Ending {
                         cancelled: false,
                     });
                 }
-                Act::Receive { wish, .. } => receive(wish, false),
+                Act::Receive { wish, .. } => receive(wish, false, None),
                 Act::Take => {
                     if let Some(wish) = last {
-                        receive(wish, true);
+                        receive(wish, true, None);
                     }
                 }
                 Act::Cancel(which) => self.cancelled(from, which.into()),
+                Act::Matched(wish) | Act::AwaitMatched(wish) => {
+                    if let Some(End::Taken { number, .. }) = node.seen.ends.get(operation) {
+                        receive(wish, false, Some(*number));
+                    } else {
+                        self.vain.push((from, wish));
+                    }
+                }
                 Act::Probe(_) | Act::Await(_) => {
                     last = node.seen.found.get(found).map(|found| Wish {
                         source: Some(found.number / 32),
@@ -132,9 +161,7 @@ impl Ending {
                 }
                 _ => {}
             }
-            if matches!(act, Act::Send { .. } | Act::Receive { .. } | Act::Take) {
-                operation += 1;
-            }
+            operation += usize::from(is_new);
         }
     }
 
@@ -188,10 +215,37 @@ fn has_left<C: Config>(
     frames(machine, world, from, to.into()).any(whole)
 }
 
+/// Messages that were offered to a rank, and that it has not asked for, claimed or declined since.
+fn open_offers<C: Config>(machine: &Machine<C>, world: World, rank: usize) -> Vec<u8> {
+    let mut open: Vec<(usize, &[u8], u8)> = Vec::new();
+    let mut sent = [0; RANKS];
+    for id in machine.path(world.nodes[rank]) {
+        let node = machine.node(id);
+        if let Stimulus::Poll(frames) = node.input.stimulus {
+            for (from, frame) in frames.into_iter().filter(|frame| frame.1 < END) {
+                let frame = machine.frame(frame);
+                if frame[0] == OFFER {
+                    open.push((from.into(), &frame[OFFERED], frame[OFFERED.end + 6]));
+                }
+            }
+        }
+        for (to, sent) in sent.iter_mut().enumerate() {
+            for frame in &node.sent[to][*sent..] {
+                let frame = machine.frame(*frame);
+                if [REQUEST, DECLINE, CLAIM].contains(&frame[0]) {
+                    open.retain(|(from, sender, _)| (*from, *sender) != (to, &frame[2..10]));
+                }
+            }
+            *sent = node.sent[to].len();
+        }
+    }
+    open.into_iter().map(|(.., number)| number).collect()
+}
+
 /// What frames tell of the places that one rank has in another's pool.
 fn credit_left<C: Config>(machine: &Machine<C>, world: World, from: usize, to: usize) -> i64 {
     let taken =
-        frames(machine, world, from, to).filter(|frame| [WHOLE, ANNOUNCE].contains(&frame[0]));
+        frames(machine, world, from, to).filter(|frame| [WHOLE, ANNOUNCE, AHEAD].contains(&frame[0]));
     let given = frames(machine, world, to, from).map(|frame| i64::from(frame[1]));
     i64::from(machine.setup.credit) + given.sum::<i64>() - taken.count() as i64
 }

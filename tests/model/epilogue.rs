@@ -3,6 +3,7 @@
 
 use crate::ending::Ending;
 use crate::explore::{Explorer, World};
+use crate::header::LONGEST;
 use crate::rank::{Act, End, Input, Stimulus, Wish};
 use crate::wire::Answers;
 use pombo_kernel::Config;
@@ -12,49 +13,70 @@ const ANYTHING: Wish = Wish {
     tag: None,
 };
 
+/// With matched probes, if the program has such. `world` becomes the one in which a fault was found.
 pub(crate) fn run<C: Config>(
     explorer: &mut Explorer<'_, C>,
-    mut world: World,
+    world: &mut World,
 ) -> Result<(), String> {
     let ranks = explorer.program.len();
     for rank in 0..ranks {
-        let pending = Ending::read(explorer, world);
-        let receives = pending.receives.iter();
-        for receive in receives
-            .filter(|receive| usize::from(receive.at) == rank && receive.end == End::Pending)
-        {
-            let cancel = Act::Cancel(receive.operation as u8);
-            act(explorer, &mut world, rank, cancel)?;
+        let pending = Ending::read(explorer, *world);
+        let receives = pending
+            .receives
+            .iter()
+            .filter(|receive| usize::from(receive.at) == rank);
+        for receive in receives {
+            match receive.end {
+                End::Pending => {
+                    let cancel = Act::Cancel(receive.operation as u8);
+                    act(explorer, world, rank, cancel)?;
+                }
+                End::Taken { .. } => obtain(explorer, world, rank)?,
+                _ => {}
+            }
         }
     }
-    settle(explorer, &mut world)?;
+    settle(explorer, world)?;
+    let matched = explorer.probes_and_takes();
     for rank in 0..ranks {
-        while find(explorer, &mut world, rank, ANYTHING)? {
-            let found = explorer.machine.node(world.nodes[rank]).seen.found.last();
-            let number = found.map(|found| found.number);
-            act(explorer, &mut world, rank, Act::Take)?;
-            settle(explorer, &mut world)?;
-            let last = explorer
-                .machine
-                .node(world.nodes[rank])
-                .seen
-                .ends
-                .last()
-                .copied();
-            if !matches!(last, Some(End::Received { number: got, .. }) if Some(got) == number) {
+        while find(explorer, world, rank, ANYTHING, matched)? {
+            let seen = explorer.machine.node(world.nodes[rank]).seen.clone();
+            let number = match (seen.ends.last(), seen.found.last()) {
+                (Some(End::Taken { number, .. }), _) if matched => *number,
+                (_, Some(found)) if !matched => found.number,
+                _ => return Err("afterwards: a probe found nothing".into()),
+            };
+            match matched {
+                true => obtain(explorer, world, rank)?,
+                false => act(explorer, world, rank, Act::Take)?,
+            }
+            settle(explorer, world)?;
+            let seen = &explorer.machine.node(world.nodes[rank]).seen;
+            let last = seen.ends.last();
+            if !matches!(last, Some(End::Received { number: got, .. }) if *got == number) {
                 return Err(format!(
                     "afterwards: found {number:?}, but the receive has {last:?}"
                 ));
             }
         }
     }
-    nothing_is_left(explorer, world)
+    nothing_is_left(explorer, *world)
+}
+
+fn obtain<C: Config>(
+    explorer: &mut Explorer<'_, C>,
+    world: &mut World,
+    rank: usize,
+) -> Result<(), String> {
+    let room = LONGEST as u8;
+    act(explorer, world, rank, Act::Obtain { room })
 }
 
 fn nothing_is_left<C: Config>(explorer: &Explorer<'_, C>, world: World) -> Result<(), String> {
     let ending = Ending::read(explorer, world);
     for (rank, state) in ending.ranks.iter().enumerate() {
-        if state.seen.ends.contains(&End::Pending) || state.seen.lengths != Some((0, 0, 0)) {
+        let open = state.seen.ends.iter().any(End::is_open);
+        if open || state.seen.lengths != Some((0, 0, 0)) {
             return Err(format!(
                 "afterwards: rank {rank} still has {:?}",
                 state.seen
@@ -77,9 +99,14 @@ pub(crate) fn find<C: Config>(
     world: &mut World,
     rank: usize,
     wish: Wish,
+    matched: bool,
 ) -> Result<bool, String> {
+    let again = match matched {
+        true => Act::AwaitMatched(wish),
+        false => Act::Await(wish),
+    };
     for _ in 0..2 {
-        act(explorer, world, rank, Act::Await(wish))?;
+        act(explorer, world, rank, again)?;
         if !explorer.machine.node(world.nodes[rank]).seen.stalled {
             return Ok(true);
         }

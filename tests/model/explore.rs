@@ -114,8 +114,9 @@ impl<C: Config> Explorer<'_, C> {
                 if ends {
                     tally.ends += 1;
                     tally.schedules += ways;
-                    check::end(self, world).map_err(|why| {
-                        report::world(self.machine, self.program, self.bounds, world, &why)
+                    let mut at = world;
+                    check::end(self, &mut at).map_err(|why| {
+                        report::world(self.machine, self.program, self.bounds, at, &why)
                     })?;
                 }
                 for world in &found {
@@ -135,6 +136,12 @@ impl<C: Config> Explorer<'_, C> {
             world,
             "the ranks never come to rest",
         ))
+    }
+
+    /// Does the program have matched probes?
+    pub(crate) fn probes_and_takes(&self) -> bool {
+        let is_matched = |act: &Act| matches!(act, Act::Matched(_) | Act::AwaitMatched(_));
+        self.program.iter().flatten().any(is_matched)
     }
 
     /// All worlds one step further. True if nothing more happens by itself.
@@ -171,7 +178,7 @@ impl<C: Config> Explorer<'_, C> {
         let node = self.machine.node(world.nodes[rank]);
         let mut stimuli = Vec::new();
         if let Some(&act) = self.program[rank].get(node.acts) {
-            let given_up = matches!(act, Act::Await(_)) && node.tries >= TRIES;
+            let given_up = matches!(act, Act::Await(_) | Act::AwaitMatched(_)) && node.tries >= TRIES;
             if !given_up && !node.seen.stalled {
                 stimuli.push(Stimulus::Act(act));
             }

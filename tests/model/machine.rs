@@ -231,7 +231,7 @@ impl<C: Config> Machine<C> {
             if unexpected > bound {
                 return Err(format!("{unexpected} messages in a pool for {bound}"));
             }
-            let pending = seen.ends.iter().filter(|end| **end == End::Pending).count();
+            let pending = seen.ends.iter().filter(|end| end.is_open()).count();
             if self.setup.claim_early && operations < pending {
                 return Err(format!("{operations} operations, {pending} are pending"));
             }
@@ -313,9 +313,9 @@ fn answers_in_words(input: Input) -> String {
 
 /// The kind by name, the rest as it is.
 pub(crate) fn frame_in_words(frame: &[u8]) -> String {
-    const KINDS: [&str; 13] = [
+    const KINDS: [&str; 17] = [
         "Eager", "Announce", "Request", "Data", "Abort", "Credit", "Hold", "Pull", "Offer", "None",
-        "Decline", "Revoke", "Revoked",
+        "Decline", "Revoke", "Revoked", "Claim", "Hint", "Ahead", "Whole",
     ];
     let kind = KINDS
         .get(usize::from(frame[0]).wrapping_sub(1))

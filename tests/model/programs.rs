@@ -145,6 +145,8 @@ fn rename(program: &Program, ranks: &[u8; 3], tags: &[u8; 3]) -> Program {
             },
             Act::Probe(w) => Act::Probe(wish(w)),
             Act::Await(w) => Act::Await(wish(w)),
+            Act::Matched(w) => Act::Matched(wish(w)),
+            Act::AwaitMatched(w) => Act::AwaitMatched(wish(w)),
             other => other,
         });
         renamed[usize::from(rank(from as u8))] = acts.collect();

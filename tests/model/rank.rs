@@ -32,6 +32,13 @@ pub(crate) enum Act {
     Await(Wish),
     /// A receive for the message that the last probe found, if it found one.
     Take,
+    Matched(Wish),
+    /// A matched probe that is repeated until it succeeds.
+    AwaitMatched(Wish),
+    /// Receives what the last matched probe took, if it waits for that.
+    Obtain {
+        room: u8,
+    },
     /// Operations from here to `Close` are in a scope.
     Open,
     Close,
@@ -114,6 +121,11 @@ pub(crate) struct Seen {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum End {
     Pending,
+    /// A message that a matched probe took and nobody has received.
+    Taken {
+        number: u8,
+        len: usize,
+    },
     Sent,
     Received {
         number: u8,
@@ -130,6 +142,13 @@ pub(crate) enum End {
     Copied,
     /// Never posted: a probe had found nothing, or the peer was known to be gone.
     Skipped,
+}
+
+impl End {
+    /// Does the kernel have an operation for it?
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, End::Pending | End::Taken { .. })
+    }
 }
 
 /// A probe that has named a message.
@@ -316,18 +335,16 @@ impl<F: Frames> Run<'_, F> {
         match act {
             Act::Send { to, tag, kind } => self.send(rank, to, tag, kind),
             Act::Receive { wish, room } => self.receive(rank, wish, room.into(), rooms),
-            Act::Cancel(operation) => {
-                let ticket = self.operations[usize::from(operation)].ticket;
-                match rank.cancel(ticket) {
-                    // It was claimed.
-                    Err(Error::UnknownTicket) if self.setup.claim_early => {}
-                    done => done.expect("the operation is known"),
-                }
-            }
+            Act::Cancel(operation) => self.cancel(rank, operation.into()),
             Act::Probe(wish) => {
                 self.probe(rank, wish);
             }
             Act::Await(wish) => self.seen.stalled = !self.probe(rank, wish),
+            Act::Matched(wish) => {
+                self.matched_probe(rank, wish);
+            }
+            Act::AwaitMatched(wish) => self.seen.stalled = !self.matched_probe(rank, wish),
+            Act::Obtain { room } => self.obtain(rank, room.into(), rooms),
             Act::Take => match self.last {
                 Some(Found { number, tag, .. }) => {
                     let (source, tag) = (Some(number / 32), Some(tag));
@@ -416,6 +433,58 @@ impl<F: Frames> Run<'_, F> {
             Ok(None) => false,
             Err(Error::PeerLost(_)) => true,
             Err(error) => panic!("a probe fails: {error}"),
+        }
+    }
+
+    /// True when the probe is over.
+    fn matched_probe<'b, O>(&mut self, rank: &mut O, wish: Wish) -> bool
+    where
+        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+    {
+        match rank.matched_probe(select(wish.source, wish.tag)) {
+            Ok(Some((ticket, envelope))) => {
+                let number = envelope.header().number.get() as u8;
+                assert_eq!(envelope.node(), Node(u16::from(number / 32)));
+                let len = envelope.len();
+                self.note(ticket, 0, End::Taken { number, len });
+                true
+            }
+            Ok(None) => false,
+            Err(Error::PeerLost(_)) => true,
+            Err(error) => panic!("a matched probe fails: {error}"),
+        }
+    }
+
+    fn obtain<'b, O>(&mut self, rank: &mut O, room: usize, rooms: &mut Rooms<'b>)
+    where
+        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+    {
+        let taken = |end: &End| matches!(end, End::Taken { .. });
+        let Some(index) = self.seen.ends.iter().rposition(taken) else {
+            return;
+        };
+        let operation = &mut self.operations[index];
+        operation.depth = self.depth;
+        operation.len = room;
+        let room = &mut rooms.next().expect("few receives")[..room];
+        rank.receive_matched(operation.ticket, room)
+            .map_err(Error::from)
+            .expect("the message was taken");
+        self.seen.ends[index] = End::Pending;
+    }
+
+    fn cancel<'b, O>(&mut self, rank: &mut O, operation: usize)
+    where
+        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+    {
+        // A program may cancel what a probe of it did not find.
+        let Some(Operation { ticket, .. }) = self.operations.get(operation) else {
+            return;
+        };
+        let known = self.seen.ends[operation] == End::Pending || !self.setup.claim_early;
+        match rank.cancel(*ticket) {
+            Err(Error::UnknownTicket) if !known => {}
+            done => done.expect("the operation is known"),
         }
     }
 

@@ -94,6 +94,11 @@ fn probing() {
 }
 
 #[test]
+fn matched_probing() {
+    on_all_worlds("matched");
+}
+
+#[test]
 fn collectives() {
     on_all_worlds("collectives");
 }

@@ -215,7 +215,7 @@ impl<H: Header, C: Config> State<H, C> {
         match operation.step {
             Step::Offered { .. } => {
                 self.unhold(from, ticket.slot);
-                self.hold(from)?.offered = None;
+                self.hold(from)?.offers -= 1;
             }
             Step::Revoking { asked: false } | Step::Ahead { .. } | Step::Quitting { .. } => {
                 self.deactivate(from, ticket.slot);
@@ -293,10 +293,13 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// The sender asks to withdraw an announce: yes, if no receive has matched it.
     fn revoke(&mut self, from: Node, sender: Handle) {
-        self.probes.forget_node(from);
-        let place = self.unexpected.position(|envelope| {
-            envelope.node() == from && envelope.announced() == Some(Announced(sender))
+        let named = Some(Announced(sender));
+        self.forget(|envelope, kept| {
+            envelope.node() == from && (!kept || envelope.announced() == named)
         });
+        let place = self
+            .unexpected
+            .position(|envelope| envelope.node() == from && envelope.announced() == named);
         if let Some(place) = place {
             self.unexpected.remove(place);
             self.free_place(from);

@@ -4,6 +4,7 @@
 use super::arrive::says_order;
 use super::hold::{Pulling, Question};
 use super::lane::Outlet;
+use super::loans::swaps;
 use super::state::{State, Step};
 use crate::aspect::{Counters, Length, Note, Representation, Transfer};
 use crate::channel::{ChannelError, Cookie, Sent};
@@ -12,7 +13,7 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::{Handle, Kind, LEAD, Writer};
 use crate::header::{Header, Node};
-use crate::memory::{Bank, Part, Ticket};
+use crate::memory::{Bank, Part, Source, Ticket};
 use zerocopy::FromZeros;
 
 /// Why a peer's turn ended early.
@@ -47,6 +48,48 @@ impl<H: Header, C: Config> State<H, C> {
             return Ok(false);
         }
         self.flush_due(channel, bank)
+    }
+
+    /// The short way of a message that nothing holds up: no operation, no loan.
+    #[inline]
+    pub(crate) fn send_now<L: Outlet>(
+        &mut self,
+        channel: &mut L,
+        to: Node,
+        header: H,
+        message: &impl Source,
+    ) -> Result<bool, Error> {
+        let len = message.len();
+        let eager = self.eager_limit(channel, to);
+        let peer = self.peer(to).ok_or(Error::NoSuchNode(to))?;
+        if peer.deaf {
+            return Err(Error::PeerLost(to));
+        }
+        if len > eager || peer.credit == 0 || !peer.held.is_empty() {
+            return Ok(false);
+        }
+        let part = Part::Held {
+            source: message,
+            offset: 0,
+            len,
+            swapped: swaps::<C>(),
+        };
+        let fields = |w: Writer| w.put(&header);
+        match self.put(channel, to, Kind::Eager, fields, Some((Cookie::COPY, part))) {
+            Ok(_) => {}
+            Err(ChannelError::Full) => return Ok(false),
+            Err(error) => {
+                if let ChannelError::PeerLost(node) = error {
+                    self.lose_sends(node);
+                }
+                return Err(error.into());
+            }
+        }
+        if let Some(peer) = self.peer(to) {
+            peer.credit -= 1;
+        }
+        self.counters.note(Note::Sent(len));
+        Ok(true)
     }
 
     fn flush_due<L: Outlet>(&mut self, channel: &mut L, bank: &impl Bank) -> Result<bool, Error> {
@@ -86,7 +129,6 @@ impl<H: Header, C: Config> State<H, C> {
             if self.hold(node).is_some_and(|hold| hold.withdrawn) {
                 self.flush_holding(node, channel, moved)?;
             }
-            self.settle_offer(node);
             self.flush_replies(node, channel, moved)?;
             self.flush_active(node, channel, bank, moved)?;
         }
@@ -144,25 +186,36 @@ impl<H: Header, C: Config> State<H, C> {
                 peer.revoked = None;
             }
         }
-        if let Some((sender, claimed)) = self.hold(node).and_then(|hold| hold.reply) {
+        if let Some(sender) = self.hold(node).and_then(|hold| hold.decline) {
+            self.put(channel, node, Kind::Decline, |w| w.put(&sender), None)?;
+            *moved = true;
+            if let Some(hold) = self.hold(node) {
+                hold.decline = None;
+            }
+        }
+        while let Some((generation, sender, claimed)) = self.probes.verdict(node) {
             let kind = if claimed { Kind::Claim } else { Kind::Decline };
             self.put(channel, node, kind, |w| w.put(&sender), None)?;
             *moved = true;
-            if let Some(hold) = self.hold(node) {
-                hold.reply = None;
-            }
+            self.probes.drop_question(generation);
         }
         self.flush_recall(node, channel, moved)?;
-        let asked = match self.hold(node) {
-            Some(hold) if hold.offered.is_none() => hold.asked,
-            _ => None,
-        };
-        let Some((asker, pattern)) = asked else {
+        self.flush_answer(node, channel, moved)
+    }
+
+    /// The answer to its question. What a matched probe keeps may be offered to another one.
+    fn flush_answer<L: Outlet>(
+        &mut self,
+        node: Node,
+        channel: &mut L,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        let Some((asker, pattern)) = self.hold(node).and_then(|hold| hold.asked) else {
             return Ok(());
         };
         let found = self.first_held(node, &pattern);
         match found.and_then(|slot| Some((slot, self.held_envelope(slot)?))) {
-            Some((slot, (sender, envelope, announce))) => {
+            Some((slot, (sender, envelope))) => {
                 let fields = |w: Writer| {
                     w.put(&asker)
                         .put(&sender)
@@ -170,16 +223,7 @@ impl<H: Header, C: Config> State<H, C> {
                         .put(&envelope.header())
                 };
                 self.put(channel, node, Kind::Offer, fields, None)?;
-                if let Some(operation) = self.operations.get_mut(slot) {
-                    operation.step = Step::Offered {
-                        announce,
-                        cancel: false,
-                    };
-                }
-                if let Some(hold) = self.hold(node) {
-                    hold.offered = Some(slot);
-                    hold.recall = false;
-                }
+                self.offered(node, slot);
             }
             None => {
                 self.put(channel, node, Kind::None, |w| w.put(&asker), None)?;
@@ -202,37 +246,37 @@ impl<H: Header, C: Config> State<H, C> {
         channel: &mut L,
         moved: &mut bool,
     ) -> Result<(), Stop> {
-        let recalled = match self.hold(node) {
-            Some(hold) if hold.recall && !hold.revoking => hold.offered,
-            _ => None,
-        };
-        let Some((slot, operation)) =
-            recalled.and_then(|slot| Some((slot, self.operations.get(slot)?)))
-        else {
+        if self
+            .hold(node)
+            .is_none_or(|hold| !hold.recall || hold.revoking)
+        {
             return Ok(());
-        };
-        let generation = operation.generation;
-        let me = Ticket { slot, generation };
-        self.put(channel, node, Kind::Revoke, |w| w.put(&me.handle()), None)?;
-        *moved = true;
+        }
+        let recalled = self.recalled(node);
+        if let Some(me) = recalled {
+            self.put(channel, node, Kind::Revoke, |w| w.put(&me.handle()), None)?;
+            *moved = true;
+            if let Some(operation) = self.operations.get_mut(me.slot)
+                && let Step::Offered { asked, .. } = &mut operation.step
+            {
+                *asked = true;
+            }
+        }
         if let Some(hold) = self.hold(node) {
-            hold.recall = false;
-            hold.revoking = true;
+            hold.recall = recalled.is_some();
+            hold.revoking = recalled.is_some();
         }
         Ok(())
     }
 
-    fn held_envelope(&self, slot: u32) -> Option<(Handle, Envelope<H, C>, bool)> {
+    /// `None` for what was cancelled after it was offered.
+    fn held_envelope(&self, slot: u32) -> Option<(Handle, Envelope<H, C>)> {
         let operation = self.operations.get(slot)?;
-        let Step::Held { announce } = operation.step else {
+        if matches!(operation.step, Step::Offered { cancel: true, .. }) {
             return None;
-        };
+        }
         let generation = operation.generation;
-        Some((
-            Ticket { slot, generation }.handle(),
-            operation.envelope?,
-            announce,
-        ))
+        Some((Ticket { slot, generation }.handle(), operation.envelope?))
     }
 
     /// Requests, requested data, withdrawals.

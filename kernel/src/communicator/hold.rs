@@ -4,8 +4,8 @@
 //! first match of each posted receive, in post order, one question per peer at a time (Pull). The sender offers the
 //! message and lets nothing behind it pass until the receiver has requested or declined it. The receiver takes an
 //! offer only for the receive that it asked for, and only if no earlier receive matches: so pairs are the same as if
-//! every message had arrived. A matched probe leaves the offer open until it is claimed (Claim), or in the way of
-//! another question. After "none" a sender says Hold again when another message comes, and the receiver
+//! every message had arrived. A matched probe keeps an offer open until it takes the message (Claim) or lets go of it;
+//! a receive that matches that message makes it let go. After "none" a sender says Hold again when another message comes, and the receiver
 //! asks again from its first receive. Nothing here grows with the number of messages.
 
 use super::state::{Owner, Peer, State, Step};
@@ -31,8 +31,8 @@ pub struct Hold<H: Header> {
     pub(crate) withdrawn: bool,
     /// Its question, until it is answered.
     pub(crate) asked: Option<(Handle, H::Pattern)>,
-    /// The operation that was offered to it.
-    pub(crate) offered: Option<u32>,
+    /// How many are offered to it.
+    pub(crate) offers: u32,
     /// It holds messages for us.
     pub(crate) holds: bool,
     /// Receives up to this sequence number have been asked for.
@@ -41,9 +41,9 @@ pub struct Hold<H: Header> {
     pub(crate) probed: u32,
     /// A question is on the way.
     pub(crate) pulling: Pulling,
-    /// Its offer was claimed (`true`), or came too late.
-    pub(crate) reply: Option<(Handle, bool)>,
-    /// It is to be asked to let go of what was offered to it.
+    /// Its offer that came too late.
+    pub(crate) decline: Option<Handle>,
+    /// Something that was offered to it has been cancelled: it may be keeping the offer open.
     pub(crate) recall: bool,
     /// A Revoke is on the way to it; the next one waits for the answer.
     pub(crate) revoking: bool,
@@ -57,12 +57,12 @@ impl<H: Header> HoldState<H> for Hold<H> {
             fresh: false,
             withdrawn: false,
             asked: None,
-            offered: None,
+            offers: 0,
             holds: false,
             pulled: 0,
             probed: 0,
             pulling: Pulling::No,
-            reply: None,
+            decline: None,
             recall: false,
             revoking: false,
         }
@@ -83,8 +83,6 @@ pub(crate) enum Pulling {
     No,
     Receive,
     Probe(u32),
-    /// The answer to that probe is kept back by its sender.
-    Open(u32, Handle),
 }
 
 /// The question that is due to a peer.
@@ -116,7 +114,7 @@ impl<H: Header, C: Config> State<H, C> {
     /// The peer says that it holds messages, or that it no longer does.
     pub(crate) fn set_holding(&mut self, node: Node, holds: bool) {
         if !holds {
-            self.probes.forget_node(node);
+            self.forget(|envelope, kept| envelope.node() == node && !kept);
         }
         let Some(hold) = self.hold(node) else {
             return;
@@ -130,15 +128,7 @@ impl<H: Header, C: Config> State<H, C> {
     /// Which question, if any, is due to that peer.
     pub(crate) fn question(&self, node: Node) -> Option<Question<H::Pattern>> {
         let hold = self.peers.as_ref().get(node.index())?.hold.get()?;
-        if hold.pulling != Pulling::No || hold.reply.is_some() {
-            return None;
-        }
-        self.next_question(node)
-    }
-
-    fn next_question(&self, node: Node) -> Option<Question<H::Pattern>> {
-        let hold = self.peers.as_ref().get(node.index())?.hold.get()?;
-        if !hold.holds {
+        if hold.pulling != Pulling::No || !hold.holds {
             return None;
         }
         if let Some(Posted {
@@ -161,26 +151,6 @@ impl<H: Header, C: Config> State<H, C> {
         }
         .handle();
         Some(Question::Probe(handle, pattern, generation))
-    }
-
-    /// Lets go of a message that is kept back for a matched probe, if nobody wants it or a question must be put.
-    pub(crate) fn settle_offer(&mut self, node: Node) {
-        let Some(Pulling::Open(generation, sender)) = self.hold(node).map(|hold| hold.pulling)
-        else {
-            return;
-        };
-        let in_the_way = match self.next_question(node) {
-            Some(Question::Receive(..)) => true,
-            Some(Question::Probe(..)) => self.probes.is_stale(generation),
-            None => false,
-        };
-        if in_the_way || !self.probes.keeps(generation) {
-            self.probes.drop_question(generation);
-            if let Some(hold) = self.hold(node) {
-                hold.pulling = Pulling::No;
-                hold.reply = Some((sender, false));
-            }
-        }
     }
 
     /// The first held message to that peer that matches.
@@ -218,16 +188,30 @@ impl<H: Header, C: Config> State<H, C> {
         }
         if let Some(hold) = self.hold(from) {
             hold.pulling = Pulling::No;
-            if kept {
-                hold.pulling = Pulling::Open(asker.generation, sender);
-            } else if !taken {
-                hold.reply = Some((sender, false));
+            if !taken && !kept {
+                hold.decline = Some(sender);
             }
             if again {
                 hold.pulled = 0;
             }
         }
         self.wake(from);
+    }
+
+    /// A held message was offered to that peer.
+    pub(crate) fn offered(&mut self, to: Node, slot: u32) {
+        if let Some(operation) = self.operations.get_mut(slot)
+            && let Step::Held { announce } = operation.step
+        {
+            operation.step = Step::Offered {
+                announce,
+                cancel: false,
+                asked: false,
+            };
+            if let Some(hold) = self.hold(to) {
+                hold.offers += 1;
+            }
+        }
     }
 
     /// The peer did not take what was offered.
@@ -238,13 +222,16 @@ impl<H: Header, C: Config> State<H, C> {
         else {
             return;
         };
-        let Step::Offered { announce, cancel } = operation.step else {
+        let Step::Offered {
+            announce, cancel, ..
+        } = operation.step
+        else {
             return;
         };
         operation.step = Step::Held { announce };
         let cancel = cancel || operation.owner == Owner::Nobody;
         if let Some(hold) = self.hold(from) {
-            hold.offered = None;
+            hold.offers -= 1;
         }
         if cancel {
             self.withdraw(from, ticket.slot);
@@ -257,18 +244,33 @@ impl<H: Header, C: Config> State<H, C> {
         let operation = self
             .operation(ticket)
             .filter(|operation| operation.peer == from)?;
-        let Step::Offered { cancel, .. } = operation.step else {
+        if !matches!(operation.step, Step::Offered { .. }) {
             return None;
-        };
-        let cancel = cancel || operation.owner == Owner::Nobody;
+        }
         operation.step = Step::Announced;
         self.unhold(from, ticket.slot);
-        self.hold(from)?.offered = None;
-        if cancel {
-            // It is matched: this only tells the peer.
-            self.cancel(ticket).ok()?;
-        }
+        self.hold(from)?.offers -= 1;
         Some(())
+    }
+
+    /// Offered to that peer, cancelled, and not yet asked back.
+    pub(crate) fn recalled(&self, to: Node) -> Option<Ticket> {
+        let held = self.peers.as_ref().get(to.index())?.held;
+        let mut at = held.first();
+        while let Some(slot) = at {
+            let operation = self.operations.get(slot)?;
+            if let Step::Offered {
+                cancel: true,
+                asked: false,
+                ..
+            } = operation.step
+            {
+                let generation = operation.generation;
+                return Some(Ticket { slot, generation });
+            }
+            at = held.after(&self.operations, slot);
+        }
+        None
     }
 
     /// A held send is cancelled. A peer that knows of held messages starts from nothing: a probe may know of this one.
@@ -317,7 +319,7 @@ impl<H: Header, C: Config> Peer<H, C> {
         if hold.told && (hold.withdrawn || self.held.is_empty()) {
             return Some(false);
         }
-        let blocked = !self.held.is_empty() && (self.credit == 0 || hold.offered.is_some());
+        let blocked = !self.held.is_empty() && (self.credit == 0 || hold.offers > 0);
         let news = !hold.told || (hold.silent && hold.fresh);
         (blocked && news).then_some(true)
     }

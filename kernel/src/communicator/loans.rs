@@ -99,7 +99,7 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
 }
 
 /// Does this machine's form differ from the external one, and is that the one that travels?
-const fn swaps<C: Config>() -> bool {
+pub(super) const fn swaps<C: Config>() -> bool {
     <C::Representation as Representation>::CANONICAL
         && !<C::Representation as Representation>::BIG_ENDIAN
 }

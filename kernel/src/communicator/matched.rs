@@ -27,13 +27,19 @@ impl<H: Header, C: Config> State<H, C> {
             return Ok(None);
         };
         let ticket = self.open_matched(NONE, envelope)?;
-        self.probes.forget_message(&envelope);
-        if let (Some(hold), Some(sender)) = (self.hold(envelope.node()), envelope.announced()) {
-            hold.pulling = super::hold::Pulling::No;
-            hold.reply = Some((sender.0, true));
-        }
-        self.wake(envelope.node());
+        self.probes.claim(&envelope);
+        self.taken(&envelope);
         Ok(Some((ticket, envelope)))
+    }
+
+    /// No probe will see that message again. It may have been offered before it came, so that answers with the same
+    /// header are forgotten.
+    fn taken(&mut self, message: &Envelope<H, C>) {
+        self.wake(message.node());
+        self.forget(|envelope, _| {
+            envelope.node() == message.node()
+                && envelope.header().as_bytes() == message.header().as_bytes()
+        });
     }
 
     fn open_matched(&mut self, place: u32, envelope: Envelope<H, C>) -> Result<Ticket, Error> {
@@ -59,6 +65,7 @@ impl<H: Header, C: Config> State<H, C> {
             ticket = self.open_matched(place, envelope)?;
             self.unexpected.set_aside(place);
         }
+        self.taken(&envelope);
         Ok((ticket, envelope))
     }
 

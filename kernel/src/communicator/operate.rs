@@ -130,6 +130,27 @@ pub trait Operate {
         Ok(ticket)
     }
 
+    /// Sends a short message if it can leave this moment: nothing is lent, there is nothing to claim. `false` says that
+    /// it cannot, because it is long, or has to wait for others, for credit or for room: then [`Operate::send`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchNode`], [`Error::PeerLost`], [`Error::Channel`].
+    #[inline]
+    fn send_now(
+        &mut self,
+        to: Node,
+        header: Self::Header,
+        message: &impl Source,
+    ) -> Result<bool, Error> {
+        let Engine {
+            state,
+            channel,
+            lane,
+            ..
+        } = self.engine();
+        state.send_now(&mut lane.outlet(channel), to, header, message)
+    }
+
     /// Copies the message and sends the copy: nothing is lent, nothing is to be claimed (MPI's buffered mode).
     ///
     /// # Errors
@@ -229,6 +250,23 @@ pub trait Operate {
         ticket: Ticket,
     ) -> Result<Option<Completed<Self::Header, Self::Memory, Self::Config>>, Error> {
         self.engine().claim(ticket)
+    }
+
+    /// As [`Operate::claim`], with the parts of a [`Completed`] where they are: for callers that copy little of it.
+    ///
+    /// # Errors
+    /// As [`Operate::claim`].
+    #[inline]
+    fn claim_with<R>(
+        &mut self,
+        ticket: Ticket,
+        f: impl FnOnce(
+            Loan<Self::Memory>,
+            Option<&Envelope<Self::Header, Self::Config>>,
+            &Result<usize, Error>,
+        ) -> R,
+    ) -> Result<Option<R>, Error> {
+        self.engine().claim_with(ticket, f)
     }
 
     /// Makes progress until the operation is over.
@@ -503,6 +541,9 @@ impl<'buf, H: Header, L: Channel, C: Config> Scope<'_, 'buf, H, L, C> {
         deadline: Option<u64>,
     ) -> Result<(), Error> {
         let mut idle = 0;
+        if self.send_now(to, header, &bytes)? {
+            return Ok(());
+        }
         loop {
             match self.send(to, header, bytes) {
                 Ok(ticket) => {
@@ -666,24 +707,36 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     where
         B: Lender<M>,
     {
+        self.claim_with(ticket, |loan, envelope, outcome| Completed {
+            loan,
+            envelope: envelope.copied(),
+            outcome: *outcome,
+        })
+    }
+
+    #[inline]
+    fn claim_with<M: Memory, R>(
+        &mut self,
+        ticket: Ticket,
+        f: impl FnOnce(Loan<M>, Option<&Envelope<H, C>>, &Result<usize, Error>) -> R,
+    ) -> Result<Option<R>, Error>
+    where
+        B: Lender<M>,
+    {
         if !self.bank.holds(ticket) {
             return Err(Error::UnknownTicket);
         }
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
-        let Step::Done(outcome) = operation.step else {
+        let Step::Done(outcome) = &operation.step else {
             return Ok(None);
         };
         if operation.in_flight > 0 {
             return Ok(None);
         }
-        let envelope = operation.envelope;
-        self.state.operations.remove(ticket.slot);
         let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
-        Ok(Some(Completed {
-            loan,
-            envelope,
-            outcome,
-        }))
+        let result = f(loan, operation.envelope.as_ref(), outcome);
+        self.state.operations.remove(ticket.slot);
+        Ok(Some(result))
     }
 
     fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {

@@ -103,9 +103,7 @@ impl<H: Header, C: Config> State<H, C> {
     /// Matches an opened receive with a message that is here, or puts it into the expected queue.
     #[inline]
     pub(crate) fn enlist(&mut self, pattern: H::Pattern, ticket: Ticket, bank: &mut impl Bank) {
-        if self.probes.forget(&pattern) {
-            self.wake_holders(None);
-        }
+        self.forget(|envelope, _| pattern.matches(envelope.node(), &envelope.header()));
         self.counters.note(Note::Searched);
         if let Some(place) = self.unexpected.find(&pattern) {
             return self.take(place, ticket, bank);

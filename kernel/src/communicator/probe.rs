@@ -1,7 +1,9 @@
 //! Probes: the first message that a receive would take, without taking it.
 //!
 //! A probe that no message here answers asks the senders that hold messages back. The question outlives the call:
-//! the next probe with the same pattern finds its answer, also when probes with other patterns came in between.
+//! the next probe with the same pattern finds its answer, also when probes with other patterns came in between. What
+//! was offered to a matched probe is kept back by its sender until a matched probe takes it, a receive that matches is
+//! posted, or nobody comes for it and the place is needed.
 
 use super::hold::Pulling;
 use super::state::State;
@@ -9,6 +11,7 @@ use crate::aspect::{HoldState, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
+use crate::frame::Handle;
 use crate::header::{Header, Node, Pattern};
 use crate::matching::{Matcher, Unexpected};
 use zerocopy::IntoBytes;
@@ -33,9 +36,32 @@ struct Probe<H: Header, C: Config> {
     generation: u32,
     /// The last call that asked for it.
     called: u32,
-    answer: Option<Envelope<H, C>>,
-    /// A matched probe wants it: the sender keeps the message back for it until it is claimed or declined.
+    /// A matched probe has asked: it wants the answer kept.
     keep: bool,
+    answer: Answer<Envelope<H, C>>,
+}
+
+/// What is known about a question.
+#[derive(Clone, Copy)]
+enum Answer<E> {
+    Nothing,
+    /// There was such a message. It may have been sent since.
+    Known(E),
+    /// The sender keeps this message back.
+    Kept(E),
+    /// And is to be told that it was claimed (`true`), or that it need not.
+    Over(E, bool),
+}
+
+impl<H: Header, C: Config> Probe<H, C> {
+    fn is_open(&self) -> bool {
+        matches!(self.answer, Answer::Nothing)
+    }
+
+    fn keeps(&self, message: &Envelope<H, C>) -> bool {
+        matches!(&self.answer, Answer::Kept(envelope)
+            if envelope.node() == message.node() && envelope.announced() == message.announced())
+    }
 }
 
 impl<H: Header, C: Config> Probes<H, C> {
@@ -51,7 +77,7 @@ impl<H: Header, C: Config> Probes<H, C> {
     /// The oldest open question behind that generation that concerns a node.
     pub(crate) fn after(&self, generation: u32, node: Node) -> Option<(u32, H::Pattern)> {
         let open = self.places.iter().flatten().filter(|probe| {
-            probe.answer.is_none()
+            probe.is_open()
                 && newer(probe.generation, generation)
                 && probe.pattern.source().is_none_or(|source| source == node)
         });
@@ -59,27 +85,47 @@ impl<H: Header, C: Config> Probes<H, C> {
             .min_by_key(|&(open, _)| open.wrapping_sub(generation))
     }
 
-    /// A sender has a match. Must it keep the message back?
+    /// A sender has a match. Does it keep the message back from now on, or already?
     pub(crate) fn answer(&mut self, generation: u32, envelope: Envelope<H, C>) -> bool {
+        let kept = self.is_kept(&envelope);
         let mut probes = self.places.iter_mut().flatten();
-        let asked = probes.find(|probe| probe.generation == generation && probe.answer.is_none());
-        asked.is_some_and(|probe| {
-            probe.answer = Some(envelope);
-            probe.keep
+        let asked = probes.find(|probe| probe.generation == generation && probe.is_open());
+        let Some(probe) = asked else {
+            return kept;
+        };
+        probe.answer = match probe.keep && !kept {
+            true => Answer::Kept(envelope),
+            false => Answer::Known(envelope),
+        };
+        kept || probe.keep
+    }
+
+    /// Is it kept back for some matched probe?
+    fn is_kept(&self, message: &Envelope<H, C>) -> bool {
+        self.places.iter().flatten().any(|probe| probe.keeps(message))
+    }
+
+    /// A matched probe takes a message that is kept back. It may just be offered to others as well: they ask again.
+    pub(crate) fn claim(&mut self, message: &Envelope<H, C>) {
+        for place in &mut self.places {
+            let Some(probe) = place else { continue };
+            if probe.keeps(message) {
+                probe.answer = Answer::Over(*message, true);
+            } else if probe.is_open() && probe.pattern.matches(message.node(), &message.header()) {
+                *place = None;
+            }
+        }
+    }
+
+    /// What a sender is to be told of a message that it keeps back: which one, and whether it was claimed.
+    pub(crate) fn verdict(&self, node: Node) -> Option<(u32, Handle, bool)> {
+        self.places.iter().flatten().find_map(|probe| {
+            let Answer::Over(envelope, claimed) = &probe.answer else {
+                return None;
+            };
+            let sender = envelope.announced().filter(|_| envelope.node() == node)?;
+            Some((probe.generation, sender.0, *claimed))
         })
-    }
-
-    /// Is there an answer to that question, kept for a matched probe?
-    pub(crate) fn keeps(&self, generation: u32) -> bool {
-        let mut probes = self.places.iter().flatten();
-        probes.any(|probe| probe.generation == generation && probe.answer.is_some())
-    }
-
-    /// Has nobody come for the answer to that question for a long time?
-    pub(crate) fn is_stale(&self, generation: u32) -> bool {
-        let mut probes = self.places.iter().flatten();
-        let asked = probes.find(|probe| probe.generation == generation);
-        asked.is_none_or(|probe| self.calls.wrapping_sub(probe.called) > PATIENCE)
     }
 
     /// Forgets a question and its answer.
@@ -89,40 +135,15 @@ impl<H: Header, C: Config> Probes<H, C> {
         }
     }
 
-    /// Answers that name this message are no longer true.
-    pub(crate) fn forget_message(&mut self, envelope: &Envelope<H, C>) {
-        let same = |answer: &Envelope<H, C>| {
-            answer.node() == envelope.node() && answer.announced() == envelope.announced()
-        };
+    /// A node is lost.
+    pub(crate) fn lose(&mut self, node: Node) {
         for place in &mut self.places {
-            place.take_if(|probe| probe.answer.as_ref().is_some_and(same));
-        }
-    }
-
-    /// A receive was posted: answers that it could take are no longer true. Was one of them kept back by its sender?
-    #[inline]
-    pub(crate) fn forget(&mut self, pattern: &H::Pattern) -> bool {
-        if !<C::Transfer as Transfer>::RENDEZVOUS {
-            return false;
-        }
-        let mut kept = false;
-        for place in &mut self.places {
-            let taken = |probe: &mut Probe<H, C>| {
-                let answer = probe.answer.as_ref();
-                answer.is_some_and(|envelope| pattern.matches(envelope.node(), &envelope.header()))
-            };
-            kept |= place.take_if(taken).is_some_and(|probe| probe.keep);
-        }
-        kept
-    }
-
-    /// Answers that a node gave may no longer be true.
-    pub(crate) fn forget_node(&mut self, node: Node) {
-        for place in &mut self.places {
-            let answer = place.as_ref().and_then(|probe| probe.answer.as_ref());
-            if answer.is_some_and(|envelope| envelope.node() == node) {
-                *place = None;
-            }
+            place.take_if(|probe| match &probe.answer {
+                Answer::Nothing => false,
+                Answer::Known(envelope) | Answer::Kept(envelope) | Answer::Over(envelope, _) => {
+                    envelope.node() == node
+                }
+            });
         }
     }
 }
@@ -155,49 +176,72 @@ impl<H: Header, C: Config> State<H, C> {
         }
         self.probes.calls = self.probes.calls.wrapping_add(1);
         if let Some(index) = self.place_of(&pattern)
-            && let Some(place) = self.probes.places.get_mut(index)
-            && let Some(probe) = place
+            && let Some(probe) = &mut self.probes.places[index]
         {
             probe.called = self.probes.calls;
-            match probe.answer {
-                Some(envelope) if probe.keep => return Ok(Some(envelope)),
-                Some(envelope) => {
-                    *place = None;
-                    if !keep {
-                        return Ok(Some(envelope));
-                    }
-                    // The sender may have sent it since.
-                }
-                None => {
-                    probe.keep |= keep;
-                    let generation = probe.generation;
-                    if self.is_out(generation, source) {
-                        // An answer that nobody comes for may be in the way.
-                        self.wake_holders(source);
-                        return Ok(None);
-                    }
-                    // Answered with "none": that was then.
+            probe.keep |= keep;
+            let (answer, generation) = (probe.answer, probe.generation);
+            match answer {
+                Answer::Kept(envelope) => return Ok(Some(envelope)),
+                Answer::Known(envelope) if !keep || self.probes.is_kept(&envelope) => {
                     self.probes.places[index] = None;
+                    return Ok(Some(envelope));
                 }
+                Answer::Nothing if self.is_out(generation, source) => return Ok(None),
+                _ => {}
             }
+            // Answered with "none", or not kept: that was then.
+            self.probes.places[index] = None;
         }
         if self.holders > 0
             && self.is_first(&pattern)
             && let Some(index) = self.free_probe()
         {
+            if let Some(probe) = &mut self.probes.places[index]
+                && let Answer::Kept(envelope) = probe.answer
+            {
+                // The place is free when the sender knows.
+                probe.answer = Answer::Over(envelope, false);
+                self.probes.waiting = Some((pattern, self.probes.calls));
+                self.wake(envelope.node());
+                return Ok(None);
+            }
             self.probes.waiting = None;
             self.probes.generation = self.probes.generation.wrapping_add(1);
             self.probes.places[index] = Some(Probe {
                 pattern,
                 generation: self.probes.generation,
                 called: self.probes.calls,
-                answer: None,
                 keep,
+                answer: Answer::Nothing,
             });
-            // To put the question, and to let go of what made room for it.
-            self.wake_holders(None);
+            self.wake_holders(source);
         }
         Ok(None)
+    }
+
+    /// Forgets the answers of which `untrue` says so (its second argument: the sender keeps the message back, and is
+    /// told).
+    #[inline]
+    pub(crate) fn forget(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            return;
+        }
+        for index in 0..PLACES {
+            let Some(probe) = &mut self.probes.places[index] else {
+                continue;
+            };
+            match probe.answer {
+                Answer::Known(envelope) if untrue(&envelope, false) => {
+                    self.probes.places[index] = None;
+                }
+                Answer::Kept(envelope) if untrue(&envelope, true) => {
+                    probe.answer = Answer::Over(envelope, false);
+                    self.wake(envelope.node());
+                }
+                _ => {}
+            }
+        }
     }
 
     /// May this pattern put a question? Not before one that has waited longer.
@@ -218,7 +262,10 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Where the question of a pattern is.
     fn place_of(&self, pattern: &H::Pattern) -> Option<usize> {
-        let same = |probe: &Probe<H, C>| probe.pattern.as_bytes() == pattern.as_bytes();
+        let same = |probe: &Probe<H, C>| {
+            let over = matches!(probe.answer, Answer::Over(..));
+            !over && probe.pattern.as_bytes() == pattern.as_bytes()
+        };
         let mut places = self.probes.places.iter();
         places.position(|place| place.as_ref().is_some_and(same))
     }
@@ -229,8 +276,9 @@ impl<H: Header, C: Config> State<H, C> {
         places.iter().position(Option::is_none).or_else(|| {
             let age = |probe: &Probe<H, C>| self.probes.calls.wrapping_sub(probe.called);
             let spent = |probe: &Probe<H, C>| match probe.answer {
-                Some(_) => age(probe) > PATIENCE,
-                None => !self.is_out(probe.generation, probe.pattern.source()),
+                Answer::Nothing => !self.is_out(probe.generation, probe.pattern.source()),
+                Answer::Known(_) | Answer::Kept(_) => age(probe) > PATIENCE,
+                Answer::Over(..) => false,
             };
             let probes = places
                 .iter()
@@ -238,7 +286,7 @@ impl<H: Header, C: Config> State<H, C> {
                 .filter_map(|(i, place)| Some((i, place.as_ref()?)));
             let spent = probes.filter(|(_, probe)| spent(probe));
             spent
-                .max_by_key(|(_, probe)| age(probe))
+                .max_by_key(|(_, probe)| (!matches!(probe.answer, Answer::Kept(_)), age(probe)))
                 .map(|(index, _)| index)
         })
     }

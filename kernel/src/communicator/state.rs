@@ -85,8 +85,13 @@ pub(crate) enum Owner {
 pub(crate) enum Step {
     /// Send: in [`Peer::held`]. `announce`: by rendezvous, whatever its size.
     Held { announce: bool },
-    /// Send: in [`Peer::held`] and offered to a pull; waits for request or decline. `cancel`: give up on decline.
-    Offered { announce: bool, cancel: bool },
+    /// Send: in [`Peer::held`] and offered to a pull; waits for request, decline or claim. `cancel`: give up on
+    /// decline; `asked`: the peer knows that, if it keeps the offer.
+    Offered {
+        announce: bool,
+        cancel: bool,
+        asked: bool,
+    },
     /// Send: announced, waits to be asked for.
     Announced,
     /// Send: announced, and the peer is (`asked`) or will be asked to forget it.
@@ -330,6 +335,7 @@ impl<H: Header, C: Config> State<H, C> {
     /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
     pub(crate) fn lose_sends(&mut self, node: Node) {
         self.set_holding(node, false);
+        self.probes.lose(node);
         if let Some(peer) = self.peer(node) {
             peer.deaf = true;
             peer.due = false;

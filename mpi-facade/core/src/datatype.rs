@@ -15,6 +15,51 @@ pub struct Predefined {
     pub family: Family,
     /// The machine type of each part.
     pub element: Element,
+    /// How one item lies in memory.
+    pub(crate) layout: Layout,
+}
+
+/// How one item lies in memory: one run of bytes, or two with a gap between them. The item is dense if the first run
+/// is all of its extent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    /// Bytes of data.
+    pub(crate) size: usize,
+    /// Bytes of the first run, at offset 0.
+    pub(crate) first: usize,
+    /// Where the second run begins, if there is one.
+    pub(crate) second_at: usize,
+    /// Bytes from one item to the next.
+    pub(crate) extent: usize,
+}
+
+impl Layout {
+    /// A single byte.
+    pub(crate) const BYTE: Layout = Layout {
+        size: 1,
+        first: 1,
+        second_at: 0,
+        extent: 1,
+    };
+
+    const fn of(datatype: &Predefined) -> Layout {
+        let size = datatype.size();
+        let (first, second_at) = match datatype.family {
+            Family::Indexed => (size - INT, datatype.index_offset()),
+            _ => (size, 0),
+        };
+        Layout {
+            size,
+            first,
+            second_at,
+            extent: datatype.extent(),
+        }
+    }
+
+    const fn complete(mut datatype: Predefined) -> Predefined {
+        datatype.layout = Layout::of(&datatype);
+        datatype
+    }
 }
 
 /// The families of the standard's table of reduction operations, and how their members are composed.
@@ -160,11 +205,12 @@ const fn max(a: usize, b: usize) -> usize {
 
 macro_rules! table {
     ($($handle:ident: $family:ident $element:ident;)*) => {
-        static PREDEFINED: [Predefined; [$($handle),*].len()] = [$(Predefined {
+        static PREDEFINED: [Predefined; [$($handle),*].len()] = [$(Layout::complete(Predefined {
             name: stringify!($handle),
             family: Family::$family,
             element: Element::$element,
-        },)*];
+            layout: Layout::BYTE,
+        }),)*];
 
         /// Place in `PREDEFINED` plus one, by the handle's distance from the first datatype handle; 0 for none.
         static PLACES: [u8; HANDLES] = {
@@ -184,6 +230,7 @@ const FIRST: usize = MPI_DATATYPE_NULL.0;
 const HANDLES: usize = 256;
 
 /// The description of a predefined datatype; none for `MPI_DATATYPE_NULL`, derived and unknown ones.
+#[inline]
 pub fn predefined(datatype: Datatype) -> Option<&'static Predefined> {
     let place = *PLACES.get(datatype.0.wrapping_sub(FIRST))?;
     PREDEFINED.get(usize::from(place).wrapping_sub(1))

@@ -1,6 +1,6 @@
 //! Calls that make and free communicators. Source: MPI 5.0, chapter 7.
 
-use crate::collective::{self, Buffer};
+use crate::collective::{self, Buffer, Reduced};
 use crate::comm::Group;
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -58,7 +58,7 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
         datatype: MPI_INT,
     };
     // SAFETY: two ints here, two from every rank there.
-    unsafe { collective::allgather(send, receive, comm)? };
+    unsafe { collective::allgather(send, receive, comm)?.run()? };
     // Groups of different colours never talk, so one new context serves them all.
     let context = agree(comm)?;
     if colour == MPI_UNDEFINED {
@@ -94,9 +94,15 @@ fn agree(comm: Comm) -> Result<u32, Fault> {
         world.comms.get(comm)?;
         Ok(world.comms.next_context)
     })?;
-    let address = (&raw mut next).cast();
+    let largest = Reduced {
+        input: MPI_IN_PLACE,
+        output: (&raw mut next).cast(),
+        count: 1,
+        datatype: MPI_UINT32_T,
+        op: MPI_MAX,
+    };
     // SAFETY: one unsigned int.
-    unsafe { collective::allreduce(MPI_IN_PLACE, address, 1, MPI_UINT32_T, MPI_MAX, comm)? };
+    unsafe { collective::allreduce(largest, comm)?.run()? };
     world::with(|world| {
         // The context number doubles on the wire.
         if next >= u32::MAX / 2 {

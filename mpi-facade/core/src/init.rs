@@ -1,6 +1,6 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
-use crate::collective;
+use crate::collective::{self, Ongoing};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -43,6 +43,7 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     world::begin(World {
         kernel,
         comms: Comms::new(own, size),
+        collectives: Ongoing::new()?,
         threads,
         sent: (0, 0),
     });
@@ -56,8 +57,8 @@ pub fn threads() -> Result<c_int, Fault> {
 
 /// Waits for everybody, lets the last frames leave, and ends the world.
 pub fn finalize() -> Result<(), Fault> {
+    collective::barrier(MPI_COMM_WORLD)?.run()?;
     world::with(|world| {
-        collective::barrier(world, MPI_COMM_WORLD)?;
         world.until(|world| Ok(world.kernel.is_flushed().then_some(())))
     })?;
     if let Some(mut world) = world::end() {
@@ -186,7 +187,8 @@ fn number(name: &'static CStr) -> Result<Option<usize>, Error> {
         .map_err(|_| argument(name, "a number"))
 }
 
-fn text(name: &CStr) -> Option<&'static str> {
+/// An environment variable that holds text.
+pub(crate) fn text(name: &CStr) -> Option<&'static str> {
     variable(name)?.to_str().ok()
 }
 

@@ -14,6 +14,7 @@ pub mod fault;
 pub mod groups;
 pub mod header;
 pub mod init;
+pub mod matched;
 mod memory;
 pub mod op;
 mod output;

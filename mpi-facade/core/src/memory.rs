@@ -1,8 +1,8 @@
 //! C memory as the kernel borrows it: an address, a number of items and their shape. No Rust reference to it is ever
 //! made, for it may hold padding and bytes that nobody has initialised.
 
-use crate::datatype::{Family, Predefined};
-use core::ffi::{c_int, c_void};
+use crate::datatype::{Layout, Predefined};
+use core::ffi::c_void;
 use core::ptr;
 use pombo_kernel::{Memory, Sink, Source};
 
@@ -25,54 +25,30 @@ pub struct Region {
     shape: Shape,
 }
 
-/// How one item lies in memory.
+/// How one item lies in memory. A reference to a table, for a region is copied often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Shape {
-    /// Bytes of the first run, at offset 0.
-    first: usize,
-    /// Offset and bytes of the second run.
-    second: (usize, usize),
-    extent: usize,
-}
+pub(crate) struct Shape(&'static Layout);
 
 impl Shape {
     /// Single bytes.
-    pub(crate) const BYTE: Shape = Shape {
-        first: 1,
-        second: (0, 0),
-        extent: 1,
-    };
+    pub(crate) const BYTE: Shape = Shape(&Layout::BYTE);
 
     /// Of a predefined datatype.
-    pub(crate) fn of(datatype: &Predefined) -> Self {
-        let (size, extent) = (datatype.size(), datatype.extent());
-        if datatype.family == Family::Indexed {
-            let index = size_of::<c_int>();
-            return Shape {
-                first: size - index,
-                second: (datatype.true_extent() - index, index),
-                extent,
-            };
-        }
-        Shape {
-            first: size,
-            second: (0, 0),
-            extent,
-        }
+    #[inline]
+    pub(crate) fn of(datatype: &'static Predefined) -> Self {
+        Shape(&datatype.layout)
     }
 
     /// Bytes of data in one item.
+    #[inline]
     pub(crate) fn size(&self) -> usize {
-        self.first + self.second.1
+        self.0.size
     }
 
     /// Bytes from one item to the next.
+    #[inline]
     pub(crate) fn extent(&self) -> usize {
-        self.extent
-    }
-
-    fn is_dense(&self) -> bool {
-        self.first == self.extent
+        self.0.extent
     }
 }
 
@@ -109,7 +85,7 @@ impl Region {
 
     /// Bytes from one item to the next.
     pub(crate) fn extent(&self) -> usize {
-        self.shape.extent
+        self.shape.extent()
     }
 
     /// The same items elsewhere.
@@ -124,6 +100,7 @@ impl Region {
     }
 
     /// Bytes of data.
+    #[inline]
     fn bytes(&self) -> usize {
         self.items * self.shape.size()
     }
@@ -134,15 +111,15 @@ impl Region {
         if len == 0 {
             return;
         }
-        if self.shape.is_dense() {
+        let Layout {
+            size,
+            first,
+            second_at,
+            extent,
+        } = *self.shape.0;
+        if first == extent {
             return f(self.base.wrapping_add(offset), len);
         }
-        let Shape {
-            first,
-            second: (second_at, _),
-            extent,
-        } = self.shape;
-        let size = self.shape.size();
         let (mut at, end) = (offset, offset + len);
         while at < end {
             let (item, inside) = (at / size, at % size);
@@ -183,6 +160,7 @@ impl Region {
 }
 
 impl Source for Region {
+    #[inline]
     fn len(&self) -> usize {
         self.bytes()
     }
@@ -201,6 +179,7 @@ impl Source for Region {
 }
 
 impl Sink for Region {
+    #[inline]
     fn len(&self) -> usize {
         self.bytes()
     }

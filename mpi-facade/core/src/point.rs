@@ -29,7 +29,7 @@ pub unsafe fn send(
         // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
         let region = unsafe { region(buf.cast_mut(), count, datatype) };
         let request = post_send(world, mode, region, to, tag, comm)?;
-        request::wait_one(world, request).map(drop)
+        request::wait_one(world, request, &mut { Status::EMPTY })
     })
 }
 
@@ -66,12 +66,13 @@ pub unsafe fn receive(
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Status, Fault> {
+    status: &mut Status,
+) -> Result<(), Fault> {
     world::with(|world| {
         // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
         let region = unsafe { region(buf, count, datatype) };
         let request = post_receive(world, region, from, tag, comm)?;
-        request::wait_one(world, request)
+        request::wait_one(world, request, status)
     })
 }
 
@@ -114,7 +115,12 @@ pub struct Side {
 ///
 /// # Safety
 /// Both buffers hold what their sides say and do not overlap.
-pub unsafe fn exchange(send: Side, receive: Side, comm: Comm) -> Result<Status, Fault> {
+pub unsafe fn exchange(
+    send: Side,
+    receive: Side,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<(), Fault> {
     world::with(|world| {
         // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffers.
         let into = unsafe { region(receive.buf, receive.count, receive.datatype) };
@@ -127,9 +133,9 @@ pub unsafe fn exchange(send: Side, receive: Side, comm: Comm) -> Result<Status, 
         check_tag(send.tag).map_err(Fault::on(comm))?;
         let incoming = post_receive(world, into, receive.partner, receive.tag, comm)?;
         let outgoing = post_send(world, Mode::Standard, from, send.partner, send.tag, comm)?;
-        let sent = request::wait_one(world, outgoing);
-        let status = request::wait_one(world, incoming)?;
-        sent.map(|_| status)
+        let sent = request::wait_one(world, outgoing, &mut { Status::EMPTY });
+        request::wait_one(world, incoming, status)?;
+        sent
     })
 }
 
@@ -160,7 +166,11 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
 
 fn look(world: &mut World, wanted: Wanted) -> Result<Option<Status>, pombo_kernel::Error> {
     let found = world.kernel.probe(wanted)?;
-    Ok(found.map(|envelope| request::status_of(world, &envelope)))
+    Ok(found.map(|envelope| {
+        let mut status = Status::EMPTY;
+        request::tell(&mut world.comms, &envelope, &mut status);
+        status
+    }))
 }
 
 /// A user's buffer.
@@ -198,11 +208,20 @@ pub(crate) fn post_send(
     let region = region.map_err(&fault)?;
     let tag = check_tag(tag).map_err(&fault)?;
     let Some(node) = partner(group, to).map_err(&fault)? else {
-        return Ok(request::SENT_TO_NOBODY);
+        return Ok(request::SENT);
     };
-    group.pending += 1;
     let header = Envelope::new(group.context * 2, tag);
     world.count(pombo_kernel::Source::len(&region));
+    if mode == Mode::Standard {
+        match world.kernel.send_now(node, header, &region) {
+            Ok(true) => return Ok(request::SENT),
+            Ok(false) => {}
+            Err(error) => return Err(fault(error.into())),
+        }
+    }
+    if let Ok(group) = world.comms.get(comm) {
+        group.pending += 1;
+    }
     match world.kernel.send_as(mode, node, header, region) {
         Ok(ticket) => Ok(request::handle(ticket)),
         Err(refused) => {
@@ -245,7 +264,12 @@ fn forget(world: &mut World, comm: Comm) {
 }
 
 /// What a receive or a probe asks for.
-fn wanted(world: &mut World, from: c_int, tag: c_int, comm: Comm) -> Result<Wanted, Fault> {
+pub(crate) fn wanted(
+    world: &mut World,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Wanted, Fault> {
     let fault = Fault::on(comm);
     let group = world.comms.get(comm)?;
     let source = match from {

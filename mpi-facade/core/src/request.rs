@@ -1,17 +1,18 @@
 //! Requests: a handle is the kernel's ticket as a number, so there is no table of requests.
 
+use crate::collective;
+use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::header::{Composition, Envelope};
-use crate::memory::Foreign;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
-use pombo_kernel::{Completed, Loan, Operate, Ticket};
+use pombo_kernel::{Loan, Operate, Ticket};
 
 const _: () = assert!(usize::BITS == 64, "a request handle needs 64 bits");
 
-/// A send to `MPI_PROC_NULL`: over from the start. No ticket is below 2^32.
-pub const SENT_TO_NOBODY: Request = Request(FIRST_OWN_HANDLE);
+/// A send that is over from the start. No ticket is below 2^32.
+pub const SENT: Request = Request(FIRST_OWN_HANDLE);
 /// A receive from `MPI_PROC_NULL`: over from the start.
 pub const RECEIVED_FROM_NOBODY: Request = Request(FIRST_OWN_HANDLE + 1);
 
@@ -20,128 +21,185 @@ pub fn handle(ticket: Ticket) -> Request {
     Request(ticket.to_bits() as usize)
 }
 
-/// A request that is over: its status, and what went wrong.
+/// Where a request stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// What a status shows.
-    pub status: Status,
-    /// An error, with the communicator that hears of it.
-    pub fault: Option<Fault>,
+pub(crate) enum Standing {
+    /// Not over.
+    Open,
+    /// Over, and the handle is dead.
+    Over,
+    /// The same, and something went wrong: which communicator hears of it is in the fault.
+    Failed(Fault),
 }
 
-impl Outcome {
-    const fn good(status: Status) -> Self {
-        Outcome {
-            status,
-            fault: None,
-        }
-    }
-}
-
-/// If the request is over: its outcome; the handle is dead then. `MPI_REQUEST_NULL` is always over.
-/// Makes no progress.
-pub(crate) fn test_one(world: &mut World, request: Request) -> Result<Option<Outcome>, Fault> {
+/// Looks whether a request is over and if so writes its status. `MPI_REQUEST_NULL` is always over. Makes no progress.
+/// An error is the handle's.
+#[inline]
+pub(crate) fn test_one(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<Standing, Fault> {
     match request {
-        Request::NULL | SENT_TO_NOBODY => return Ok(Some(Outcome::good(Status::EMPTY))),
-        RECEIVED_FROM_NOBODY => return Ok(Some(Outcome::good(Status::PROC_NULL))),
+        Request::NULL | SENT => {
+            *status = Status::EMPTY;
+            return Ok(Standing::Over);
+        }
+        RECEIVED_FROM_NOBODY => {
+            *status = Status::PROC_NULL;
+            return Ok(Standing::Over);
+        }
+        _ if collective::is_request(request) => return collective::test(world, request, status),
         _ => {}
     }
+    let World { kernel, comms, .. } = world;
     let ticket = Ticket::from_bits(request.0 as u64);
-    match world.kernel.claim(ticket) {
-        Ok(None) => Ok(None),
-        Ok(Some(completed)) => Ok(Some(settle(world, completed))),
-        Err(pombo_kernel::Error::UnknownTicket) => Err(Error::Handle {
+    let settled = kernel.claim_with(ticket, |loan, envelope, outcome| {
+        let received = matches!(loan, Loan::Received(_));
+        settle(comms, received, envelope, outcome, status)
+    });
+    match settled {
+        Ok(None) => Ok(Standing::Open),
+        Ok(Some(standing)) => Ok(standing),
+        Err(error) => Err(unknown(request, error)),
+    }
+}
+
+#[cold]
+fn unknown(request: Request, error: pombo_kernel::Error) -> Fault {
+    match error {
+        pombo_kernel::Error::UnknownTicket => Error::Handle {
             kind: Kind::Request,
             got: request.0,
         }
-        .into()),
-        Err(error) => Err(error.into()),
+        .into(),
+        error => error.into(),
     }
 }
 
 /// Waits for one request; its error is the call's error.
 #[inline]
-pub(crate) fn wait_one(world: &mut World, request: Request) -> Result<Status, Fault> {
-    let outcome = world.until(|world| test_one(world, request))?;
-    match outcome.fault {
+pub(crate) fn wait_one(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<(), Fault> {
+    match wait_standing(world, request, status)? {
         Some(fault) => Err(fault),
-        None => Ok(outcome.status),
+        None => Ok(()),
+    }
+}
+
+#[inline]
+fn wait_standing(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<Option<Fault>, Fault> {
+    let mut idle = 0;
+    loop {
+        match test_one(world, request, status)? {
+            Standing::Open => {
+                collective::progress(world);
+                world.kernel.advance(&mut idle)?;
+            }
+            Standing::Over => return Ok(None),
+            Standing::Failed(fault) => return Ok(Some(fault)),
+        }
     }
 }
 
 /// `MPI_Wait`.
-pub fn wait(request: Request) -> Result<Status, Fault> {
-    world::with(|world| wait_one(world, request))
+#[inline]
+pub fn wait(request: Request, status: &mut Status) -> Result<(), Fault> {
+    world::with(|world| wait_one(world, request, status))
 }
 
-/// `MPI_Test`: `None` while the request is not over.
-pub fn test(request: Request) -> Result<Option<Status>, Fault> {
+/// `MPI_Test`: false while the request is not over.
+pub fn test(request: Request, status: &mut Status) -> Result<bool, Fault> {
     world::with(|world| {
         world.kernel.check_messages()?;
-        match test_one(world, request)? {
-            None => Ok(None),
-            Some(Outcome {
-                fault: Some(fault), ..
-            }) => Err(fault),
-            Some(outcome) => Ok(Some(outcome.status)),
+        collective::progress(world);
+        match test_one(world, request, status)? {
+            Standing::Open => Ok(false),
+            Standing::Over => Ok(true),
+            Standing::Failed(fault) => Err(fault),
         }
     })
 }
 
-/// Waits for one request, its own error being part of the outcome: for calls that complete several.
-pub fn wait_for(request: Request) -> Result<Outcome, Fault> {
-    world::with(|world| world.until(|world| test_one(world, request)))
+/// Waits for one request and gives its own error apart from the call's: for calls that complete several.
+#[inline]
+pub fn wait_for(request: Request, status: &mut Status) -> Result<Option<Fault>, Fault> {
+    world::with(|world| wait_standing(world, request, status))
 }
 
-fn settle(world: &mut World, completed: Completed<Envelope, Foreign, Composition>) -> Outcome {
-    let Some(envelope) = completed.envelope else {
-        let mut status = Status::EMPTY;
-        status.set_cancelled(completed.outcome == Err(pombo_kernel::Error::Cancelled));
-        let fault = fault_of(MPI_COMM_WORLD, completed.outcome.err());
-        return Outcome { status, fault };
+#[inline]
+fn settle(
+    comms: &mut Comms,
+    received: bool,
+    envelope: Option<&pombo_kernel::Envelope<Envelope, Composition>>,
+    outcome: &Result<usize, pombo_kernel::Error>,
+    status: &mut Status,
+) -> Standing {
+    *status = Status::EMPTY;
+    let Some(envelope) = envelope else {
+        return standing(outcome, MPI_COMM_WORLD, status);
     };
     let context = envelope.header().context.get();
-    let comm = world
-        .comms
-        .of_context(context)
-        .map_or(MPI_COMM_WORLD, |(comm, _)| comm);
-    let mut status = match completed.loan {
-        Loan::Sent(_) => Status::EMPTY,
-        Loan::Received(_) => status_of(world, &envelope),
+    if received {
+        tell(comms, envelope, status);
+        if let Ok(bytes) = *outcome {
+            status.set_bytes(bytes as u64);
+        }
+    }
+    let standing = match outcome {
+        Ok(_) => Standing::Over,
+        Err(_) => {
+            let comm = comms.of_context(context);
+            let comm = comm.map_or(MPI_COMM_WORLD, |(comm, _)| comm);
+            standing(outcome, comm, status)
+        }
     };
-    if let Ok(bytes) = completed.outcome
-        && matches!(completed.loan, Loan::Received(_))
-    {
-        status.set_bytes(bytes as u64);
-    }
-    status.set_cancelled(completed.outcome == Err(pombo_kernel::Error::Cancelled));
-    let fault = fault_of(comm, completed.outcome.err());
     // Collective traffic is not a user's request.
-    if context % 2 == 0 {
-        world.comms.settled(context);
+    if context.is_multiple_of(2) {
+        comms.settled(context);
     }
-    Outcome { status, fault }
+    standing
 }
 
 /// Cancellation is not an error in MPI.
-fn fault_of(comm: Comm, error: Option<pombo_kernel::Error>) -> Option<Fault> {
-    let error = error.filter(|error| *error != pombo_kernel::Error::Cancelled)?;
-    Some(Fault {
-        error: error.into(),
-        comm,
-    })
+#[cold]
+fn standing(
+    outcome: &Result<usize, pombo_kernel::Error>,
+    comm: Comm,
+    status: &mut Status,
+) -> Standing {
+    match *outcome {
+        Ok(_) => Standing::Over,
+        Err(pombo_kernel::Error::Cancelled) => {
+            status.set_cancelled(true);
+            Standing::Over
+        }
+        Err(error) => Standing::Failed(Fault {
+            error: error.into(),
+            comm,
+        }),
+    }
 }
 
-/// The status that tells of a message.
-pub(crate) fn status_of(
-    world: &mut World,
+/// Writes the status that tells of a message.
+#[inline]
+pub(crate) fn tell(
+    comms: &mut Comms,
     envelope: &pombo_kernel::Envelope<Envelope, Composition>,
-) -> Status {
+    status: &mut Status,
+) {
     let header = envelope.header();
     let node = envelope.node();
-    let source = match world.comms.of_context(header.context.get()) {
+    let source = match comms.of_context(header.context.get()) {
         Some((_, group)) => group.rank_of(node),
         None => node.0.into(),
     };
-    Status::received(source, header.tag.get() as i32, envelope.len() as u64)
+    *status = Status::received(source, header.tag.get() as i32, envelope.len() as u64);
 }

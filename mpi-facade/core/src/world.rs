@@ -1,5 +1,6 @@
 //! The one MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it.
 
+use crate::collective::{self, Ongoing};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
@@ -15,6 +16,8 @@ pub(crate) struct World {
     pub(crate) kernel: Kernel,
     /// Communicators.
     pub(crate) comms: Comms,
+    /// Collective operations under way.
+    pub(crate) collectives: Ongoing,
     /// The level of thread support that was granted.
     pub(crate) threads: c_int,
     /// Messages and bytes that this rank has sent.
@@ -115,6 +118,7 @@ impl World {
             if let Some(result) = over(self)? {
                 return Ok(result);
             }
+            collective::progress(self);
             self.kernel.advance(&mut idle)?;
         }
     }

@@ -1,0 +1,96 @@
+//! Matched probes and receives: a message's handle is the kernel's ticket. Source: MPI 5.0, section 3.8.2.
+
+use crate::constants::*;
+use crate::error::{Error, Kind};
+use crate::header::Wanted;
+use crate::point::{region, wanted};
+use crate::request;
+use crate::status::Status;
+use crate::world::{self, Fault, World};
+use core::ffi::{c_int, c_void};
+use pombo_kernel::{Operate, Ticket};
+
+/// `MPI_Mprobe`.
+pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result<Message, Fault> {
+    world::with(|world| {
+        if from == MPI_PROC_NULL {
+            return nobody(world, comm, status);
+        }
+        let wanted = wanted(world, from, tag, comm)?;
+        world.until(|world| look(world, wanted, comm, status))
+    })
+}
+
+/// `MPI_Improbe`: `None` while there is no message.
+pub fn iprobe(
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<Option<Message>, Fault> {
+    world::with(|world| {
+        if from == MPI_PROC_NULL {
+            return nobody(world, comm, status).map(Some);
+        }
+        let wanted = wanted(world, from, tag, comm)?;
+        world.kernel.check_messages()?;
+        look(world, wanted, comm, status)
+    })
+}
+
+fn nobody(world: &mut World, comm: Comm, status: &mut Status) -> Result<Message, Fault> {
+    world.comms.get(comm)?;
+    *status = Status::PROC_NULL;
+    Ok(MPI_MESSAGE_NO_PROC)
+}
+
+fn look(
+    world: &mut World,
+    wanted: Wanted,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<Option<Message>, Fault> {
+    let Some((ticket, envelope)) = world.kernel.matched_probe(wanted)? else {
+        return Ok(None);
+    };
+    request::tell(&mut world.comms, &envelope, status);
+    // Until it is received the message names its communicator as a request does.
+    if let Ok(group) = world.comms.get(comm) {
+        group.pending += 1;
+    }
+    Ok(Some(Message(ticket.to_bits() as usize)))
+}
+
+/// `MPI_Imrecv`, and the first half of `MPI_Mrecv`.
+///
+/// # Safety
+/// `buf` has room for `count` items of `datatype`, until the request is over.
+pub unsafe fn ireceive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    message: Message,
+) -> Result<Request, Fault> {
+    world::with(|world| {
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf, count, datatype) }?;
+        if message == MPI_MESSAGE_NO_PROC {
+            return Ok(request::RECEIVED_FROM_NOBODY);
+        }
+        let ticket = Ticket::from_bits(message.0 as u64);
+        match world.kernel.receive_matched(ticket, region) {
+            Ok(()) => Ok(request::handle(ticket)),
+            Err(refused) => Err(unknown(message, refused.error).into()),
+        }
+    })
+}
+
+fn unknown(message: Message, error: pombo_kernel::Error) -> Error {
+    match error {
+        pombo_kernel::Error::UnknownTicket => Error::Handle {
+            kind: Kind::Message,
+            got: message.0,
+        },
+        error => error.into(),
+    }
+}

@@ -1,0 +1,92 @@
+//! A matched probe that is repeated finds its message, whatever a program does in between.
+
+use crate::common::*;
+use pombo_kernel::{Communicator, Error, Limits, Node, Operate, Ticket};
+use pombo_netdrivers::Loopback;
+
+const PLACES: Limits = Limits {
+    credit: Some(1),
+    eager: None,
+};
+
+/// Two ranks with one place each in the other's pool, and the one of rank 1 is taken.
+fn crowded() -> [Comm<Tiny>; 2] {
+    let channels = Loopback::world(2).try_into().ok().expect("two of them");
+    let mut ranks = <[Loopback; 2]>::map(channels, |channel| {
+        Communicator::with_limits(channel, PLACES).expect("it fits")
+    });
+    put(&mut ranks[1], 1, b"fills the pool");
+    ranks
+}
+
+fn put(rank: &mut Comm<Tiny>, tag: i32, bytes: &[u8]) -> Ticket {
+    let sent = rank.send(Node(0), tagged(tag), Bytes(bytes.to_vec()));
+    sent.map_err(Error::from).expect("there is room")
+}
+
+fn post(rank: &mut Comm<Tiny>, source: u16, tag: i32) -> Ticket {
+    let posted = rank.receive(wanted(Some(source), Some(tag)), Bytes(vec![0; 64]));
+    posted.map_err(Error::from).expect("there is room")
+}
+
+fn is_over(rank: &mut Comm<Tiny>, ticket: Ticket) -> bool {
+    let completed = rank.claim(ticket).expect("it is known");
+    completed.is_some_and(|completed| completed.outcome.expect("a message") > 0)
+}
+
+fn turn(rank: &mut Comm<Tiny>) {
+    rank.check_messages().expect("loopback does not break");
+}
+
+fn seek(rank: &mut Comm<Tiny>, tag: i32) -> bool {
+    let found = rank.matched_probe(wanted(Some(1), Some(tag)));
+    let Some((ticket, envelope)) = found.expect("nobody is lost") else {
+        return false;
+    };
+    assert_eq!(envelope.header(), tagged(tag));
+    let into = Bytes(vec![0; envelope.len()]);
+    let received = rank.receive_matched(ticket, into);
+    received.map_err(Error::from).expect("it was taken");
+    true
+}
+
+#[test]
+fn two_patterns_take_turns() {
+    for tag in [2, 3] {
+        let mut ranks = crowded();
+        put(&mut ranks[1], tag, b"held");
+        settle(&mut ranks);
+        let found = (0..100).any(|_| {
+            let found = [2, 3].into_iter().any(|tag| {
+                let found = seek(&mut ranks[0], tag);
+                turn(&mut ranks[0]);
+                found
+            });
+            turn(&mut ranks[1]);
+            found
+        });
+        assert!(found, "the message with tag {tag} is never found");
+    }
+}
+
+/// Messages of the same sender, which it holds back as well.
+#[test]
+fn receives_in_between() {
+    let mut ranks = crowded();
+    put(&mut ranks[1], 2, b"held");
+    let rounds = 100;
+    for _ in 0..rounds {
+        put(&mut ranks[1], 3, b"another");
+    }
+    settle(&mut ranks);
+    let found = (0..rounds).any(|_| {
+        let found = seek(&mut ranks[0], 2);
+        let other = post(&mut ranks[0], 1, 3);
+        while !is_over(&mut ranks[0], other) {
+            turn(&mut ranks[0]);
+            turn(&mut ranks[1]);
+        }
+        found
+    });
+    assert!(found, "the held message is never found");
+}
