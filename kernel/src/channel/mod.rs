@@ -3,8 +3,10 @@
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
 //! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::pieces`]).
 
+pub mod reliable;
 mod waiting;
 
+pub use reliable::Reliable;
 pub use waiting::Waiting;
 
 use crate::header::Node;
@@ -47,6 +49,16 @@ pub trait Channel: 'static {
     /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
     /// frame may have arrived or a full queue may have room. Returning early is always right.
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError>;
+
+    /// As [`Channel::wait`], and back after about that time at the latest. A channel that cannot sleep for a limited
+    /// time does not sleep here.
+    ///
+    /// # Errors
+    /// As [`Channel::wait`].
+    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        let _ = nanoseconds;
+        self.wait(idle.min(1))
+    }
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
     fn now(&self) -> u64;

@@ -4,6 +4,8 @@
 //! looks at least one sees the other side, so no wake-up is lost, and a waker pays no system call for a rank that is
 //! awake.
 
+use core::time::Duration;
+
 use super::sync::{AtomicU32, Ordering};
 
 /// What the machine offers for sleeping. The words lie in memory that all ranks share.
@@ -14,8 +16,8 @@ pub(super) trait Park {
     /// Orders the sleeper's word before its second look. False if that is not to be had: then nobody may sleep.
     fn heavy(&self) -> bool;
 
-    /// Sleeps while the word has this value. May return early.
-    fn sleep(&self, word: &AtomicU32, value: u32);
+    /// Sleeps while the word has this value, for that long at most. May return early.
+    fn sleep(&self, word: &AtomicU32, value: u32, limit: Option<Duration>);
 
     /// Wakes whoever sleeps on the word.
     fn wake(&self, word: &AtomicU32);
@@ -32,18 +34,25 @@ pub(super) enum Until {
 
 /// One rank's bell, alone in its cache line: 0 while it is awake, else what it sleeps for.
 #[repr(C, align(64))]
-pub(super) struct Bell(AtomicU32);
+pub(super) struct Bell(pub(super) AtomicU32);
 
-const AWAKE: u32 = 0;
+pub(super) const AWAKE: u32 = 0;
 
 impl Bell {
-    /// Sleeps until rung, unless there are news already.
-    pub(super) fn sleep(&self, until: Until, park: &impl Park, news: impl FnOnce() -> bool) {
-        self.0.store(until as u32, Ordering::Relaxed);
+    /// Sleeps until rung or for that long, unless there are news already.
+    pub(super) fn sleep(
+        &self,
+        until: Until,
+        limit: Option<Duration>,
+        park: &impl Park,
+        news: impl FnOnce() -> bool,
+    ) {
+        // Swaps have one order with those of the wakers; of stores a model checker cannot tell.
+        self.0.swap(until as u32, Ordering::Relaxed);
         if park.heavy() && !news() {
-            park.sleep(&self.0, until as u32);
+            park.sleep(&self.0, until as u32, limit);
         }
-        self.0.store(AWAKE, Ordering::Relaxed);
+        self.0.swap(AWAKE, Ordering::Relaxed);
     }
 
     /// Call it after publishing what the rank may sleep for.
@@ -69,6 +78,3 @@ impl Bell {
         park.wake(&self.0);
     }
 }
-
-#[cfg(test)]
-mod tests;

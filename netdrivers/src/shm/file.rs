@@ -1,8 +1,10 @@
 //! System calls below a segment: an anonymous file of fixed size, and its mapping. Used by `Segment` only.
 
+use core::ffi::CStr;
 use core::ptr::NonNull;
 
 use super::error::ShmError;
+use super::quota::Files;
 
 /// A descriptor of our own; closed when dropped.
 #[derive(Debug)]
@@ -106,6 +108,20 @@ impl File {
             Some(base) if base.as_ptr() != libc::MAP_FAILED.cast() => Ok(Mapping { base, size }),
             _ => Err(ShmError::last("mmap")),
         }
+    }
+}
+
+/// Files of a few lines that the system makes up.
+pub(super) struct SmallFiles;
+
+impl Files for SmallFiles {
+    fn read<'a>(&mut self, path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> {
+        // SAFETY: the path is a C string.
+        let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        let file = Descriptor::returned(fd, "open").ok()?;
+        // SAFETY: the buffer is valid for its length.
+        let read = unsafe { libc::read(file.number(), into.as_mut_ptr().cast(), into.len()) };
+        into.get(..usize::try_from(read).ok()?)
     }
 }
 

@@ -13,7 +13,7 @@ use super::sync::{AtomicU32, AtomicU64};
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// Counts the layouts, and everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// The most ranks that one segment takes: more than the cores of a machine, and the rings then span 256 GiB of the 128
 /// TiB that a process can address.
@@ -43,8 +43,12 @@ pub(super) struct Header {
     pub(super) size: AtomicU64,
     /// 1 if all ranks use asymmetric fences.
     pub(super) asymmetric: AtomicU32,
+    /// Whole processors' time that the creator's control group grants; 0 without a limit.
+    pub(super) quota: AtomicU32,
     /// 0 until a rank brings it, unless the creator did.
     pub(super) fingerprint: AtomicU64,
+    /// Where the ranks watch over each other: the space in which the numbers of their processes hold. Else 0.
+    pub(super) watched: AtomicU64,
     /// Goes up with every change of a rank's state.
     pub(super) epoch: Apart<AtomicU32>,
     /// Processors that the ranks may run on, all together.
@@ -54,8 +58,8 @@ pub(super) struct Header {
 /// One rank's own part of the segment.
 #[repr(C)]
 pub(super) struct Control {
-    /// A `RankState`, and the process that has it.
-    pub(super) state: Apart<AtomicU32>,
+    /// A `RankState`, and the process that has it where ranks watch over each other, else 0.
+    pub(super) state: Apart<(AtomicU32, AtomicU32)>,
     /// Whether the rank sleeps.
     pub(super) bell: Apart<Bell>,
     /// One bit per peer that ever sent to this rank: the others' rings are not looked at.

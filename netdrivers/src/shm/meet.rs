@@ -10,6 +10,7 @@ use super::file::{Descriptor, File};
 use super::layout::{Layout, MAGIC, VERSION};
 use super::segment::Segment;
 use super::socket::{Address, Deadline, Socket};
+use super::watch;
 
 /// How long ranks wait for each other in [`meet`].
 pub const MEETING: Duration = Duration::from_secs(60);
@@ -46,6 +47,7 @@ pub fn meet_within(
     }
     let segment = Segment::create(ranks, fingerprint)?;
     if ranks > 1 {
+        segment.set_process(0, super::process());
         serve(&segment, &Address::of(job)?, deadline)?;
     }
     Shm::attach(segment, rank, fingerprint)
@@ -74,6 +76,9 @@ fn serve(segment: &Segment, address: &Address, deadline: Deadline) -> Result<(),
     let door = Socket::listen(address, ranks).map_err(taken)?;
     let mut came = vec![false; ranks];
     came[0] = true;
+    if let Some(space) = watch::process_space() {
+        segment.watch(space);
+    }
     while came.contains(&false) {
         match door.accept(deadline) {
             Ok(Some(guest)) => welcome(&guest, segment, &mut came, deadline),
@@ -90,12 +95,17 @@ fn serve(segment: &Segment, address: &Address, deadline: Deadline) -> Result<(),
 /// A guest that goes wrong is its own affair: it tries again, or is missing.
 fn welcome(guest: &Socket, segment: &Segment, came: &mut [bool], deadline: Deadline) {
     let mut hello = Hello::default();
-    let own = guest.peer_is_this_user().is_ok();
-    if !own || guest.receive(&mut hello, deadline.within(HELLO)).is_err() {
+    let Ok(process) = guest.process_of_this_user() else {
+        return;
+    };
+    if guest.receive(&mut hello, deadline.within(HELLO)).is_err() {
         return;
     }
     let answer = judge(hello, came);
     let welcome = answer[0] == WELCOME;
+    if welcome {
+        segment.set_process(hello[3] as usize, process);
+    }
     let descriptor = welcome.then_some(segment.fd());
     if guest.send(&answer, descriptor).is_ok() && welcome {
         came[hello[3] as usize] = true;
@@ -146,7 +156,7 @@ fn ask(
     let Some(host) = Socket::connect(address, deadline)? else {
         return Ok(None);
     };
-    host.peer_is_this_user()?;
+    host.process_of_this_user()?;
     let hello: Hello = [MAGIC, VERSION, ranks as u64, rank as u64];
     let mut answer = Answer::default();
     let answered = host

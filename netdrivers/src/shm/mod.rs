@@ -16,10 +16,14 @@ mod layout;
 mod meet;
 mod patience;
 mod peer;
+mod quota;
 mod ring;
 mod segment;
 mod socket;
 mod sync;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+mod watch;
 
 pub use error::ShmError;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};
@@ -27,6 +31,7 @@ pub use meet::{MEETING, meet, meet_within};
 pub use segment::{RankState, Segment};
 
 use alloc::vec::Vec;
+use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
@@ -38,6 +43,7 @@ use patience::{Patience, Step};
 use peer::Peer;
 use ring::RingError;
 use sync::Ordering;
+use watch::Watch;
 
 /// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
 pub struct Shm {
@@ -57,6 +63,10 @@ pub struct Shm {
     heard: [u64; MAX_RANKS / 64],
     /// Peers that had no room since this rank last slept.
     full: Vec<u16>,
+    /// None if a launcher watches over the ranks.
+    watch: Option<Watch>,
+    /// Polls in vain since the last look at the others' processes.
+    idle_polls: u32,
     /// Last, as the peers point into it.
     segment: Segment,
 }
@@ -65,6 +75,8 @@ pub struct Shm {
 const PER_PEER: usize = 16;
 /// Frames that one poll takes in all.
 const BATCH: usize = 64;
+/// Polls in vain before a rank that never waits looks whether it is time to look after the others: a millisecond.
+const POLLS: u32 = 1 << 16;
 
 impl Shm {
     /// Becomes this rank. All ranks must bring the same fingerprint of their composition.
@@ -92,6 +104,8 @@ impl Shm {
             turn: 0,
             heard: [0; MAX_RANKS / 64],
             full: Vec::with_capacity(ranks),
+            watch: Watch::of(&segment, rank),
+            idle_polls: 0,
             segment,
         };
         shm.take_notice();
@@ -184,15 +198,30 @@ impl Shm {
         self.peers[to].told = true;
     }
 
-    fn sleep(&mut self) {
+    #[cold]
+    #[inline(never)]
+    fn sleep(&mut self, limit: Option<Duration>) {
+        let most = self.watch.as_ref().map(|_| watch::PAUSE);
+        let limit = limit.into_iter().chain(most).min();
         let until = if self.full.is_empty() {
             Until::Frame
         } else {
             Until::Room
         };
         let control = self.segment.control(self.node.index());
-        control.bell.0.sleep(until, &self.park, || self.has_news());
+        control
+            .bell
+            .0
+            .sleep(until, limit, &self.park, || self.has_news());
         self.full.clear();
+        self.look_after_others();
+    }
+
+    fn look_after_others(&mut self) {
+        self.idle_polls = 0;
+        if let Some(watch) = &mut self.watch {
+            watch.look(&self.segment);
+        }
     }
 
     fn has_news(&self) -> bool {
@@ -287,18 +316,23 @@ impl Channel for Shm {
                 break;
             }
         }
+        if !any && self.watch.is_some() {
+            self.idle_polls += 1;
+            if self.idle_polls == POLLS {
+                self.look_after_others();
+            }
+        }
         Ok(any)
     }
 
+    #[inline]
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        match self.patience.step(idle) {
-            Step::Spin => core::hint::spin_loop(),
-            // SAFETY: takes nothing and touches no memory.
-            Step::Yield => unsafe {
-                libc::sched_yield();
-            },
-            Step::Sleep => self.sleep(),
-        }
+        self.pause(idle, None);
+        Ok(())
+    }
+
+    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        self.pause(idle, Some(Duration::from_nanos(nanoseconds)));
         Ok(())
     }
 
@@ -308,6 +342,19 @@ impl Channel for Shm {
 }
 
 impl Shm {
+    #[inline]
+    fn pause(&mut self, idle: u32, limit: Option<Duration>) {
+        match self.patience.step(idle) {
+            Step::Look => {}
+            Step::Spin => core::hint::spin_loop(),
+            // SAFETY: takes nothing and touches no memory.
+            Step::Yield => unsafe {
+                libc::sched_yield();
+            },
+            Step::Sleep => self.sleep(limit),
+        }
+    }
+
     #[cold]
     fn refuse(&mut self, to: Node, error: RingError) -> ChannelError {
         if error == RingError::Full {

@@ -7,41 +7,59 @@ use super::sync::Ordering;
 /// What an idle rank should do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
+    /// Look again at once.
+    Look,
     Spin,
     Yield,
     Sleep,
 }
 
 /// Waiting costs little while every rank has a processor; else it takes the processor from those that work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Patience {
     spins: u32,
+    yields: u32,
 }
 
-/// Idle polls before the first yield, where ranks do not share processors: together longer than waking a rank on
-/// another processor takes.
+/// Idle polls without a pause: a pause may take longer than a small frame needs to the other core.
+const LOOKS: u32 = 32;
+/// Idle polls before the first yield, where ranks do not share processors: some microseconds.
 const SPINS: u32 = 256;
-/// Yields before the first sleep. Where nobody else is ready a yield returns at once and only looks again.
+/// Yields before the first sleep, where nobody else is ready: together far longer than waking a rank on another
+/// processor takes. Where ranks share processors a yield lets the others work.
 const YIELDS: u32 = 1000;
+/// The same where the ranks are granted less time than their processors have: looking in vain uses it up, so about as
+/// long as a wake-up takes.
+const YIELDS_OF_QUOTA: u32 = 50;
 
 impl Patience {
     /// For the ranks that there are now.
     pub(super) fn of(segment: &Segment) -> Self {
-        let cpus = &segment.header().cpus.0;
-        let cpus: u32 = cpus
-            .iter()
-            .map(|word| word.load(Ordering::Relaxed).count_ones())
-            .sum();
+        let header = segment.header();
+        let cpus = header.cpus.0.iter();
+        let cpus = cpus.map(|word| word.load(Ordering::Relaxed).count_ones());
         let ranks = (0..segment.ranks()).map(|rank| segment.state_of(rank));
         let working = ranks.filter(|state| *state == RankState::Attached).count();
-        let spins = if working <= cpus as usize { SPINS } else { 0 };
-        Self { spins }
+        let quota = header.quota.load(Ordering::Relaxed);
+        Self::new(working, cpus.sum(), (quota != 0).then_some(quota))
+    }
+
+    fn new(working: usize, cpus: u32, quota: Option<u32>) -> Self {
+        let beyond = |limit: u32| working > limit as usize;
+        let spins = if beyond(cpus) { 0 } else { SPINS };
+        if quota.is_some_and(|quota| quota < cpus && beyond(quota)) {
+            let yields = YIELDS_OF_QUOTA;
+            return Self { spins: 0, yields };
+        }
+        let yields = YIELDS;
+        Self { spins, yields }
     }
 
     #[inline]
     pub(super) fn step(&self, idle: u32) -> Step {
         if idle < self.spins {
-            Step::Spin
-        } else if idle < self.spins + YIELDS {
+            if idle < LOOKS { Step::Look } else { Step::Spin }
+        } else if idle < self.spins + self.yields {
             Step::Yield
         } else {
             Step::Sleep
@@ -59,6 +77,44 @@ pub(super) fn announce_cpus(segment: &Segment) {
         let cpus = &segment.header().cpus.0;
         for (all, own) in cpus.iter().zip(mask) {
             all.fetch_or(own, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(patience: Patience, step: Step) -> Option<u32> {
+        (0..10_000).find(|idle| patience.step(*idle) == step)
+    }
+
+    #[test]
+    fn ranks_that_have_processors_spin() {
+        for (working, cpus, quota) in [(2, 2, None), (2, 64, Some(2)), (64, 64, Some(64))] {
+            let patience = Patience::new(working, cpus, quota);
+            assert_eq!(first(patience, Step::Look), Some(0));
+            assert_eq!(first(patience, Step::Spin), Some(LOOKS));
+            assert_eq!(first(patience, Step::Yield), Some(SPINS));
+            assert_eq!(first(patience, Step::Sleep), Some(SPINS + YIELDS));
+        }
+    }
+
+    #[test]
+    fn ranks_that_share_processors_yield() {
+        for (working, cpus, quota) in [(3, 2, None), (1, 0, None), (9, 8, Some(8))] {
+            let patience = Patience::new(working, cpus, quota);
+            assert_eq!(first(patience, Step::Yield), Some(0));
+            assert_eq!(first(patience, Step::Sleep), Some(YIELDS));
+        }
+    }
+
+    #[test]
+    fn a_quota_is_not_spent_on_looking() {
+        for (working, cpus, quota) in [(2, 2, Some(1)), (8, 64, Some(7)), (64, 32, Some(2))] {
+            let patience = Patience::new(working, cpus, quota);
+            assert_eq!(first(patience, Step::Yield), Some(0));
+            assert_eq!(first(patience, Step::Sleep), Some(YIELDS_OF_QUOTA));
         }
     }
 }

@@ -213,11 +213,11 @@ impl<S: Slots> Consumer<S> {
 }
 
 /// In place of a length: the rest of the ring holds nothing.
-const GAP: u32 = u32::MAX;
+pub(super) const GAP: u32 = u32::MAX;
 
 /// Marks a record of that position; never 0.
 #[inline]
-fn tag(position: u64) -> u32 {
+pub(super) fn tag(position: u64) -> u32 {
     (position as u32) << 1 | 1
 }
 
@@ -245,6 +245,3 @@ fn gather(parts: &[Part<'_>], room: &mut [u8]) {
         at = end;
     }
 }
-
-#[cfg(all(test, feature = "std"))]
-mod tests;

@@ -2,10 +2,11 @@
 //! others of a rank that died; a rank opens it and turns it into an [`Shm`](super::Shm).
 
 use super::error::ShmError;
-use super::file::{File, Mapping};
+use super::file::{File, Mapping, SmallFiles};
 use super::futex::Futex;
 use super::lane::Lane;
 use super::layout::{self, Control, Header, Layout, MAGIC, RING, Taken, VERSION};
+use super::quota;
 use super::sync::Ordering;
 
 /// An open segment. Its file goes with the last process that has it open: nothing is ever left behind.
@@ -44,6 +45,10 @@ impl Segment {
         header.ranks.store(ranks as u64, Ordering::Relaxed);
         let asymmetric = u32::from(Futex::asymmetric_here());
         header.asymmetric.store(asymmetric, Ordering::Relaxed);
+        if ranks > 1 {
+            let quota = quota::processors(&mut SmallFiles).unwrap_or(0);
+            header.quota.store(quota, Ordering::Relaxed);
+        }
         header.fingerprint.store(fingerprint, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         Ok(segment)
@@ -135,7 +140,7 @@ impl Segment {
 
     /// Changes a rank's state, and wakes everybody for its end. False if it was in another state.
     pub(super) fn change(&self, rank: usize, from: RankState, to: RankState) -> bool {
-        let state = &self.control(rank).state.0;
+        let (state, _) = &self.control(rank).state.0;
         let (old, new) = (from as u32, to as u32);
         let changed = state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed);
         if changed.is_err() {
@@ -152,10 +157,34 @@ impl Segment {
 
     /// Whatever is none of the known states is a rank that cannot be relied on.
     pub(super) fn state_of(&self, rank: usize) -> RankState {
-        let state = self.control(rank).state.0.load(Ordering::Acquire);
+        let state = self.control(rank).state.0.0.load(Ordering::Acquire);
         let known = [RankState::Unborn, RankState::Attached, RankState::Finished];
         let found = known.into_iter().find(|known| *known as u32 == state);
         found.unwrap_or(RankState::Dead)
+    }
+
+    /// Lets the ranks watch over each other, whose processes have numbers in that space.
+    pub(super) fn watch(&self, space: u64) {
+        self.header().watched.store(space, Ordering::Release);
+    }
+
+    /// The space for the numbers of the ranks' processes, if they watch over each other.
+    pub(super) fn watched(&self) -> Option<u64> {
+        let space = self.header().watched.load(Ordering::Acquire);
+        (space != 0).then_some(space)
+    }
+
+    /// Notes the process of a rank.
+    pub(super) fn set_process(&self, rank: usize, process: i32) {
+        let (_, noted) = &self.control(rank).state.0;
+        noted.store(process.cast_unsigned(), Ordering::Relaxed);
+    }
+
+    /// The process of a rank, if it was noted.
+    pub(super) fn process_of(&self, rank: usize) -> Option<i32> {
+        let (_, noted) = &self.control(rank).state.0;
+        let process = noted.load(Ordering::Relaxed).cast_signed();
+        (process > 0).then_some(process)
     }
 
     pub(super) fn header(&self) -> &Header {

@@ -106,8 +106,9 @@ impl Socket {
         }
     }
 
-    /// Fails with the other side's user if it is not this process' own.
-    pub(super) fn peer_is_this_user(&self) -> Result<(), ShmError> {
+    /// The number of the other side's process, 0 if it has none here. Fails with the other side's user if it is not
+    /// this process' own.
+    pub(super) fn process_of_this_user(&self) -> Result<i32, ShmError> {
         // SAFETY: zeros are valid credentials.
         let mut peer: libc::ucred = unsafe { zeroed() };
         let mut size = size_of_val(&peer) as libc::socklen_t;
@@ -119,7 +120,7 @@ impl Socket {
         };
         check(got, "getsockopt")?;
         if peer.uid == user() {
-            Ok(())
+            Ok(peer.pid)
         } else {
             Err(ShmError::OtherUser { uid: peer.uid })
         }

@@ -4,7 +4,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 
-use super::*;
+use pombo_kernel::memory::Part;
+
+use crate::shm::ring::*;
+use crate::shm::sync::{AtomicU64, Ordering};
 
 /// A small ring: frames of up to 1016 bytes.
 #[repr(C, align(64))]

@@ -2,7 +2,10 @@
 
 use core::cell::Cell;
 
-use super::*;
+use core::time::Duration;
+
+use crate::shm::bell::*;
+use crate::shm::sync::{AtomicU32, Ordering};
 
 /// Where the sleeper is when the waker comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +58,7 @@ impl Park for Scene {
         true
     }
 
-    fn sleep(&self, word: &AtomicU32, value: u32) {
+    fn sleep(&self, word: &AtomicU32, value: u32, _limit: Option<Duration>) {
         if word.load(Ordering::Relaxed) == value {
             self.slept.set(true);
             let calls = self.calls.get();
@@ -87,7 +90,9 @@ fn no_wake_up_is_lost() {
         for what in [Until::Frame, Until::Room] {
             let scene = scene(moment, what);
             scene.now(Moment::Before);
-            scene.bell.sleep(Until::Room, &scene, || scene.looks());
+            scene
+                .bell
+                .sleep(Until::Room, None, &scene, || scene.looks());
             assert!(scene.published.get());
             assert_eq!(scene.slept.get(), moment == Asleep, "{moment:?}");
         }

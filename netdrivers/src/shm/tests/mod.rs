@@ -1,0 +1,4 @@
+//! What one process can test of the parts that do not touch the machine.
+
+mod bell;
+mod ring;

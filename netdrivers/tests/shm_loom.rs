@@ -1,0 +1,35 @@
+//! Every interleaving, within bounds, of the two sides of a ring and of falling asleep and waking: the driver's own
+//! source, with a model checker's atomics in place of the machine's.
+//!
+//! The model has real fences on both sides of a bell. The driver prefers `membarrier`, which is a real fence in every
+//! process for the sleeper's, so it allows nothing more.
+#![cfg(all(feature = "shm", target_os = "linux"))]
+
+#[allow(dead_code, reason = "a test uses less than the driver")]
+#[path = "../src/shm/bell.rs"]
+mod bell;
+#[allow(dead_code, reason = "a test uses less than the driver")]
+#[path = "../src/shm/ring.rs"]
+mod ring;
+
+/// Stands in for the driver's.
+mod sync {
+    pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+}
+
+#[path = "shm_loom/bells.rs"]
+mod bells;
+#[path = "shm_loom/both.rs"]
+mod both;
+#[path = "shm_loom/memory.rs"]
+mod memory;
+#[path = "shm_loom/rings.rs"]
+mod rings;
+
+/// Checks a model. Between two threads few bugs need more than so many switches at bad moments.
+fn check(switches: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(switches);
+    builder.max_branches = 20_000;
+    builder.check(model);
+}

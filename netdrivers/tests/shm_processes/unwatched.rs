@@ -1,0 +1,130 @@
+//! Ranks that met without a launcher: they notice by themselves when one of them is killed, and sleep soundly.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use pombo_kernel::channel::{Channel, Event};
+use pombo_kernel::header::Node;
+use pombo_netdrivers::shm::{Shm, meet};
+
+use super::processes::{again, until};
+use super::{Traffic, sleeps};
+
+const RANK: &str = "POMBO_TEST_MEETING_RANK";
+const JOB: &str = "POMBO_TEST_MEETING_JOB";
+const RANKS: usize = 3;
+
+/// The channel of this process, if it is a rank that `start` has started.
+fn this_rank() -> Option<Shm> {
+    let rank = std::env::var(RANK).ok()?.parse().expect("a rank");
+    let job = std::env::var(JOB).expect("a name");
+    Some(meet(&job, rank, RANKS, 5).expect("the others"))
+}
+
+/// Killed when dropped.
+struct Ranks(Vec<Child>);
+
+impl Ranks {
+    fn start(test: &str) -> Self {
+        let name = test.rsplit(':').next().expect("a name");
+        let job = format!("{name}-{}", std::process::id());
+        let start = |rank: usize| {
+            let mut command = again(test);
+            command.env(RANK, rank.to_string()).env(JOB, &job);
+            command.spawn().expect("a process")
+        };
+        Self((0..RANKS).map(start).collect())
+    }
+
+    fn wait_until_asleep(&self) {
+        for rank in &self.0 {
+            until(|| sleeps(rank.id()));
+        }
+    }
+
+    /// Kills a rank, and lets nobody ask for its status before the others have ended well.
+    fn kill(mut self, rank: usize) {
+        self.0[rank].kill().expect("a running process");
+        for other in (0..RANKS).filter(|other| *other != rank) {
+            let child = &mut self.0[other];
+            until(|| child.try_wait().expect("a child").is_some());
+            assert!(child.wait().expect("a child").success(), "rank {other}");
+        }
+    }
+}
+
+impl Drop for Ranks {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn sleepers_notice_a_killed_rank() {
+    if let Some(shm) = this_rank() {
+        return Traffic::new(shm).sleep_until_lost(Node(0));
+    }
+    let ranks = Ranks::start(path!(sleepers_notice_a_killed_rank));
+    ranks.wait_until_asleep();
+    ranks.kill(0);
+}
+
+/// One that only looks, as a program that tests its requests does.
+#[test]
+fn a_rank_that_never_waits_notices_too() {
+    if let Some(mut shm) = this_rank() {
+        let mut lost = false;
+        while !lost {
+            let polled =
+                shm.poll(|event| lost |= matches!(event, Event::PeerLost(node) if node == Node(2)));
+            polled.expect("a poll");
+        }
+        return shm.finish();
+    }
+    let ranks = Ranks::start(path!(a_rank_that_never_waits_notices_too));
+    // Long enough for all to have met, mostly; if not, the others still hear of it.
+    std::thread::sleep(Duration::from_millis(300));
+    ranks.kill(2);
+}
+
+/// Nobody sends anything, so the only reason to wake is to look after the others: twice a second.
+#[test]
+fn waiting_costs_nothing() {
+    if let Some(shm) = this_rank() {
+        return Traffic::new(shm).sleep_until_lost(Node(1));
+    }
+    let ranks = Ranks::start(path!(waiting_costs_nothing));
+    ranks.wait_until_asleep();
+    let before: Vec<u64> = ranks.0.iter().map(|rank| awakenings(rank.id())).collect();
+    let start = Instant::now();
+    std::thread::sleep(Duration::from_secs(2));
+    for (rank, before) in ranks.0.iter().zip(before) {
+        let times = awakenings(rank.id()) - before;
+        let most = start.elapsed().as_secs() * 2 + 4;
+        assert!(times <= most, "woke {times} times");
+    }
+    ranks.kill(1);
+}
+
+/// How often the threads of a process went to sleep.
+fn awakenings(process: u32) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("a process");
+    let of = |status: String| {
+        let mut lines = status.lines();
+        let times = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        times
+            .expect("a count")
+            .trim()
+            .parse::<u64>()
+            .expect("a number")
+    };
+    threads
+        .map(|thread| {
+            let path = thread.expect("a thread").path().join("status");
+            of(std::fs::read_to_string(path).expect("a status"))
+        })
+        .sum()
+}
