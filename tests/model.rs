@@ -309,12 +309,17 @@ fn ghosts() {
     for tags in [[1, 2, 1], [1, 2, 2], [1, 1, 1], [1, 1, 2]] {
         let mut sender = tags.map(send).to_vec();
         sender.insert(2, Act::Cancel(1));
-        for (probe, taken) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
-            for receiver in with(
-                &[Act::Probe(wish(probe)); 2],
-                &[receive(Some(0), Some(taken))],
-            ) {
-                programs.add(vec![sender.clone(), receiver]);
+        for kind in [Kind::Short, Kind::Now] {
+            if let Some(Act::Send { kind: last, .. }) = sender.last_mut() {
+                *last = kind;
+            }
+            for (probe, taken) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
+                for receiver in with(
+                    &[Act::Probe(wish(probe)); 2],
+                    &[receive(Some(0), Some(taken))],
+                ) {
+                    programs.add(vec![sender.clone(), receiver]);
+                }
             }
         }
     }
@@ -626,12 +631,22 @@ fn matched_probes_in_trouble() {
     let bounds = Bounds { fulls: 1, ..CALM };
     let cancels = changed(programs(), 0, with_cancel);
     explore::<Small>("matched probes, a cancel, full", bounds, cancels);
-    let bounds = Bounds { laters: 1, deaths: 1, ..CALM };
+    let bounds = Bounds {
+        laters: 1,
+        deaths: 1,
+        ..CALM
+    };
     explore::<Small>("matched probes, later", bounds, programs());
-    let bounds = Bounds { pairs: true, ..CALM };
+    let bounds = Bounds {
+        pairs: true,
+        ..CALM
+    };
     let cancels = changed(programs(), 0, with_cancel);
     explore::<Small>("matched probes, two frames per poll", bounds, cancels);
-    let bounds = Bounds { claim_late: true, ..CALM };
+    let bounds = Bounds {
+        claim_late: true,
+        ..CALM
+    };
     let cancels = changed(changed(programs(), 0, with_cancel), 0, with_cancel);
     explore::<Small>("matched probes, two cancels", bounds, cancels);
     let scopes = changed(programs(), 0, with_scope);
@@ -649,13 +664,26 @@ fn matched_probes_in_trouble() {
     let programs = one_way(&senders, &takers(1), 5);
     explore::<Small>("matched probes, credit 2", bounds, programs);
     let senders = lists_up_to(&sends(1, &[1], &ALL_KINDS), 2);
-    let any = Wish { source: None, tag: None };
+    let any = Wish {
+        source: None,
+        tag: None,
+    };
     let mut receivers = Vec::new();
     for room in [0, 3, 150] {
         receivers.push(vec![Act::Matched(any), Act::Obtain { room }]);
-        receivers.push(vec![Act::Matched(any), Act::Obtain { room }, Act::Matched(any), Act::Obtain { room }]);
+        receivers.push(vec![
+            Act::Matched(any),
+            Act::Obtain { room },
+            Act::Matched(any),
+            Act::Obtain { room },
+        ]);
         receivers.push(vec![Act::AwaitMatched(any), Act::Obtain { room }]);
-        receivers.push(vec![Act::AwaitMatched(any), Act::AwaitMatched(any), Act::Obtain { room }, Act::Obtain{room}]);
+        receivers.push(vec![
+            Act::AwaitMatched(any),
+            Act::AwaitMatched(any),
+            Act::Obtain { room },
+            Act::Obtain { room },
+        ]);
     }
     let programs = one_way(&senders, &receivers, 6);
     explore::<Small>("matched probes, kinds and rooms", CALM, programs);
@@ -666,9 +694,18 @@ fn matched_probes_in_trouble() {
 fn matched_probes_of_any_source() {
     let first = lists_up_to(&sends(2, &TAGS, &[Kind::Short]), 2);
     let second = lists_up_to(&sends(2, &[1], &SHORT_OR_LONG), 2);
-    let any = Wish { source: None, tag: None };
-    let one = Wish { source: None, tag: Some(1) };
-    let zero = Wish { source: Some(0), tag: None };
+    let any = Wish {
+        source: None,
+        tag: None,
+    };
+    let one = Wish {
+        source: None,
+        tag: Some(1),
+    };
+    let zero = Wish {
+        source: Some(0),
+        tag: None,
+    };
     let obtain = Act::Obtain { room: ROOM };
     let receivers = [
         vec![Act::Matched(any), obtain],
@@ -686,7 +723,11 @@ fn matched_probes_of_any_source() {
             }
         }
     }
-    explore::<Small>("matched probes of any source", CALM, changed(programs, 0, with_cancel));
+    explore::<Small>(
+        "matched probes of any source",
+        CALM,
+        changed(programs, 0, with_cancel),
+    );
 }
 
 #[test]
@@ -696,9 +737,21 @@ fn hints() {
     let programs = || one_way(&senders, &receivers, pick(4, 5));
     explore::<Hinted>("hints", CALM, one_way(&senders, &receivers, pick(5, 6)));
     let bounds = Bounds { credit: 2, ..CALM };
-    explore::<Hinted>("hints, credit 2", bounds, one_way(&senders, &receivers, pick(5, 6)));
-    explore::<Hinted>("hints, cancelled send", CALM, changed(programs(), 0, with_cancel));
-    explore::<Hinted>("hints, cancelled receive", CALM, changed(programs(), 1, with_cancel));
+    explore::<Hinted>(
+        "hints, credit 2",
+        bounds,
+        one_way(&senders, &receivers, pick(5, 6)),
+    );
+    explore::<Hinted>(
+        "hints, cancelled send",
+        CALM,
+        changed(programs(), 0, with_cancel),
+    );
+    explore::<Hinted>(
+        "hints, cancelled receive",
+        CALM,
+        changed(programs(), 1, with_cancel),
+    );
 }
 
 #[test]
@@ -715,27 +768,84 @@ fn hints_trouble() {
     let senders = lists_up_to(&sends(1, &TAGS, &kinds), 2);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM, 150]), 2);
     let programs = || one_way(&senders, &receivers, pick(3, 4));
-    explore::<Hinted>("hints, scope of a sender", CALM, changed(programs(), 0, with_scope));
-    explore::<Hinted>("hints, scope of a receiver", CALM, changed(programs(), 1, with_scope));
-    explore::<Hinted>("hints, two scopes", CALM, changed(changed(programs(), 0, with_scope), 1, with_scope));
-    explore::<Hinted>("hints, two cancels", CALM, changed(changed(programs(), 0, with_cancel), 1, with_cancel));
-    let bounds = Bounds { claim_late: true, ..CALM };
-    explore::<Hinted>("hints, two cancels, late", bounds, changed(changed(programs(), 0, with_cancel), 0, with_cancel));
+    explore::<Hinted>(
+        "hints, scope of a sender",
+        CALM,
+        changed(programs(), 0, with_scope),
+    );
+    explore::<Hinted>(
+        "hints, scope of a receiver",
+        CALM,
+        changed(programs(), 1, with_scope),
+    );
+    explore::<Hinted>(
+        "hints, two scopes",
+        CALM,
+        changed(changed(programs(), 0, with_scope), 1, with_scope),
+    );
+    explore::<Hinted>(
+        "hints, two cancels",
+        CALM,
+        changed(changed(programs(), 0, with_cancel), 1, with_cancel),
+    );
+    let bounds = Bounds {
+        claim_late: true,
+        ..CALM
+    };
+    explore::<Hinted>(
+        "hints, two cancels, late",
+        bounds,
+        changed(changed(programs(), 0, with_cancel), 0, with_cancel),
+    );
     let bounds = Bounds { deaths: 1, ..CALM };
-    explore::<Hinted>("hints, death and scopes", bounds, changed(programs(), 0, with_scope));
-    explore::<Hinted>("hints, death and cancels", bounds, changed(programs(), 0, with_cancel));
+    explore::<Hinted>(
+        "hints, death and scopes",
+        bounds,
+        changed(programs(), 0, with_scope),
+    );
+    explore::<Hinted>(
+        "hints, death and cancels",
+        bounds,
+        changed(programs(), 0, with_cancel),
+    );
     let bounds = Bounds { fulls: 1, ..CALM };
     explore::<Hinted>("hints, full", bounds, changed(programs(), 0, with_cancel));
-    explore::<Hinted>("hints, full, scopes", bounds, changed(programs(), 0, with_scope));
-    let bounds = Bounds { capacity: Some(1), ..CALM };
+    explore::<Hinted>(
+        "hints, full, scopes",
+        bounds,
+        changed(programs(), 0, with_scope),
+    );
+    let bounds = Bounds {
+        capacity: Some(1),
+        ..CALM
+    };
     explore::<Hinted>("hints, one frame under way", bounds, programs());
     let bounds = Bounds { laters: 1, ..CALM };
-    explore::<Hinted>("hints, later, cancels", bounds, changed(programs(), 0, with_cancel));
-    explore::<Hinted>("hints, later, scopes", bounds, changed(programs(), 0, with_scope));
-    let bounds = Bounds { laters: 1, deaths: 1, ..CALM };
+    explore::<Hinted>(
+        "hints, later, cancels",
+        bounds,
+        changed(programs(), 0, with_cancel),
+    );
+    explore::<Hinted>(
+        "hints, later, scopes",
+        bounds,
+        changed(programs(), 0, with_scope),
+    );
+    let bounds = Bounds {
+        laters: 1,
+        deaths: 1,
+        ..CALM
+    };
     explore::<Hinted>("hints, later, deaths", bounds, programs());
-    let bounds = Bounds { pairs: true, ..CALM };
-    explore::<Hinted>("hints, two frames per poll", bounds, changed(programs(), 0, with_cancel));
+    let bounds = Bounds {
+        pairs: true,
+        ..CALM
+    };
+    explore::<Hinted>(
+        "hints, two frames per poll",
+        bounds,
+        changed(programs(), 0, with_cancel),
+    );
 }
 
 #[test]
@@ -759,7 +869,10 @@ fn hints_three() {
     }
     explore::<Hinted>("hints, three ranks", CALM, programs);
     let programs = one_way(
-        &lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2), &takers(1), pick(4, 5));
+        &lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2),
+        &takers(1),
+        pick(4, 5),
+    );
     explore::<Hinted>("hints, matched probes", CALM, programs);
     let sends = sends(0, &TAGS, &[Kind::Short, Kind::Huge, Kind::EmptySync]);
     let acts = [sends, self::receives(&[Some(0)], &[ROOM])].concat();
@@ -769,4 +882,20 @@ fn hints_three() {
     }
     let programs = changed(programs, 0, with_cancel);
     explore::<Hinted>("hints, to oneself", CALM, programs);
+}
+
+/// Messages that leave at once between others.
+#[test]
+fn at_once() {
+    let kinds = [Kind::Now, Kind::Short, Kind::Long];
+    let senders = lists_up_to(&sends(1, &TAGS, &kinds), 3);
+    let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), pick(2, 3));
+    let programs = || one_way(&senders, &receivers, pick(4, 5));
+    explore::<Small>("at once", CALM, changed(programs(), 0, with_cancel));
+    let bounds = Bounds {
+        fulls: 1,
+        epilogue: false,
+        ..CALM
+    };
+    explore::<Small>("at once, full", bounds, programs());
 }

@@ -91,8 +91,7 @@ fn lengths_are_right(ending: &Ending) -> Result<(), String> {
         };
         let all = state.seen.ends.iter().filter(|end| end.is_open()).count();
         let receives = ending.receives.iter();
-        let receives =
-            receives.filter(|receive| receive.at == rank && receive.end == End::Pending);
+        let receives = receives.filter(|receive| receive.at == rank && receive.end == End::Pending);
         // Without an owner who could see them: copies, and what can still be received although its scope has ended.
         let others = ending.messages.iter().filter(|message| {
             let gone = message.left || ending.is_dead(message.to);
@@ -275,10 +274,14 @@ fn places(ending: &Ending, takers: &Takers) -> Result<(), String> {
                     (message.from, message.to) == (from, at) && waits(ending, takers, *index)
                 })
                 .take_while(|(_, message)| !ending.open.contains(&(at, message.number)));
-            let aside = ending.messages.iter().zip(takers).filter(|(message, taker)| {
-                let aside = taker.is_some_and(|taker| ending.receives[taker].waits());
-                (message.from, message.to) == (from, at) && aside && message.left
-            });
+            let aside = ending
+                .messages
+                .iter()
+                .zip(takers)
+                .filter(|(message, taker)| {
+                    let aside = taker.is_some_and(|taker| ending.receives[taker].waits());
+                    (message.from, message.to) == (from, at) && aside && message.left
+                });
             let kept = (waiting.count() + aside.count()).min(ending.credit);
             all += kept;
             let credit = ending.credit_left(from, at);

@@ -244,8 +244,8 @@ fn open_offers<C: Config>(machine: &Machine<C>, world: World, rank: usize) -> Ve
 
 /// What frames tell of the places that one rank has in another's pool.
 fn credit_left<C: Config>(machine: &Machine<C>, world: World, from: usize, to: usize) -> i64 {
-    let taken =
-        frames(machine, world, from, to).filter(|frame| [WHOLE, ANNOUNCE, AHEAD].contains(&frame[0]));
+    let taken = frames(machine, world, from, to)
+        .filter(|frame| [WHOLE, ANNOUNCE, AHEAD].contains(&frame[0]));
     let given = frames(machine, world, to, from).map(|frame| i64::from(frame[1]));
     i64::from(machine.setup.credit) + given.sum::<i64>() - taken.count() as i64
 }

@@ -178,7 +178,8 @@ impl<C: Config> Explorer<'_, C> {
         let node = self.machine.node(world.nodes[rank]);
         let mut stimuli = Vec::new();
         if let Some(&act) = self.program[rank].get(node.acts) {
-            let given_up = matches!(act, Act::Await(_) | Act::AwaitMatched(_)) && node.tries >= TRIES;
+            let given_up =
+                matches!(act, Act::Await(_) | Act::AwaitMatched(_)) && node.tries >= TRIES;
             if !given_up && !node.seen.stalled {
                 stimuli.push(Stimulus::Act(act));
             }

@@ -64,13 +64,15 @@ pub(crate) enum Kind {
     ShortSync,
     /// A copy is sent; nothing is lent.
     Copied,
+    /// Short, and sent at once if that is possible.
+    Now,
 }
 
 impl Kind {
     pub(crate) fn len(self) -> usize {
         match self {
             Kind::Empty | Kind::EmptySync => 0,
-            Kind::Short | Kind::ShortSync | Kind::Copied => EAGER,
+            Kind::Short | Kind::ShortSync | Kind::Copied | Kind::Now => EAGER,
             Kind::Long => 2 * EAGER + 1,
             Kind::Huge => LONGEST,
         }
@@ -378,6 +380,9 @@ impl<F: Frames> Run<'_, F> {
         };
         let bytes = &content(id)[..kind.len()];
         let to = Node(to.into());
+        if kind == Kind::Now && matches!(rank.send_now(to, header, &bytes), Ok(true)) {
+            return self.note(Ticket::from_bits(0), 0, End::Sent);
+        }
         let sent = match kind {
             Kind::Copied => rank.send_buffered(to, header, &bytes).map(|()| None),
             _ => rank
