@@ -58,9 +58,7 @@ pub fn threads() -> Result<c_int, Fault> {
 /// Waits for everybody, lets the last frames leave, and ends the world.
 pub fn finalize() -> Result<(), Fault> {
     collective::barrier(MPI_COMM_WORLD)?.run()?;
-    world::with(|world| {
-        world.until(|world| Ok(world.kernel.is_flushed().then_some(())))
-    })?;
+    world::with(|world| world.until(|world| Ok(world.kernel.is_flushed().then_some(()))))?;
     if let Some(mut world) = world::end() {
         report(&world);
         world.kernel.channel_mut().finish();

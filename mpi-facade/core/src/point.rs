@@ -1,5 +1,6 @@
 //! Point-to-point calls: check, build a header, call the kernel. Source: MPI 5.0, chapter 3.
 
+use crate::comm::Group;
 use crate::constants::*;
 use crate::datatype;
 use crate::error::{Error, Kind};
@@ -177,6 +178,7 @@ fn look(world: &mut World, wanted: Wanted) -> Result<Option<Status>, pombo_kerne
 ///
 /// # Safety
 /// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
+#[inline(always)]
 pub(crate) unsafe fn region(
     buf: *mut c_void,
     count: i64,
@@ -239,15 +241,13 @@ pub(crate) fn post_receive(
     comm: Comm,
 ) -> Result<Request, Fault> {
     let fault = Fault::on(comm);
-    world.comms.get(comm)?;
+    let group = world.comms.get(comm)?;
     let region = region.map_err(&fault)?;
-    let wanted = wanted(world, from, tag, comm)?;
+    let wanted = wanted_of(group, from, tag).map_err(&fault)?;
     if from == MPI_PROC_NULL {
         return Ok(request::RECEIVED_FROM_NOBODY);
     }
-    if let Ok(group) = world.comms.get(comm) {
-        group.pending += 1;
-    }
+    group.pending += 1;
     match world.kernel.receive(wanted, region) {
         Ok(ticket) => Ok(request::handle(ticket)),
         Err(refused) => {
@@ -270,21 +270,26 @@ pub(crate) fn wanted(
     tag: c_int,
     comm: Comm,
 ) -> Result<Wanted, Fault> {
-    let fault = Fault::on(comm);
     let group = world.comms.get(comm)?;
+    wanted_of(group, from, tag).map_err(Fault::on(comm))
+}
+
+#[inline]
+fn wanted_of(group: &Group, from: c_int, tag: c_int) -> Result<Wanted, Error> {
     let source = match from {
         MPI_ANY_SOURCE => None,
-        rank => partner(group, rank).map_err(&fault)?,
+        rank => partner(group, rank)?,
     };
     let tag = match tag {
         MPI_ANY_TAG => None,
-        tag => Some(check_tag(tag).map_err(&fault)?),
+        tag => Some(check_tag(tag)?),
     };
     Ok(Wanted::new(group.context * 2, source, tag))
 }
 
 /// The node of a partner; none for `MPI_PROC_NULL`.
-fn partner(group: &crate::comm::Group, rank: c_int) -> Result<Option<Node>, Error> {
+#[inline]
+fn partner(group: &Group, rank: c_int) -> Result<Option<Node>, Error> {
     match rank {
         MPI_PROC_NULL => Ok(None),
         rank => group.node(rank).map(Some),
