@@ -3,6 +3,18 @@
 
 mod processes;
 
+/// The path of the test of that name in this module.
+macro_rules! path {
+    ($test:ident) => {
+        concat!(module_path!(), "::", stringify!($test))
+    };
+}
+
+#[path = "shm_processes/crowd.rs"]
+mod crowd;
+#[path = "shm_processes/unwatched.rs"]
+mod unwatched;
+
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
@@ -26,13 +38,6 @@ mod conformance {
     pombo_netdrivers::conformance!(Processes);
 }
 
-/// The path of the test of that name in this file.
-macro_rules! path {
-    ($test:ident) => {
-        concat!(module_path!(), "::", stringify!($test))
-    };
-}
-
 #[test]
 fn two_processes_exchange_checked_frames() {
     processes::run(path!(two_processes_exchange_checked_frames), 2, |shm| {
@@ -54,16 +59,22 @@ fn eight_processes_exchange_checked_frames() {
     });
 }
 
+/// How often a rank is killed, each time in a world of its own.
+const KILLS: u32 = 500;
+
 #[test]
 fn a_killed_rank_is_reported_in_the_middle_of_traffic() {
     if let Some(shm) = this_rank() {
         return Traffic::new(shm).until_lost(Node(1));
     }
     let path = path!(a_killed_rank_is_reported_in_the_middle_of_traffic);
-    for _ in 0..5 {
-        let mut crew = Crew::start(path, 4);
+    let mut dice = 1_u64;
+    for _ in 0..KILLS {
+        let mut crew = Crew::start(path, 3);
         crew.wait_until_attached();
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        // At any instruction of any operation.
+        dice = dice.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        std::thread::sleep(std::time::Duration::from_nanos(dice >> 33 & 0x1f_ffff));
         crew.kill(1);
         crew.join();
     }

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | [`Moody`] | a channel may: full, slow, late, in crumbs, crashed | any [`Channel`](pombo_kernel::Channel) |
 //! | [`FaultyNetwork`] | a network may: see [`Faults`] | any [`Network`](pombo_kernel::Network), real ones too |
-//! | [`Sim`] | a network may, in simulated time | protocols over networks, in one thread |
+//! | [`Sim`] | a network may, in simulated time | protocols over networks |
 //!
 //! Everything follows from a seed and a plan: the same calls in the same order give the same faults on every machine.
 //! Real devices and threads bring their own order.

@@ -50,7 +50,7 @@ impl Slots for Lane {
         unsafe { self.taken.as_ref() }
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8])) {
         let bytes = self.bytes(granule, len);
         // SAFETY: the bytes lie inside the ring and are initialised, as the file starts with zeros; the caller sees to

@@ -4,8 +4,17 @@
 //! opens the segment and attaches: an [`Shm`] is its channel. Ranks that something else started [`meet`] instead.
 //!
 //! A frame is copied into a ring by its sender and read there by its receiver, without locks and, while both are
-//! awake, without system calls. Ranks of one job belong to one user and may trust each other not to *attack*, but not
-//! to be free of faults: whatever a rank finds in the segment, it stays inside it and does not panic.
+//! awake, without system calls. There is a ring for each ordered pair of ranks: 64 KiB, of which memory is used as far
+//! as frames have filled it; a sender that finds it full is told so. A long message streams through it in frames of up
+//! to [`FRAME_LIMIT`] bytes, the receiver copying out while the sender copies in.
+//!
+//! Who finds nothing looks again, then yields, then sleeps until a frame, room or a loss wakes it. How soon depends on
+//! whether the processors that the ranks may use, by affinity and by the quota of their control group, are fewer than
+//! the ranks. Ranks that have met look every half second whether the others' processes still live: there is no
+//! launcher to do it.
+//!
+//! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
+//! a rank finds in the segment, it stays inside it and does not panic.
 
 mod bell;
 mod error;

@@ -1,4 +1,4 @@
-//! A network of many nodes in one thread, with a clock of its own. Protocols over networks are tested on it.
+//! A network of many nodes with a clock of its own. Protocols over networks are tested on it.
 
 mod network;
 mod world;
@@ -6,20 +6,20 @@ mod world;
 pub use network::SimNetwork;
 
 use pombo_kernel::header::Node;
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use super::{Counts, Faults};
 use world::World;
 
-/// The world behind the [`SimNetwork`]s of one thread, and its clock.
+/// The world behind its [`SimNetwork`]s, and its clock.
 ///
 /// Time stands still unless someone moves it: [`Sim::advance`], [`Sim::step`], or the nodes themselves. When every
 /// node that is up waits, the clock jumps to the next arrival or the first timer, whichever comes first. So ranks that
 /// take turns at polling, and wait when they find nothing, run through hours of it in no time.
+/// They may be threads as well; what happens then depends on how these take turns.
 pub struct Sim {
-    world: Rc<RefCell<World>>,
+    world: Arc<Mutex<World>>,
 }
 
 /// What a simulated device takes. Every bound is at least 1.
@@ -80,7 +80,7 @@ impl Sim {
         seed: u64,
     ) -> (Sim, Vec<SimNetwork>) {
         let world = World::new(nodes, limits, wire, faults, seed);
-        let world = Rc::new(RefCell::new(world));
+        let world = Arc::new(Mutex::new(world));
         let network = |node| SimNetwork::new(Node(node), world.clone());
         let networks = (0..nodes).map(network).collect();
         (Sim { world }, networks)
@@ -89,29 +89,29 @@ impl Sim {
     /// Another wire between two nodes, in one direction, for frames that set out from now on. Nodes that are not
     /// there have none.
     pub fn set_wire(&self, from: Node, to: Node, wire: Wire) {
-        self.world.borrow_mut().set_wire(from, to, wire);
+        lock(&self.world).set_wire(from, to, wire);
     }
 
     /// Another plan from now on. Its times still count from the beginning of the world.
     pub fn set_faults(&self, faults: Faults) {
-        self.world.borrow_mut().faults = faults;
+        lock(&self.world).faults = faults;
     }
 
     /// Nanoseconds since the world began.
     pub fn now(&self) -> u64 {
-        self.world.borrow().now
+        lock(&self.world).now
     }
 
     /// Lets that many nanoseconds pass.
     pub fn advance(&self, nanoseconds: u64) {
-        let mut world = self.world.borrow_mut();
+        let mut world = lock(&self.world);
         let then = world.now.saturating_add(nanoseconds);
         world.run_to(then);
     }
 
     /// Lets time pass until the next frame arrives. False if none is under way.
     pub fn step(&self) -> bool {
-        let mut world = self.world.borrow_mut();
+        let mut world = lock(&self.world);
         let next = world.flights.next();
         if let Some(then) = next {
             world.run_to(then);
@@ -121,21 +121,26 @@ impl Sim {
 
     /// Stops a node now, as a crash in the plan does.
     pub fn crash(&self, node: Node) {
-        self.world.borrow_mut().stop(node);
+        lock(&self.world).stop(node);
     }
 
     /// Has the node neither crashed nor been dropped? Nodes themselves cannot see this.
     pub fn is_up(&self, node: Node) -> bool {
-        self.world.borrow().is_up(node)
+        lock(&self.world).is_up(node)
     }
 
     /// No frame is on a wire or waits to be polled by a node that is up.
     pub fn is_quiet(&self) -> bool {
-        self.world.borrow().is_quiet()
+        lock(&self.world).is_quiet()
     }
 
     /// What has happened to frames so far.
     pub fn counts(&self) -> Counts {
-        self.world.borrow().counts
+        lock(&self.world).counts
     }
+}
+
+/// A thread that panicked leaves a whole world: every call changes it as a whole.
+fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -145,6 +145,19 @@ impl World {
         Ok(())
     }
 
+    /// Puts a frame on the wires to all others.
+    pub(super) fn broadcast(&mut self, from: Node, frame: &[u8]) -> Result<(), ChannelError> {
+        let (now, outgoing) = (self.now, self.limits.outgoing);
+        let mut others = (0..self.nodes() as u16)
+            .map(Node)
+            .filter(|node| *node != from);
+        for to in others.clone() {
+            let link = self.link(from, to).ok_or(ChannelError::NoSuchNode(to))?;
+            link.make_room(now, outgoing)?;
+        }
+        others.try_for_each(|to| self.transmit(from, to, frame))
+    }
+
     /// The next frame at that node.
     pub(super) fn take(&mut self, node: Node) -> Option<(Node, Vec<u8>)> {
         let station = self.stations.get_mut(node.index())?;
@@ -224,15 +237,20 @@ impl Link {
         Some(*leaves).filter(|leaves| *leaves > now)
     }
 
-    /// When a frame that sets out now arrives.
-    fn load(&mut self, now: u64, len: usize, outgoing: usize) -> Result<u64, ChannelError> {
+    fn make_room(&mut self, now: u64, outgoing: usize) -> Result<(), ChannelError> {
         while self.leaving.front().is_some_and(|leaves| *leaves <= now) {
             self.leaving.pop_front();
         }
         self.full = self.leaving.len() >= outgoing;
-        if self.full {
-            return Err(ChannelError::Full);
+        match self.full {
+            true => Err(ChannelError::Full),
+            false => Ok(()),
         }
+    }
+
+    /// When a frame that sets out now arrives.
+    fn load(&mut self, now: u64, len: usize, outgoing: usize) -> Result<u64, ChannelError> {
+        self.make_room(now, outgoing)?;
         let bytes = u128::from(len as u64 + self.wire.overhead);
         let time = bytes * 1_000_000_000 / u128::from(self.wire.bandwidth.max(1));
         let time = u64::try_from(time).unwrap_or(u64::MAX).max(1);

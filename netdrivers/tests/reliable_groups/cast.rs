@@ -1,0 +1,150 @@
+//! A source and its receivers at work.
+
+use pombo_kernel::Node;
+use pombo_kernel::channel::group::{Counts, Group, HEAD, Habits, Name, Repair, Sink, Source};
+use pombo_kernel::channel::reliable::Timing;
+use pombo_kernel::network::Network;
+use pombo_netdrivers::Growing;
+use pombo_netdrivers::fault::{Dice, Faults, Limits, Sim, SimNetwork, Wire};
+
+pub(crate) const NAME: Name = Name {
+    group: 3,
+    epoch: 0x5eed,
+};
+
+/// 100 Mb/s through a switch.
+pub(crate) const WIRE: Wire = Wire {
+    latency: 20_000,
+    bandwidth: 12_500_000,
+    overhead: 38,
+};
+
+pub(crate) struct Cast {
+    pub(crate) sim: Sim,
+    network: SimNetwork,
+    pub(crate) source: Source<Group<8, 1500>, Growing>,
+    pub(crate) receivers: Vec<Receiver>,
+}
+
+pub(crate) struct Receiver {
+    network: SimNetwork,
+    pub(crate) sink: Sink,
+    buffer: Vec<u8>,
+    /// It does nothing before.
+    pub(crate) wakes: u64,
+}
+
+impl Cast {
+    pub(crate) fn new(
+        receivers: u16,
+        limits: Limits,
+        faults: Faults,
+        seed: u64,
+        habits: Habits,
+        timing: Timing,
+    ) -> Self {
+        let (sim, mut networks) = Sim::with(receivers + 1, limits, WIRE, faults, seed);
+        let network = networks.remove(0);
+        let quiet = match habits.repair {
+            // Some frames later.
+            Repair::Bursts { asked: false, .. } => Some(500_000),
+            _ => None,
+        };
+        let nodes = (1..=receivers).map(Node);
+        let source = Source::new(NAME, nodes, network.mtu(), habits, timing);
+        let receiver = |network| Receiver {
+            network,
+            sink: Sink::new(NAME, Node(0), timing, quiet),
+            buffer: Vec::new(),
+            wakes: 0,
+        };
+        Cast {
+            source: source.expect("places for eight"),
+            network,
+            receivers: networks.into_iter().map(receiver).collect(),
+            sim,
+        }
+    }
+
+    /// One message to all. Returns how long it took.
+    pub(crate) fn send(&mut self, message: &[u8]) -> u64 {
+        let start = self.sim.now();
+        self.source.begin(message.len()).expect("the last is done");
+        for receiver in &mut self.receivers {
+            receiver.buffer = vec![0; message.len()];
+            receiver.sink.post(message.len());
+        }
+        for _ in 0..20_000_000_u64 {
+            if self.turn(message) {
+                let time = self.sim.now() - start;
+                self.receivers.iter_mut().for_each(|to| to.check(message));
+                return time;
+            }
+        }
+        panic!("it hangs at {} ns: {:?}", self.sim.now(), self.counts());
+    }
+
+    /// Everybody once. True when all is there.
+    pub(crate) fn turn(&mut self, message: &[u8]) -> bool {
+        let (source, now) = (&mut self.source, self.sim.now());
+        let polled = self
+            .network
+            .poll(|frame| source.hear(&frame, now, true))
+            .expect("it is up");
+        if source.turn(&mut self.network, message).expect("it is up") {
+            return true;
+        }
+        if !polled {
+            let deadline = source.deadline();
+            self.network.wait(0, deadline).expect("it is up");
+        }
+        for receiver in &mut self.receivers {
+            receiver.turn(now);
+        }
+        false
+    }
+
+    pub(crate) fn counts(&self) -> (Counts, Vec<Counts>) {
+        let receivers = self.receivers.iter().map(|to| to.sink.counts());
+        (self.source.counts(), receivers.collect())
+    }
+}
+
+impl Receiver {
+    fn turn(&mut self, now: u64) {
+        let (sink, buffer) = (&mut self.sink, &mut self.buffer);
+        if now < self.wakes {
+            return self.network.wait(0, self.wakes).expect("it is up");
+        }
+        let polled = self
+            .network
+            .poll(|frame| sink.hear(&frame, buffer, now, true))
+            .expect("it is up");
+        sink.turn(&mut self.network).expect("it is up");
+        if !polled {
+            let deadline = sink.deadline();
+            self.network.wait(0, deadline).expect("it is up");
+        }
+    }
+
+    fn check(&mut self, message: &[u8]) {
+        assert_eq!(self.sink.complete(), Some(message.len()));
+        assert!(self.buffer == message, "other bytes than were sent");
+        self.sink.next();
+    }
+}
+
+/// The time that the packets alone take on the wire.
+pub(crate) fn ideal(len: usize, chunk: usize) -> f64 {
+    let packets = len.div_ceil(chunk);
+    let bytes = len + packets * (HEAD + WIRE.overhead as usize);
+    bytes as f64 * 1e9 / WIRE.bandwidth as f64
+}
+
+pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
+    let mut dice = Dice::new(seed);
+    (0..len.div_ceil(8))
+        .flat_map(|_| dice.below(u64::MAX).to_le_bytes())
+        .take(len)
+        .collect()
+}

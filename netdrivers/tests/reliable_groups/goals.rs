@@ -1,0 +1,67 @@
+//! Bandwidth under loss, in per cent of the payload ceiling.
+
+use crate::bound;
+use crate::cast::{Cast, bytes, ideal};
+use pombo_kernel::channel::group::{Habits, Repair};
+use pombo_kernel::channel::reliable::Timing;
+use pombo_netdrivers::fault::{Faults, Limits, Rate};
+
+const RECEIVERS: u16 = 7;
+/// What the device takes is short, as a sender's queue should be: repairs stand in it too.
+const LIMITS: Limits = Limits {
+    mtu: 1500,
+    outgoing: 4,
+    incoming: 1024,
+};
+/// One path: frames do not overtake each other.
+const TIMING: Timing = Timing {
+    report_after: 200_000,
+    least: 2_000_000,
+    most: 200_000_000,
+    first: 10_000_000,
+    overtakers: 1,
+};
+
+/// Per cent of the ceiling.
+fn measure(len: usize, loss: Rate, repair: Repair) -> f64 {
+    let habits = Habits {
+        repair,
+        ..Habits::default()
+    };
+    let faults = Faults::NONE.lose(loss);
+    let mut cast = Cast::new(RECEIVERS, LIMITS, faults, 5, habits, TIMING);
+    let time = cast.send(&bytes(len, 1));
+    if std::env::var("POMBO_SHOW").is_ok() {
+        let (source, sinks) = cast.counts();
+        eprintln!("{source:?}\n{:?}", sinks[0]);
+    }
+    100.0 * ideal(len, cast.source.chunk()) / time as f64
+}
+
+#[test]
+fn broadcast_reaches_its_goals() {
+    let (long, short) = (8 << 20, 1 << 20);
+    eprintln!("loss %  | coded (goal) any code | repeating, best | bursts 64, 256, by timer");
+    for (ppm, goal) in [
+        (0, 99.0),
+        (100, 99.0),
+        (10_000, 98.0),
+        (50_000, 92.5),
+        (200_000, 75.0),
+    ] {
+        let loss = Rate::ppm(ppm);
+        let coded = measure(long, loss, Repair::Coded);
+        let plain = measure(long, loss, Repair::Plain);
+        let burst = |packets, asked| measure(short, loss, Repair::Bursts { packets, asked });
+        eprintln!(
+            "{:7} | {coded:5.1} ({goal:4}) {:5.1}    | {plain:5.1}     {:5.1} | {:5.1} {:5.1} {:5.1}",
+            f64::from(ppm) / 1e4,
+            100.0 * bound::coded(256, RECEIVERS.into(), loss),
+            100.0 * bound::repeated(RECEIVERS.into(), loss),
+            burst(64, true),
+            burst(256, true),
+            burst(256, false),
+        );
+        assert!(coded >= goal, "{coded} of {goal} at {ppm} ppm");
+    }
+}
