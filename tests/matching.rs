@@ -1,30 +1,32 @@
 //! Matching against the rules of MPI, written down as simply as they can be: no message and no receive may both
 //! have reason to complain.
 //!
-//! Random sends, receives, cancels, probes and polls on up to four ranks, through channels and pools of the
+//! Random sends, receives, cancels, probes, matched probes and polls on up to four ranks, through channels and pools of the
 //! smallest sizes. In the end every matching message and receive must have found each other, in an order that the
 //! standard allows (MPI 5.0, section 3.5): a message goes to the first receive that matches, a receive takes the
 //! first message of a source that matches. A probe has named the message that a receive would have taken. What is
 //! left is found by probing and received, and then nothing at all is left.
 
+#[path = "matching/check.rs"]
+mod check;
 mod common;
 #[path = "matching/liveness.rs"]
 mod liveness;
 #[path = "common/numbered.rs"]
 mod numbered;
+#[path = "matching/world.rs"]
+mod world;
 
-use common::{Bytes, Hosted, Owned, Plain, Tiny, cases, payload, settle_moody};
-use numbered::{Numbered, Select, select};
-use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+use common::{Hosted, Owned, Plain, Tiny, cases, settle_moody};
+use numbered::Numbered;
+use pombo_kernel::aspect::{Eager, ReceiverFirst, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{
-    Channel, Communicator, Completed, Compose, Config, Envelope, Error, Limits, Loan, Mode, Node,
-    Operate, Pattern, Size, Ticket,
-};
+use pombo_kernel::{Communicator, Compose, Config, Limits, Operate, Size};
 use pombo_netdrivers::fault::{Moods, Moody, Rate};
 use pombo_netdrivers::{Growing, Loopback, loopback};
 use proptest::prelude::*;
-use zerocopy::little_endian::{I32, U32};
+use world::World;
+use zerocopy::little_endian::U32;
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -52,6 +54,16 @@ enum Act {
         source: Option<u16>,
         tag: Option<i32>,
     },
+    MatchedProbe {
+        at: u16,
+        source: Option<u16>,
+        tag: Option<i32>,
+    },
+    /// Receives one of the messages that matched probes have taken.
+    ReceiveMatched {
+        which: usize,
+        room: usize,
+    },
     Poll {
         at: u16,
     },
@@ -69,391 +81,18 @@ fn act(ranks: u16) -> impl Strategy<Value = Act> {
         6 => (rank.clone(), rank.clone(), 0..3i32, len, any::<u8>()).prop_map(
             |(from, to, tag, len, coin)| Act::Send { from, to, tag, len, synchronous: coin < 32 }
         ),
-        5 => (rank.clone(), source.clone(), tag.clone(), room)
+        5 => (rank.clone(), source.clone(), tag.clone(), room.clone())
             .prop_map(|(at, source, tag, room)| Act::Receive { at, source, tag, room }),
         1 => (0..64usize).prop_map(|which| Act::CancelSend { which }),
         1 => (0..64usize).prop_map(|which| Act::CancelReceive { which }),
-        1 => (rank.clone(), source, tag).prop_map(|(at, source, tag)| Act::Probe { at, source, tag }),
+        1 => (rank.clone(), source.clone(), tag.clone())
+            .prop_map(|(at, source, tag)| Act::Probe { at, source, tag }),
+        2 => (rank.clone(), source, tag)
+            .prop_map(|(at, source, tag)| Act::MatchedProbe { at, source, tag }),
+        2 => (any::<usize>(), room).prop_map(|(which, room)| Act::ReceiveMatched { which, room }),
         6 => rank.prop_map(|at| Act::Poll { at }),
         2 => Just(Act::Claim),
     ]
-}
-
-struct Message {
-    from: u16,
-    to: u16,
-    tag: i32,
-    len: usize,
-    ticket: Ticket,
-    cancelled: bool,
-}
-
-struct Receive {
-    at: u16,
-    pattern: Select,
-    room: usize,
-    ticket: Ticket,
-    /// The message that it got, by number.
-    got: Option<usize>,
-    cancelled: bool,
-}
-
-/// A probe that found something.
-struct Found {
-    at: u16,
-    pattern: Select,
-    id: usize,
-    /// Receives posted before it, over all ranks.
-    receives: usize,
-}
-
-struct World<L: Channel, C: Config> {
-    ranks: Vec<Communicator<Numbered, L, Owned, C>>,
-    settle: fn(&mut [Communicator<Numbered, L, Owned, C>]),
-    messages: Vec<Message>,
-    receives: Vec<Receive>,
-    found: Vec<Found>,
-}
-
-impl<L: Channel, C: Config> World<L, C> {
-    fn new(
-        channels: Vec<L>,
-        limits: Limits,
-        settle: fn(&mut [Communicator<Numbered, L, Owned, C>]),
-    ) -> Self {
-        let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
-        World {
-            ranks: channels.into_iter().map(over).collect(),
-            settle,
-            messages: Vec::new(),
-            receives: Vec::new(),
-            found: Vec::new(),
-        }
-    }
-
-    fn act(&mut self, act: &Act) {
-        match *act {
-            Act::Send {
-                from,
-                to,
-                tag,
-                len,
-                synchronous,
-            } => {
-                let mode = if synchronous {
-                    Mode::Synchronous
-                } else {
-                    Mode::Standard
-                };
-                self.send(mode, (from, to), tag, len);
-            }
-            Act::Receive {
-                at,
-                source,
-                tag,
-                room,
-            } => self.receive(at, select(source, tag), room),
-            Act::CancelSend { which } => {
-                if let Some(message) = self.messages.get(which) {
-                    let rank = &mut self.ranks[usize::from(message.from)];
-                    check_cancel(rank.cancel(message.ticket));
-                }
-            }
-            Act::CancelReceive { which } => {
-                if let Some(receive) = self.receives.get(which) {
-                    let rank = &mut self.ranks[usize::from(receive.at)];
-                    check_cancel(rank.cancel(receive.ticket));
-                }
-            }
-            Act::Probe { at, source, tag } => {
-                self.probe(at, select(source, tag));
-            }
-            Act::Poll { at } => {
-                let rank = &mut self.ranks[usize::from(at)];
-                rank.check_messages().expect("the channel does not break");
-            }
-            Act::Claim => self.claim(),
-        }
-    }
-
-    fn send(&mut self, mode: Mode, (from, to): (u16, u16), tag: i32, len: usize) {
-        let id = self.messages.len();
-        let header = Numbered {
-            tag: I32::new(tag),
-            number: U32::new(id as u32),
-        };
-        let rank = &mut self.ranks[usize::from(from)];
-        match rank.send_as(mode, Node(to), header, Bytes(payload(id, len))) {
-            Ok(ticket) => self.messages.push(Message {
-                from,
-                to,
-                tag,
-                len,
-                ticket,
-                cancelled: false,
-            }),
-            // Without rendezvous some messages cannot go: they come back and were never sent.
-            Err(refused) => {
-                assert_eq!(refused.loan.0, payload(id, len));
-                let refusals = matches!(
-                    refused.error,
-                    Error::NoCredit(_) | Error::TooLong { .. } | Error::NotComposed(_)
-                );
-                assert!(refusals, "{}", refused.error);
-            }
-        }
-    }
-
-    fn receive(&mut self, at: u16, pattern: Select, room: usize) {
-        let ticket = self.ranks[usize::from(at)]
-            .receive(pattern, Bytes(vec![0; room]))
-            .map_err(Error::from)
-            .expect("the table is large enough");
-        self.receives.push(Receive {
-            at,
-            pattern,
-            room,
-            ticket,
-            got: None,
-            cancelled: false,
-        });
-    }
-
-    fn probe(&mut self, at: u16, pattern: Select) -> Option<usize> {
-        let rank = &mut self.ranks[usize::from(at)];
-        let envelope = rank.probe(pattern).expect("nobody is lost")?;
-        let id = self.identify(at, &envelope);
-        self.found.push(Found {
-            at,
-            pattern,
-            id,
-            receives: self.receives.len(),
-        });
-        Some(id)
-    }
-
-    /// The number of the message behind an envelope at its receiver.
-    fn identify(&self, at: u16, envelope: &Envelope<Numbered, C>) -> usize {
-        let header = envelope.header();
-        let id = header.number.get() as usize;
-        let message = &self.messages[id];
-        assert_eq!(
-            (message.from, message.to, message.tag, message.len),
-            (envelope.node().0, at, header.tag.get(), envelope.len())
-        );
-        id
-    }
-
-    fn settle_and_claim(&mut self) {
-        (self.settle)(&mut self.ranks);
-        self.claim();
-    }
-
-    /// Claims all that is over, checks contents, and notes who got what.
-    fn claim(&mut self) {
-        for index in 0..self.receives.len() {
-            let Receive {
-                at, ticket, room, ..
-            } = self.receives[index];
-            let rank = &mut self.ranks[usize::from(at)];
-            match rank.claim(ticket) {
-                Ok(Some(completed)) => {
-                    let got = self.check_received(at, room, completed);
-                    self.receives[index].got = got;
-                    self.receives[index].cancelled = got.is_none();
-                }
-                Ok(None) => {}
-                Err(error) => assert_eq!(error, Error::UnknownTicket, "claimed earlier"),
-            }
-        }
-        for message in &mut self.messages {
-            let rank = &mut self.ranks[usize::from(message.from)];
-            match rank.claim(message.ticket) {
-                Ok(Some(completed)) => match completed.outcome {
-                    Ok(n) => assert_eq!(n, message.len),
-                    Err(error) => {
-                        assert_eq!(error, Error::Cancelled);
-                        message.cancelled = true;
-                    }
-                },
-                Ok(None) => {}
-                Err(error) => assert_eq!(error, Error::UnknownTicket, "claimed earlier"),
-            }
-        }
-    }
-
-    /// The number of the message that came, or `None` after a cancel.
-    fn check_received(
-        &self,
-        at: u16,
-        room: usize,
-        completed: Completed<Numbered, Owned, C>,
-    ) -> Option<usize> {
-        if completed.outcome == Err(Error::Cancelled) {
-            assert!(completed.envelope.is_none());
-            return None;
-        }
-        let Loan::Received(Bytes(bytes)) = completed.loan else {
-            panic!("a receive")
-        };
-        let id = self.identify(at, &completed.envelope.expect("a message came"));
-        let sent = self.messages[id].len;
-        let stored = sent.min(room);
-        let outcome = if sent > room {
-            Err(Error::Truncated { sent, room })
-        } else {
-            Ok(sent)
-        };
-        assert_eq!(completed.outcome, outcome);
-        assert_eq!(bytes[..stored], payload(id, sent)[..stored]);
-        assert!(bytes[stored..].iter().all(|byte| *byte == 0));
-        Some(id)
-    }
-
-    /// Which receive took which message.
-    fn takers(&self) -> Vec<Option<usize>> {
-        let mut takers = vec![None; self.messages.len()];
-        for (index, receive) in self.receives.iter().enumerate() {
-            if let Some(id) = receive.got {
-                assert!(
-                    !self.messages[id].cancelled,
-                    "message {id} was cancelled and received"
-                );
-                let twice = takers[id].replace(index);
-                assert_eq!(twice, None, "message {id} was received twice");
-            }
-        }
-        takers
-    }
-
-    fn could_take(&self, pattern: &Select, at: u16, id: usize) -> bool {
-        let message = &self.messages[id];
-        let header = Numbered {
-            tag: I32::new(message.tag),
-            number: U32::new(0),
-        };
-        !message.cancelled && at == message.to && pattern.matches(Node(message.from), &header)
-    }
-
-    /// No message and no receive that match each other may both have reason to complain.
-    fn check_pairs(&self) {
-        let takers = self.takers();
-        for (id, message) in self.messages.iter().enumerate() {
-            for (index, receive) in self.receives.iter().enumerate() {
-                let may_meet =
-                    !receive.cancelled && self.could_take(&receive.pattern, receive.at, id);
-                if !may_meet || receive.got == Some(id) {
-                    continue;
-                }
-                let message_content = takers[id].is_some_and(|earlier| earlier < index);
-                let receive_content = receive
-                    .got
-                    .is_some_and(|other| self.messages[other].from != message.from || other < id);
-                assert!(
-                    message_content || receive_content,
-                    "message {id} and receive {index} should have met: {:?} / {:?}",
-                    takers[id],
-                    receive.got
-                );
-            }
-        }
-        for rank in &self.ranks {
-            assert_eq!(rank.rejected(), 0);
-        }
-    }
-
-    /// A probe names the message that a receive posted in its place would have taken.
-    fn check_probes(&self) {
-        let takers = self.takers();
-        let taken_before = |id: usize, index| takers[id].is_some_and(|taker| taker < index);
-        for found in &self.found {
-            let message = &self.messages[found.id];
-            assert!(
-                !taken_before(found.id, found.receives),
-                "a probe found message {}, which an earlier receive took",
-                found.id
-            );
-            for earlier in 0..found.id {
-                let first = self.messages[earlier].from == message.from
-                    && self.could_take(&found.pattern, found.at, earlier)
-                    && !taken_before(earlier, found.receives);
-                assert!(
-                    !first,
-                    "a probe found message {}, but {earlier} comes first",
-                    found.id
-                );
-            }
-        }
-    }
-
-    /// Probes for what is left and receives it. Then nothing is left.
-    fn drain(&mut self) {
-        for index in 0..self.receives.len() {
-            let Receive { at, ticket, .. } = self.receives[index];
-            // A receive that was claimed is not known any more.
-            let _ = self.ranks[usize::from(at)].cancel(ticket);
-        }
-        self.settle_and_claim();
-        for at in 0..self.ranks.len() as u16 {
-            while let Some(id) = self.find_left(at) {
-                let Message {
-                    from,
-                    tag,
-                    len,
-                    cancelled,
-                    ..
-                } = self.messages[id];
-                assert!(
-                    !cancelled,
-                    "a probe found message {id}, which was cancelled"
-                );
-                self.receive(at, select(Some(from), Some(tag)), len);
-                self.settle_and_claim();
-                let got = self.receives.last().and_then(|receive| receive.got);
-                assert_eq!(got, Some(id), "a probe has named this message");
-            }
-        }
-        let takers = self.takers();
-        for (id, message) in self.messages.iter().enumerate() {
-            assert!(
-                message.cancelled || takers[id].is_some(),
-                "message {id} is lost"
-            );
-        }
-        for rank in &self.ranks {
-            let lengths = rank.lengths();
-            assert_eq!(
-                (lengths.operations, lengths.expected, lengths.unexpected),
-                (0, 0, 0)
-            );
-        }
-    }
-
-    /// The first probe may have to ask the senders.
-    fn find_left(&mut self, at: u16) -> Option<usize> {
-        (0..2).find_map(|_| {
-            let id = self.probe(at, select(None, None));
-            (self.settle)(&mut self.ranks);
-            id
-        })
-    }
-
-    fn run(mut self, acts: &[Act]) {
-        for act in acts {
-            self.act(act);
-        }
-        self.settle_and_claim();
-        self.check_pairs();
-        self.check_probes();
-        self.drain();
-        self.check_pairs();
-        self.check_probes();
-    }
-}
-
-/// What was claimed is not known any more.
-fn check_cancel(result: Result<(), Error>) {
-    assert!(matches!(result, Ok(()) | Err(Error::UnknownTicket)));
 }
 
 /// Over threads' channels, polled in turn.
@@ -501,6 +140,10 @@ type Roomy = Compose<U32, Rendezvous<64>, Linear, Growing, Size<4096, 64, 64, 4>
 type Bins = Compose<U32, Rendezvous<16>, Binned<1>, Static, Size<512, 4, 64, 4>>;
 /// Found by bins when it gets crowded, and by search when it is empty again.
 type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, Growing, Size<4096, 64, 64, 4>>;
+/// With hints, so that data may come unasked.
+type Hinted = Compose<U32, ReceiverFirst<1>, Linear, Static, Size<512, 4, 1, 4>>;
+/// With hints, and several places for each.
+type HintedRoomy = Compose<U32, ReceiverFirst<16>, Adaptive<2, 2>, Growing, Size<4096, 64, 64, 4>>;
 /// Without rendezvous, with few places.
 type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
 
@@ -545,6 +188,7 @@ proptest! {
         over_loopback::<Tiny>(3, &acts, in_flight, credit(1));
         let limits = Limits { credit: Some(places), eager: Some(16) };
         over_loopback::<Hosted>(3, &acts, in_flight, limits);
+        over_loopback::<Hinted>(3, &acts, in_flight, credit(1));
     }
 
     #[test]
@@ -568,6 +212,8 @@ proptest! {
         over_moods::<Bins>(4, &acts, moods, seed, credit(1));
         over_moods::<Adapting>(4, &acts, moods, seed, credit(places));
         over_moods::<Roomy>(4, &acts, moods, seed, credit(places));
+        over_moods::<Hinted>(4, &acts, moods, seed, credit(1));
+        over_moods::<HintedRoomy>(4, &acts, moods, seed, credit(places));
         over_moods::<PlainFew>(4, &acts, moods, seed, credit(places));
     }
 
@@ -582,5 +228,6 @@ proptest! {
         over_moods::<Roomy>(2, &acts, moods, seed, credit(2));
         over_moods::<Bins>(2, &acts, moods, seed, credit(1));
         over_moods::<Adapting>(2, &acts, moods, seed, credit(20));
+        over_moods::<Hinted>(2, &acts, moods, seed, credit(1));
     }
 }

@@ -25,8 +25,12 @@ mod epilogue;
 mod explore;
 #[path = "model/header.rs"]
 mod header;
+#[path = "model/hints.rs"]
+mod hints;
 #[path = "model/machine.rs"]
 mod machine;
+#[path = "model/matched.rs"]
+mod matched;
 #[path = "model/programs.rs"]
 mod programs;
 #[path = "model/rank.rs"]
@@ -39,7 +43,7 @@ mod wire;
 use explore::{Bounds, Explorer, Tally};
 use machine::Machine;
 use pombo_kernel::aspect::{
-    Buffered, Eager, Homogeneous, NoDatatypes, ReceiverFirst, Rendezvous, Static, Unobserved,
+    Buffered, Eager, Homogeneous, NoDatatypes, Rendezvous, Static, Unobserved,
 };
 use pombo_kernel::matching::{Binned, Linear};
 use pombo_kernel::{Compose, Config, Size};
@@ -66,8 +70,6 @@ type Copies = Compose<
     Homogeneous,
     Buffered,
 >;
-/// With hints.
-type Hinted = Compose<U32, ReceiverFirst<4>, Linear, Static, Sizes>;
 /// Without rendezvous.
 type Plain = Compose<U32, Eager, Linear, Static, Sizes>;
 
@@ -329,6 +331,20 @@ fn ghosts() {
         ..CALM
     };
     explore::<Small>("ghosts", bounds, programs);
+    // Neither of the two frames that tell of the cancel leaves before the next message.
+    let mut programs = Programs::default();
+    for kind in [Kind::Short, Kind::Now] {
+        let last = Act::Send {
+            to: 1,
+            tag: 1,
+            kind,
+        };
+        let sender = vec![send(1), send(2), Act::Cancel(1), last];
+        let probe = Act::Probe(wish(2));
+        programs.add(vec![sender, vec![probe, receive(Some(0), Some(1)), probe]]);
+    }
+    let bounds = Bounds { fulls: 2, ..bounds };
+    explore::<Small>("ghosts, full twice", bounds, programs);
 }
 
 #[test]
@@ -542,346 +558,6 @@ fn without_rendezvous() {
         ..CALM
     };
     explore::<Plain>("without rendezvous, credit 2", bounds, programs);
-}
-
-/// Receivers with matched probes, with up to so many receives beside them.
-fn takers(receives: usize) -> Vec<Vec<Act>> {
-    let wishes = wishes(&[Some(0)]);
-    let mut receivers = lists_up_to(&self::receives(&[Some(0)], &[ROOM]), receives);
-    receivers.push(Vec::new());
-    let mut all = Vec::new();
-    for receiver in receivers {
-        for &wish in &wishes {
-            for act in [Act::Matched(wish), Act::AwaitMatched(wish)] {
-                for taker in with(&receiver, &[act]) {
-                    all.push(taker.clone());
-                    all.extend(with(&taker, &[Act::Obtain { room: ROOM }]));
-                }
-            }
-        }
-    }
-    all
-}
-
-#[test]
-fn matched_probes() {
-    let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), pick(2, 3));
-    let programs = one_way(&senders, &takers(1), pick(5, 6));
-    explore::<Small>("matched probes", CALM, programs);
-    let programs = one_way(&senders, &takers(0), 4);
-    explore::<Small>(
-        "matched probes and a cancel",
-        CALM,
-        changed(programs, 0, with_cancel),
-    );
-}
-
-/// Plain probes beside matched ones, and a receive.
-#[test]
-fn matched_and_plain_probes() {
-    let senders = lists_up_to(&sends(1, &TAGS, &[Kind::Short]), pick(2, 3));
-    let mut receivers = Vec::new();
-    let wishes = wishes(&[Some(0)]);
-    for taker in takers(0) {
-        for &wish in &wishes {
-            for taker in with(&taker, &[Act::Probe(wish)]) {
-                receivers.push(taker.clone());
-                for &wish in &wishes {
-                    receivers.extend(with(&taker, &[Act::Probe(wish)]));
-                    receivers.extend(with(&taker, &[Act::Matched(wish)]));
-                    receivers.extend(with(&taker, &[receive(Some(0), wish.tag)]));
-                    let end = [&taker[..], &[Act::Probe(wish), Act::Take]].concat();
-                    receivers.extend(with(&end, &[receive(Some(0), None)]));
-                }
-            }
-        }
-    }
-    let programs = one_way(&senders, &receivers, pick(7, 8));
-    explore::<Small>("matched and plain probes", CALM, programs);
-}
-
-/// Two matched probes with patterns of their own, one after the other or in turn.
-#[test]
-fn two_matched_probes() {
-    let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), pick(3, 4));
-    let mut receivers = Vec::new();
-    let wishes = wishes(&[Some(0)]);
-    let obtain = Act::Obtain { room: ROOM };
-    for &first in &wishes {
-        for &second in &wishes {
-            let (first, second) = (Act::Matched(first), Act::Matched(second));
-            receivers.push(vec![first, second]);
-            receivers.push(vec![first, second, first, second]);
-            receivers.push(vec![first, second, obtain, first, second]);
-            receivers.push(vec![first, second, first, obtain, obtain]);
-            receivers.push(vec![first, second, receive(Some(0), None), first]);
-        }
-    }
-    let programs = one_way(&senders, &receivers, 8);
-    explore::<Small>("two matched probes", CALM, programs);
-}
-
-/// Matched probes with everything that may happen beside them.
-#[test]
-fn matched_probes_in_trouble() {
-    let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2);
-    let programs = || one_way(&senders, &takers(0), pick(4, 5));
-    let bounds = Bounds { deaths: 1, ..CALM };
-    explore::<Small>("matched probes and a death", bounds, programs());
-    let bounds = Bounds { fulls: 1, ..CALM };
-    let cancels = changed(programs(), 0, with_cancel);
-    explore::<Small>("matched probes, a cancel, full", bounds, cancels);
-    let bounds = Bounds {
-        laters: 1,
-        deaths: 1,
-        ..CALM
-    };
-    explore::<Small>("matched probes, later", bounds, programs());
-    let bounds = Bounds {
-        pairs: true,
-        ..CALM
-    };
-    let cancels = changed(programs(), 0, with_cancel);
-    explore::<Small>("matched probes, two frames per poll", bounds, cancels);
-    let bounds = Bounds {
-        claim_late: true,
-        ..CALM
-    };
-    let cancels = changed(changed(programs(), 0, with_cancel), 0, with_cancel);
-    explore::<Small>("matched probes, two cancels", bounds, cancels);
-    let scopes = changed(programs(), 0, with_scope);
-    explore::<Small>("matched probes, scope of a sender", CALM, scopes);
-    // Nobody looks into a scope that rests.
-    let waits = |list: &Vec<Act>| list.iter().any(|act| matches!(act, Act::AwaitMatched(_)));
-    let mut receivers = takers(0);
-    receivers.retain(|list| !waits(list));
-    let programs = || one_way(&senders, &receivers, pick(4, 5));
-    let scopes = changed(programs(), 1, with_scope);
-    explore::<Small>("matched probes, scope of a receiver", CALM, scopes);
-    let scopes = changed(changed(programs(), 0, with_scope), 1, with_scope);
-    explore::<Small>("matched probes, two scopes", CALM, scopes);
-    let bounds = Bounds { credit: 2, ..CALM };
-    let programs = one_way(&senders, &takers(1), 5);
-    explore::<Small>("matched probes, credit 2", bounds, programs);
-    let senders = lists_up_to(&sends(1, &[1], &ALL_KINDS), 2);
-    let any = Wish {
-        source: None,
-        tag: None,
-    };
-    let mut receivers = Vec::new();
-    for room in [0, 3, 150] {
-        receivers.push(vec![Act::Matched(any), Act::Obtain { room }]);
-        receivers.push(vec![
-            Act::Matched(any),
-            Act::Obtain { room },
-            Act::Matched(any),
-            Act::Obtain { room },
-        ]);
-        receivers.push(vec![Act::AwaitMatched(any), Act::Obtain { room }]);
-        receivers.push(vec![
-            Act::AwaitMatched(any),
-            Act::AwaitMatched(any),
-            Act::Obtain { room },
-            Act::Obtain { room },
-        ]);
-    }
-    let programs = one_way(&senders, &receivers, 6);
-    explore::<Small>("matched probes, kinds and rooms", CALM, programs);
-}
-
-/// Two senders, matched probes of any of them.
-#[test]
-fn matched_probes_of_any_source() {
-    let first = lists_up_to(&sends(2, &TAGS, &[Kind::Short]), 2);
-    let second = lists_up_to(&sends(2, &[1], &SHORT_OR_LONG), 2);
-    let any = Wish {
-        source: None,
-        tag: None,
-    };
-    let one = Wish {
-        source: None,
-        tag: Some(1),
-    };
-    let zero = Wish {
-        source: Some(0),
-        tag: None,
-    };
-    let obtain = Act::Obtain { room: ROOM };
-    let receivers = [
-        vec![Act::Matched(any), obtain],
-        vec![Act::Matched(any), Act::Matched(any), obtain],
-        vec![Act::Matched(one), Act::Matched(any), obtain],
-        vec![Act::AwaitMatched(one), Act::Matched(zero), obtain],
-        vec![receive(None, Some(1)), Act::Matched(any), obtain],
-        vec![Act::Probe(any), Act::Matched(one), Act::Take],
-    ];
-    let mut programs = Programs::default();
-    for first in &first {
-        for second in &second {
-            for receiver in &receivers {
-                programs.add(vec![first.clone(), second.clone(), receiver.clone()]);
-            }
-        }
-    }
-    explore::<Small>(
-        "matched probes of any source",
-        CALM,
-        changed(programs, 0, with_cancel),
-    );
-}
-
-#[test]
-fn hints() {
-    let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 3);
-    let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
-    let programs = || one_way(&senders, &receivers, pick(4, 5));
-    explore::<Hinted>("hints", CALM, one_way(&senders, &receivers, pick(5, 6)));
-    let bounds = Bounds { credit: 2, ..CALM };
-    explore::<Hinted>(
-        "hints, credit 2",
-        bounds,
-        one_way(&senders, &receivers, pick(5, 6)),
-    );
-    explore::<Hinted>(
-        "hints, cancelled send",
-        CALM,
-        changed(programs(), 0, with_cancel),
-    );
-    explore::<Hinted>(
-        "hints, cancelled receive",
-        CALM,
-        changed(programs(), 1, with_cancel),
-    );
-}
-
-#[test]
-fn hints_kinds() {
-    let senders = lists_up_to(&sends(1, &[1], &ALL_KINDS), 2);
-    let receivers = lists_up_to(&receives(&[Some(0), None], &[0, 3, 150]), 2);
-    let programs = one_way(&senders, &receivers, 4);
-    explore::<Hinted>("hints, kinds and rooms", CALM, programs);
-}
-
-#[test]
-fn hints_trouble() {
-    let kinds = [Kind::Short, Kind::Huge, Kind::EmptySync];
-    let senders = lists_up_to(&sends(1, &TAGS, &kinds), 2);
-    let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM, 150]), 2);
-    let programs = || one_way(&senders, &receivers, pick(3, 4));
-    explore::<Hinted>(
-        "hints, scope of a sender",
-        CALM,
-        changed(programs(), 0, with_scope),
-    );
-    explore::<Hinted>(
-        "hints, scope of a receiver",
-        CALM,
-        changed(programs(), 1, with_scope),
-    );
-    explore::<Hinted>(
-        "hints, two scopes",
-        CALM,
-        changed(changed(programs(), 0, with_scope), 1, with_scope),
-    );
-    explore::<Hinted>(
-        "hints, two cancels",
-        CALM,
-        changed(changed(programs(), 0, with_cancel), 1, with_cancel),
-    );
-    let bounds = Bounds {
-        claim_late: true,
-        ..CALM
-    };
-    explore::<Hinted>(
-        "hints, two cancels, late",
-        bounds,
-        changed(changed(programs(), 0, with_cancel), 0, with_cancel),
-    );
-    let bounds = Bounds { deaths: 1, ..CALM };
-    explore::<Hinted>(
-        "hints, death and scopes",
-        bounds,
-        changed(programs(), 0, with_scope),
-    );
-    explore::<Hinted>(
-        "hints, death and cancels",
-        bounds,
-        changed(programs(), 0, with_cancel),
-    );
-    let bounds = Bounds { fulls: 1, ..CALM };
-    explore::<Hinted>("hints, full", bounds, changed(programs(), 0, with_cancel));
-    explore::<Hinted>(
-        "hints, full, scopes",
-        bounds,
-        changed(programs(), 0, with_scope),
-    );
-    let bounds = Bounds {
-        capacity: Some(1),
-        ..CALM
-    };
-    explore::<Hinted>("hints, one frame under way", bounds, programs());
-    let bounds = Bounds { laters: 1, ..CALM };
-    explore::<Hinted>(
-        "hints, later, cancels",
-        bounds,
-        changed(programs(), 0, with_cancel),
-    );
-    explore::<Hinted>(
-        "hints, later, scopes",
-        bounds,
-        changed(programs(), 0, with_scope),
-    );
-    let bounds = Bounds {
-        laters: 1,
-        deaths: 1,
-        ..CALM
-    };
-    explore::<Hinted>("hints, later, deaths", bounds, programs());
-    let bounds = Bounds {
-        pairs: true,
-        ..CALM
-    };
-    explore::<Hinted>(
-        "hints, two frames per poll",
-        bounds,
-        changed(programs(), 0, with_cancel),
-    );
-}
-
-#[test]
-fn hints_three() {
-    let first = lists_up_to(&sends(2, &TAGS, &SHORT_OR_LONG), 2);
-    let second = lists_up_to(&sends(2, &[1], &SHORT_OR_LONG), pick(1, 2));
-    let receives = [
-        (None, None),
-        (None, Some(1)),
-        (Some(0), None),
-        (Some(1), Some(1)),
-    ];
-    let receives = receives.map(|(source, tag)| receive(source, tag));
-    let mut programs = Programs::default();
-    for first in &first {
-        for second in &second {
-            for receiver in lists_up_to(&receives, pick(2, 3)) {
-                programs.add(vec![first.clone(), second.clone(), receiver]);
-            }
-        }
-    }
-    explore::<Hinted>("hints, three ranks", CALM, programs);
-    let programs = one_way(
-        &lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2),
-        &takers(1),
-        pick(4, 5),
-    );
-    explore::<Hinted>("hints, matched probes", CALM, programs);
-    let sends = sends(0, &TAGS, &[Kind::Short, Kind::Huge, Kind::EmptySync]);
-    let acts = [sends, self::receives(&[Some(0)], &[ROOM])].concat();
-    let mut programs = Programs::default();
-    for list in lists_up_to(&acts, pick(3, 4)) {
-        programs.add(vec![list]);
-    }
-    let programs = changed(programs, 0, with_cancel);
-    explore::<Hinted>("hints, to oneself", CALM, programs);
 }
 
 /// Messages that leave at once between others.

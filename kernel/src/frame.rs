@@ -93,41 +93,38 @@ const BIG_ENDIAN: u8 = 0x80;
 
 /// Builds the head of a frame.
 pub(crate) struct Writer {
-    bytes: [u8; MIN_LIMIT],
-    len: usize,
+    bytes: heapless::Vec<u8, MIN_LIMIT>,
 }
 
 impl Writer {
     /// Starts with the lead; `credit` is how many places in the pool the receiver of this frame gets back.
     #[inline]
     pub(crate) fn new(kind: Kind, credit: u8) -> Self {
-        let mut bytes = [0; MIN_LIMIT];
-        bytes[0] = kind as u8;
-        bytes[1] = credit;
-        Writer { bytes, len: LEAD }
+        let mut bytes = heapless::Vec::new();
+        // The lead fits, and so do the heads: the communicator asserts it at compile time.
+        let _ = bytes.extend_from_slice(&[kind as u8, credit]);
+        Writer { bytes }
     }
 
     /// Says that this machine's values have their most significant byte first.
     #[inline]
     pub(crate) fn big_endian(mut self) -> Self {
-        self.bytes[0] |= BIG_ENDIAN;
+        if let Some(kind) = self.bytes.first_mut() {
+            *kind |= BIG_ENDIAN;
+        }
         self
     }
 
-    /// Appends a field. Heads fit [`MIN_LIMIT`]: the communicator asserts it at compile time.
+    /// Appends a field; beyond [`MIN_LIMIT`] it is left out.
     #[inline]
     pub(crate) fn put<T: Wire>(mut self, field: &T) -> Self {
-        let end = self.len + size_of::<T>();
-        if let Some(place) = self.bytes.get_mut(self.len..end) {
-            place.copy_from_slice(field.as_bytes());
-            self.len = end;
-        }
+        let _ = self.bytes.extend_from_slice(field.as_bytes());
         self
     }
 
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes
     }
 }
 

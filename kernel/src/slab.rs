@@ -32,9 +32,9 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         }
     }
 
-    /// The index of the new entry; the value comes back when the bound is reached.
+    /// The index of the new entry; `None` when the bound is reached.
     #[inline]
-    pub(crate) fn insert(&mut self, value: T) -> Result<u32, T> {
+    pub(crate) fn insert(&mut self, value: T) -> Option<u32> {
         let entry = Entry {
             prev: NONE,
             next: NONE,
@@ -45,16 +45,12 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
             self.free = place.next;
             *place = entry;
             self.used += 1;
-            return Ok(index);
+            return Some(index);
         }
         let index = self.entries.as_ref().len() as u32;
-        match self.entries.push(entry) {
-            Ok(()) => {
-                self.used += 1;
-                Ok(index)
-            }
-            Err(entry) => entry.value.map_or(Ok(NONE), Err),
-        }
+        self.entries.push(entry).ok()?;
+        self.used += 1;
+        Some(index)
     }
 
     #[inline]
@@ -76,7 +72,6 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
     pub(crate) fn remove(&mut self, index: u32) -> Option<T> {
         let entry = self.entries.as_mut().get_mut(index as usize)?;
         let value = entry.value.take()?;
-        entry.prev = NONE;
         entry.next = self.free;
         self.free = index;
         self.used -= 1;
@@ -133,6 +128,22 @@ impl Queue {
         (next != NONE).then_some(next)
     }
 
+    /// All entries in order, with their places.
+    #[inline]
+    pub(crate) fn iter<'a, T: 'a, A: Slice<Entry<T>>>(
+        &self,
+        slab: &'a Slab<T, A>,
+    ) -> impl Iterator<Item = (u32, &'a T)> {
+        let entries = slab.entries.as_ref();
+        let mut next = self.head;
+        core::iter::from_fn(move || {
+            let index = next;
+            let entry = entries.get(index as usize)?;
+            next = entry.next;
+            Some((index, entry.value.as_ref()?))
+        })
+    }
+
     #[inline]
     pub(crate) fn push<T, A: Slice<Entry<T>>>(&mut self, slab: &mut Slab<T, A>, index: u32) {
         let tail = self.tail;
@@ -153,8 +164,6 @@ impl Queue {
             return;
         };
         let (prev, next) = (entry.prev, entry.next);
-        entry.prev = NONE;
-        entry.next = NONE;
         match slab.link(prev) {
             Some(before) => before.next = next,
             None => self.head = next,
@@ -206,12 +215,12 @@ mod tests {
             Act::Insert => {
                 let used = model.loose.len() + model.queues[0].len() + model.queues[1].len();
                 match slab.insert(value) {
-                    Ok(index) => {
+                    Some(index) => {
                         assert!(used < BOUND);
                         model.loose.push(index);
                         assert_eq!(slab.get(index), Some(&value));
                     }
-                    Err(back) => assert_eq!((used, back), (BOUND, value)),
+                    None => assert_eq!(used, BOUND),
                 }
             }
             Act::Remove(nth) if nth < model.loose.len() => {
@@ -247,6 +256,8 @@ mod tests {
                     let first = queue.first();
                     let all: Vec<_> =
                         core::iter::successors(first, |&at| queue.after(&slab, at)).collect();
+                    prop_assert_eq!(&all, model);
+                    let all: Vec<_> = queue.iter(&slab).map(|(at, _)| at).collect();
                     prop_assert_eq!(&all, model);
                     prop_assert_eq!(queue.is_empty(), model.is_empty());
                 }

@@ -18,13 +18,13 @@ fn no_receive_takes_a_byte() {
     takes_nothing::<<NoQueues as Matcher>::Expected<Tagged, Plain>>();
 }
 
-fn takes_nothing<E: Expected<Tagged>>() {
+fn takes_nothing<E: Expected<Tagged, ()>>() {
     assert_eq!(size_of::<E>(), 0);
     let mut expected = E::new();
     let posted = Posted {
         pattern: wanted(None, None),
         slot: 0,
-        sequence: 1,
+        sequence: (),
     };
     assert!(expected.post(posted).is_none());
     assert!(expected.find(Node(0), &tagged(0)).is_none());

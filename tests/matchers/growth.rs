@@ -3,7 +3,7 @@
 use crate::common::{Tagged, Wanted, tagged, wanted};
 use pombo_kernel::aspect::{Eager, Static, Storage};
 use pombo_kernel::matching::{
-    Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Unexpected,
+    Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Sequence, Unexpected,
 };
 use pombo_kernel::{Compose, Node, Size};
 use pombo_netdrivers::Growing;
@@ -90,11 +90,11 @@ fn mixed(i: u16) -> Wanted {
 
 /// Steps per match with n posted receives: each one that is taken is posted again.
 fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
-    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_>>::new());
+    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_, _>>::new());
     let post = |i: u16, sequence: u64| Posted {
         pattern: (case.receive)(i),
         slot: i.into(),
-        sequence,
+        sequence: Sequence::new(sequence),
     };
     for i in 0..n {
         queue.post(post(i, i.into())).expect("there is room");
@@ -142,12 +142,12 @@ fn unexpected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
 
 /// Steps until it is clear that nobody wants a message, while n receives are posted.
 fn unwanted<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
-    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_>>::new());
+    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_, _>>::new());
     for i in 0..n {
         let posted = Posted {
             pattern: (case.receive)(i),
             slot: i.into(),
-            sequence: i.into(),
+            sequence: Sequence::new(i.into()),
         };
         queue.post(posted).expect("there is room");
     }

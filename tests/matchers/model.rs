@@ -3,10 +3,11 @@
 use crate::common::{Tagged, cases};
 use crate::protocols::{Coarse, Protocol, Silent};
 use crate::stingy::Stingy;
-use pombo_kernel::aspect::{Capacity, Cell, Eager, Static};
+use pombo_kernel::aspect::{Capacity, Cell, Rendezvous, Static};
 use pombo_kernel::header::MAX_CLASSES;
 use pombo_kernel::matching::{
-    Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Search, Unexpected,
+    Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Search, Sequence, SequenceOf,
+    Unexpected,
 };
 use pombo_kernel::{Compose, Config, Node, Pattern, Size, Sizes};
 use pombo_netdrivers::Growing;
@@ -69,7 +70,7 @@ struct Pair<H: Protocol, C: Config> {
     expected: ExpectedOf<H, C>,
     unexpected: UnexpectedOf<H, C>,
     /// With its place.
-    posted: Vec<(u32, Posted<H::Pattern>)>,
+    posted: Vec<(u32, Posted<H::Pattern, SequenceOf<C>>)>,
     /// With its number.
     arrived: Vec<(u32, Node, H)>,
     /// Numbers messages and receives.
@@ -121,10 +122,10 @@ impl<H: Protocol, C: Config> Pair<H, C> {
             .iter()
             .position(|(_, posted)| posted.pattern.matches(from, &header));
         let Search { found, steps } = self.expected.search(from, &header);
-        let told = found.map(|(place, posted)| (place, posted.slot, posted.sequence));
+        let told = found.map(|(place, posted)| (place, posted.slot, posted.sequence.get()));
         let right = first.map(|index| {
             let (place, posted) = self.posted[index];
-            (place, posted.slot, posted.sequence)
+            (place, posted.slot, posted.sequence.get())
         });
         assert_eq!(told, right);
         assert!(steps >= usize::from(found.is_some()) && steps <= MAX_CLASSES * self.posted.len());
@@ -161,7 +162,7 @@ impl<H: Protocol, C: Config> Pair<H, C> {
         let posted = Posted {
             pattern,
             slot: self.next,
-            sequence: 3 * u64::from(self.next),
+            sequence: Sequence::new(3 * u64::from(self.next)),
         };
         let place = self.expected.post(posted);
         let room = self.posted.len() < <C::Sizes as Sizes>::Operations::N;
@@ -189,9 +190,11 @@ impl<H: Protocol, C: Config> Pair<H, C> {
     }
 
     fn follow(&mut self, which: usize, from: Node) {
-        let sequence = self.posted.get(which).map_or(0, |(_, one)| one.sequence);
+        let sequence = self.posted.get(which);
+        let sequence = sequence.map_or(0, |(_, one)| one.sequence.get());
         let right = self.posted.iter().find(|(_, posted)| {
-            posted.sequence > sequence && posted.pattern.source().is_none_or(|node| node == from)
+            posted.sequence.get() > sequence
+                && posted.pattern.source().is_none_or(|node| node == from)
         });
         let told = self.expected.following(sequence, from);
         assert_eq!(
@@ -211,8 +214,8 @@ fn check<H: Protocol, C: Config>(acts: &[Act]) {
 
 /// With tables that are soon full, and with large ones.
 fn check_matcher<H: Protocol, M: Matcher>(acts: &[Act]) {
-    check::<H, Compose<U32, Eager, M, Static, Size<11, 7, 4, 4>>>(acts);
-    check::<H, Compose<U32, Eager, M, Growing, Size<128, 100, 4, 4>>>(acts);
+    check::<H, Compose<U32, Rendezvous<4>, M, Static, Size<11, 7, 4, 4>>>(acts);
+    check::<H, Compose<U32, Rendezvous<4>, M, Growing, Size<128, 100, 4, 4>>>(acts);
 }
 
 /// Those that could go wrong where keys say little.
@@ -251,8 +254,8 @@ proptest! {
     /// Without memory for bins, a search is longer and finds the same.
     #[test]
     fn bins_may_run_out_of_memory(acts in acts()) {
-        check::<Tagged, Compose<U32, Eager, Binned<2>, Stingy, Size<64, 40, 4, 4>>>(&acts);
-        check::<Tagged, Compose<U32, Eager, Adaptive<3, 64>, Stingy, Size<64, 40, 4, 4>>>(&acts);
+        check::<Tagged, Compose<U32, Rendezvous<4>, Binned<2>, Stingy, Size<64, 40, 4, 4>>>(&acts);
+        check::<Tagged, Compose<U32, Rendezvous<4>, Adaptive<3, 64>, Stingy, Size<64, 40, 4, 4>>>(&acts);
     }
 
     /// The law of classes and keys, on which bins rely.

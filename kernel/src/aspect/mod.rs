@@ -18,5 +18,5 @@ pub use representation::{
 };
 pub use storage::{Cap, Capacity, Cell, Slice, Static, Storage};
 pub use transfer::{
-    Announced, Eager, HintState, HoldState, ReceiverFirst, Rendezvous, RendezvousField, Transfer,
+    Absent, Announced, Eager, Maybe, Present, ReceiverFirst, Rendezvous, RendezvousField, Transfer,
 };

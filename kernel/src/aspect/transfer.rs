@@ -1,8 +1,7 @@
 //! How payload travels: always at once ([`Eager`]), announced first when it is long ([`Rendezvous`]), or also ahead of
 //! the request ([`ReceiverFirst`]).
 
-use crate::communicator::{Hints, Hold};
-use crate::header::Header;
+use crate::matching::Sequence;
 
 /// The policy family.
 pub trait Transfer: 'static {
@@ -14,10 +13,12 @@ pub trait Transfer: 'static {
     const HINTS: bool = false;
     /// What rendezvous adds to an envelope.
     type Field: RendezvousField;
-    /// What rendezvous adds for every peer.
-    type Hold<H: Header>: HoldState<H>;
-    /// What hints add for every peer.
-    type Hints<H: Header>: HintState<H>;
+    /// What tells the order of receives to rendezvous.
+    type Sequence: Sequence;
+    /// State that rendezvous needs.
+    type Held<T>: Maybe<T>;
+    /// State that hints need.
+    type Hinted<T>: Maybe<T>;
 }
 
 /// Messages go out whole or are refused: [`Error::NoCredit`](crate::Error::NoCredit) when the receiver's pool is
@@ -34,16 +35,18 @@ impl Transfer for Eager {
     const RENDEZVOUS: bool = false;
     const THRESHOLD: usize = usize::MAX;
     type Field = ();
-    type Hold<H: Header> = ();
-    type Hints<H: Header> = ();
+    type Sequence = ();
+    type Held<T> = Absent;
+    type Hinted<T> = Absent;
 }
 
 impl<const THRESHOLD: usize> Transfer for Rendezvous<THRESHOLD> {
     const RENDEZVOUS: bool = true;
     const THRESHOLD: usize = THRESHOLD;
     type Field = Option<Announced>;
-    type Hold<H: Header> = Hold<H>;
-    type Hints<H: Header> = ();
+    type Sequence = u64;
+    type Held<T> = Present<T>;
+    type Hinted<T> = Absent;
 }
 
 /// As [`Rendezvous`], and a receiver tells each peer which long message it waits for first: if the peer's next one is
@@ -58,8 +61,9 @@ impl<const THRESHOLD: usize> Transfer for ReceiverFirst<THRESHOLD> {
     const THRESHOLD: usize = THRESHOLD;
     const HINTS: bool = true;
     type Field = Option<Announced>;
-    type Hold<H: Header> = Hold<H>;
-    type Hints<H: Header> = Hints<H>;
+    type Sequence = u64;
+    type Held<T> = Present<T>;
+    type Hinted<T> = Present<T>;
 }
 
 /// The sender's operation behind an announced message.
@@ -92,40 +96,54 @@ impl RendezvousField for Option<Announced> {
     }
 }
 
-/// Per-peer state of held messages: there or not.
-pub trait HoldState<H: Header> {
-    /// Nothing held, nothing asked.
-    fn new() -> Self;
+/// State that only some compositions have: there or not.
+pub trait Maybe<T> {
+    /// As it is at first.
+    fn new(make: impl FnOnce() -> T) -> Self;
     /// The state, when the composition has it.
-    fn get(&self) -> Option<&Hold<H>>;
+    fn get(&self) -> Option<&T>;
     /// The state, when the composition has it.
-    fn get_mut(&mut self) -> Option<&mut Hold<H>>;
+    fn get_mut(&mut self) -> Option<&mut T>;
 }
 
-impl<H: Header> HoldState<H> for () {
-    fn new() -> Self {}
+/// Not there: no bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Absent;
 
-    fn get(&self) -> Option<&Hold<H>> {
+/// There.
+#[derive(Clone, Copy, Debug)]
+pub struct Present<T>(T);
+
+impl<T> Maybe<T> for Absent {
+    #[inline]
+    fn new(_: impl FnOnce() -> T) -> Self {
+        Absent
+    }
+
+    #[inline]
+    fn get(&self) -> Option<&T> {
         None
     }
 
-    fn get_mut(&mut self) -> Option<&mut Hold<H>> {
+    #[inline]
+    fn get_mut(&mut self) -> Option<&mut T> {
         None
     }
 }
 
-/// Per-peer state of hints: there or not.
-pub trait HintState<H: Header> {
-    /// Nothing hinted.
-    fn new() -> Self;
-    /// The state, when the composition has it.
-    fn get_mut(&mut self) -> Option<&mut Hints<H>>;
-}
+impl<T> Maybe<T> for Present<T> {
+    #[inline]
+    fn new(make: impl FnOnce() -> T) -> Self {
+        Present(make())
+    }
 
-impl<H: Header> HintState<H> for () {
-    fn new() -> Self {}
+    #[inline]
+    fn get(&self) -> Option<&T> {
+        Some(&self.0)
+    }
 
-    fn get_mut(&mut self) -> Option<&mut Hints<H>> {
-        None
+    #[inline]
+    fn get_mut(&mut self) -> Option<&mut T> {
+        Some(&mut self.0)
     }
 }

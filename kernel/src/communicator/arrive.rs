@@ -1,9 +1,10 @@
 //! What a frame that arrives does to the queues. Nothing is sent in here: replies are noted where they belong and
 //! leave with the next flush.
 
+use super::flush::length;
 use super::hold::Pulling;
 use super::state::{Operation, Owner, State, Step};
-use crate::aspect::{Announced, Cell, Counters, Note, Representation, Transfer};
+use crate::aspect::{Announced, Cell, Counters, Maybe, Note, Representation, Transfer};
 use crate::channel::{Arrival, Cookie, Event};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -233,8 +234,8 @@ impl<H: Header, C: Config> State<H, C> {
         } else {
             operation.step = Step::Requested {
                 to,
-                want: want.min(len),
-                next: 0,
+                want: length::<C>(want.min(len)),
+                next: length::<C>(0),
             };
         }
         self.activate(from, ticket.slot);
@@ -256,14 +257,18 @@ impl<H: Header, C: Config> State<H, C> {
         let Some(operation) = self.operation(ticket).filter(|it| it.takes(from, sender)) else {
             return stray::<C>();
         };
-        let Step::Receiving { room, want, got } = operation.step else {
+        let Step::Receiving { want, got } = operation.step else {
             return None;
         };
+        let (want, got) = (want.get(), got.get());
         if start.checked_add(len)? > want || got + len > want {
             return None;
         }
         let got = got + len;
-        operation.step = Step::Receiving { room, want, got };
+        operation.step = Step::Receiving {
+            want: length::<C>(want),
+            got: length::<C>(got),
+        };
         let envelope = operation.envelope?;
         let mut offset = start;
         arrival.pieces(at, len, |piece| {
@@ -304,8 +309,8 @@ impl<H: Header, C: Config> State<H, C> {
             self.unexpected.remove(place);
             self.free_place(from);
         }
-        if let Some(peer) = self.peer(from) {
-            peer.revoked = Some((sender, place.is_some()));
+        if let Some(hold) = self.hold(from) {
+            hold.revoked = Some((sender, place.is_some()));
         }
         self.wake(from);
     }
@@ -333,8 +338,10 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Takes an operation out of a peer's active queue.
     pub(crate) fn deactivate(&mut self, node: Node, slot: u32) {
-        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
-            peer.active.unlink(&mut self.operations, slot);
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index())
+            && let Some(hold) = peer.hold.get_mut()
+        {
+            hold.active.unlink(&mut self.operations, slot);
         }
     }
 
@@ -344,8 +351,10 @@ impl<H: Header, C: Config> State<H, C> {
         let Some(operation) = self.operation(ticket) else {
             return;
         };
-        operation.in_flight = operation.in_flight.saturating_sub(1);
-        let over = operation.in_flight == 0;
+        if let Some(frames) = operation.in_flight.get_mut() {
+            *frames = frames.saturating_sub(1);
+        }
+        let over = !operation.is_in_flight();
         match operation.step {
             Step::Leaving if over => {
                 let len = operation.envelope.as_ref().map_or(0, Envelope::len);

@@ -4,7 +4,7 @@
 //! each [`Port`] has its own header, queues, pool and credit, so unread traffic of one never stops another. A
 //! [`Communicator`] is an endpoint with a single port, and pays nothing for the others.
 
-use super::lane::{Alone, Behind, Lane, Numbered, Rest, Shared};
+use super::lane::{Alone, Behind, Numbered, Rest, Shared};
 use super::loans::{Lender, Loans};
 use super::operate::{Engine, Operate};
 use super::state::State;
@@ -163,9 +163,13 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Operate for Communicator<H, L,
     type Channel = L;
     type Memory = M;
     type Config = C;
+    type Lane<'x>
+        = Alone
+    where
+        Self: 'x;
 
     #[inline]
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<M> + Bank, impl Lane<L>> {
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<M> + Bank, Alone> {
         Engine {
             state: &mut self.ports.0.state,
             channel: &mut self.channel,
@@ -207,13 +211,17 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: Rest<L>> Operate
     type Channel = L;
     type Memory = M;
     type Config = C;
+    type Lane<'x>
+        = Shared<'x, L>
+    where
+        Self: 'x;
 
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<M> + Bank, impl Lane<L>> {
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<M> + Bank, Shared<'_, L>> {
         Engine {
             state: &mut self.port.state,
             channel: self.channel,
             bank: &mut self.port.loans,
-            lane: Shared(Some((self.number, &mut self.rest))),
+            lane: Shared(self.number, &mut self.rest),
         }
     }
 }
@@ -240,7 +248,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Rest<L> for At<'_, Port<H, M, 
     }
 
     fn flush(&mut self, channel: &mut L) -> Result<bool, Error> {
-        let port = Some(self.number);
+        let port = self.number;
         let mut outlet = Numbered { channel, port };
         self.port.state.flush(&mut outlet, &self.port.loans)
     }

@@ -4,9 +4,9 @@
 use super::arrive::says_order;
 use super::hold::{Pulling, Question};
 use super::lane::Outlet;
-use super::loans::swaps;
-use super::state::{State, Step};
-use crate::aspect::{Counters, Length, Note, Representation, Transfer};
+use super::loans::{piece, swaps};
+use super::state::{Operation, State, Step};
+use crate::aspect::{Counters, Length, Maybe, Note, Representation, Transfer};
 use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
 use crate::envelope::Envelope;
@@ -65,14 +65,12 @@ impl<H: Header, C: Config> State<H, C> {
         if peer.deaf {
             return Err(Error::PeerLost(to));
         }
-        if len > eager || peer.credit == 0 || !peer.held.is_empty() {
+        // Nothing that is due may be overtaken: it could tell of a cancel.
+        if len > eager || peer.credit == 0 || !peer.held.is_empty() || peer.due {
             return Ok(false);
         }
-        let part = Part::Held {
-            source: message,
-            offset: 0,
-            len,
-            swapped: swaps::<C>(),
+        let Some(part) = piece(message, 0, len, swaps::<C>()) else {
+            return Ok(false);
         };
         let fields = |w: Writer| w.put(&header);
         match self.put(channel, to, Kind::Eager, fields, Some((Cookie::COPY, part))) {
@@ -92,15 +90,18 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(true)
     }
 
+    // Out of the way of all who have nothing to send.
+    #[inline(never)]
     fn flush_due<L: Outlet>(&mut self, channel: &mut L, bank: &impl Bank) -> Result<bool, Error> {
         self.due = false;
         let mut moved = false;
-        for index in 0..self.peers.as_ref().len() {
+        let mut next = 0;
+        while let Some(rest) = self.peers.as_mut().get_mut(next..)
+            && let Some((index, peer)) = (next..).zip(rest).find(|(_, peer)| peer.due)
+        {
+            peer.due = false;
+            next = index + 1;
             let node = Node(index as u16);
-            match self.peer(node) {
-                Some(peer) if peer.due => peer.due = false,
-                _ => continue,
-            }
             match self.flush_peer(node, channel, bank, &mut moved) {
                 Ok(()) => {}
                 Err(Stop::Full) => self.wake(node),
@@ -151,7 +152,8 @@ impl<H: Header, C: Config> State<H, C> {
         fields: impl FnOnce(Writer) -> Writer,
         payload: Option<(Cookie, Part<'_>)>,
     ) -> Result<Sent, ChannelError> {
-        let owed = self.peer(node).map_or(0, |peer| peer.owed.min(255));
+        let peer = self.peer(node).ok_or(ChannelError::NoSuchNode(node))?;
+        let owed = peer.owed.min(255);
         let mut frame = fields(Writer::new(kind, owed as u8));
         if says_order::<C>() && <C::Representation as Representation>::BIG_ENDIAN {
             frame = frame.big_endian();
@@ -162,9 +164,7 @@ impl<H: Header, C: Config> State<H, C> {
                 channel.try_send(node, cookie, &[Part::Bytes(frame.bytes()), part])?
             }
         };
-        if let Some(peer) = self.peer(node) {
-            peer.owed -= owed;
-        }
+        peer.owed -= owed;
         Ok(sent)
     }
 
@@ -178,12 +178,23 @@ impl<H: Header, C: Config> State<H, C> {
         if <C::Transfer as Transfer>::HINTS {
             self.flush_whole(node, channel, moved)?;
         }
-        if let Some((sender, yes)) = self.peer(node).and_then(|peer| peer.revoked) {
+        if let Some((sender, yes)) = self.hold(node).and_then(|hold| hold.revoked) {
             let fields = |w: Writer| w.put(&sender).put(&u8::from(yes));
             self.put(channel, node, Kind::Revoked, fields, None)?;
             *moved = true;
-            if let Some(peer) = self.peer(node) {
-                peer.revoked = None;
+            if let Some(hold) = self.hold(node) {
+                hold.revoked = None;
+            }
+        }
+        // A claim before the decline of an offer that crossed it.
+        while let Some(probes) = self.probes.get()
+            && let Some((generation, sender, claimed)) = probes.verdict(node)
+        {
+            let kind = if claimed { Kind::Claim } else { Kind::Decline };
+            self.put(channel, node, kind, |w| w.put(&sender), None)?;
+            *moved = true;
+            if let Some(probes) = self.probes.get_mut() {
+                probes.drop_question(generation);
             }
         }
         if let Some(sender) = self.hold(node).and_then(|hold| hold.decline) {
@@ -192,12 +203,6 @@ impl<H: Header, C: Config> State<H, C> {
             if let Some(hold) = self.hold(node) {
                 hold.decline = None;
             }
-        }
-        while let Some((generation, sender, claimed)) = self.probes.verdict(node) {
-            let kind = if claimed { Kind::Claim } else { Kind::Decline };
-            self.put(channel, node, kind, |w| w.put(&sender), None)?;
-            *moved = true;
-            self.probes.drop_question(generation);
         }
         self.flush_recall(node, channel, moved)?;
         self.flush_answer(node, channel, moved)
@@ -287,13 +292,10 @@ impl<H: Header, C: Config> State<H, C> {
         bank: &impl Bank,
         moved: &mut bool,
     ) -> Result<(), Stop> {
-        let mut at = self.peer(node).and_then(|peer| peer.active.first());
+        let mut at = self.hold(node).and_then(|hold| hold.active.first());
         while let Some(slot) = at {
-            at = self
-                .peers
-                .as_ref()
-                .get(node.index())
-                .and_then(|peer| peer.active.after(&self.operations, slot));
+            let active = self.hold(node).map(|hold| hold.active);
+            at = active.and_then(|active| active.after(&self.operations, slot));
             let Some(operation) = self.operations.get(slot) else {
                 continue;
             };
@@ -306,7 +308,7 @@ impl<H: Header, C: Config> State<H, C> {
                     let fields =
                         |w: Writer| w.put(&sender).put(&me.handle()).put(&length::<C>(want));
                     self.put(channel, node, Kind::Request, fields, None)?;
-                    self.asked_for(node, slot, room, want);
+                    self.asked_for(node, slot, want);
                 }
                 Step::Requested { .. } | Step::Ahead { .. } => {
                     self.stream(node, me, channel, bank, moved)?;
@@ -356,12 +358,15 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// The request has left: data will come.
-    fn asked_for(&mut self, node: Node, slot: u32, room: usize, want: usize) {
+    fn asked_for(&mut self, node: Node, slot: u32, want: usize) {
         self.deactivate(node, slot);
         let Some(operation) = self.operations.get_mut(slot) else {
             return;
         };
-        operation.step = Step::Receiving { room, want, got: 0 };
+        operation.step = Step::Receiving {
+            want: length::<C>(want),
+            got: length::<C>(0),
+        };
         if want == 0
             && let Some(envelope) = operation.envelope
         {
@@ -387,7 +392,7 @@ impl<H: Header, C: Config> State<H, C> {
             };
             let (to, want, next) = match operation.step {
                 Step::Requested { to, want, next } | Step::Ahead { to, want, next, .. } => {
-                    (to, want, next)
+                    (to, want.get(), next.get())
                 }
                 _ => return Ok(()),
             };
@@ -416,9 +421,9 @@ impl<H: Header, C: Config> State<H, C> {
     fn note_streamed(&mut self, slot: u32, sent: Sent, len: usize) {
         if let Some(operation) = self.operations.get_mut(slot) {
             if let Step::Requested { next, .. } | Step::Ahead { next, .. } = &mut operation.step {
-                *next += len;
+                *next = length::<C>(next.get() + len);
             }
-            operation.in_flight += u32::from(sent == Sent::Later);
+            operation.note_flight(sent);
         }
     }
 
@@ -427,6 +432,7 @@ impl<H: Header, C: Config> State<H, C> {
         let Some(operation) = self.operations.get_mut(slot) else {
             return;
         };
+        let len = operation.envelope.as_ref().map_or(0, Envelope::len);
         match operation.step {
             Step::Ahead { cancel: true, .. } => {
                 operation.step = Step::Revoking { asked: false };
@@ -438,27 +444,20 @@ impl<H: Header, C: Config> State<H, C> {
             }
             _ => {
                 self.deactivate(node, slot);
-                self.leave(slot);
+                self.leave(slot, Sent::Done, len);
             }
         }
     }
 
-    fn note_sent(&mut self, slot: u32, sent: Sent, step: Step) {
-        if let Some(operation) = self.operations.get_mut(slot) {
-            operation.step = step;
-            operation.in_flight += u32::from(sent == Sent::Later);
-        }
-    }
-
-    /// Every byte has left.
+    /// Every byte of a message of that length has left, the last ones as `sent` says.
     #[inline]
-    fn leave(&mut self, slot: u32) {
+    fn leave(&mut self, slot: u32, sent: Sent, len: usize) {
         if let Some(operation) = self.operations.get_mut(slot) {
-            if operation.in_flight > 0 {
+            operation.note_flight(sent);
+            if sent == Sent::Later || operation.is_in_flight() {
                 operation.step = Step::Leaving;
-            } else {
-                let len = operation.envelope.as_ref().map_or(0, Envelope::len);
-                self.complete(slot, Ok(len));
+            } else if operation.finish(Ok(len)) {
+                self.operations.remove(slot);
             }
         }
     }
@@ -476,15 +475,23 @@ impl<H: Header, C: Config> State<H, C> {
             let Some(peer) = self.peers.as_ref().get(node.index()) else {
                 return Ok(());
             };
-            let Some(slot) = peer.held.first().filter(|_| peer.credit > 0) else {
+            if peer.credit == 0 {
+                return Ok(());
+            }
+            let Some(slot) = peer.held.first() else {
                 return Ok(());
             };
             let Some(operation) = self.operations.get(slot) else {
                 return Ok(());
             };
-            let (Step::Held { announce }, Some(envelope)) = (operation.step, operation.envelope)
-            else {
+            let Some(envelope) = operation.envelope else {
                 return Ok(());
+            };
+            // Without rendezvous nothing is offered and nothing announced.
+            let announce = match operation.step {
+                _ if !<C::Transfer as Transfer>::RENDEZVOUS => false,
+                Step::Held { announce } => announce,
+                _ => return Ok(()),
             };
             let generation = operation.generation;
             let me = Ticket { slot, generation };
@@ -498,7 +505,9 @@ impl<H: Header, C: Config> State<H, C> {
                 };
                 self.put(channel, node, Kind::Announce, fields, None)?;
                 self.left_held(node, slot);
-                self.note_sent(slot, Sent::Done, Step::Announced);
+                if let Some(operation) = self.operations.get_mut(slot) {
+                    operation.step = Step::Announced;
+                }
             } else {
                 let Some(part) = bank.part(me, 0, envelope.len()) else {
                     return Ok(());
@@ -507,8 +516,7 @@ impl<H: Header, C: Config> State<H, C> {
                 let payload = Some((Cookie(me.to_bits()), part));
                 let sent = self.put(channel, node, Kind::Eager, fields, payload)?;
                 self.left_held(node, slot);
-                self.note_sent(slot, sent, Step::Leaving);
-                self.leave(slot);
+                self.leave(slot, sent, envelope.len());
             }
             *moved = true;
         }
@@ -593,6 +601,15 @@ fn to<C: Config>(writer: Writer, to: Handle, me: Ticket) -> Writer {
         writer.put(&me.handle())
     } else {
         writer
+    }
+}
+
+impl<H: Header, C: Config> Operation<H, C> {
+    #[inline]
+    fn note_flight(&mut self, sent: Sent) {
+        if let Some(frames) = self.in_flight.get_mut() {
+            *frames += u32::from(sent == Sent::Later);
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use super::flush::{Stop, length};
 use super::lane::Outlet;
 use super::state::{State, Step};
-use crate::aspect::{HintState, Length, Transfer};
+use crate::aspect::{Length, Maybe, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::frame::{Handle, Kind, Writer};
@@ -37,17 +37,14 @@ enum Ours {
     Whole(Handle),
 }
 
-impl<H: Header> HintState<H> for Hints<H> {
-    fn new() -> Self {
+impl<H: Header> Hints<H> {
+    /// Nothing hinted.
+    pub(crate) fn new() -> Self {
         Hints {
             wanted: None,
             due: false,
             ours: Ours::No,
         }
-    }
-
-    fn get_mut(&mut self) -> Option<&mut Hints<H>> {
-        Some(self)
     }
 }
 
@@ -156,8 +153,8 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(operation) = self.operations.get_mut(me.slot) {
             operation.step = Step::Ahead {
                 to,
-                want,
-                next: 0,
+                want: length::<C>(want),
+                next: length::<C>(0),
                 cancel: false,
             };
         }
@@ -180,10 +177,12 @@ impl<H: Header, C: Config> State<H, C> {
         let Step::Posted { room, .. } = operation.step else {
             return None;
         };
-        let want = envelope.len().min(room);
         operation.peer = from;
         operation.envelope = Some(envelope);
-        operation.step = Step::Receiving { room, want, got: 0 };
+        operation.step = Step::Receiving {
+            want: length::<C>(envelope.len().min(room)),
+            got: length::<C>(0),
+        };
         self.expected.remove(place);
         self.owe_place(from);
         self.hints(from)?.ours = Ours::Streaming(receiver);

@@ -9,18 +9,22 @@
 //! asks again from its first receive. Nothing here grows with the number of messages.
 
 use super::state::{Owner, Peer, State, Step};
-use crate::aspect::{HoldState, Transfer};
+use crate::aspect::{Maybe, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
 use crate::header::{Header, Node, Pattern};
-use crate::matching::{Expected, Posted};
+use crate::matching::{Expected, Posted, Sequence};
 use crate::memory::Ticket;
-use crate::slab::NONE;
+use crate::slab::{NONE, Queue};
 
 /// What rendezvous remembers about one peer.
 pub struct Hold<H: Header> {
+    /// Operations with a frame due.
+    pub(crate) active: Queue,
+    /// An answer to its question whether an announce may be withdrawn.
+    pub(crate) revoked: Option<(Handle, bool)>,
     /// It knows that we hold messages.
     pub(crate) told: bool,
     /// It was answered "none" since it was told.
@@ -49,9 +53,12 @@ pub struct Hold<H: Header> {
     pub(crate) revoking: bool,
 }
 
-impl<H: Header> HoldState<H> for Hold<H> {
-    fn new() -> Self {
+impl<H: Header> Hold<H> {
+    /// Nothing held, nothing asked.
+    pub(crate) fn new() -> Self {
         Hold {
+            active: Queue::new(),
+            revoked: None,
             told: false,
             silent: false,
             fresh: false,
@@ -66,14 +73,6 @@ impl<H: Header> HoldState<H> for Hold<H> {
             recall: false,
             revoking: false,
         }
-    }
-
-    fn get(&self) -> Option<&Hold<H>> {
-        Some(self)
-    }
-
-    fn get_mut(&mut self) -> Option<&mut Hold<H>> {
-        Some(self)
     }
 }
 
@@ -99,7 +98,7 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// A posted receive or a probe of `source` may have to be pulled.
     pub(crate) fn wake_holders(&mut self, source: Option<Node>) {
-        if self.holders == 0 {
+        if self.probes.get().is_none_or(|probes| probes.holders == 0) {
             return;
         }
         for (index, peer) in self.peers.as_mut().iter_mut().enumerate() {
@@ -121,7 +120,9 @@ impl<H: Header, C: Config> State<H, C> {
         };
         let before = core::mem::replace(&mut hold.holds, holds);
         hold.pulled = 0;
-        self.holders = self.holders + usize::from(holds) - usize::from(before);
+        if let Some(probes) = self.probes.get_mut() {
+            probes.holders = probes.holders + usize::from(holds) - usize::from(before);
+        }
         self.wake(node);
     }
 
@@ -141,10 +142,10 @@ impl<H: Header, C: Config> State<H, C> {
             return Some(Question::Receive(
                 Ticket { slot, generation }.handle(),
                 pattern,
-                sequence,
+                sequence.get(),
             ));
         }
-        let (generation, pattern) = self.probes.after(hold.probed, node)?;
+        let (generation, pattern) = self.probes.get()?.after(hold.probed, node)?;
         let handle = Ticket {
             slot: NONE,
             generation,
@@ -183,7 +184,10 @@ impl<H: Header, C: Config> State<H, C> {
                     again = false;
                 }
             }
-            None if asker.slot == NONE => kept = self.probes.answer(asker.generation, envelope),
+            None if asker.slot == NONE => {
+                let probes = self.probes.get_mut();
+                kept = probes.is_some_and(|probes| probes.answer(asker.generation, envelope));
+            }
             _ => {}
         }
         if let Some(hold) = self.hold(from) {

@@ -23,7 +23,7 @@ pub trait Outlet {
 }
 
 /// The only port: the channel itself.
-pub(super) struct Plain<'a, L>(pub(crate) &'a mut L);
+pub struct Plain<'a, L>(pub(crate) &'a mut L);
 
 impl<L: Channel> Outlet for Plain<'_, L> {
     #[inline]
@@ -42,15 +42,15 @@ impl<L: Channel> Outlet for Plain<'_, L> {
     }
 }
 
-/// One of several ports, or maybe the only one after all.
+/// One of several ports.
 pub struct Numbered<'a, L> {
     pub(crate) channel: &'a mut L,
-    pub(crate) port: Option<u8>,
+    pub(crate) port: u8,
 }
 
 impl<L: Channel> Outlet for Numbered<'_, L> {
     fn limit(&self, to: Node) -> usize {
-        self.channel.limit(to) - usize::from(self.port.is_some())
+        self.channel.limit(to) - 1
     }
 
     fn try_send(
@@ -59,9 +59,7 @@ impl<L: Channel> Outlet for Numbered<'_, L> {
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        let Some(port) = self.port else {
-            return self.channel.try_send(to, cookie, parts);
-        };
+        let port = self.port;
         let cookie = match cookie {
             Cookie::COPY => cookie,
             Cookie(bits) => Cookie(bits.rotate_left(32) | u64::from(port) << PORT_SHIFT),
@@ -124,6 +122,11 @@ pub trait Lane<L: Channel> {
     where
         L: 'x;
 
+    /// The same lane, for a scope.
+    type Again<'x>: Lane<L>
+    where
+        Self: 'x;
+
     /// The way out.
     fn outlet<'x>(&self, channel: &'x mut L) -> Self::Outlet<'x>;
 
@@ -140,7 +143,7 @@ pub trait Lane<L: Channel> {
     fn flush_rest(&mut self, channel: &mut L) -> Result<bool, Error>;
 
     /// The same lane, for a scope.
-    fn erase(&mut self) -> Shared<'_, L>;
+    fn again(&mut self) -> Self::Again<'_>;
 }
 
 /// What takes the events of one port.
@@ -150,10 +153,11 @@ pub trait Own {
 }
 
 /// The only port.
-pub(super) struct Alone;
+pub struct Alone;
 
 impl<L: Channel> Lane<L> for Alone {
     type Outlet<'x> = Plain<'x, L>;
+    type Again<'x> = Alone;
 
     #[inline]
     fn outlet<'x>(&self, channel: &'x mut L) -> Plain<'x, L> {
@@ -170,26 +174,31 @@ impl<L: Channel> Lane<L> for Alone {
         Ok(false)
     }
 
-    fn erase(&mut self) -> Shared<'_, L> {
-        Shared(None)
+    #[inline]
+    fn again(&mut self) -> Alone {
+        Alone
     }
 }
 
-/// The number of this port and the others, if there are others.
-pub struct Shared<'a, L>(pub(crate) Option<(u8, &'a mut dyn Rest<L>)>);
+/// The number of this port, and the others.
+pub struct Shared<'a, L>(pub(crate) u8, pub(crate) &'a mut dyn Rest<L>);
 
 impl<L: Channel> Lane<L> for Shared<'_, L> {
     type Outlet<'x> = Numbered<'x, L>;
+    type Again<'x>
+        = Shared<'x, L>
+    where
+        Self: 'x;
 
     fn outlet<'x>(&self, channel: &'x mut L) -> Numbered<'x, L> {
-        let port = self.0.as_ref().map(|&(port, _)| port);
-        Numbered { channel, port }
+        Numbered {
+            channel,
+            port: self.0,
+        }
     }
 
     fn poll(&mut self, channel: &mut L, own: &mut impl Own) -> Result<bool, Error> {
-        let Some((port, rest)) = &mut self.0 else {
-            return Alone.poll(channel, own);
-        };
+        let Shared(port, rest) = self;
         let moved = channel.poll(|event| match event {
             Event::Arrival(arrival) => {
                 let Some(&[to]) = arrival.head(1) else { return };
@@ -219,16 +228,10 @@ impl<L: Channel> Lane<L> for Shared<'_, L> {
     }
 
     fn flush_rest(&mut self, channel: &mut L) -> Result<bool, Error> {
-        match &mut self.0 {
-            Some((_, rest)) => rest.flush(channel),
-            None => Ok(false),
-        }
+        self.1.flush(channel)
     }
 
-    fn erase(&mut self) -> Shared<'_, L> {
-        match &mut self.0 {
-            Some((port, rest)) => Shared(Some((*port, &mut **rest))),
-            None => Shared(None),
-        }
+    fn again(&mut self) -> Shared<'_, L> {
+        Shared(self.0, &mut *self.1)
     }
 }

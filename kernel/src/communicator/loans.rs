@@ -111,6 +111,11 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
     }
 
     #[inline]
+    fn fill(&mut self, ticket: Ticket, from: &[u8]) -> usize {
+        self.loan_mut(ticket).map_or(0, |loan| fill(loan, from))
+    }
+
+    #[inline]
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool {
         self.loan_mut(ticket)
             .is_some_and(|loan| copy_in(loan, offset, from))
@@ -169,6 +174,16 @@ pub(super) fn room<M: Memory>(loan: &Loan<M>) -> Option<usize> {
 }
 
 #[inline]
+pub(super) fn fill<M: Memory>(loan: &mut Loan<M>, from: &[u8]) -> usize {
+    let Loan::Received(sink) = loan else {
+        return 0;
+    };
+    let stored = from.len().min(sink.len());
+    sink.copy_in(0, &from[..stored]);
+    stored
+}
+
+#[inline]
 pub(super) fn copy_in<M: Memory>(loan: &mut Loan<M>, offset: usize, from: &[u8]) -> bool {
     match loan {
         Loan::Received(sink) => {
@@ -187,12 +202,26 @@ pub(super) fn part<M: Memory>(
     swapped: bool,
 ) -> Option<Part<'_>> {
     match loan {
-        Loan::Sent(source) if offset + len <= source.len() => Some(Part::Held {
-            source,
-            offset,
-            len,
-            swapped,
-        }),
-        _ => None,
+        Loan::Sent(source) => piece(source, offset, len, swapped),
+        Loan::Received(_) => None,
     }
+}
+
+/// A piece of what a send reads, in place where it lies in one piece.
+#[inline]
+pub(super) fn piece(
+    source: &impl Source,
+    offset: usize,
+    len: usize,
+    swapped: bool,
+) -> Option<Part<'_>> {
+    if !swapped && let Some(bytes) = source.bytes() {
+        return Some(Part::Bytes(bytes.get(offset..offset + len)?));
+    }
+    (offset + len <= source.len()).then_some(Part::Held {
+        source,
+        offset,
+        len,
+        swapped,
+    })
 }

@@ -2,6 +2,7 @@
 //! Source: MPI 5.0, section 3.8.2.
 
 use super::state::{Owner, State, Step};
+use crate::aspect::{Maybe, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -27,7 +28,9 @@ impl<H: Header, C: Config> State<H, C> {
             return Ok(None);
         };
         let ticket = self.open_matched(NONE, envelope)?;
-        self.probes.claim(&envelope);
+        if let Some(probes) = self.probes.get_mut() {
+            probes.release(&envelope, true);
+        }
         self.taken(&envelope);
         Ok(Some((ticket, envelope)))
     }
@@ -35,6 +38,9 @@ impl<H: Header, C: Config> State<H, C> {
     /// No probe will see that message again. It may have been offered before it came, so that answers with the same
     /// header are forgotten.
     fn taken(&mut self, message: &Envelope<H, C>) {
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            return;
+        }
         self.wake(message.node());
         self.forget(|envelope, _| {
             envelope.node() == message.node()

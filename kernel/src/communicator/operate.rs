@@ -26,6 +26,11 @@ pub trait Operate {
     type Config: Config;
 
     #[doc(hidden)]
+    type Lane<'x>: Lane<Self::Channel>
+    where
+        Self: 'x;
+
+    #[doc(hidden)]
     fn engine(
         &mut self,
     ) -> Engine<
@@ -34,7 +39,7 @@ pub trait Operate {
         Self::Channel,
         Self::Config,
         impl Lender<Self::Memory> + Bank,
-        impl Lane<Self::Channel>,
+        Self::Lane<'_>,
     >;
 
     /// Sends; by size at once or by rendezvous. Complete when the buffer may be reused.
@@ -266,7 +271,9 @@ pub trait Operate {
             &Result<usize, Error>,
         ) -> R,
     ) -> Result<Option<R>, Error> {
-        self.engine().claim_with(ticket, f)
+        self.engine().claim_with(ticket, |loan, envelope, outcome| {
+            f(loan, envelope.as_ref(), outcome)
+        })
     }
 
     /// Makes progress until the operation is over.
@@ -463,17 +470,19 @@ pub trait Operate {
     /// })?;
     /// # Ok(()) }
     /// ```
-    fn scope<'buf, R>(
-        &mut self,
-        f: impl FnOnce(&mut Scope<'_, 'buf, Self::Header, Self::Channel, Self::Config>) -> R,
+    fn scope<'s, 'buf, R>(
+        &'s mut self,
+        f: impl FnOnce(
+            &mut Scope<'s, 'buf, Self::Header, Self::Channel, Self::Config, Self::Lane<'s>>,
+        ) -> R,
     ) -> R {
         let Engine {
             state,
             channel,
             bank,
-            mut lane,
+            lane,
         } = self.engine();
-        f(&mut Scope::new(state, channel, bank, lane.erase()))
+        f(&mut Scope::new(state, channel, bank, lane))
     }
 
     /// Sends and waits until the bytes may change (blocking).
@@ -532,7 +541,7 @@ pub trait Operate {
     }
 }
 
-impl<'buf, H: Header, L: Channel, C: Config> Scope<'_, 'buf, H, L, C> {
+impl<'buf, H: Header, L: Channel, C: Config, W: Lane<L>> Scope<'_, 'buf, H, L, C, W> {
     fn send_until(
         &mut self,
         to: Node,
@@ -648,12 +657,18 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         Ok(())
     }
 
-    /// As [`Engine::advance`]; with a deadline the channel may spin but not sleep, for nobody would wake it in time.
+    /// As [`Engine::advance`]; the channel waits no longer than until the deadline.
     #[inline]
     fn advance_until(&mut self, idle: &mut u32, deadline: Option<u64>) -> Result<(), Error> {
-        self.advance(idle)?;
-        if deadline.is_some() {
-            *idle = (*idle).min(1);
+        let Some(deadline) = deadline else {
+            return self.advance(idle);
+        };
+        if self.progress()? {
+            *idle = 0;
+        } else {
+            let left = deadline.saturating_sub(self.channel.now());
+            self.channel.wait_within(*idle, left)?;
+            *idle = idle.saturating_add(1);
         }
         Ok(())
     }
@@ -709,7 +724,7 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     {
         self.claim_with(ticket, |loan, envelope, outcome| Completed {
             loan,
-            envelope: envelope.copied(),
+            envelope: *envelope,
             outcome: *outcome,
         })
     }
@@ -718,25 +733,34 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     fn claim_with<M: Memory, R>(
         &mut self,
         ticket: Ticket,
-        f: impl FnOnce(Loan<M>, Option<&Envelope<H, C>>, &Result<usize, Error>) -> R,
+        f: impl FnOnce(Loan<M>, &Option<Envelope<H, C>>, &Result<usize, Error>) -> R,
     ) -> Result<Option<R>, Error>
     where
         B: Lender<M>,
     {
-        if !self.bank.holds(ticket) {
-            return Err(Error::UnknownTicket);
-        }
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
         let Step::Done(outcome) = &operation.step else {
-            return Ok(None);
+            return self.under_way(ticket);
         };
-        if operation.in_flight > 0 {
-            return Ok(None);
+        if operation.is_in_flight() {
+            return self.under_way(ticket);
         }
         let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
-        let result = f(loan, operation.envelope.as_ref(), outcome);
+        let result = f(loan, &operation.envelope, outcome);
         self.state.operations.remove(ticket.slot);
         Ok(Some(result))
+    }
+
+    /// Not over, if this level holds it.
+    fn under_way<M: Memory, R>(&self, ticket: Ticket) -> Result<Option<R>, Error>
+    where
+        B: Lender<M>,
+    {
+        if self.bank.holds(ticket) {
+            Ok(None)
+        } else {
+            Err(Error::UnknownTicket)
+        }
     }
 
     fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {

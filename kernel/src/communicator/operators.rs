@@ -2,7 +2,7 @@
 //! receives. Both return at once, with the ticket or with the buffer on its way back.
 
 use super::endpoint::{Communicator, Port, View};
-use super::lane::Rest;
+use super::lane::{Lane, Rest};
 use super::operate::Operate;
 use super::scope::Scope;
 use crate::channel::Channel;
@@ -39,4 +39,4 @@ macro_rules! operators {
 
 operators!([H: Header, L: Channel, M: Memory, C: Config] Communicator<H, L, M, C>, H, M);
 operators!(['a, H: Header, L: Channel, M: Memory, C: Config, R: Rest<L>] View<'a, L, Port<H, M, C>, R>, H, M);
-operators!(['a, 'buf, H: Header, L: Channel, C: Config] Scope<'a, 'buf, H, L, C>, H, crate::memory::Lent<'buf>);
+operators!(['a, 'buf, H: Header, L: Channel, C: Config, W: Lane<L>] Scope<'a, 'buf, H, L, C, W>, H, crate::memory::Lent<'buf>);

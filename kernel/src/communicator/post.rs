@@ -8,7 +8,7 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::LEAD;
 use crate::header::{Header, Node, Pattern};
-use crate::matching::{Expected, Matcher, Posted, Unexpected};
+use crate::matching::{Expected, Matcher, Posted, Sequence, Unexpected};
 use crate::memory::{Bank, Ticket};
 use crate::slab::NONE;
 
@@ -114,7 +114,7 @@ impl<H: Header, C: Config> State<H, C> {
         {
             return self.complete(ticket.slot, Err(Error::PeerLost(node)));
         }
-        self.sequence += 1;
+        self.sequence = Sequence::new(self.sequence.get() + 1);
         let posted = Posted {
             pattern,
             slot: ticket.slot,
@@ -151,15 +151,13 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// Copies a message of the pool into a receive's buffer.
+    #[inline]
     pub(crate) fn fill(&mut self, place: u32, ticket: Ticket, bank: &mut impl Bank) {
         let Some(arrived) = self.unexpected.get(place) else {
             return;
         };
         let envelope = arrived.envelope;
-        let payload = arrived.payload.bytes();
-        let room = bank.room(ticket).unwrap_or(0);
-        let stored = payload.len().min(room);
-        bank.copy_in(ticket, 0, &payload[..stored]);
+        let stored = bank.fill(ticket, arrived.payload.bytes());
         self.make_right(ticket, envelope.node(), stored, bank);
         self.deliver(ticket.slot, envelope, stored);
     }
@@ -167,10 +165,6 @@ impl<H: Header, C: Config> State<H, C> {
     /// A receive is over: `stored` bytes are in its buffer.
     #[inline]
     pub(crate) fn deliver(&mut self, slot: u32, envelope: Envelope<H, C>, stored: usize) {
-        if let Some(operation) = self.operations.get_mut(slot) {
-            operation.peer = envelope.node();
-            operation.envelope = Some(envelope);
-        }
         self.counters.note(Note::Received(stored));
         let sent = envelope.len();
         let outcome = if sent > stored {
@@ -178,7 +172,13 @@ impl<H: Header, C: Config> State<H, C> {
         } else {
             Ok(stored)
         };
-        self.complete(slot, outcome);
+        if let Some(operation) = self.operations.get_mut(slot) {
+            operation.peer = envelope.node();
+            operation.envelope = Some(envelope);
+            if operation.finish(outcome) {
+                self.operations.remove(slot);
+            }
+        }
     }
 
     /// Asks an operation to end without a message. Its outcome says which came first.

@@ -6,8 +6,8 @@
 //! posted, or nobody comes for it and the place is needed.
 
 use super::hold::Pulling;
-use super::state::State;
-use crate::aspect::{HoldState, Transfer};
+use super::state::{Peer, State};
+use crate::aspect::Maybe;
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -23,6 +23,8 @@ const PATIENCE: u32 = 64;
 
 /// Questions of probes.
 pub(crate) struct Probes<H: Header, C: Config> {
+    /// Peers that hold messages back for us: whom to ask.
+    pub(crate) holders: usize,
     places: [Option<Probe<H, C>>; PLACES],
     generation: u32,
     /// Probes so far.
@@ -67,6 +69,7 @@ impl<H: Header, C: Config> Probe<H, C> {
 impl<H: Header, C: Config> Probes<H, C> {
     pub(crate) fn new() -> Self {
         Probes {
+            holders: 0,
             places: [const { None }; PLACES],
             generation: 0,
             calls: 0,
@@ -102,15 +105,19 @@ impl<H: Header, C: Config> Probes<H, C> {
 
     /// Is it kept back for some matched probe?
     fn is_kept(&self, message: &Envelope<H, C>) -> bool {
-        self.places.iter().flatten().any(|probe| probe.keeps(message))
+        self.places
+            .iter()
+            .flatten()
+            .any(|probe| probe.keeps(message))
     }
 
-    /// A matched probe takes a message that is kept back. It may just be offered to others as well: they ask again.
-    pub(crate) fn claim(&mut self, message: &Envelope<H, C>) {
+    /// A message is kept back no longer: a matched probe takes it (`claimed`), or nobody wants it kept. It may just be
+    /// on its way as the answer to other questions: those are put again.
+    pub(crate) fn release(&mut self, message: &Envelope<H, C>, claimed: bool) {
         for place in &mut self.places {
             let Some(probe) = place else { continue };
             if probe.keeps(message) {
-                probe.answer = Answer::Over(*message, true);
+                probe.answer = Answer::Over(*message, claimed);
             } else if probe.is_open() && probe.pattern.matches(message.node(), &message.header()) {
                 *place = None;
             }
@@ -171,51 +178,16 @@ impl<H: Header, C: Config> State<H, C> {
         {
             return Err(Error::PeerLost(node));
         }
-        if !<C::Transfer as Transfer>::RENDEZVOUS || !<C::Matcher as Matcher>::QUEUES {
+        let State { probes, peers, .. } = self;
+        let Some(probes) = probes.get_mut().filter(|_| <C::Matcher as Matcher>::QUEUES) else {
             return Ok(None);
-        }
-        self.probes.calls = self.probes.calls.wrapping_add(1);
-        if let Some(index) = self.place_of(&pattern)
-            && let Some(probe) = &mut self.probes.places[index]
-        {
-            probe.called = self.probes.calls;
-            probe.keep |= keep;
-            let (answer, generation) = (probe.answer, probe.generation);
-            match answer {
-                Answer::Kept(envelope) => return Ok(Some(envelope)),
-                Answer::Known(envelope) if !keep || self.probes.is_kept(&envelope) => {
-                    self.probes.places[index] = None;
-                    return Ok(Some(envelope));
-                }
-                Answer::Nothing if self.is_out(generation, source) => return Ok(None),
-                _ => {}
-            }
-            // Answered with "none", or not kept: that was then.
-            self.probes.places[index] = None;
-        }
-        if self.holders > 0
-            && self.is_first(&pattern)
-            && let Some(index) = self.free_probe()
-        {
-            if let Some(probe) = &mut self.probes.places[index]
-                && let Answer::Kept(envelope) = probe.answer
-            {
-                // The place is free when the sender knows.
-                probe.answer = Answer::Over(envelope, false);
-                self.probes.waiting = Some((pattern, self.probes.calls));
-                self.wake(envelope.node());
-                return Ok(None);
-            }
-            self.probes.waiting = None;
-            self.probes.generation = self.probes.generation.wrapping_add(1);
-            self.probes.places[index] = Some(Probe {
-                pattern,
-                generation: self.probes.generation,
-                called: self.probes.calls,
-                keep,
-                answer: Answer::Nothing,
-            });
-            self.wake_holders(source);
+        };
+        let is_out = |generation, source| is_out(peers.as_ref(), generation, source);
+        match probes.ask(pattern, keep, is_out) {
+            Asked::Known(envelope) => return Ok(Some(envelope)),
+            Asked::Now => self.wake_holders(source),
+            Asked::InsteadOf(node) => self.wake(node),
+            Asked::Later => {}
         }
         Ok(None)
     }
@@ -224,36 +196,104 @@ impl<H: Header, C: Config> State<H, C> {
     /// told).
     #[inline]
     pub(crate) fn forget(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
-        if !<C::Transfer as Transfer>::RENDEZVOUS {
-            return;
-        }
         for index in 0..PLACES {
-            let Some(probe) = &mut self.probes.places[index] else {
+            let Some(probes) = self.probes.get_mut() else {
+                return;
+            };
+            let Some(probe) = &probes.places[index] else {
                 continue;
             };
             match probe.answer {
                 Answer::Known(envelope) if untrue(&envelope, false) => {
-                    self.probes.places[index] = None;
+                    probes.places[index] = None;
                 }
                 Answer::Kept(envelope) if untrue(&envelope, true) => {
-                    probe.answer = Answer::Over(envelope, false);
+                    probes.release(&envelope, false);
                     self.wake(envelope.node());
                 }
                 _ => {}
             }
         }
     }
+}
+
+/// What asking the holders has come to.
+enum Asked<E> {
+    Known(E),
+    /// The question is to be put.
+    Now,
+    /// It will be, when that sender knows that it need not keep a message back any more.
+    InsteadOf(Node),
+    /// It is out, or there is nobody to ask, or others are first.
+    Later,
+}
+
+impl<H: Header, C: Config> Probes<H, C> {
+    /// Finds the answer to a question, or puts it.
+    fn ask(
+        &mut self,
+        pattern: H::Pattern,
+        keep: bool,
+        is_out: impl Fn(u32, Option<Node>) -> bool,
+    ) -> Asked<Envelope<H, C>> {
+        self.calls = self.calls.wrapping_add(1);
+        if let Some(index) = self.place_of(&pattern)
+            && let Some(probe) = &mut self.places[index]
+        {
+            probe.called = self.calls;
+            probe.keep |= keep;
+            let (answer, generation) = (probe.answer, probe.generation);
+            match answer {
+                Answer::Kept(envelope) => return Asked::Known(envelope),
+                Answer::Known(envelope) if !keep || self.is_kept(&envelope) => {
+                    self.places[index] = None;
+                    return Asked::Known(envelope);
+                }
+                Answer::Nothing if is_out(generation, pattern.source()) => return Asked::Later,
+                _ => {}
+            }
+            // Answered with "none", or not kept: that was then.
+            self.places[index] = None;
+        }
+        if self.holders == 0 || !self.is_first(&pattern, &is_out) {
+            return Asked::Later;
+        }
+        let Some(index) = self.free(&is_out) else {
+            return Asked::Later;
+        };
+        if let Some(probe) = &self.places[index]
+            && let Answer::Kept(envelope) = probe.answer
+        {
+            // The place is free when the sender knows.
+            self.release(&envelope, false);
+            self.waiting = Some((pattern, self.calls));
+            return Asked::InsteadOf(envelope.node());
+        }
+        self.waiting = None;
+        self.generation = self.generation.wrapping_add(1);
+        self.places[index] = Some(Probe {
+            pattern,
+            generation: self.generation,
+            called: self.calls,
+            keep,
+            answer: Answer::Nothing,
+        });
+        Asked::Now
+    }
 
     /// May this pattern put a question? Not before one that has waited longer.
-    fn is_first(&mut self, pattern: &H::Pattern) -> bool {
-        let calls = self.probes.calls;
-        match &self.probes.waiting {
-            Some((first, since)) if calls.wrapping_sub(*since) <= PATIENCE => {
+    fn is_first(
+        &mut self,
+        pattern: &H::Pattern,
+        is_out: impl Fn(u32, Option<Node>) -> bool,
+    ) -> bool {
+        match &self.waiting {
+            Some((first, since)) if self.calls.wrapping_sub(*since) <= PATIENCE => {
                 first.as_bytes() == pattern.as_bytes()
             }
             _ => {
-                if self.free_probe().is_none() {
-                    self.probes.waiting = Some((*pattern, calls));
+                if self.free(is_out).is_none() {
+                    self.waiting = Some((*pattern, self.calls));
                 }
                 true
             }
@@ -266,43 +306,44 @@ impl<H: Header, C: Config> State<H, C> {
             let over = matches!(probe.answer, Answer::Over(..));
             !over && probe.pattern.as_bytes() == pattern.as_bytes()
         };
-        let mut places = self.probes.places.iter();
+        let mut places = self.places.iter();
         places.position(|place| place.as_ref().is_some_and(same))
     }
 
     /// A place for a new question: a free one, or the one that is missed least.
-    fn free_probe(&self) -> Option<usize> {
-        let places = &self.probes.places;
-        places.iter().position(Option::is_none).or_else(|| {
-            let age = |probe: &Probe<H, C>| self.probes.calls.wrapping_sub(probe.called);
+    fn free(&self, is_out: impl Fn(u32, Option<Node>) -> bool) -> Option<usize> {
+        self.places.iter().position(Option::is_none).or_else(|| {
+            let age = |probe: &Probe<H, C>| self.calls.wrapping_sub(probe.called);
             let spent = |probe: &Probe<H, C>| match probe.answer {
-                Answer::Nothing => !self.is_out(probe.generation, probe.pattern.source()),
+                Answer::Nothing => !is_out(probe.generation, probe.pattern.source()),
                 Answer::Known(_) | Answer::Kept(_) => age(probe) > PATIENCE,
                 Answer::Over(..) => false,
             };
-            let probes = places
-                .iter()
-                .enumerate()
-                .filter_map(|(i, place)| Some((i, place.as_ref()?)));
+            let probes = self.places.iter().enumerate();
+            let probes = probes.filter_map(|(i, place)| Some((i, place.as_ref()?)));
             let spent = probes.filter(|(_, probe)| spent(probe));
             spent
                 .max_by_key(|(_, probe)| (!matches!(probe.answer, Answer::Kept(_)), age(probe)))
                 .map(|(index, _)| index)
         })
     }
+}
 
-    /// Is a question still to be put to, or to be answered by, a holder?
-    fn is_out(&self, generation: u32, source: Option<Node>) -> bool {
-        self.peers.as_ref().iter().enumerate().any(|(index, peer)| {
-            let concerned = source.is_none_or(|node| node.index() == index);
-            concerned
-                && peer.hold.get().is_some_and(|hold| {
-                    hold.holds
-                        && (newer(generation, hold.probed)
-                            || hold.pulling == Pulling::Probe(generation))
-                })
-        })
-    }
+/// Is a question still to be put to, or to be answered by, a holder?
+fn is_out<H: Header, C: Config>(
+    peers: &[Peer<H, C>],
+    generation: u32,
+    source: Option<Node>,
+) -> bool {
+    peers.iter().enumerate().any(|(index, peer)| {
+        let concerned = source.is_none_or(|node| node.index() == index);
+        concerned
+            && peer.hold.get().is_some_and(|hold| {
+                hold.holds
+                    && (newer(generation, hold.probed)
+                        || hold.pulling == Pulling::Probe(generation))
+            })
+    })
 }
 
 /// Generations wrap: which of two is newer is told by their distance.

@@ -4,8 +4,8 @@
 //! normally, by `?` or by a panic, every operation that is not over is taken back: receives are unposted, sends are
 //! withdrawn, and a peer that had already matched one learns [`Error::Revoked`]. Nothing waits for the peer.
 
-use super::lane::{Lane, Shared};
-use super::loans::{Lender, copy_in, part, room};
+use super::lane::{Alone, Lane};
+use super::loans::{Lender, copy_in, fill, part, room};
 use super::operate::{Engine, Operate};
 use super::state::State;
 use crate::channel::Channel;
@@ -17,19 +17,19 @@ use crate::memory::{Bank, Lent, Loan, Part, Source, Ticket};
 pub const SCOPE_LOANS: usize = 16;
 
 /// Operations with buffers of lifetime `'buf`.
-pub struct Scope<'a, 'buf, H: Header, L: Channel, C: Config> {
+pub struct Scope<'a, 'buf, H: Header, L: Channel, C: Config, W: Lane<L> = Alone> {
     state: &'a mut State<H, C>,
     channel: &'a mut L,
     bank: Chain<'a, 'buf>,
-    lane: Shared<'a, L>,
+    lane: W,
 }
 
-impl<'a, H: Header, L: Channel, C: Config> Scope<'a, '_, H, L, C> {
+impl<'a, H: Header, L: Channel, C: Config, W: Lane<L>> Scope<'a, '_, H, L, C, W> {
     pub(crate) fn new(
         state: &'a mut State<H, C>,
         channel: &'a mut L,
         outer: &'a mut (dyn Bank + 'a),
-        lane: Shared<'a, L>,
+        lane: W,
     ) -> Self {
         Scope {
             state,
@@ -43,7 +43,7 @@ impl<'a, H: Header, L: Channel, C: Config> Scope<'a, '_, H, L, C> {
     }
 }
 
-impl<H: Header, L: Channel, C: Config> Drop for Scope<'_, '_, H, L, C> {
+impl<H: Header, L: Channel, C: Config, W: Lane<L>> Drop for Scope<'_, '_, H, L, C, W> {
     fn drop(&mut self) {
         while let Some((ticket, _)) = self.bank.own.pop() {
             self.state.release(ticket);
@@ -55,18 +55,24 @@ impl<H: Header, L: Channel, C: Config> Drop for Scope<'_, '_, H, L, C> {
     }
 }
 
-impl<'buf, H: Header, L: Channel, C: Config> Operate for Scope<'_, 'buf, H, L, C> {
+impl<'buf, H: Header, L: Channel, C: Config, W: Lane<L>> Operate for Scope<'_, 'buf, H, L, C, W> {
     type Header = H;
     type Channel = L;
     type Memory = Lent<'buf>;
     type Config = C;
 
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<Lent<'buf>> + Bank, impl Lane<L>> {
+    type Lane<'x>
+        = W::Again<'x>
+    where
+        Self: 'x;
+
+    #[inline]
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<Lent<'buf>> + Bank, W::Again<'_>> {
         Engine {
             state: self.state,
             channel: self.channel,
             bank: &mut self.bank,
-            lane: self.lane.erase(),
+            lane: self.lane.again(),
         }
     }
 }
@@ -114,6 +120,13 @@ impl Bank for Chain<'_, '_> {
         match self.loan(ticket) {
             Some(loan) => room(loan),
             None => self.outer.room(ticket),
+        }
+    }
+
+    fn fill(&mut self, ticket: Ticket, from: &[u8]) -> usize {
+        match self.own.iter_mut().find(|(own, _)| *own == ticket) {
+            Some((_, loan)) => fill(loan, from),
+            None => self.outer.fill(ticket, from),
         }
     }
 

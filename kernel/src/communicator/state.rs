@@ -4,21 +4,21 @@
 //! | --- | --- |
 //! | expected | [`State::expected`]: posted receives |
 //! | unexpected | [`State::unexpected`]: messages and announces that nobody asked for |
-//! | requested | [`Peer::active`]: sends that the peer has asked for (and other operations with a frame due) |
+//! | requested | [`Hold::active`]: sends that the peer has asked for (and other operations with a frame due) |
 //! | unrequested | [`Peer::held`]: sends that wait for credit or room, in order; announced ones wait in their slots |
 
+use super::hint::Hints;
 use super::hold::Hold;
 use super::probe::Probes;
 use crate::aspect::{
-    Capacity, Counters, HintState, HoldState, Note, Observer, Representation, Slice, Storage,
-    Transfer,
+    Capacity, Counters, Maybe, Note, Observer, Representation, Slice, Storage, Transfer,
 };
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
 use crate::header::{Header, Node};
-use crate::matching::{Expected, Matcher, Unexpected};
+use crate::matching::{Expected, Matcher, Sequence, SequenceOf, Unexpected};
 use crate::memory::{Bank, Ticket};
 use crate::slab::{Entry, NONE, Queue, Slab};
 
@@ -38,16 +38,15 @@ pub(crate) struct State<H: Header, C: Config> {
     pub(crate) expected: <C::Matcher as Matcher>::Expected<H, C>,
     pub(crate) unexpected: <C::Matcher as Matcher>::Unexpected<H, C>,
     pub(crate) peers: PeersOf<H, C>,
-    pub(crate) probes: Probes<H, C>,
+    pub(crate) probes: <C::Transfer as Transfer>::Held<Probes<H, C>>,
     pub(crate) node: Node,
     /// Places in every peer's pool that belong to us, and in ours to every peer.
     pub(crate) credit: u32,
     /// Longest payload sent without an announce, before the channel's own limit.
     pub(crate) eager: usize,
     pub(crate) generation: u32,
-    pub(crate) sequence: u64,
-    /// Peers that hold messages back for us.
-    pub(crate) holders: usize,
+    /// The last receive that was put into the expected queue.
+    pub(crate) sequence: SequenceOf<C>,
     /// Some peer may have a frame due.
     pub(crate) due: bool,
     /// Frames that no rule of the protocol explains: dropped and counted.
@@ -59,11 +58,12 @@ pub(crate) struct State<H: Header, C: Config> {
 pub(crate) struct Operation<H: Header, C: Config> {
     pub(crate) generation: u32,
     pub(crate) owner: Owner,
-    /// Frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan.
-    pub(crate) in_flight: u32,
+    /// Frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan. Without rendezvous there is at
+    /// most one, and then the step is [`Step::Leaving`].
+    pub(crate) in_flight: <C::Transfer as Transfer>::Held<u32>,
     /// Where it is headed; for receives, where the matched message came from.
     pub(crate) peer: Node,
-    pub(crate) step: Step,
+    pub(crate) step: Step<C::Length>,
     pub(crate) envelope: Option<Envelope<H, C>>,
 }
 
@@ -72,17 +72,17 @@ pub(crate) struct Operation<H: Header, C: Config> {
 pub(crate) enum Owner {
     /// The user, who will claim it.
     User,
+    /// The user, who has no buffer for it yet: a message taken by a matched probe.
+    Probe,
     /// Nobody, for the kernel sends its own copy.
     Kernel,
     /// Nobody, and its loan is dead: it is freed as soon as the peer cannot name it any more.
     Nobody,
-    /// The user, who has no buffer for it yet: a message taken by a matched probe.
-    Probe,
 }
 
-/// Where an operation stands.
+/// Where an operation stands. Lengths are as wide as in frames, so that rendezvous makes it no longer.
 #[derive(Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum Step<N> {
     /// Send: in [`Peer::held`]. `announce`: by rendezvous, whatever its size.
     Held { announce: bool },
     /// Send: in [`Peer::held`] and offered to a pull; waits for request, decline or claim. `cancel`: give up on
@@ -96,38 +96,30 @@ pub(crate) enum Step {
     Announced,
     /// Send: announced, and the peer is (`asked`) or will be asked to forget it.
     Revoking { asked: bool },
-    /// Send: requested; in [`Peer::active`] until all `want` bytes have left.
-    Requested {
-        to: Handle,
-        want: usize,
-        next: usize,
-    },
-    /// Send: announced, and in [`Peer::active`] until all `want` bytes have left for a receive that a hint named.
+    /// Send: requested; in [`Hold::active`] until all `want` bytes have left.
+    Requested { to: Handle, want: N, next: N },
+    /// Send: announced, and in [`Hold::active`] until all `want` bytes have left for a receive that a hint named.
     /// `cancel`: then ask the peer to forget it.
     Ahead {
         to: Handle,
-        want: usize,
-        next: usize,
+        want: N,
+        next: N,
         cancel: bool,
     },
-    /// Send: its loan died before that; in [`Peer::active`] until the peer is told.
+    /// Send: its loan died before that; in [`Hold::active`] until the peer is told.
     Quitting { to: Handle },
     /// Send: all bytes have left, some still need the loan.
     Leaving,
-    /// Send: requested after its loan died; in [`Peer::active`] until the peer is told.
+    /// Send: requested after its loan died; in [`Hold::active`] until the peer is told.
     Aborting { to: Handle },
     /// Receive: matched by a probe. The payload is set aside at `place`, or still with the sender ([`NONE`]).
     Matched { place: u32 },
     /// Receive: in the expected queue at `place`.
     Posted { place: u32, room: usize },
-    /// Receive: matched with an announce; in [`Peer::active`] until the request has left.
+    /// Receive: matched with an announce; in [`Hold::active`] until the request has left.
     Requesting { sender: Handle, room: usize },
     /// Receive: data is coming.
-    Receiving {
-        room: usize,
-        want: usize,
-        got: usize,
-    },
+    Receiving { want: N, got: N },
     /// Over; waits to be claimed.
     Done(Result<usize, Error>),
 }
@@ -140,12 +132,8 @@ pub(crate) struct Peer<H: Header, C: Config> {
     pub(crate) owed: u32,
     /// Sends in order that have not left.
     pub(crate) held: Queue,
-    /// Operations with a frame due.
-    pub(crate) active: Queue,
-    /// An answer to its question whether an announce may be withdrawn.
-    pub(crate) revoked: Option<(Handle, bool)>,
-    pub(crate) hold: <C::Transfer as Transfer>::Hold<H>,
-    pub(crate) hints: <C::Transfer as Transfer>::Hints<H>,
+    pub(crate) hold: <C::Transfer as Transfer>::Held<Hold<H>>,
+    pub(crate) hints: <C::Transfer as Transfer>::Hinted<Hints<H>>,
     pub(crate) due: bool,
     /// Places in our pool that it takes.
     pub(crate) kept: u32,
@@ -181,13 +169,12 @@ impl<H: Header, C: Config> State<H, C> {
             expected: Expected::new(),
             unexpected: Unexpected::new(),
             peers,
-            probes: Probes::new(),
+            probes: Maybe::new(Probes::new),
             node,
             credit,
             eager: cell.min(<C::Transfer as Transfer>::THRESHOLD),
             generation: 0,
-            sequence: 0,
-            holders: 0,
+            sequence: Sequence::new(0),
             due: false,
             rejected: 0,
             counters: Counters::new(),
@@ -229,7 +216,7 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn open(
         &mut self,
         peer: Node,
-        step: Step,
+        step: Step<C::Length>,
         envelope: Option<Envelope<H, C>>,
     ) -> Result<Ticket, Error> {
         self.generation = self.generation.wrapping_add(1).max(1);
@@ -237,29 +224,23 @@ impl<H: Header, C: Config> State<H, C> {
         let operation = Operation {
             generation,
             owner: Owner::User,
-            in_flight: 0,
+            in_flight: Maybe::new(|| 0),
             peer,
             step,
             envelope,
         };
-        match self.operations.insert(operation) {
-            Ok(slot) => {
-                self.counters.note(Note::Operation(self.operations.len()));
-                Ok(Ticket { slot, generation })
-            }
-            Err(_) => Err(Error::Full),
-        }
+        let slot = self.operations.insert(operation).ok_or(Error::Full)?;
+        self.counters.note(Note::Operation(self.operations.len()));
+        Ok(Ticket { slot, generation })
     }
 
     /// Ends an operation that is in no queue any more.
     #[inline]
     pub(crate) fn complete(&mut self, slot: u32, outcome: Result<usize, Error>) {
-        if let Some(operation) = self.operations.get_mut(slot) {
-            operation.step = Step::Done(outcome);
-            let unclaimed = matches!(operation.owner, Owner::Kernel | Owner::Nobody);
-            if unclaimed && operation.in_flight == 0 {
-                self.operations.remove(slot);
-            }
+        if let Some(operation) = self.operations.get_mut(slot)
+            && operation.finish(outcome)
+        {
+            self.operations.remove(slot);
         }
     }
 
@@ -287,8 +268,10 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Puts an operation at the end of a peer's active queue.
     pub(crate) fn activate(&mut self, node: Node, slot: u32) {
-        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
-            peer.active.push(&mut self.operations, slot);
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index())
+            && let Some(hold) = peer.hold.get_mut()
+        {
+            hold.active.push(&mut self.operations, slot);
         }
         self.wake(node);
     }
@@ -335,15 +318,15 @@ impl<H: Header, C: Config> State<H, C> {
     /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
     pub(crate) fn lose_sends(&mut self, node: Node) {
         self.set_holding(node, false);
-        self.probes.lose(node);
+        if let Some(probes) = self.probes.get_mut() {
+            probes.lose(node);
+        }
         if let Some(peer) = self.peer(node) {
             peer.deaf = true;
             peer.due = false;
             peer.held = Queue::new();
-            peer.active = Queue::new();
-            peer.revoked = None;
-            peer.hold = <C::Transfer as Transfer>::Hold::<H>::new();
-            peer.hints = <C::Transfer as Transfer>::Hints::<H>::new();
+            peer.hold = Maybe::new(Hold::new);
+            peer.hints = Maybe::new(Hints::new);
         }
         let announced =
             |envelope: &Envelope<H, C>| envelope.node() == node && envelope.announced().is_some();
@@ -372,9 +355,9 @@ impl<H: Header, C: Config> State<H, C> {
             if operation.peer != node {
                 continue;
             }
-            let waited = operation.in_flight > 0;
+            let waited = operation.is_in_flight();
             if gone {
-                operation.in_flight = 0;
+                operation.in_flight = Maybe::new(|| 0);
             }
             match operation.step {
                 Step::Posted { .. } | Step::Receiving { .. } | Step::Leaving if !gone => {}
@@ -391,16 +374,29 @@ impl<H: Header, C: Config> State<H, C> {
     }
 }
 
+impl<H: Header, C: Config> Operation<H, C> {
+    /// Does a frame still need the loan, beside the one of [`Step::Leaving`]?
+    #[inline]
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.in_flight.get().is_some_and(|frames| *frames > 0)
+    }
+
+    /// Ends it. Is there nobody who will claim it?
+    #[inline]
+    pub(crate) fn finish(&mut self, outcome: Result<usize, Error>) -> bool {
+        self.step = Step::Done(outcome);
+        matches!(self.owner, Owner::Kernel | Owner::Nobody) && !self.is_in_flight()
+    }
+}
+
 impl<H: Header, C: Config> Peer<H, C> {
     fn new(credit: u32) -> Self {
         Peer {
             credit,
             owed: 0,
             held: Queue::new(),
-            active: Queue::new(),
-            revoked: None,
-            hold: HoldState::new(),
-            hints: HintState::new(),
+            hold: Maybe::new(Hold::new),
+            hints: Maybe::new(Hints::new),
             due: false,
             kept: 0,
             big_endian: false,

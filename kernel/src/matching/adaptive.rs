@@ -2,7 +2,7 @@
 
 use super::bins::hash;
 use super::indexed::Indexed;
-use super::{Arrived, Expected, Matcher, Posted, Search, Unexpected};
+use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, MAX_CLASSES, Node, Pattern};
@@ -27,6 +27,7 @@ pub struct Adaptive<const DEPTH: usize = 16, const BINS: usize = 64>;
 pub type Binned<const BINS: usize = 64> = Adaptive<0, BINS>;
 
 impl<const DEPTH: usize, const BINS: usize> Matcher for Adaptive<DEPTH, BINS> {
+    type Sequence<S: Sequence> = u64;
     type Expected<H: Header, C: Config> = BinnedExpected<H, C, DEPTH, BINS>;
     type Unexpected<H: Header, C: Config> = BinnedUnexpected<H, C, DEPTH, BINS>;
 }

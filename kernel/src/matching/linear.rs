@@ -1,7 +1,7 @@
 //! One list each, searched from the front: the fastest up to some sixteen entries, which is what real programs have.
 
-use super::{Arrived, Expected, Matcher, Posted, Search, Unexpected};
-use crate::aspect::{Slice, Storage};
+use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
+use crate::aspect::{Slice, Storage, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Node, Pattern};
@@ -13,8 +13,12 @@ use core::cell::Cell;
 pub struct Linear;
 
 impl Matcher for Linear {
-    type Expected<H: Header, C: Config> =
-        ListOf<Posted<H::Pattern>, C::Storage, <C::Sizes as Sizes>::Operations>;
+    type Sequence<S: Sequence> = S;
+    type Expected<H: Header, C: Config> = ListOf<
+        Posted<H::Pattern, <C::Transfer as Transfer>::Sequence>,
+        C::Storage,
+        <C::Sizes as Sizes>::Operations,
+    >;
     type Unexpected<H: Header, C: Config> =
         ListOf<Arrived<H, C>, C::Storage, <C::Sizes as Sizes>::Pool>;
 }
@@ -37,19 +41,17 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     }
 
     pub(super) fn append(&mut self, item: T) -> Option<u32> {
-        let place = self.slab.insert(item).ok()?;
+        let place = self.slab.insert(item)?;
         self.order.push(&mut self.slab, place);
         Some(place)
     }
 
     #[inline]
     pub(super) fn first(&self, wanted: impl Fn(&T) -> bool) -> Option<u32> {
-        let mut at = self.order.first();
-        while let Some(place) = at {
-            if self.slab.get(place).is_some_and(&wanted) {
+        for (place, item) in self.order.iter(&self.slab) {
+            if wanted(item) {
                 return Some(place);
             }
-            at = self.order.after(&self.slab, place);
         }
         None
     }
@@ -71,9 +73,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     /// All places in order.
     #[inline]
     pub(super) fn places(&self) -> impl Iterator<Item = u32> {
-        core::iter::successors(self.order.first(), |&place| {
-            self.order.after(&self.slab, place)
-        })
+        self.order.iter(&self.slab).map(|(place, _)| place)
     }
 
     #[inline]
@@ -109,16 +109,18 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     }
 }
 
-impl<H: Header, A: Slice<Entry<Posted<H::Pattern>>>> Expected<H> for List<Posted<H::Pattern>, A> {
+impl<H: Header, S: Sequence, A: Slice<Entry<Posted<H::Pattern, S>>>> Expected<H, S>
+    for List<Posted<H::Pattern, S>, A>
+{
     fn new() -> Self {
         List::empty()
     }
 
-    fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32> {
+    fn post(&mut self, posted: Posted<H::Pattern, S>) -> Option<u32> {
         self.append(posted)
     }
 
-    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
+    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
         let Search { found, steps } =
             List::search(self, |posted| posted.pattern.matches(from, header));
         let found = found.and_then(|place| Some((place, *self.item(place)?)));
@@ -126,7 +128,7 @@ impl<H: Header, A: Slice<Entry<Posted<H::Pattern>>>> Expected<H> for List<Posted
     }
 
     #[inline]
-    fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern>)> {
+    fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern, S>)> {
         let place = self.first(|posted| posted.pattern.matches(from, header))?;
         Some((place, *self.item(place)?))
     }
@@ -135,9 +137,10 @@ impl<H: Header, A: Slice<Entry<Posted<H::Pattern>>>> Expected<H> for List<Posted
         self.take_out(place);
     }
 
-    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>> {
+    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern, S>> {
         let place = self.first(|posted| {
-            posted.sequence > sequence && posted.pattern.source().is_none_or(|node| node == from)
+            posted.sequence.get() > sequence
+                && posted.pattern.source().is_none_or(|node| node == from)
         })?;
         self.item(place).copied()
     }

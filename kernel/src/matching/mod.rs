@@ -22,17 +22,53 @@ pub use adaptive::{Adaptive, Binned, BinnedExpected, BinnedUnexpected};
 pub use linear::{Linear, List};
 pub use none::{Fifo, NoExpected, NoQueues};
 
-use crate::aspect::{Cell, Storage};
+use crate::aspect::{Cell, Storage, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Node, Pattern};
+
+/// Tells which of two receives was posted first, where somebody asks: to join classes of patterns, or to ask holders.
+pub trait Sequence: Copy {
+    /// The receive of that number.
+    fn new(number: u64) -> Self;
+    /// Its number; 0 where nobody asks.
+    fn get(self) -> u64;
+}
+
+impl Sequence for u64 {
+    #[inline]
+    fn new(number: u64) -> Self {
+        number
+    }
+
+    #[inline]
+    fn get(self) -> u64 {
+        self
+    }
+}
+
+impl Sequence for () {
+    #[inline]
+    fn new(_: u64) -> Self {}
+
+    #[inline]
+    fn get(self) -> u64 {
+        0
+    }
+}
+
+/// The sequence numbers of a composition's receives.
+pub type SequenceOf<C> =
+    <<C as Config>::Matcher as Matcher>::Sequence<<<C as Config>::Transfer as Transfer>::Sequence>;
 
 /// The policy family.
 pub trait Matcher: 'static {
     /// May a receive wait for its message? When not, a receive that finds no message is refused.
     const QUEUES: bool = true;
+    /// The sequence numbers of receives, when the transfer policy needs `S`.
+    type Sequence<S: Sequence>: Sequence;
     /// Receives that wait for a message.
-    type Expected<H: Header, C: Config>: Expected<H>;
+    type Expected<H: Header, C: Config>: Expected<H, Self::Sequence<<C::Transfer as Transfer>::Sequence>>;
     /// Messages that wait for a receive.
     type Unexpected<H: Header, C: Config>: Unexpected<H, C>;
 }
@@ -48,32 +84,32 @@ pub struct Search<T> {
 
 /// A posted receive.
 #[derive(Clone, Copy)]
-pub struct Posted<P> {
+pub struct Posted<P, S = u64> {
     /// What it wants.
     pub pattern: P,
     /// Its operation.
     pub slot: u32,
     /// Grows with every post.
-    pub sequence: u64,
+    pub sequence: S,
 }
 
 /// The queue of receives that wait for a message.
-pub trait Expected<H: Header> {
+pub trait Expected<H: Header, S: Sequence = u64> {
     /// Empty.
     fn new() -> Self;
     /// Appends; the place is for [`Expected::remove`]. `None` when full.
-    fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32>;
+    fn post(&mut self, posted: Posted<H::Pattern, S>) -> Option<u32>;
     /// The first one that matches, with its place, and how long it took to find it.
-    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)>;
+    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern, S>)>;
     /// The same for those who do not ask how long it took: [`Linear`] counts nothing then.
     #[inline]
-    fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern>)> {
+    fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern, S>)> {
         self.search(from, header).found
     }
     /// Takes one out by its place.
     fn remove(&mut self, place: u32);
     /// The first one behind this sequence number that could match a message from `from`.
-    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>>;
+    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern, S>>;
     /// How many.
     fn len(&self) -> usize;
 }

@@ -2,7 +2,7 @@
 //! Source: the EPOS communication system, section 3.3 (queues that the user switches off).
 
 use super::linear::ListOf;
-use super::{Arrived, Expected, Matcher, Posted, Search, Unexpected};
+use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Node};
@@ -17,6 +17,7 @@ pub struct NoQueues;
 
 impl Matcher for NoQueues {
     const QUEUES: bool = false;
+    type Sequence<S: Sequence> = ();
     type Expected<H: Header, C: Config> = NoExpected;
     type Unexpected<H: Header, C: Config> = Fifo<H, C>;
 }
@@ -24,17 +25,17 @@ impl Matcher for NoQueues {
 /// Takes no receive and no bytes.
 pub struct NoExpected;
 
-impl<H: Header> Expected<H> for NoExpected {
+impl<H: Header, S: Sequence> Expected<H, S> for NoExpected {
     fn new() -> Self {
         NoExpected
     }
 
-    fn post(&mut self, _: Posted<H::Pattern>) -> Option<u32> {
+    fn post(&mut self, _: Posted<H::Pattern, S>) -> Option<u32> {
         None
     }
 
     #[inline]
-    fn search(&mut self, _: Node, _: &H) -> Search<(u32, Posted<H::Pattern>)> {
+    fn search(&mut self, _: Node, _: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
         Search {
             found: None,
             steps: 0,
@@ -43,7 +44,7 @@ impl<H: Header> Expected<H> for NoExpected {
 
     fn remove(&mut self, _: u32) {}
 
-    fn following(&self, _: u64, _: Node) -> Option<Posted<H::Pattern>> {
+    fn following(&self, _: u64, _: Node) -> Option<Posted<H::Pattern, S>> {
         None
     }
 

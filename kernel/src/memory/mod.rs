@@ -21,6 +21,12 @@ pub trait Source {
         self.len() == 0
     }
 
+    /// All of it, where it lies in one piece as it is to be sent: then it is not asked for copies.
+    #[inline]
+    fn bytes(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// Copies `into.len()` bytes starting at `offset`. Callers stay inside `len`.
     fn copy_out(&self, offset: usize, into: &mut [u8]);
 
@@ -50,8 +56,14 @@ pub trait Sink {
 }
 
 impl Source for &[u8] {
+    #[inline]
     fn len(&self) -> usize {
         <[u8]>::len(self)
+    }
+
+    #[inline]
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self)
     }
 
     #[inline]
@@ -61,6 +73,7 @@ impl Source for &[u8] {
 }
 
 impl Sink for &mut [u8] {
+    #[inline]
     fn len(&self) -> usize {
         <[u8]>::len(self)
     }
@@ -181,6 +194,12 @@ pub enum Loan<M: Memory> {
 pub trait Bank {
     /// Bytes a receive can take.
     fn room(&self, ticket: Ticket) -> Option<usize>;
+    /// Fills a receive from its beginning, as far as there is room; the bytes that it took.
+    fn fill(&mut self, ticket: Ticket, from: &[u8]) -> usize {
+        let stored = self.room(ticket).unwrap_or(0).min(from.len());
+        self.copy_in(ticket, 0, &from[..stored]);
+        stored
+    }
     /// Fills a receive. False when the loan is dead.
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool;
     /// Reverses the bytes of every value that has arrived.

@@ -1,0 +1,120 @@
+//! Receiver-first: the rules are the same whatever comes unasked.
+
+use crate::explore::Bounds;
+use crate::matched::takers;
+use crate::programs::{Programs, TAGS, lists_up_to, receives, sends, with_cancel, with_scope};
+use crate::rank::Kind;
+use crate::{
+    ALL_KINDS, CALM, ROOM, SHORT_OR_LONG, Sizes, changed, explore, one_way, pick, receive,
+};
+use pombo_kernel::Compose;
+use pombo_kernel::aspect::{ReceiverFirst, Static};
+use pombo_kernel::matching::Linear;
+use zerocopy::little_endian::U32;
+
+type Hinted = Compose<U32, ReceiverFirst<4>, Linear, Static, Sizes>;
+
+#[test]
+fn one_way_with_hints() {
+    let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 3);
+    let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
+    let programs = || one_way(&senders, &receivers, pick(4, 5));
+    explore::<Hinted>("hints", CALM, programs());
+    let bounds = Bounds { credit: 2, ..CALM };
+    explore::<Hinted>("hints, credit 2", bounds, programs());
+    let cancels = changed(programs(), 0, with_cancel);
+    explore::<Hinted>("hints, cancelled send", CALM, cancels);
+    let cancels = changed(programs(), 1, with_cancel);
+    explore::<Hinted>("hints, cancelled receive", CALM, cancels);
+    let programs = one_way(&senders, &takers(1), pick(4, 5));
+    explore::<Hinted>("hints, matched probes", CALM, programs);
+}
+
+#[test]
+fn every_kind_with_hints() {
+    let senders = lists_up_to(&sends(1, &[1], &ALL_KINDS), 2);
+    let receivers = lists_up_to(&receives(&[Some(0), None], &[0, 3, 150]), 2);
+    let programs = one_way(&senders, &receivers, pick(3, 4));
+    explore::<Hinted>("hints, kinds and rooms", CALM, programs);
+}
+
+#[test]
+fn hints_in_trouble() {
+    let kinds = pick(&[Kind::Huge, Kind::Short][..], &ALL_KINDS[1..5]);
+    let senders = lists_up_to(&sends(1, &TAGS, kinds), 2);
+    let receivers = lists_up_to(&receives(&[Some(0)], &[150]), 2);
+    let programs = || one_way(&senders, &receivers, pick(3, 4));
+    let cancels = || changed(programs(), 0, with_cancel);
+    let scopes = || changed(programs(), 0, with_scope);
+    explore::<Hinted>("hints, two scopes", CALM, changed(scopes(), 1, with_scope));
+    let both = changed(cancels(), 1, with_cancel);
+    explore::<Hinted>("hints, two cancels", CALM, both);
+    let bounds = Bounds {
+        claim_late: true,
+        ..CALM
+    };
+    let twice = changed(cancels(), 0, with_cancel);
+    explore::<Hinted>("hints, two cancelled sends", bounds, twice);
+    let bounds = Bounds { deaths: 1, ..CALM };
+    explore::<Hinted>("hints, death and scopes", bounds, scopes());
+    explore::<Hinted>("hints, death and cancels", bounds, cancels());
+    let bounds = Bounds {
+        fulls: pick(1, 2),
+        epilogue: false,
+        ..CALM
+    };
+    explore::<Hinted>("hints, full, cancels", bounds, cancels());
+    explore::<Hinted>("hints, full, scopes", bounds, scopes());
+    let bounds = Bounds {
+        capacity: Some(1),
+        ..CALM
+    };
+    explore::<Hinted>("hints, one frame under way", bounds, programs());
+    let bounds = Bounds { laters: 1, ..CALM };
+    explore::<Hinted>("hints, later, cancels", bounds, cancels());
+    explore::<Hinted>("hints, later, scopes", bounds, scopes());
+    let bounds = Bounds {
+        deaths: 1,
+        ..bounds
+    };
+    explore::<Hinted>("hints, later, death", bounds, programs());
+    let bounds = Bounds {
+        pairs: true,
+        ..CALM
+    };
+    explore::<Hinted>("hints, two frames per poll", bounds, cancels());
+}
+
+#[test]
+fn three_ranks_with_hints() {
+    let first = lists_up_to(&sends(2, &TAGS, &[Kind::Long]), pick(1, 2));
+    let second = lists_up_to(&sends(2, &[1], &SHORT_OR_LONG), pick(1, 2));
+    let receives = [
+        (None, None),
+        (None, Some(1)),
+        (Some(0), None),
+        (Some(1), Some(1)),
+    ];
+    let receives = receives.map(|(source, tag)| receive(source, tag));
+    let mut programs = Programs::default();
+    for first in &first {
+        for second in &second {
+            for receiver in lists_up_to(&receives, pick(2, 3)) {
+                programs.add(vec![first.clone(), second.clone(), receiver]);
+            }
+        }
+    }
+    explore::<Hinted>("hints, three ranks", CALM, programs);
+}
+
+#[test]
+fn to_oneself_with_hints() {
+    let sends = sends(0, &TAGS, &[Kind::Short, Kind::Huge, Kind::EmptySync]);
+    let acts = [sends, receives(&[Some(0)], &[ROOM])].concat();
+    let mut programs = Programs::default();
+    for list in lists_up_to(&acts, pick(2, 4)) {
+        programs.add(vec![list]);
+    }
+    let programs = changed(programs, 0, with_cancel);
+    explore::<Hinted>("hints, to oneself", CALM, programs);
+}

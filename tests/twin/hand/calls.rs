@@ -1,0 +1,219 @@
+//! What a user does with the twin, outside of scopes and inside.
+
+use super::loans::{Bank, Lender};
+use super::state::{ANY, Envelope, Owner, State, Step, parts};
+use crate::protocol::{Tagged, Wanted};
+use pombo_kernel::{Channel, Error, Event, Lent, Loan, Node, Pattern, Refused, Ticket};
+
+/// What a call works with.
+pub(crate) struct Engine<'e, L, B> {
+    pub(crate) state: &'e mut State,
+    pub(crate) channel: &'e mut L,
+    pub(crate) bank: &'e mut B,
+}
+
+/// An operation that is over.
+pub(crate) struct Completed<'buf> {
+    pub(crate) loan: Loan<Lent<'buf>>,
+    pub(crate) envelope: Option<Envelope>,
+    pub(crate) outcome: Result<usize, Error>,
+}
+
+impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
+    #[inline]
+    pub(crate) fn send(
+        self,
+        to: Node,
+        header: Tagged,
+        out: &'buf [u8],
+    ) -> Result<Ticket, Refused<&'buf [u8]>> {
+        let limit = self.channel.limit(to);
+        let opened = self.state.open_send(to, header, out.len(), limit);
+        let ticket = match opened {
+            Ok(ticket) => ticket,
+            Err(error) => return Err(Refused { loan: out, error }),
+        };
+        if self.bank.lend(ticket, Loan::Sent(out)).is_some() {
+            self.state.operations.remove(parts(ticket).0);
+            let error = Error::Full;
+            return Err(Refused { loan: out, error });
+        }
+        self.state.launch(to, ticket);
+        // A broken channel shows at the next call that makes progress; the ticket is valid.
+        let _ = self.state.flush(self.channel, self.bank);
+        Ok(ticket)
+    }
+
+    #[inline]
+    pub(crate) fn receive(
+        self,
+        pattern: Wanted,
+        into: &'buf mut [u8],
+    ) -> Result<Ticket, Refused<&'buf mut [u8]>> {
+        let source = pattern.source();
+        if let Some(node) = source
+            && node.index() >= self.state.peers.len()
+        {
+            let error = Error::NoSuchNode(node);
+            return Err(Refused { loan: into, error });
+        }
+        let error = Error::Full;
+        let step = Step::Posted { place: u32::MAX };
+        let Ok(ticket) = self.state.open(source.unwrap_or(ANY), step, None) else {
+            return Err(Refused { loan: into, error });
+        };
+        if let Some(Loan::Received(loan)) = self.bank.lend(ticket, Loan::Received(into)) {
+            self.state.operations.remove(parts(ticket).0);
+            return Err(Refused { loan, error });
+        }
+        self.state.enlist(pattern, source, ticket, self.bank);
+        let _ = self.state.flush(self.channel, self.bank);
+        Ok(ticket)
+    }
+
+    #[inline]
+    pub(crate) fn check_messages(&mut self) -> Result<bool, Error> {
+        let (state, bank) = (&mut *self.state, &mut *self.bank);
+        let arrived = self.channel.poll(|event| match event {
+            Event::Arrival(arrival) => state.arrival(&arrival, bank),
+            Event::Completed(cookie) => state.landed(cookie),
+            Event::PeerLost(node) => state.lose(node),
+            _ => {}
+        })?;
+        Ok(self.state.flush(self.channel, self.bank)? || arrived)
+    }
+
+    /// Progress, or a wait when there is none.
+    #[inline]
+    fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
+        if self.check_messages()? {
+            *idle = 0;
+        } else {
+            self.channel.wait(*idle)?;
+            *idle = idle.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn claim(&mut self, ticket: Ticket) -> Result<Option<Completed<'buf>>, Error> {
+        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
+        let Step::Done(outcome) = operation.step else {
+            let held = self.bank.holds(ticket).then_some(None);
+            return held.ok_or(Error::UnknownTicket);
+        };
+        let envelope = operation.envelope;
+        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        self.state.operations.remove(parts(ticket).0);
+        Ok(Some(Completed {
+            loan,
+            envelope,
+            outcome,
+        }))
+    }
+
+    #[inline]
+    pub(crate) fn wait(&mut self, ticket: Ticket) -> Result<Completed<'buf>, Error> {
+        let mut idle = 0;
+        loop {
+            if let Some(completed) = self.claim(ticket)? {
+                return Ok(completed);
+            }
+            self.advance(&mut idle)?;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn cancel(self, ticket: Ticket) -> Result<(), Error> {
+        if !self.bank.holds(ticket) {
+            return Err(Error::UnknownTicket);
+        }
+        self.state.cancel(ticket)?;
+        self.state.flush(self.channel, self.bank).map(drop)
+    }
+
+    #[inline]
+    pub(crate) fn probe(self, pattern: Wanted) -> Result<Option<Envelope>, Error> {
+        let known = self.state.probe(&pattern)?;
+        self.state.flush(self.channel, self.bank)?;
+        Ok(known)
+    }
+
+    #[inline]
+    pub(crate) fn matched_probe(
+        self,
+        pattern: Wanted,
+    ) -> Result<Option<(Ticket, Envelope)>, Error> {
+        let matched = self.state.matched_probe(&pattern)?;
+        // The message is taken; a broken channel shows at the next call that makes progress.
+        let flushed = self.state.flush(self.channel, self.bank);
+        if matched.is_none() {
+            flushed?;
+        }
+        Ok(matched)
+    }
+
+    #[inline]
+    pub(crate) fn receive_matched(
+        self,
+        ticket: Ticket,
+        into: &'buf mut [u8],
+    ) -> Result<(), Refused<&'buf mut [u8]>> {
+        let operation = self.state.operation(ticket);
+        if operation.is_none_or(|operation| operation.owner != Owner::Probe) {
+            let error = Error::UnknownTicket;
+            return Err(Refused { loan: into, error });
+        }
+        if let Some(Loan::Received(loan)) = self.bank.lend(ticket, Loan::Received(into)) {
+            let error = Error::Full;
+            return Err(Refused { loan, error });
+        }
+        self.state.receive_matched(ticket, self.bank);
+        let _ = self.state.flush(self.channel, self.bank);
+        Ok(())
+    }
+
+    #[inline]
+    fn again(&mut self) -> Engine<'_, L, B> {
+        Engine {
+            state: self.state,
+            channel: self.channel,
+            bank: self.bank,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn send_from(
+        mut self,
+        to: Node,
+        header: Tagged,
+        bytes: &'buf [u8],
+    ) -> Result<(), Error> {
+        let mut idle = 0;
+        if self.state.send_now(self.channel, to, header, bytes)? {
+            return Ok(());
+        }
+        loop {
+            match self.again().send(to, header, bytes) {
+                Ok(ticket) => return self.wait(ticket)?.outcome.map(drop),
+                Err(Refused {
+                    error: Error::NoCredit(_),
+                    ..
+                }) => self.advance(&mut idle)?,
+                Err(refused) => return Err(refused.error),
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn receive_into(
+        mut self,
+        pattern: Wanted,
+        bytes: &'buf mut [u8],
+    ) -> Result<Envelope, Error> {
+        let ticket = self.again().receive(pattern, bytes)?;
+        let completed = self.wait(ticket)?;
+        completed.outcome?;
+        completed.envelope.ok_or(Error::UnknownTicket)
+    }
+}

@@ -1,0 +1,41 @@
+//! Matched probes: a message taken at once and received later.
+
+use super::loans::Bank;
+use super::state::{Envelope, Owner, State, Step};
+use crate::protocol::Wanted;
+use pombo_kernel::{Error, Ticket};
+
+impl State {
+    pub(crate) fn matched_probe(
+        &mut self,
+        pattern: &Wanted,
+    ) -> Result<Option<(Ticket, Envelope)>, Error> {
+        if let Some(place) = self.unexpected.find(|arrived| arrived.matches(pattern))
+            && let Some(arrived) = self.unexpected.get(place)
+        {
+            let envelope = arrived.envelope;
+            let ticket = self.open(envelope.node(), Step::Matched { place }, Some(envelope))?;
+            if let Some(operation) = self.operation(ticket) {
+                operation.owner = Owner::Probe;
+            }
+            self.unexpected.set_aside(place);
+            return Ok(Some((ticket, envelope)));
+        }
+        self.absent(pattern)?;
+        Ok(None)
+    }
+
+    pub(crate) fn receive_matched(&mut self, ticket: Ticket, bank: &mut impl Bank) {
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        operation.owner = Owner::User;
+        let Step::Matched { place } = operation.step else {
+            return;
+        };
+        self.fill(place, ticket, bank);
+        if let Some(arrived) = self.unexpected.drop_aside(place) {
+            self.free_place(arrived.envelope.node());
+        }
+    }
+}

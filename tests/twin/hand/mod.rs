@@ -1,0 +1,207 @@
+//! The twin: what the kernel would be if it had been written by hand for one protocol, with every aspect off.
+//!
+//! It is the kernel's design with everything deleted that the composition `Off` does not use, and with every type
+//! parameter but the channel replaced by its type. Frames, bounds and outcomes are the same, so the two can talk to
+//! each other. Calls with a time limit and the operators are left out; nothing else is.
+
+mod calls;
+mod flush;
+mod loans;
+mod matched;
+mod state;
+mod table;
+
+pub(crate) use calls::Completed;
+pub(crate) use state::Envelope;
+
+use crate::protocol::{NODES, POOL, Tagged, Wanted};
+use calls::Engine;
+use loans::{Bank, Chain, Loans};
+use pombo_kernel::{Channel, Error, Lengths, Limits, Node, Refused, Ticket};
+use state::State;
+
+/// Tables, loans, and the channel below.
+pub(crate) struct Twin<'buf, L> {
+    state: State,
+    loans: Loans<'buf>,
+    channel: L,
+}
+
+/// Operations with buffers that may live shorter.
+pub(crate) struct Scope<'a, 'buf, L: Channel> {
+    state: &'a mut State,
+    channel: &'a mut L,
+    bank: Chain<'a, 'buf>,
+}
+
+impl<L: Channel> Drop for Scope<'_, '_, L> {
+    fn drop(&mut self) {
+        while let Some((ticket, _)) = self.bank.own.pop() {
+            self.state.release(ticket);
+        }
+        // What the peers have to know leaves now or with the next call.
+        let _ = self.state.flush(self.channel, &self.bank);
+    }
+}
+
+/// The calls, outside of scopes and inside.
+macro_rules! calls {
+    ($lifetime:lifetime) => {
+        #[inline]
+        pub(crate) fn send(
+            &mut self,
+            to: Node,
+            header: Tagged,
+            out: &$lifetime [u8],
+        ) -> Result<Ticket, Refused<&$lifetime [u8]>> {
+            self.engine().send(to, header, out)
+        }
+
+        #[inline]
+        pub(crate) fn send_now(
+            &mut self,
+            to: Node,
+            header: Tagged,
+            message: &[u8],
+        ) -> Result<bool, Error> {
+            let Engine { state, channel, .. } = self.engine();
+            state.send_now(channel, to, header, message)
+        }
+
+        #[inline]
+        pub(crate) fn receive(
+            &mut self,
+            pattern: Wanted,
+            into: &$lifetime mut [u8],
+        ) -> Result<Ticket, Refused<&$lifetime mut [u8]>> {
+            self.engine().receive(pattern, into)
+        }
+
+        #[inline]
+        pub(crate) fn check_messages(&mut self) -> Result<bool, Error> {
+            self.engine().check_messages()
+        }
+
+        #[inline]
+        pub(crate) fn claim(&mut self, ticket: Ticket) -> Result<Option<Completed<$lifetime>>, Error> {
+            self.engine().claim(ticket)
+        }
+
+        #[inline]
+        pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
+            self.engine().cancel(ticket)
+        }
+
+        #[inline]
+        pub(crate) fn probe(&mut self, pattern: Wanted) -> Result<Option<Envelope>, Error> {
+            self.engine().probe(pattern)
+        }
+
+        #[inline]
+        pub(crate) fn matched_probe(
+            &mut self,
+            pattern: Wanted,
+        ) -> Result<Option<(Ticket, Envelope)>, Error> {
+            self.engine().matched_probe(pattern)
+        }
+
+        #[inline]
+        pub(crate) fn receive_matched(
+            &mut self,
+            ticket: Ticket,
+            into: &$lifetime mut [u8],
+        ) -> Result<(), Refused<&$lifetime mut [u8]>> {
+            self.engine().receive_matched(ticket, into)
+        }
+
+        #[inline]
+        pub(crate) fn scope<'inner, R>(&mut self, f: impl FnOnce(&mut Scope<'_, 'inner, L>) -> R) -> R {
+            let Engine {
+                state,
+                channel,
+                bank,
+            } = self.engine();
+            f(&mut Scope {
+                state,
+                channel,
+                bank: Chain::before(bank),
+            })
+        }
+
+        #[inline]
+        pub(crate) fn send_from(&mut self, to: Node, header: Tagged, bytes: &[u8]) -> Result<(), Error> {
+            self.scope(|scope| scope.engine().send_from(to, header, bytes))
+        }
+
+        #[inline]
+        pub(crate) fn receive_into(
+            &mut self,
+            pattern: Wanted,
+            bytes: &mut [u8],
+        ) -> Result<Envelope, Error> {
+            self.scope(|scope| scope.engine().receive_into(pattern, bytes))
+        }
+    };
+}
+
+impl<'buf, L: Channel> Twin<'buf, L> {
+    pub(crate) fn with_limits(channel: L, limits: Limits) -> Result<Self, Error> {
+        let nodes = channel.nodes();
+        if nodes > NODES {
+            let bound = NODES;
+            return Err(Error::TooManyNodes { nodes, bound });
+        }
+        let most = POOL as u32 / nodes.max(1) as u32;
+        let credit = limits.credit.map_or(most, |credit| credit.clamp(1, most));
+        Ok(Twin {
+            state: State::new(nodes, credit, limits.eager),
+            loans: Loans::new(),
+            channel,
+        })
+    }
+
+    #[inline]
+    fn engine(&mut self) -> Engine<'_, L, Loans<'buf>> {
+        Engine {
+            state: &mut self.state,
+            channel: &mut self.channel,
+            bank: &mut self.loans,
+        }
+    }
+
+    calls!('buf);
+
+    pub(crate) fn lengths(&self) -> Lengths {
+        Lengths {
+            operations: self.state.operations.len(),
+            expected: self.state.expected.len(),
+            unexpected: self.state.unexpected.len(),
+        }
+    }
+
+    pub(crate) fn rejected(&self) -> u64 {
+        self.state.rejected
+    }
+
+    pub(crate) fn is_flushed(&self) -> bool {
+        !self.state.due
+    }
+
+    pub(crate) fn channel_mut(&mut self) -> &mut L {
+        &mut self.channel
+    }
+}
+
+#[allow(dead_code, reason = "the same calls as outside")]
+impl<'buf, L: Channel> Scope<'_, 'buf, L> {
+    #[inline]
+    fn engine(&mut self) -> Engine<'_, L, impl Bank + loans::Lender<'buf>> {
+        Engine {
+            state: self.state,
+            channel: self.channel,
+            bank: &mut self.bank,
+        }
+    }
+
+    calls!('buf);
+}

@@ -1,0 +1,524 @@
+//! What a call and an arrival do to the twin's tables.
+
+use super::loans::Bank;
+use super::table::{List, Queue, Table};
+use crate::protocol::{CELL, NODES, OPERATIONS, POOL, Tagged, Wanted};
+use heapless::Vec;
+use pombo_kernel::{Arrival, Cookie, Error, Node, Pattern, Ticket};
+use zerocopy::FromBytes;
+use zerocopy::little_endian::{U16, U32};
+
+/// The peer of a receive that any node may match.
+pub(crate) const ANY: Node = Node(u16::MAX);
+
+/// Kinds of frames: a whole message, and nothing but credit.
+pub(crate) const EAGER: u8 = 1;
+pub(crate) const CREDIT: u8 = 6;
+/// Every frame begins with its kind and with places that the receiver gets back.
+const LEAD: usize = 2;
+/// What is in front of a payload.
+pub(crate) const HEAD: usize = LEAD + size_of::<Tagged>();
+
+/// Header, length and node of a message.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Envelope {
+    pub(crate) header: Tagged,
+    pub(crate) len: U32,
+    pub(crate) node: U16,
+}
+
+impl Envelope {
+    #[inline]
+    fn new(header: Tagged, len: usize, node: Node) -> Option<Self> {
+        Some(Envelope {
+            header,
+            len: U32::new(u32::try_from(len).ok()?),
+            node: U16::new(node.0),
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len.get() as usize
+    }
+
+    pub(crate) fn node(&self) -> Node {
+        Node(self.node.get())
+    }
+}
+
+/// Slot and generation.
+#[inline]
+pub(crate) fn parts(ticket: Ticket) -> (u32, u32) {
+    let bits = ticket.to_bits();
+    (bits as u32, (bits >> 32) as u32)
+}
+
+#[inline]
+pub(crate) fn ticket(slot: u32, generation: u32) -> Ticket {
+    Ticket::from_bits(u64::from(generation) << 32 | u64::from(slot))
+}
+
+pub(crate) struct State {
+    pub(crate) operations: Table<Operation, OPERATIONS>,
+    pub(crate) expected: List<Posted, OPERATIONS>,
+    pub(crate) unexpected: List<Arrived, POOL>,
+    pub(crate) peers: Vec<Peer, NODES>,
+    pub(crate) credit: u32,
+    eager: usize,
+    generation: u32,
+    pub(crate) due: bool,
+    pub(crate) rejected: u64,
+}
+
+pub(crate) struct Operation {
+    pub(crate) generation: u32,
+    pub(crate) owner: Owner,
+    pub(crate) peer: Node,
+    pub(crate) step: Step,
+    pub(crate) envelope: Option<Envelope>,
+}
+
+/// Who waits for the end of an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    User,
+    /// Nobody: its loan is dead.
+    Nobody,
+    /// The user, who has no buffer for it yet.
+    Probe,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    /// Send: in [`Peer::held`].
+    Held,
+    /// Send: gone, but the channel still needs its memory.
+    Leaving,
+    /// Receive: its message was taken by a probe and is set aside.
+    Matched { place: u32 },
+    /// Receive: in the expected queue.
+    Posted { place: u32 },
+    /// Over.
+    Done(Result<usize, Error>),
+}
+
+/// A receive that waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Posted {
+    pattern: Wanted,
+    slot: u32,
+}
+
+/// A message that nobody has asked for.
+pub(crate) struct Arrived {
+    pub(crate) envelope: Envelope,
+    payload: Vec<u8, CELL>,
+}
+
+impl Arrived {
+    #[inline]
+    pub(crate) fn matches(&self, pattern: &Wanted) -> bool {
+        pattern.matches(self.envelope.node(), &self.envelope.header)
+    }
+}
+
+pub(crate) struct Peer {
+    /// Places in its pool that we may take.
+    pub(crate) credit: u32,
+    /// Places in ours that are free again.
+    pub(crate) owed: u32,
+    /// Places in ours that it takes.
+    pub(crate) kept: u32,
+    /// Sends that have not left.
+    pub(crate) held: Queue,
+    pub(crate) due: bool,
+    /// It takes no frames any more.
+    pub(crate) deaf: bool,
+    /// Nothing comes from it any more.
+    pub(crate) gone: bool,
+}
+
+impl Peer {
+    pub(crate) fn new(credit: u32) -> Self {
+        Peer {
+            credit,
+            owed: 0,
+            kept: 0,
+            held: Queue::new(),
+            due: false,
+            deaf: false,
+            gone: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn owes_credit(&self, credit: u32) -> bool {
+        self.owed > 0 && (self.owed >= credit.div_ceil(2) || self.owed + self.kept >= credit)
+    }
+}
+
+impl State {
+    /// There are at most as many nodes as places for them.
+    pub(crate) fn new(nodes: usize, credit: u32, eager: Option<usize>) -> Self {
+        State {
+            operations: Table::new(),
+            expected: List::new(),
+            unexpected: List::new(),
+            peers: (0..nodes).map(|_| Peer::new(credit)).collect(),
+            credit,
+            eager: eager.unwrap_or(CELL).min(CELL),
+            generation: 0,
+            due: false,
+            rejected: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn operation(&mut self, ticket: Ticket) -> Option<&mut Operation> {
+        let (slot, generation) = parts(ticket);
+        let operation = self.operations.get_mut(slot)?;
+        (operation.generation == generation).then_some(operation)
+    }
+
+    #[inline]
+    pub(crate) fn open(
+        &mut self,
+        peer: Node,
+        step: Step,
+        envelope: Option<Envelope>,
+    ) -> Result<Ticket, Error> {
+        self.generation = self.generation.wrapping_add(1).max(1);
+        let generation = self.generation;
+        let operation = Operation {
+            generation,
+            owner: Owner::User,
+            peer,
+            step,
+            envelope,
+        };
+        let slot = self.operations.insert(operation).ok_or(Error::Full)?;
+        Ok(ticket(slot, generation))
+    }
+
+    /// The longest payload that goes through a channel with that limit.
+    #[inline]
+    pub(crate) fn eager_limit(&self, channel: usize) -> usize {
+        self.eager.min(channel.saturating_sub(HEAD))
+    }
+
+    #[inline]
+    pub(crate) fn open_send(
+        &mut self,
+        to: Node,
+        header: Tagged,
+        len: usize,
+        limit: usize,
+    ) -> Result<Ticket, Error> {
+        let peer = self.peers.get(to.index()).ok_or(Error::NoSuchNode(to))?;
+        if peer.deaf {
+            return Err(Error::PeerLost(to));
+        }
+        let limit = self.eager_limit(limit);
+        if len > limit {
+            return Err(Error::TooLong { limit });
+        }
+        if peer.credit == 0 || !peer.held.is_empty() {
+            return Err(Error::NoCredit(to));
+        }
+        let limit = u32::MAX as usize;
+        let envelope = Envelope::new(header, len, to).ok_or(Error::TooLong { limit })?;
+        self.open(to, Step::Held, Some(envelope))
+    }
+
+    #[inline]
+    pub(crate) fn launch(&mut self, to: Node, ticket: Ticket) {
+        if let Some(peer) = self.peers.get_mut(to.index()) {
+            peer.held.push(&mut self.operations, parts(ticket).0);
+            peer.due = true;
+            self.due = true;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enlist(
+        &mut self,
+        pattern: Wanted,
+        source: Option<Node>,
+        ticket: Ticket,
+        bank: &mut impl Bank,
+    ) {
+        let (slot, _) = parts(ticket);
+        if let Some(place) = self.unexpected.find(|arrived| arrived.matches(&pattern)) {
+            return self.take(place, ticket, bank);
+        }
+        if let Some(node) = source
+            && self.peers.get(node.index()).is_some_and(|peer| peer.gone)
+        {
+            return self.complete(slot, Err(Error::PeerLost(node)));
+        }
+        // There is a place for every operation.
+        let Some(at) = self.expected.push(Posted { pattern, slot }) else {
+            return self.complete(slot, Err(Error::Full));
+        };
+        if let Some(operation) = self.operations.get_mut(slot)
+            && let Step::Posted { place } = &mut operation.step
+        {
+            *place = at;
+        }
+    }
+
+    /// Gives a message to a receive.
+    fn take(&mut self, place: u32, ticket: Ticket, bank: &mut impl Bank) {
+        let from = self.fill(place, ticket, bank);
+        self.unexpected.remove(place);
+        if let Some(from) = from {
+            self.free_place(from);
+        }
+    }
+
+    /// Copies a message that is here, and says where it came from.
+    #[inline]
+    pub(crate) fn fill(
+        &mut self,
+        place: u32,
+        ticket: Ticket,
+        bank: &mut impl Bank,
+    ) -> Option<Node> {
+        let arrived = self.unexpected.get(place)?;
+        let envelope = arrived.envelope;
+        let mut stored = 0;
+        if let Some(room) = bank.room(ticket) {
+            stored = arrived.payload.len().min(room.len());
+            room[..stored].copy_from_slice(&arrived.payload[..stored]);
+        }
+        self.deliver(parts(ticket).0, envelope, stored);
+        Some(envelope.node())
+    }
+
+    #[inline]
+    fn deliver(&mut self, slot: u32, envelope: Envelope, stored: usize) {
+        let sent = envelope.len();
+        let outcome = if sent > stored {
+            Err(Error::Truncated { sent, room: stored })
+        } else {
+            Ok(stored)
+        };
+        if let Some(operation) = self.operations.get_mut(slot) {
+            operation.peer = envelope.node();
+            operation.envelope = Some(envelope);
+            operation.step = Step::Done(outcome);
+            if operation.owner == Owner::Nobody {
+                self.operations.remove(slot);
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn complete(&mut self, slot: u32, outcome: Result<usize, Error>) {
+        if let Some(operation) = self.operations.get_mut(slot) {
+            operation.step = Step::Done(outcome);
+            if operation.owner == Owner::Nobody {
+                self.operations.remove(slot);
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn arrival<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) {
+        if self.arrive(arrival, bank).is_none() {
+            let peer = self.peers.get(arrival.from().index());
+            self.rejected += u64::from(peer.is_none_or(|peer| !peer.deaf));
+        }
+    }
+
+    /// `None` for a frame that no rule explains.
+    #[inline]
+    fn arrive<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
+        let &[kind, credit] = arrival.head(LEAD)? else {
+            return None;
+        };
+        if kind != EAGER && kind != CREDIT {
+            return None;
+        }
+        let peer = self.peers.get_mut(arrival.from().index())?;
+        if credit > 0 {
+            peer.credit += u32::from(credit);
+            if !peer.held.is_empty() {
+                peer.due = true;
+                self.due = true;
+            }
+        }
+        if kind == CREDIT {
+            return Some(());
+        }
+        self.message(arrival, bank)
+    }
+
+    /// A whole message.
+    #[inline]
+    fn message<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
+        let header = Tagged::read_from_bytes(arrival.head(HEAD)?.get(LEAD..)?).ok()?;
+        let from = arrival.from();
+        let len = arrival.len() - HEAD;
+        let envelope = Envelope::new(header, len, from)?;
+        let waits = |posted: &Posted| posted.pattern.matches(from, &header);
+        let Some(place) = self.expected.find(waits) else {
+            return self.keep(arrival, envelope, len);
+        };
+        let Posted { slot, .. } = self.expected.remove(place)?;
+        self.owe_place(from);
+        let generation = self.operations.get(slot)?.generation;
+        let room = bank.room(ticket(slot, generation))?;
+        let stored = len.min(room.len());
+        let mut at = 0;
+        arrival.pieces(HEAD, stored, |piece| {
+            room[at..at + piece.len()].copy_from_slice(piece);
+            at += piece.len();
+        });
+        self.deliver(slot, envelope, stored);
+        Some(())
+    }
+
+    fn keep<A: Arrival>(&mut self, arrival: &A, envelope: Envelope, len: usize) -> Option<()> {
+        if len > CELL {
+            return None;
+        }
+        let credit = self.credit;
+        let peer = self.peers.get_mut(envelope.node().index())?;
+        if peer.kept >= credit {
+            return None;
+        }
+        peer.kept += 1;
+        if peer.owes_credit(credit) {
+            peer.due = true;
+            self.due = true;
+        }
+        let payload = Vec::new();
+        let place = self.unexpected.push(Arrived { envelope, payload })?;
+        let payload = &mut self.unexpected.get_mut(place)?.payload;
+        // It fits: the length was looked at.
+        arrival.pieces(HEAD, len, |piece| drop(payload.extend_from_slice(piece)));
+        Some(())
+    }
+
+    /// A message that took a place has left the pool.
+    #[inline]
+    pub(crate) fn free_place(&mut self, from: Node) {
+        if let Some(peer) = self.peers.get_mut(from.index()) {
+            peer.kept = peer.kept.saturating_sub(1);
+        }
+        self.owe_place(from);
+    }
+
+    #[inline]
+    fn owe_place(&mut self, from: Node) {
+        let credit = self.credit;
+        if let Some(peer) = self.peers.get_mut(from.index()) {
+            peer.owed += 1;
+            if peer.owes_credit(credit) {
+                peer.due = true;
+                self.due = true;
+            }
+        }
+    }
+
+    pub(crate) fn landed(&mut self, cookie: Cookie) {
+        let ticket = Ticket::from_bits(cookie.0);
+        if let Some(operation) = self.operation(ticket)
+            && let Step::Leaving = operation.step
+        {
+            let len = operation.envelope.as_ref().map_or(0, Envelope::len);
+            self.complete(parts(ticket).0, Ok(len));
+        }
+    }
+
+    pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
+        let (slot, _) = parts(ticket);
+        let operation = self.operation(ticket).ok_or(Error::UnknownTicket)?;
+        let peer = operation.peer;
+        match operation.step {
+            Step::Posted { place } => drop(self.expected.remove(place)),
+            Step::Held => {
+                if let Some(peer) = self.peers.get_mut(peer.index()) {
+                    peer.held.unlink(&mut self.operations, slot);
+                    peer.due = true;
+                    self.due = true;
+                }
+            }
+            _ => return Ok(()),
+        }
+        self.complete(slot, Err(Error::Cancelled));
+        Ok(())
+    }
+
+    /// Its loan is about to end.
+    pub(crate) fn release(&mut self, ticket: Ticket) {
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        operation.owner = Owner::Nobody;
+        if let Step::Done(_) = operation.step {
+            self.operations.remove(parts(ticket).0);
+        } else {
+            // Only an unknown ticket is refused, and this one is known.
+            let _ = self.cancel(ticket);
+        }
+    }
+
+    pub(crate) fn probe(&mut self, pattern: &Wanted) -> Result<Option<Envelope>, Error> {
+        let here = self.unexpected.find(|arrived| arrived.matches(pattern));
+        if let Some(arrived) = here.and_then(|place| self.unexpected.get(place)) {
+            return Ok(Some(arrived.envelope));
+        }
+        self.absent(pattern)?;
+        Ok(None)
+    }
+
+    /// Can a message that is not here still come?
+    pub(crate) fn absent(&self, pattern: &Wanted) -> Result<(), Error> {
+        if let Some(node) = pattern.source() {
+            let peer = self.peers.get(node.index());
+            if peer.ok_or(Error::NoSuchNode(node))?.gone {
+                return Err(Error::PeerLost(node));
+            }
+        }
+        Ok(())
+    }
+
+    /// The peer takes no frames any more. What it has sent may still come, and frames to it that the channel has taken
+    /// may still need their memory.
+    pub(crate) fn lose_sends(&mut self, node: Node) {
+        if let Some(peer) = self.peers.get_mut(node.index()) {
+            peer.deaf = true;
+            peer.due = false;
+            peer.held = Queue::new();
+        }
+        self.fail(node, |step| matches!(step, Step::Held));
+    }
+
+    /// The peer is gone.
+    pub(crate) fn lose(&mut self, node: Node) {
+        self.lose_sends(node);
+        if let Some(peer) = self.peers.get_mut(node.index()) {
+            peer.gone = true;
+        }
+        self.fail(node, |step| {
+            !matches!(step, Step::Done(_) | Step::Matched { .. })
+        });
+    }
+
+    fn fail(&mut self, node: Node, hopeless: impl Fn(&Step) -> bool) {
+        for slot in 0..self.operations.end() {
+            let Some(operation) = self.operations.get_mut(slot) else {
+                continue;
+            };
+            if operation.peer == node && hopeless(&operation.step) {
+                if let Step::Posted { place } = operation.step {
+                    self.expected.remove(place);
+                }
+                self.complete(slot, Err(Error::PeerLost(node)));
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The calls that are measured, each in a situation of its own.
+
+use crate::face::Face;
+use crate::mirror::Mirror;
+use crate::protocol::{CELL, NODES, OPERATIONS, Tagged, Wanted, tagged, wanted};
+use crate::step;
+use pombo_kernel::{Error, Limits, Node, Refused, Ticket};
+use std::hint::black_box;
+
+/// A call and the instructions that it took.
+pub(crate) struct Measured {
+    pub(crate) call: String,
+    pub(crate) steps: u64,
+}
+
+/// Measures everything.
+pub(crate) fn play<R: Face<'static, Mirror>>() -> Vec<Measured> {
+    step::prepare();
+    let (nothing, ()) = step::count(|| ());
+    let mut stage = Stage::<R> {
+        rank: rank(None),
+        scene: "",
+        measured: Vec::new(),
+        nothing,
+    };
+    for (scene, len, room) in [
+        ("posted", 8, 8),
+        ("posted, 64 bytes", 64, 64),
+        ("posted, empty", 0, 0),
+        ("truncated", 64, 8),
+    ] {
+        expected(&mut stage, scene, len, room);
+    }
+    unexpected(&mut stage);
+    behind(&mut stage);
+    credit(&mut stage);
+    bounds(&mut stage);
+    blocking(&mut stage);
+    short(&mut stage);
+    matched(&mut stage);
+    others(&mut stage);
+    stage.measured
+}
+
+const PEER: Node = Node(3);
+
+// Each call is a function, or it would be woven into what is around it.
+
+type Sent = Result<Ticket, Refused<&'static [u8]>>;
+type Posted = Result<Ticket, Refused<&'static mut [u8]>>;
+
+#[inline(never)]
+fn send<R: Face<'static, Mirror>>(rank: &mut R, header: Tagged, bytes: &'static [u8]) -> Sent {
+    rank.send(PEER, header, bytes)
+}
+
+#[inline(never)]
+fn receive<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    pattern: Wanted,
+    room: &'static mut [u8],
+) -> Posted {
+    rank.receive(pattern, room)
+}
+
+#[inline(never)]
+fn poll<R: Face<'static, Mirror>>(rank: &mut R) -> Result<bool, Error> {
+    rank.check_messages()
+}
+
+#[inline(never)]
+fn claim<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    ticket: Ticket,
+) -> Result<Option<R::Completed>, Error> {
+    rank.claim(ticket)
+}
+
+#[inline(never)]
+fn cancel<R: Face<'static, Mirror>>(rank: &mut R, ticket: Ticket) -> Result<(), Error> {
+    rank.cancel(ticket)
+}
+
+#[inline(never)]
+fn probe<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    pattern: Wanted,
+) -> Result<Option<R::Envelope>, Error> {
+    rank.probe(pattern)
+}
+
+#[inline(never)]
+fn matched_probe<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    pattern: Wanted,
+) -> Result<Option<(Ticket, R::Envelope)>, Error> {
+    rank.matched_probe(pattern)
+}
+
+#[inline(never)]
+fn receive_matched<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    ticket: Ticket,
+    room: &'static mut [u8],
+) -> Result<(), Refused<&'static mut [u8]>> {
+    rank.receive_matched(ticket, room)
+}
+
+#[inline(never)]
+fn send_now<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    header: Tagged,
+    bytes: &[u8],
+) -> Result<bool, Error> {
+    rank.send_now(PEER, header, bytes)
+}
+
+#[inline(never)]
+fn send_from<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    header: Tagged,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    rank.send_from(PEER, header, bytes)
+}
+
+#[inline(never)]
+fn receive_into<R: Face<'static, Mirror>>(
+    rank: &mut R,
+    pattern: Wanted,
+    room: &mut [u8],
+) -> Result<R::Envelope, Error> {
+    rank.receive_into(pattern, room)
+}
+
+/// A rank, and what was measured on it. Calls without a name are not counted.
+struct Stage<R> {
+    rank: R,
+    scene: &'static str,
+    measured: Vec<Measured>,
+    /// What counting itself takes.
+    nothing: u64,
+}
+
+impl<R: Face<'static, Mirror>> Stage<R> {
+    fn count<T>(&mut self, name: &str, call: impl FnOnce(&mut R) -> T) -> T {
+        let rank = &mut self.rank;
+        if name.is_empty() {
+            return call(rank);
+        }
+        let (steps, result) = step::count(|| black_box(call(black_box(rank))));
+        self.measured.push(Measured {
+            call: format!("{}: {name}", self.scene),
+            steps: steps - self.nothing,
+        });
+        result
+    }
+
+    fn send(&mut self, name: &str, tag: i32, len: usize) -> Sent {
+        let bytes = (0..len).map(|i| i as u8).collect::<Vec<_>>().leak();
+        self.count(name, |rank| send(rank, tagged(tag), bytes))
+    }
+
+    fn receive(&mut self, name: &str, pattern: Wanted, len: usize) -> Posted {
+        let room = vec![0; len].leak();
+        self.count(name, |rank| receive(rank, pattern, room))
+    }
+
+    fn poll(&mut self, name: &str) -> bool {
+        self.count(name, |rank| poll(rank))
+            .expect("a mirror does not break")
+    }
+
+    /// Is it over?
+    fn claim(&mut self, name: &str, ticket: Ticket) -> bool {
+        let over = self.count(name, |rank| claim(rank, ticket));
+        over.expect("it is known").is_some()
+    }
+
+    fn probe(&mut self, name: &str, pattern: Wanted) -> bool {
+        let known = self.count(name, |rank| probe(rank, pattern));
+        known.expect("there is such a node").is_some()
+    }
+
+    /// The next scene, on a rank whose tables have all been used.
+    fn begin(&mut self, scene: &'static str) {
+        self.scene = scene;
+        self.rank = rank(None);
+        for tag in 0..OPERATIONS as i32 {
+            let posted = ticket(self.receive("", wanted(None, Some(tag)), 8));
+            let sent = ticket(self.send("", tag, 8));
+            assert!(self.poll("") && self.claim("", posted) && self.claim("", sent));
+        }
+        while self.poll("") {}
+    }
+}
+
+fn rank<R: Face<'static, Mirror>>(credit: Option<u32>) -> R {
+    let limits = Limits {
+        credit,
+        eager: None,
+    };
+    R::over(Mirror::new(NODES), limits).expect("it fits")
+}
+
+fn ticket<T>(taken: Result<Ticket, Refused<T>>) -> Ticket {
+    taken.map_err(Error::from).expect("it is taken")
+}
+
+fn error<T>(refused: Result<Ticket, Refused<T>>) -> Error {
+    refused
+        .map_err(Error::from)
+        .expect_err("it is not to be taken")
+}
+
+fn any() -> Wanted {
+    wanted(None, None)
+}
+
+/// The receive comes first.
+fn expected<R: Face<'static, Mirror>>(
+    stage: &mut Stage<R>,
+    scene: &'static str,
+    len: usize,
+    room: usize,
+) {
+    stage.begin(scene);
+    let posted = ticket(stage.receive("receive", wanted(Some(PEER.0), Some(1)), room));
+    let sent = ticket(stage.send("send", 1, len));
+    assert!(stage.poll("poll"));
+    assert!(stage.claim("claim of the send", sent));
+    assert!(stage.claim("claim of the receive", posted));
+}
+
+/// The message comes first.
+fn unexpected<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.begin("unexpected");
+    ticket(stage.send("", 1, 8));
+    assert!(stage.poll("poll"));
+    assert!(stage.probe("probe", any()));
+    let posted = ticket(stage.receive("receive", any(), 8));
+    assert!(stage.claim("claim", posted));
+    assert!(!stage.probe("probe in vain", any()));
+}
+
+/// Searches that pass entries that do not match.
+fn behind<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.begin("behind 8 receives");
+    for tag in 10..18 {
+        ticket(stage.receive("", wanted(None, Some(tag)), 8));
+    }
+    let last = ticket(stage.receive("receive", wanted(None, Some(1)), 8));
+    ticket(stage.send("", 1, 8));
+    assert!(stage.poll("poll"));
+    assert!(stage.claim("", last));
+    stage.begin("behind 2 messages");
+    for tag in [4, 5, 6] {
+        let sent = ticket(stage.send("", tag, 8));
+        assert!(stage.claim("", sent) && stage.poll(""));
+    }
+    let posted = ticket(stage.receive("receive", wanted(None, Some(6)), 8));
+    assert!(stage.claim("", posted));
+}
+
+fn credit<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.scene = "credit";
+    stage.rank = rank(Some(1));
+    let sent = ticket(stage.send("", 1, 8));
+    let refused = stage.send("send without", 1, 8);
+    assert_eq!(error(refused), Error::NoCredit(PEER));
+    assert!(stage.claim("", sent) && stage.poll(""));
+    ticket(stage.receive("receive that gives back", any(), 8));
+    assert!(stage.poll("poll that gets"));
+    ticket(stage.receive("", any(), 8));
+    ticket(stage.send("", 1, 8));
+    assert!(stage.poll("poll that gives back"));
+}
+
+fn bounds<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.begin("bounds");
+    let refused = stage.send("send of too much", 1, CELL + 1);
+    assert_eq!(error(refused), Error::TooLong { limit: CELL });
+    for _ in 0..OPERATIONS {
+        ticket(stage.receive("", any(), 8));
+    }
+    let refused = stage.send("send into a full table", 1, 8);
+    assert_eq!(error(refused), Error::Full);
+    let refused = stage.receive("receive into a full table", any(), 8);
+    assert_eq!(error(refused), Error::Full);
+}
+
+/// Blocking calls, which lend by a scope. The message is on its way, or here.
+fn blocking<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.begin("blocking");
+    let (bytes, mut room) = ([7; 8], [0; 8]);
+    for name in ["receive of what comes", "receive of what is here"] {
+        let send = if name.ends_with("comes") { "send" } else { "" };
+        let sent = stage.count(send, |rank| send_from(rank, tagged(1), &bytes));
+        assert_eq!(sent, Ok(()));
+        if send.is_empty() {
+            assert!(stage.poll(""));
+        }
+        let got = stage.count(name, |rank| receive_into(rank, any(), &mut room));
+        assert!(got.is_ok() && room == bytes);
+    }
+}
+
+fn short<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.begin("now");
+    let bytes = [7; 8];
+    let sent = stage.count("send", |rank| send_now(rank, tagged(1), &bytes));
+    assert_eq!(sent, Ok(true));
+    let sent = stage.count("send of too much", |rank| {
+        send_now(rank, tagged(1), &[0; CELL + 1])
+    });
+    assert_eq!(sent, Ok(false));
+}
+
+fn matched<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.begin("matched");
+    ticket(stage.send("", 1, 8));
+    assert!(stage.poll(""));
+    let matched = stage.count("probe", |rank| matched_probe(rank, any()));
+    let (ticket, _) = matched.expect("no error").expect("it is here");
+    let room = vec![0; 8].leak();
+    let taken = stage.count("receive", |rank| receive_matched(rank, ticket, room));
+    assert!(taken.is_ok() && stage.claim("claim", ticket));
+}
+
+fn others<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
+    stage.begin("others");
+    assert!(!stage.poll("poll of nothing"));
+    let posted = ticket(stage.receive("", any(), 8));
+    assert!(!stage.claim("claim too early", posted));
+    let cancelled = stage.count("cancel", |rank| cancel(rank, posted));
+    assert_eq!(cancelled, Ok(()));
+    assert!(stage.claim("claim of what is cancelled", posted));
+    let unknown = stage.count("claim with an old ticket", |rank| claim(rank, posted));
+    assert!(unknown.is_err());
+}

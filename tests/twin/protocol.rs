@@ -1,0 +1,67 @@
+//! The one protocol of kernel and twin: context and tag, as MPI has them; the source is the node.
+
+use pombo_kernel::aspect::{Eager, Static};
+use pombo_kernel::matching::Linear;
+use pombo_kernel::{Compose, Header, Node, Pattern, Size};
+use zerocopy::little_endian::{I32, U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Six bytes in front of every message.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
+#[repr(C)]
+pub(crate) struct Tagged {
+    pub(crate) context: U16,
+    pub(crate) tag: I32,
+}
+
+/// -1 as tag or 65535 as source stand for any.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Wanted {
+    pub(crate) context: U16,
+    pub(crate) source: U16,
+    pub(crate) tag: I32,
+}
+
+impl Header for Tagged {
+    type Pattern = Wanted;
+}
+
+impl Pattern<Tagged> for Wanted {
+    #[inline]
+    fn matches(&self, from: Node, header: &Tagged) -> bool {
+        self.context == header.context
+            && self.source().is_none_or(|node| node == from)
+            && (self.tag.get() == -1 || self.tag == header.tag)
+    }
+
+    #[inline]
+    fn source(&self) -> Option<Node> {
+        (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    }
+}
+
+pub(crate) fn tagged(tag: i32) -> Tagged {
+    Tagged {
+        context: U16::new(1),
+        tag: I32::new(tag),
+    }
+}
+
+pub(crate) fn wanted(source: Option<u16>, tag: Option<i32>) -> Wanted {
+    Wanted {
+        context: U16::new(1),
+        source: U16::new(source.unwrap_or(u16::MAX)),
+        tag: I32::new(tag.unwrap_or(-1)),
+    }
+}
+
+pub(crate) const OPERATIONS: usize = 16;
+pub(crate) const POOL: usize = 32;
+pub(crate) const CELL: usize = 64;
+pub(crate) const NODES: usize = 8;
+
+/// Everything off.
+pub(crate) type Off = Compose<U32, Eager, Linear, Static, Size<OPERATIONS, POOL, CELL, NODES>>;
