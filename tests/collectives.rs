@@ -10,12 +10,16 @@ mod case;
 #[path = "collectives/channels.rs"]
 mod channels;
 mod common;
+#[path = "collectives/cost.rs"]
+mod cost;
 #[path = "collectives/direct.rs"]
 mod direct;
 #[path = "collectives/interleaving.rs"]
 mod interleaving;
 #[path = "collectives/laws.rs"]
 mod laws;
+#[path = "collectives/model.rs"]
+mod model;
 #[path = "collectives/newcomer.rs"]
 mod newcomer;
 #[path = "collectives/published.rs"]

@@ -1,18 +1,29 @@
 /* bench.c - what messages cost, as a plain C program over MPI.
  *
  *   mpicc -O2 bench.c -o bench
- *   mpirun -n 2 ./bench pair 0.1 60
- *   mpirun -n 8 ./bench all 0.1 60
+ *   mpirun -n 2 ./bench 0.1 latency 8 bandwidth 65536
+ *   mpirun -n 8 ./bench 0.1 barrier 0 allreduce 8
  *
- * "pair" measures between two ranks, "all" what all ranks do together. Then come
- * the seconds to spend on each measurement, and the seconds after which every
- * rank ends itself, whatever hangs. Rank 0 prints lines of the form
+ * First the seconds to spend on each measurement, then names and sizes in bytes;
+ * the table `measurements` below has the names. `pombo bench` compares libraries
+ * with it. It keeps one such program of each library waiting and lets them take
+ * turns, so that whatever disturbs the machine disturbs all of them:
+ *
+ *   mpirun -n 2 ./bench turns PREFIX LIMIT
+ *
+ * Rank r then reads lines of SECONDS NAME SIZE from the file PREFIX.r, a FIFO,
+ * and sleeps meanwhile. It ends with the FIFO, and by itself if a line takes
+ * longer than LIMIT seconds. The last form begins, ends, and tells what that took:
+ *
+ *   mpirun -n 2 ./bench start LIMIT
+ *
+ * Rank 0 prints lines of the form
  *
  *   library NAME AND VERSION
  *   bench NAME SIZE MEDIAN LOW HIGH UNIT
  *
- * SIZE is in bytes; median and quartiles are those of many batches. Times are
- * those of the slowest rank. `pombo bench` compares libraries with it.
+ * Median and quartiles are those of many batches. Times are those of the slowest
+ * rank.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -20,31 +31,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#define WINDOW 64     /* messages under way together */
-#define BATCHES 25    /* of a measurement, if there is time */
-#define MIN_BATCHES 3 /* even if there is not */
+#define WINDOW 64   /* messages under way together */
+#define BATCHES 25  /* of a measurement, if there is time */
+#define PATIENCE 4  /* times the seconds of a measurement: so long it waits for a quiet batch */
 #define MAX_REPEATS 10000000
-#define MAX_SIZE (1 << 20)
-#define ANSWER 99 /* tag of what ends a window; no message of a window has it */
+#define MAX_SIZE (1 << 24)
+#define LINE 256    /* longest line of a turn */
+#define ANSWER 99   /* tag of what ends a window; no message of a window has it */
 #define BAD_USAGE 2
 
 static int me, ranks;
-static char *outgoing, *incoming; /* outgoing: MAX_SIZE bytes; incoming: WINDOW times that for a pair */
+static int has_cores; /* one for each rank */
+static char *outgoing, *incoming; /* as large as the measurement needs */
 
-/* One measurement. */
-struct task {
+struct measurement {
     const char *name;
-    int size; /* bytes of a message */
-    void (*once)(const struct task *, int i); /* repetition i */
-    double each;      /* what one repetition counts: half round trips, messages, bytes */
     const char *unit; /* us: time of each; MB/s, M/s: millions of each in a second */
+    int pair;         /* between two ranks */
+    void (*once)(const struct measurement *, int size, int i); /* repetition i */
+    int parts;        /* what it counts in one repetition; times its size for MB/s */
+    int messages;     /* places it needs in each buffer; EVERY: one for each rank */
     int spread;       /* window: message i has tag i * spread */
     int backwards;    /* window: the last one sent is received first */
     int source;       /* window: whom the receiver names */
 };
+#define EVERY 0
 
 static double now(void)
 {
@@ -54,15 +69,17 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Rank r stays on the r-th allowed core, if every rank has one: some libraries
- * do so by themselves and some do not, and here all shall be alike. */
+/* Ranks go round the allowed cores: some libraries do so by themselves and some
+ * do not, and here all shall be alike. */
 static void pin(void)
 {
     cpu_set_t allowed, own;
-    int left = me;
+    int left;
 
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < ranks)
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0)
         return;
+    has_cores = CPU_COUNT(&allowed) >= ranks;
+    left = me % CPU_COUNT(&allowed);
     for (size_t core = 0; core < CPU_SETSIZE; core++) {
         if (CPU_ISSET(core, &allowed) && left-- == 0) {
             CPU_ZERO(&own);
@@ -73,118 +90,169 @@ static void pin(void)
     }
 }
 
-/* ---- what is repeated ---------------------------------------------------- */
-
-static void ping_pong(const struct task *t, int i)
+static void refuse(const char *why)
 {
+    if (me == 0)
+        fprintf(stderr, "bench: %s\n", why);
+    fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, BAD_USAGE);
+    exit(BAD_USAGE);
+}
+
+/* ---- what is repeated: between two ranks --------------------------------- */
+
+static void ping_pong(const struct measurement *m, int size, int i)
+{
+    (void)m, (void)i;
+    if (me == 0) {
+        MPI_Send(outgoing, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(incoming, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(incoming, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(outgoing, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void send_window(const struct measurement *m, int size, MPI_Request *request)
+{
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Isend(outgoing, size, MPI_CHAR, 1 - me, i * m->spread, MPI_COMM_WORLD, &request[i]);
+}
+
+static void receive_window(const struct measurement *m, int size, int source, MPI_Request *request)
+{
+    for (int i = 0; i < WINDOW; i++) {
+        const int message = m->backwards ? WINDOW - 1 - i : i;
+        char *place = incoming + (size_t)i * (size_t)size;
+        MPI_Irecv(place, size, MPI_CHAR, source, message * m->spread, MPI_COMM_WORLD, &request[i]);
+    }
+}
+
+static void one_way(const struct measurement *m, int size, int i)
+{
+    MPI_Request request[WINDOW];
+
     (void)i;
     if (me == 0) {
-        MPI_Send(outgoing, t->size, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
-        MPI_Recv(incoming, t->size, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        send_window(m, size, request);
+        MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
+        MPI_Recv(NULL, 0, MPI_CHAR, 1, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
-        MPI_Recv(incoming, t->size, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(outgoing, t->size, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+        receive_window(m, size, m->source, request);
+        MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
+        MPI_Send(NULL, 0, MPI_CHAR, 0, ANSWER, MPI_COMM_WORLD);
     }
 }
 
-static void send_window(const struct task *t)
+static void both_ways(const struct measurement *m, int size, int i)
 {
-    MPI_Request request[WINDOW];
+    MPI_Request request[2 * WINDOW];
 
-    for (int i = 0; i < WINDOW; i++)
-        MPI_Isend(outgoing, t->size, MPI_CHAR, 1, i * t->spread, MPI_COMM_WORLD, &request[i]);
-    MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
-    MPI_Recv(NULL, 0, MPI_CHAR, 1, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-static void receive_window(const struct task *t)
-{
-    MPI_Request request[WINDOW];
-
-    for (int i = 0; i < WINDOW; i++) {
-        const int message = t->backwards ? WINDOW - 1 - i : i;
-        char *place = incoming + (size_t)i * (size_t)t->size;
-        MPI_Irecv(place, t->size, MPI_CHAR, t->source, message * t->spread, MPI_COMM_WORLD,
-                  &request[i]);
-    }
-    MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
-    MPI_Send(NULL, 0, MPI_CHAR, 0, ANSWER, MPI_COMM_WORLD);
-}
-
-static void window(const struct task *t, int i)
-{
     (void)i;
-    if (me == 0)
-        send_window(t);
-    else
-        receive_window(t);
+    receive_window(m, size, 1 - me, request);
+    send_window(m, size, request + WINDOW);
+    MPI_Waitall(2 * WINDOW, request, MPI_STATUSES_IGNORE);
 }
 
-static void barrier(const struct task *t, int i)
+/* ---- what is repeated: all ranks together -------------------------------- */
+
+static void barrier(const struct measurement *m, int size, int i)
 {
-    (void)t, (void)i;
+    (void)m, (void)size, (void)i;
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void allreduce(const struct task *t, int i)
+/* One root would run ahead of the others, or they ahead of it. As the roots take
+ * turns, each waits for what the one before has sent. */
+static void bcast(const struct measurement *m, int size, int i)
 {
-    const int count = t->size / (int)sizeof(double);
-
-    (void)i;
-    MPI_Allreduce(outgoing, incoming, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    (void)m;
+    MPI_Bcast(outgoing, size, MPI_CHAR, i % ranks, MPI_COMM_WORLD);
 }
 
-/* One root would run ahead of the others. As the roots take turns, each waits
- * for what the one before has sent. */
-static void bcast(const struct task *t, int i)
+static int doubles(int size)
 {
-    MPI_Bcast(outgoing, t->size, MPI_CHAR, i % ranks, MPI_COMM_WORLD);
+    return size / (int)sizeof(double);
 }
 
-/* ---- measuring: time decides how often, and rank 0 decides for all ------- */
-
-static int agreed(int wish)
+static void reduce(const struct measurement *m, int size, int i)
 {
-    MPI_Bcast(&wish, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return wish;
+    (void)m;
+    MPI_Reduce(outgoing, incoming, doubles(size), MPI_DOUBLE, MPI_SUM, i % ranks, MPI_COMM_WORLD);
 }
 
-static double slowest(double seconds)
+static void allreduce(const struct measurement *m, int size, int i)
 {
-    double most = seconds;
+    (void)m, (void)i;
+    MPI_Allreduce(outgoing, incoming, doubles(size), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
 
-    MPI_Reduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    return most;
+static void allgather(const struct measurement *m, int size, int i)
+{
+    (void)m, (void)i;
+    MPI_Allgather(outgoing, size, MPI_CHAR, incoming, size, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static void alltoall(const struct measurement *m, int size, int i)
+{
+    (void)m, (void)i;
+    MPI_Alltoall(outgoing, size, MPI_CHAR, incoming, size, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static const struct measurement measurements[] = {
+    {"latency", "us", 1, ping_pong, 2, 1, 0, 0, 0},
+    {"bandwidth", "MB/s", 1, one_way, WINDOW, WINDOW, 0, 0, 0},
+    {"bidirectional", "MB/s", 1, both_ways, 2 * WINDOW, WINDOW, 0, 0, 0},
+    {"rate-equal-tags", "M/s", 1, one_way, WINDOW, WINDOW, 0, 0, 0},
+    {"rate-distinct-tags", "M/s", 1, one_way, WINDOW, WINDOW, 1, 0, 0},
+    {"rate-reverse-order", "M/s", 1, one_way, WINDOW, WINDOW, 1, 1, 0},
+    {"rate-any-source", "M/s", 1, one_way, WINDOW, WINDOW, 0, 0, MPI_ANY_SOURCE},
+    {"barrier", "us", 0, barrier, 1, 1, 0, 0, 0},
+    {"bcast", "us", 0, bcast, 1, 1, 0, 0, 0},
+    {"reduce", "us", 0, reduce, 1, 1, 0, 0, 0},
+    {"allreduce", "us", 0, allreduce, 1, 1, 0, 0, 0},
+    {"allgather", "us", 0, allgather, 1, EVERY, 0, 0, 0},
+    {"alltoall", "us", 0, alltoall, 1, EVERY, 0, 0, 0},
+};
+
+/* ---- measuring ----------------------------------------------------------- */
+
+struct took {
+    double seconds;
+    double interrupts; /* how often another process was given the core */
+};
+
+/* The same on every rank, so all of them decide alike. */
+static struct took slowest(struct took mine)
+{
+    const double own[2] = {mine.seconds, mine.interrupts};
+    double most[2];
+
+    MPI_Allreduce(own, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return (struct took){most[0], most[1]};
+}
+
+static double interrupts(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (double)usage.ru_nivcsw : 0;
 }
 
 /* The first one is not timed: it brings the ranks into step. */
-static double batch(const struct task *t, int repeats)
+static struct took batch(const struct measurement *m, int size, int repeats)
 {
+    struct took took;
     double start;
 
-    t->once(t, 0);
+    m->once(m, size, 0);
+    took.interrupts = interrupts();
     start = now();
     for (int i = 1; i <= repeats; i++)
-        t->once(t, i);
-    return slowest(now() - start);
-}
-
-/* How many repetitions last about `seconds`; warms up on the way. */
-static int calibrate(const struct task *t, double seconds)
-{
-    for (int repeats = 1;;) {
-        const double took = batch(t, repeats);
-        double wish = took > 0 ? repeats * (seconds / took) : MAX_REPEATS;
-        if (wish > 8.0 * repeats)
-            wish = 8.0 * repeats;
-        if (wish > MAX_REPEATS)
-            wish = MAX_REPEATS;
-        const int next = agreed((int)wish);
-        /* Close enough: what is left to gain is less than another round. */
-        if (next <= repeats + repeats / 2)
-            return next > 0 ? next : 1;
-        repeats = next;
-    }
+        m->once(m, size, i);
+    took.seconds = now() - start;
+    took.interrupts = interrupts() - took.interrupts;
+    return slowest(took);
 }
 
 static int ascending(const void *a, const void *b)
@@ -203,78 +271,71 @@ static void print(const char *name, int size, const char *unit, double *value, i
     fflush(stdout);
 }
 
-static void measure(const struct task *t, double seconds)
+/* More of them, so that the next batch takes about as long as it should. */
+static int more(int repeats, double took, double aim)
 {
-    const int repeats = calibrate(t, seconds / BATCHES);
-    const double end = now() + seconds;
-    double value[BATCHES];
-    int n = 0, more = 1;
+    const double times = took > 0 ? aim / took : 8;
+    const double wish = repeats * (times < 8 ? times : 8) + 1;
 
-    while (more) {
-        const double took = batch(t, repeats) * 1e6, all = repeats * t->each;
-        value[n++] = strchr(t->unit, '/') ? all / took : took / all;
-        more = agreed(n < MIN_BATCHES || (n < BATCHES && now() < end));
-    }
-    print(t->name, t->size, t->unit, value, n);
+    return wish < MAX_REPEATS ? (int)wish : MAX_REPEATS;
 }
 
-/* ---- what is measured --------------------------------------------------- */
-
-static void measure_pair(double seconds)
+/* While each rank has a core, a batch in which it was given to somebody else tells
+ * nothing; it counts if there is no other. */
+static void sample(const struct measurement *m, int size, double seconds)
 {
-    static const int latency[] = {0, 8, 64, 1024, 8192, 65536, MAX_SIZE};
-    static const int bandwidth[] = {1024, 8192, 65536, MAX_SIZE};
-    const struct task rate[] = {
-        {"rate-equal-tags", 8, window, WINDOW, "M/s", 0, 0, 0},
-        {"rate-distinct-tags", 8, window, WINDOW, "M/s", 1, 0, 0},
-        {"rate-reverse-order", 8, window, WINDOW, "M/s", 1, 1, 0},
-        {"rate-any-source", 8, window, WINDOW, "M/s", 0, 0, MPI_ANY_SOURCE},
-    };
+    const double aim = seconds / BATCHES;
+    const double each = strcmp(m->unit, "MB/s") == 0 ? (double)m->parts * size : m->parts;
+    double value[BATCHES], spent = 0;
+    int n = 0, repeats = 1;
 
-    for (size_t i = 0; i < sizeof latency / sizeof *latency; i++) {
-        const struct task t = {"latency", latency[i], ping_pong, 2, "us", 0, 0, 0};
-        measure(&t, seconds);
+    while (n == 0 || (n < BATCHES && spent < seconds)) {
+        const struct took took = batch(m, size, repeats);
+        const int is_quiet = !has_cores || took.interrupts == 0;
+        spent += took.seconds;
+        if (took.seconds < aim / 2 && repeats < MAX_REPEATS) {
+            repeats = more(repeats, took.seconds, aim); /* too short to count */
+        } else if (is_quiet || spent > PATIENCE * seconds) {
+            const double all = repeats * each, us = took.seconds * 1e6;
+            value[n++] = strchr(m->unit, '/') ? all / us : us / all;
+        }
     }
-    for (size_t i = 0; i < sizeof bandwidth / sizeof *bandwidth; i++) {
-        const double bytes = (double)WINDOW * bandwidth[i];
-        const struct task t = {"bandwidth", bandwidth[i], window, bytes, "MB/s", 0, 0, 0};
-        measure(&t, seconds);
-    }
-    for (size_t i = 0; i < sizeof rate / sizeof *rate; i++)
-        measure(&rate[i], seconds);
-}
-
-static void measure_all(double seconds)
-{
-    const struct task tasks[] = {
-        {"barrier", 0, barrier, 1, "us", 0, 0, 0},
-        {"allreduce", 8, allreduce, 1, "us", 0, 0, 0},
-        {"bcast", 1024, bcast, 1, "us", 0, 0, 0},
-        {"bcast", MAX_SIZE, bcast, 1, "us", 0, 0, 0},
-    };
-
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        measure(&tasks[i], seconds);
-}
-
-static void refuse(const char *why)
-{
-    if (me == 0)
-        fprintf(stderr, "bench: %s\n", why);
-    fflush(stderr);
-    MPI_Abort(MPI_COMM_WORLD, BAD_USAGE);
-    exit(BAD_USAGE);
+    print(m->name, size, m->unit, value, n);
 }
 
 /* Zeros in memory that is really there. */
 static char *buffer(size_t bytes)
 {
-    char *memory = malloc(bytes);
+    char *memory = malloc(bytes + 1);
 
     if (memory == NULL)
-        refuse("not enough memory; 65 MiB are needed for each rank");
+        refuse("not enough memory");
     return memset(memory, 0, bytes);
 }
+
+static void measure(const char *name, int size, double seconds)
+{
+    const struct measurement *m = measurements;
+    const struct measurement *end = m + sizeof measurements / sizeof *measurements;
+    size_t places;
+
+    while (m < end && strcmp(m->name, name) != 0)
+        m++;
+    if (m == end)
+        refuse("no such measurement; the table in bench.c has the names");
+    if (m->pair && ranks != 2)
+        refuse("this measurement is between two ranks; start it with -n 2");
+    if (size < 0 || size > MAX_SIZE || !(seconds > 0))
+        refuse("seconds are above 0 and sizes between 0 and 16777216");
+    places = (size_t)(m->messages == EVERY ? ranks : m->messages);
+    outgoing = buffer(places * (size_t)size);
+    incoming = buffer(places * (size_t)size);
+    sample(m, size, seconds);
+    free(incoming);
+    free(outgoing);
+}
+
+/* ---- the three forms ----------------------------------------------------- */
 
 static void print_library(void)
 {
@@ -284,39 +345,98 @@ static void print_library(void)
     MPI_Get_library_version(text, &length);
     if (me == 0)
         printf("library %.*s\n", (int)strcspn(text, "\n"), text);
+    fflush(stdout);
+}
+
+static void measure_all(int count, char **words, double seconds)
+{
+    for (int i = 0; i + 1 < count; i += 2)
+        measure(words[i], atoi(words[i + 1]), seconds);
+}
+
+static FILE *turns_of(const char *prefix)
+{
+    char path[4096];
+    FILE *turns;
+
+    snprintf(path, sizeof path, "%s.%d", prefix, me);
+    turns = fopen(path, "r");
+    if (turns == NULL)
+        refuse("cannot open the file that tells whose turn it is");
+    return turns;
+}
+
+static void take_turns(FILE *turns, unsigned limit)
+{
+    char line[LINE], name[LINE];
+    double seconds;
+    int size;
+
+    while (fgets(line, sizeof line, turns) != NULL) {
+        if (sscanf(line, "%lf %s %d", &seconds, name, &size) != 3)
+            refuse("a turn is SECONDS NAME SIZE");
+        alarm(limit);
+        measure(name, size, seconds);
+        alarm(0);
+    }
+    fclose(turns);
+}
+
+/* MiB of memory that this process has in use, shared or not. */
+static double resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*d %ld", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+static void tell_start(double init)
+{
+    double ms = slowest((struct took){init, 0}).seconds * 1e3;
+    double memory = slowest((struct took){resident(), 0}).seconds;
+
+    print("init", 0, "ms", &ms, 1);
+    print("memory", 0, "MiB", &memory, 1);
 }
 
 int main(int argc, char **argv)
 {
-    const double seconds = argc == 4 ? atof(argv[2]) : 0;
-    const int limit = argc == 4 ? atoi(argv[3]) : 0;
-    int pair;
+    const char *form = argc > 1 ? argv[1] : "";
+    const int starts = strcmp(form, "start") == 0 && argc == 3;
+    const int turns = strcmp(form, "turns") == 0 && argc == 4;
+    const int limit = starts || turns ? atoi(argv[argc - 1]) : 0;
     double start, init;
+    FILE *file;
 
     if (limit > 0)
-        alarm((unsigned)limit);
+        alarm((unsigned)limit); /* whatever hangs */
     start = now();
     MPI_Init(&argc, &argv);
     init = now() - start;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (!(seconds > 0) || limit <= 0)
-        refuse("write: bench pair|all SECONDS LIMIT, for example: bench pair 0.1 60");
-    pair = strcmp(argv[1], "pair") == 0;
-    if (!pair && strcmp(argv[1], "all") != 0)
-        refuse("the first argument is pair or all");
-    if (pair && ranks != 2)
-        refuse("a pair is two ranks; start it with -n 2");
-    pin();
-    outgoing = buffer(MAX_SIZE);
-    incoming = buffer(pair ? (size_t)WINDOW * MAX_SIZE : MAX_SIZE);
+    file = turns ? turns_of(argv[2]) : NULL;
+    MPI_Barrier(MPI_COMM_WORLD); /* everyone has opened its file when rank 0 says hello */
     print_library();
-    init = slowest(init) * 1e3;
-    print("init", 0, "ms", &init, 1);
-    if (pair)
-        measure_pair(seconds);
-    else
-        measure_all(seconds);
+    if (starts) {
+        tell_start(init);
+    } else if (turns && limit > 0) {
+        pin();
+        alarm(0);
+        take_turns(file, (unsigned)limit);
+    } else if (argc >= 4 && argc % 2 == 0) {
+        pin();
+        measure_all(argc - 2, argv + 2, atof(form));
+    } else {
+        refuse("write: bench SECONDS NAME SIZE..., for example: bench 0.1 latency 8");
+    }
+    alarm(limit > 0 ? (unsigned)limit : 0);
     MPI_Finalize();
     return 0;
 }

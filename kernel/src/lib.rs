@@ -102,6 +102,7 @@ mod frame;
 pub mod header;
 pub mod matching;
 pub mod memory;
+pub mod model;
 pub mod network;
 mod slab;
 pub mod topology;

@@ -14,8 +14,13 @@ use crate::memory::Part;
 /// longer where a device fills frames up, and its bytes may differ unless the device checks them: say so in the
 /// driver's documentation. Nobody is told of any of this, and nobody hears of nodes that come or go.
 pub trait Network: 'static {
-    /// A frame that arrived, valid during the call that hands it out. It may be empty.
+    /// A frame that arrived, valid during the call that hands it out. It may be empty. Its head is in one piece up to
+    /// [`MIN_MTU`] bytes.
     type Frame<'a>: Arrival;
+
+    /// Does the device check the bytes of every frame, so that none arrives damaged or at the wrong node? Protocols
+    /// add a checksum where it does not.
+    const CHECKED: bool = false;
 
     /// This node.
     fn node(&self) -> Node;
@@ -52,6 +57,15 @@ pub trait Network: 'static {
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
     fn now(&self) -> u64;
+}
+
+/// A network on which one frame reaches every node. Each of them may get it or not.
+pub trait Broadcast: Network {
+    /// As [`Network::transmit`], to all other nodes at once.
+    ///
+    /// # Errors
+    /// As [`Network::transmit`].
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError>;
 }
 
 /// Every network carries frames of at least this many bytes: the smallest frame of a channel behind a header.

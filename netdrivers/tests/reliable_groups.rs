@@ -7,3 +7,5 @@ mod bound;
 mod cast;
 #[path = "reliable_groups/goals.rs"]
 mod goals;
+#[path = "reliable_groups/schedules.rs"]
+mod schedules;

@@ -396,6 +396,43 @@ static void many_at_a_time(int count)
         MPI(MPI_Comm_free(&comms[c]));
 }
 
+/* A communicator may be freed while an operation on it is under way. */
+static void freed_early(void)
+{
+    MPI_Comm comm;
+    MPI_Request requests[2];
+    int one = 1, all = -1;
+
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    MPI(MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm, &requests[0]));
+    MPI(MPI_Ibarrier(comm, &requests[1]));
+    MPI(MPI_Comm_free(&comm));
+    MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK(all == size, "sum on a freed communicator: %d", all);
+}
+
+/* An operation that fails leaves nothing behind that disturbs the next ones. */
+static void fails(void)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    int data[4] = {0}, class = MPI_SUCCESS;
+
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    for (int now = 0; now < 2 && size == 2; now++) {
+        /* Rank 1 has room for less than rank 0 sends. */
+        const int count = rank == 0 ? 4 : 2;
+        int code = now ? MPI_Bcast(data, count, MPI_INT, 0, comm)
+                       : MPI_Ibcast(data, count, MPI_INT, 0, comm, &request);
+        if (!now)
+            code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI(MPI_Error_class(code, &class));
+        CHECK(class == (rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE), "class %d", class);
+    }
+    MPI(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -405,5 +442,8 @@ int main(int argc, char **argv)
     one_by_one(MPI_COMM_SELF, 3);
     many_at_a_time(2);
     many_at_a_time(4000);
+    freed_early();
+    fails();
+    one_by_one(MPI_COMM_WORLD, 7);
     return end("many");
 }

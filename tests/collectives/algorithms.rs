@@ -167,6 +167,11 @@ pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, dice: 
         &format!("turns, {name}"),
         move |rank| collective::allgather_turns(circle(rank), ahead),
     ));
+    add(Algorithm::new(
+        Kind::Allgather,
+        &format!("fan, {name}"),
+        move |rank| collective::allgather_fan(net.tree(rank, 0), net, rank),
+    ));
     let alltoall = move |rank| collective::alltoall(circle(rank), ahead);
     add(Algorithm {
         may_be_in_place: false,

@@ -1,5 +1,6 @@
 //! Topologies and trees whose kind is chosen while the test runs.
 
+use pombo_kernel::model::{Hold, Optimal};
 use pombo_kernel::topology::*;
 
 /// What a topology can be asked, as an object.
@@ -174,6 +175,10 @@ fn nested(ranks: usize) -> Vec<(String, Any)> {
     all
 }
 
+const TIMES: Hold = Hold { hold: 2, end: 5 };
+static BEST: Optimal<128> = Optimal::new(TIMES);
+static THREE_PORTS: Optimal<128> = Optimal::with_ports(TIMES, 3);
+
 /// Every shape of a tree, as one rank sees it, with its name; those whose subtrees are spans can tell them.
 pub(crate) fn shapes(rank: usize, ranks: usize, root: usize) -> Vec<(String, AnyTree, bool)> {
     let ordered = |name: &str, tree| (name.to_owned(), tree, true);
@@ -181,6 +186,11 @@ pub(crate) fn shapes(rank: usize, ranks: usize, root: usize) -> Vec<(String, Any
         ordered("sequential", ranges(Sequential, rank, ranks, root)),
         ordered("chain", ranges(Chain, rank, ranks, root)),
         ordered("binomial", ranges(Binomial, rank, ranks, root)),
+        ordered("optimal", ranges(&BEST, rank, ranks, root)),
+        ordered(
+            "optimal of 3 ports",
+            ranges(&THREE_PORTS, rank, ranks, root),
+        ),
         unordered("1-ary", Kary::<1>, rank, ranks, root),
         unordered("binary", Kary::<2>, rank, ranks, root),
         unordered("4-ary", Kary::<4>, rank, ranks, root),

@@ -1,6 +1,7 @@
 //! Compiling and running the programs of `tests/c`; the self-checking ones of them.
 
 use crate::support::{Outcome, finish, pombo};
+use pombo_mpi::collective::{Choice, TABLE};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -101,6 +102,27 @@ fn matched_probing() {
 #[test]
 fn collectives() {
     on_all_worlds("collectives");
+}
+
+#[test]
+fn many_collectives() {
+    on_all_worlds("many");
+}
+
+/// The rules choose by size and ranks; here every algorithm has its turn, on small ones too.
+#[test]
+fn every_algorithm() {
+    let longest = TABLE.iter().map(|choice| choice.allowed.len()).max();
+    for turn in 0..longest.unwrap_or(0) {
+        let one = |choice: &Choice| choice.allowed[turn % choice.allowed.len()].name();
+        let wanted: Vec<_> = TABLE
+            .iter()
+            .map(|choice| (choice.variable(), one(choice)))
+            .collect();
+        ok(4, "many", &[], &wanted);
+        ok(7, "many", &[], &wanted);
+        ok(5, "collectives", &[], &wanted);
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! One root, and different data for or from everybody: gather and scatter, along the line or by a tree.
 
 use super::step::{SETTLED, copy, receive, send};
-use super::{Buffer, Distributor, Piece, Step};
-use crate::topology::{Ranges, Span, Topology};
+use super::{Buffer, Distributor, Piece, Step, broadcast};
+use crate::topology::{Ranges, Span, Topology, Tree};
 
 /// Line, reverse: block 0 of every rank's input becomes its slice of the root's output.
 pub fn gather<T: Topology>(
@@ -39,6 +39,23 @@ pub fn scatter<T: Topology>(
         .map(move |other| send(other, slice(other)))
         .chain(own)
         .chain(take)
+}
+
+/// Gather to rank 0 along the line, then broadcast of the whole output by a tree below rank 0: two waits for each rank.
+/// Block i of the output is rank i's.
+pub fn allgather_fan<R: Tree, T: Topology>(
+    tree: R,
+    topology: T,
+    rank: usize,
+) -> impl Iterator<Item = Step> + Clone {
+    let all = Buffer::Output.all(topology.ranks());
+    let whole = move |piece: Piece| match piece.buffer {
+        Buffer::Output => all,
+        _ => piece,
+    };
+    gather(topology, rank, 0, Distributor::Ascending)
+        .chain([SETTLED])
+        .chain(broadcast(tree, 1).map(move |step| step.on(whole)))
 }
 
 /// Tree, reverse: every rank hands on what its whole subtree gave. Rank i's block is block i of the root's output.

@@ -1,9 +1,62 @@
 //! Collective operations as topology x direction x functions. Source: the EPOS thesis, section 4.4.
 //!
 //! An operation is an iterator of [`Step`]s, one rank's part, made from a [topology](crate::topology). It knows neither
-//! a protocol nor memory: a [`Functions`] object carries the steps out, over a communicator ([`Over`]), over MPI or
+//! a protocol nor memory: a [`Functions`] object carries the steps out, over a communicator ([`Call`]), over MPI or
 //! over anything else that sends and receives. [`Running`] drives it without ever blocking: poll it to the end, or
 //! keep it and poll it now and then. Nothing is allocated and nothing is stored but the place in the iterator.
+//!
+//! ```
+//! use pombo_kernel::collective::{Blocks, Call, Cells, Combining, Parts, Protocol, Shared, allreduce};
+//! use pombo_kernel::topology::{Ring, Topology};
+//! use pombo_kernel::{Communicator, Error, Header, Node, Pattern};
+//! use pombo_netdrivers::Loopback;
+//! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+//!
+//! /// The number of an operation, and whom a receive wants it from.
+//! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+//! #[repr(C)]
+//! struct Number(u8, u8);
+//!
+//! impl Header for Number {
+//!     type Pattern = Number;
+//! }
+//!
+//! impl Pattern<Number> for Number {
+//!     fn matches(&self, from: Node, arrived: &Number) -> bool {
+//!         self.0 == arrived.0 && self.source() == Some(from)
+//!     }
+//!     fn source(&self) -> Option<Node> {
+//!         Some(Node(self.1.into()))
+//!     }
+//! }
+//!
+//! impl Protocol<Number> for Number {
+//!     fn header(&self) -> Number {
+//!         *self
+//!     }
+//!     fn pattern(&self, from: Node) -> Number {
+//!         Number(self.0, from.0 as u8)
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Error> {
+//! let ring = Ring::new(3);
+//! let mut data = [[1_u32, 0, 0], [2, 0, 0], [3, 0, 0]];
+//! let mut ranks = Vec::new();
+//! for (rank, (channel, data)) in Loopback::world(3).into_iter().zip(&mut data).enumerate() {
+//!     let [input, work, incoming] = data.each_mut().map(|value| Blocks::one(Cells::of(core::slice::from_mut(value))));
+//!     let parts = Parts { input, work, incoming, ..Parts::NONE };
+//!     let steps = allreduce(ring.tree(rank, 0), 1);
+//!     let sum = Combining::by(|left: u32, right: u32| left + right);
+//!     let comm = Communicator::<Number, _, Shared<'_>>::new(channel)?;
+//!     ranks.push((comm, Call::new(steps, Number(1, 0), parts, sum)));
+//! }
+//! while !ranks.iter_mut().try_fold(true, |over, (comm, call)| Ok::<_, Error>(call.poll(comm)? && over))? {}
+//! drop(ranks);
+//! assert_eq!(data.map(|[_, sum, _]| sum), [6; 3]);
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! | operation | the paper's form | others |
 //! | --- | --- | --- |
@@ -11,7 +64,7 @@
 //! | broadcast | [`broadcast`]: tree straight, in segments | [`broadcast_scattered`] |
 //! | gather | [`gather`]: line reverse | [`gather_tree`] |
 //! | scatter | [`scatter`]: line straight | [`scatter_tree`] |
-//! | all-gather | [`allgather`]: circle, both directions | [`allgather_doubling`], [`allgather_turns`] |
+//! | all-gather | [`allgather`]: circle, both directions | [`allgather_doubling`], [`allgather_turns`], [`allgather_fan`] |
 //! | all-to-all | [`alltoall`]: turns of the circle, both directions | [`alltoall_bruck`] |
 //! | reduce | [`reduce`]: tree reverse | [`reduce_line`]: in order on every topology |
 //! | all-reduce | [`allreduce`]: reduce, then broadcast | [`allreduce_doubling`], [`allreduce_halving`], [`allreduce_circle`] |
@@ -71,7 +124,7 @@ pub use blocks::{Blocks, Cut, Parts};
 pub use cells::{Cells, Shared};
 pub use distributor::Distributor;
 pub use doubling::{allgather_doubling, allreduce_doubling, alltoall_bruck};
-pub use fan::{gather, gather_tree, scatter, scatter_tree};
+pub use fan::{allgather_fan, gather, gather_tree, scatter, scatter_tree};
 pub use halving::allreduce_halving;
 pub use operator::{Combining, NoOperator, Operator};
 pub use over::{Call, Protocol, UNDER_WAY};

@@ -75,7 +75,7 @@ pub fn allreduce<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step
     let spread = broadcast(tree.clone(), segments);
     reduce(tree, segments)
         .chain([SETTLED])
-        .chain(spread.map(move |step| on_pieces(step, in_work)))
+        .chain(spread.map(move |step| step.on(in_work)))
 }
 
 /// Reduce by a tree below rank 0, then scatter: block i of all inputs combined becomes rank i's output. About order see
@@ -93,18 +93,7 @@ pub fn reduce_scatter<R: Tree, T: Topology>(
     };
     let spread = scatter(topology, rank, 0, Distributor::Ascending);
     reduce(tree, 1)
-        .map(move |step| on_pieces(step, whole))
+        .map(move |step| step.on(whole))
         .chain([SETTLED])
-        .chain(spread.map(move |step| on_pieces(step, from_work)))
-}
-
-/// The same step on other pieces.
-fn on_pieces(step: Step, f: impl Fn(Piece) -> Piece) -> Step {
-    match step {
-        Step::Send { to, piece } => send(to, f(piece)),
-        Step::Receive { from, piece } => receive(from, f(piece)),
-        Step::Await(open) => Step::Await(open),
-        Step::Combine { left, right } => combine(f(left), f(right)),
-        Step::Copy { from, into } => copy(f(from), f(into)),
-    }
+        .chain(spread.map(move |step| step.on(from_work)))
 }

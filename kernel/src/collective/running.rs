@@ -2,6 +2,7 @@
 
 use super::{Piece, Step};
 use core::iter::Fuse;
+use core::ops::ControlFlow;
 
 /// What carries the steps of an operation out: point-to-point messages and work on memory.
 ///
@@ -57,26 +58,39 @@ impl<S: Iterator<Item = Step>> Running<S> {
     ///
     /// # Errors
     /// The first error of the functions.
+    #[inline]
     pub fn poll<F: Functions>(&mut self, functions: &mut F) -> Result<bool, F::Error> {
-        while let Some(step) = self.next.take().or_else(|| self.steps.next()) {
-            let done = match step {
-                Step::Send { to, piece } => functions.send(to, piece)?,
-                Step::Receive { from, piece } => functions.receive(from, piece)?,
-                Step::Await(open) => functions.settled(open)?,
-                Step::Combine { left, right } => {
-                    functions.combine(left, right);
-                    true
-                }
-                Step::Copy { from, into } => {
-                    functions.copy(from, into);
-                    true
-                }
-            };
-            if !done {
-                self.next = Some(step);
+        if let Some(step) = self.next {
+            if !carry_out(functions, step)? {
                 return Ok(false);
             }
+            self.next = None;
+        }
+        // From inside the iterator its parts become loops, as if they were written by hand.
+        let stopped = self
+            .steps
+            .try_for_each(|step| match carry_out(functions, step) {
+                Ok(true) => ControlFlow::Continue(()),
+                Ok(false) => ControlFlow::Break(Ok(step)),
+                Err(error) => ControlFlow::Break(Err(error)),
+            });
+        if let ControlFlow::Break(step) = stopped {
+            self.next = Some(step?);
+            return Ok(false);
         }
         functions.settled(0)
     }
+}
+
+/// False if it cannot be done yet.
+#[inline]
+fn carry_out<F: Functions>(functions: &mut F, step: Step) -> Result<bool, F::Error> {
+    match step {
+        Step::Send { to, piece } => return functions.send(to, piece),
+        Step::Receive { from, piece } => return functions.receive(from, piece),
+        Step::Await(open) => return functions.settled(open),
+        Step::Combine { left, right } => functions.combine(left, right),
+        Step::Copy { from, into } => functions.copy(from, into),
+    }
+    Ok(true)
 }

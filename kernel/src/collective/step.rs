@@ -35,6 +35,19 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// The same step on other pieces.
+    pub fn on(self, piece: impl Fn(Piece) -> Piece) -> Step {
+        match self {
+            Step::Send { to, piece: old } => send(to, piece(old)),
+            Step::Receive { from, piece: old } => receive(from, piece(old)),
+            Step::Await(open) => Step::Await(open),
+            Step::Combine { left, right } => combine(piece(left), piece(right)),
+            Step::Copy { from, into } => copy(piece(from), piece(into)),
+        }
+    }
+}
+
 /// One of the operation's buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Buffer {

@@ -9,7 +9,12 @@ use crate::topology::{Circle, Ranges, Topology, Tree};
 /// Every rank hands on what its parent gave. With several segments it receives one while it hands on the one before,
 /// so a message flows through a deep tree.
 pub fn broadcast<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step> + Clone {
-    let (parent, degree) = (tree.parent(), tree.children().count());
+    let parent = tree.parent();
+    let degree = if segments > 1 {
+        tree.children().count()
+    } else {
+        0
+    };
     let take = move |segment| {
         let piece = Buffer::Output.block(segment);
         let step = parent.map(|parent| receive(parent, piece));

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::terminal::tell;
 use crate::variables::TABLE;
 use crate::{install, library, run};
+use pombo_mpi::collective;
 
 /// Prints it; what is missing is told, not an error.
 pub(crate) fn main() -> Result<u8, Error> {
@@ -47,6 +48,21 @@ fn text() -> String {
             text,
             "  {:<18}{} [default: {}]{now}",
             variable.name, variable.meaning, variable.default
+        );
+    }
+    text.push_str("\nAlgorithms of collective operations: variables, what they may say, what holds without them\n");
+    for choice in collective::TABLE {
+        let names = choice.allowed.iter().map(|algorithm| algorithm.name());
+        let rules = choice.rules.iter().map(ToString::to_string);
+        let (names, rules) = (names.collect::<Vec<_>>(), rules.collect::<Vec<_>>());
+        let now = std::env::var_os(choice.variable());
+        let now = now.map_or(String::new(), |now| format!(" (now {})", now.display()));
+        let _ = writeln!(
+            text,
+            "  {:<26}{} [default: {}]{now}",
+            choice.variable(),
+            names.join(", "),
+            rules.join(", else ")
         );
     }
     text

@@ -20,6 +20,8 @@ pub(crate) const LOCAL_RANK: &str = "POMBO_LOCAL_RANK";
 /// Set for every rank.
 pub(crate) const LOCAL_SIZE: &str = "POMBO_LOCAL_SIZE";
 /// Set for every rank.
+pub(crate) const LOCAL_CORES: &str = "POMBO_LOCAL_CORES";
+/// Set for every rank.
 pub(crate) const SHM_FD: &str = "POMBO_SHM_FD";
 /// Read by the C library.
 pub(crate) const JOB: &str = "POMBO_JOB";
@@ -59,6 +61,11 @@ pub(crate) const TABLE: &[Variable] = &[
         name: LOCAL_SIZE,
         default: "1",
         meaning: "set by the launcher: number of ranks on this machine",
+    },
+    Variable {
+        name: LOCAL_CORES,
+        default: "all of the machine",
+        meaning: "set by the launcher: processors that the ranks on this machine share",
     },
     Variable {
         name: SHM_FD,

@@ -24,15 +24,23 @@ pub(crate) struct Cast {
     network: SimNetwork,
     pub(crate) source: Source<Group<8, 1500>, Growing>,
     pub(crate) receivers: Vec<Receiver>,
+    /// Turns since something moved.
+    idle: u32,
 }
 
 pub(crate) struct Receiver {
     network: SimNetwork,
     pub(crate) sink: Sink,
     buffer: Vec<u8>,
-    /// It does nothing before.
-    pub(crate) wakes: u64,
+    /// It does nothing before, not even make room.
+    wakes: u64,
+    posted: bool,
+    /// It crashes then, and everybody knows it some time later.
+    crashes: u64,
 }
+
+/// From a crash to when it is known.
+const NEWS: u64 = 3_000_000;
 
 impl Cast {
     pub(crate) fn new(
@@ -57,12 +65,15 @@ impl Cast {
             sink: Sink::new(NAME, Node(0), timing, quiet),
             buffer: Vec::new(),
             wakes: 0,
+            posted: false,
+            crashes: u64::MAX,
         };
         Cast {
             source: source.expect("places for eight"),
             network,
             receivers: networks.into_iter().map(receiver).collect(),
             sim,
+            idle: 0,
         }
     }
 
@@ -72,16 +83,29 @@ impl Cast {
         self.source.begin(message.len()).expect("the last is done");
         for receiver in &mut self.receivers {
             receiver.buffer = vec![0; message.len()];
-            receiver.sink.post(message.len());
+            receiver.posted = false;
         }
-        for _ in 0..20_000_000_u64 {
+        for _ in 0..10_000_000_u64 {
             if self.turn(message) {
                 let time = self.sim.now() - start;
-                self.receivers.iter_mut().for_each(|to| to.check(message));
+                let now = self.sim.now();
+                let up = self.receivers.iter_mut().filter(|to| to.crashes > now);
+                up.for_each(|to| to.check(message));
                 return time;
             }
         }
         panic!("it hangs at {} ns: {:?}", self.sim.now(), self.counts());
+    }
+
+    /// That receiver will do nothing for so long.
+    pub(crate) fn sleep(&mut self, which: usize, time: u64) {
+        self.receivers[which].wakes = self.sim.now() + time;
+    }
+
+    /// That receiver will stop after so long.
+    pub(crate) fn crash(&mut self, which: usize, after: u64) {
+        let crashes = &mut self.receivers[which].crashes;
+        *crashes = (*crashes).min(self.sim.now() + after);
     }
 
     /// Everybody once. True when all is there.
@@ -98,8 +122,22 @@ impl Cast {
             let deadline = source.deadline();
             self.network.wait(0, deadline).expect("it is up");
         }
+        let (mut moved, mut absent) = (polled, false);
         for receiver in &mut self.receivers {
-            receiver.turn(now);
+            if receiver.crashes <= now {
+                self.sim.crash(receiver.network.node());
+                if receiver.crashes.saturating_add(NEWS) <= now {
+                    self.source.declare_lost(receiver.network.node());
+                }
+            } else {
+                moved |= receiver.turn(now);
+            }
+            absent |= receiver.wakes > now || receiver.crashes < u64::MAX;
+        }
+        // Time stands still for a node that does not look at its frames, or will crash.
+        self.idle = if moved { 0 } else { self.idle + 1 };
+        if absent {
+            self.sim.advance(100 << (self.idle / 2).min(11));
         }
         false
     }
@@ -111,10 +149,14 @@ impl Cast {
 }
 
 impl Receiver {
-    fn turn(&mut self, now: u64) {
+    /// True if it heard something.
+    fn turn(&mut self, now: u64) -> bool {
         let (sink, buffer) = (&mut self.sink, &mut self.buffer);
         if now < self.wakes {
-            return self.network.wait(0, self.wakes).expect("it is up");
+            return false;
+        }
+        if !core::mem::replace(&mut self.posted, true) {
+            sink.post(buffer.len());
         }
         let polled = self
             .network
@@ -125,6 +167,7 @@ impl Receiver {
             let deadline = sink.deadline();
             self.network.wait(0, deadline).expect("it is up");
         }
+        polled
     }
 
     fn check(&mut self, message: &[u8]) {

@@ -40,7 +40,7 @@ fn measure(len: usize, loss: Rate, repair: Repair) -> f64 {
 
 #[test]
 fn broadcast_reaches_its_goals() {
-    let (long, short) = (8 << 20, 1 << 20);
+    let (long, short) = (32 << 20, 2 << 20);
     eprintln!("loss %  | coded (goal) any code | repeating, best | bursts 64, 256, by timer");
     for (ppm, goal) in [
         (0, 99.0),
@@ -51,7 +51,7 @@ fn broadcast_reaches_its_goals() {
     ] {
         let loss = Rate::ppm(ppm);
         let coded = measure(long, loss, Repair::Coded);
-        let plain = measure(long, loss, Repair::Plain);
+        let plain = measure(4 * short, loss, Repair::Plain);
         let burst = |packets, asked| measure(short, loss, Repair::Bursts { packets, asked });
         eprintln!(
             "{:7} | {coded:5.1} ({goal:4}) {:5.1}    | {plain:5.1}     {:5.1} | {:5.1} {:5.1} {:5.1}",

@@ -4,7 +4,7 @@ use super::buffers::items;
 use super::exchange::Buffers as Memory;
 use super::layout::{Cut, Layout};
 use super::schedule::{Stand, Steps};
-use super::scratch::Scratch;
+use super::scratch::{Pool, Scratch};
 use super::{Algorithm, Buffer, Buffers, Numbers, Operation, Prepared};
 use crate::constants::*;
 use crate::error::Error;
@@ -79,6 +79,10 @@ impl Call<'_> {
         let choices = &self.world.collectives.choices;
         choices.pick(operation, self.stand.ranks, bytes)
     }
+
+    fn pool(&mut self) -> &mut Pool {
+        &mut self.world.collectives.pool
+    }
 }
 
 /// A vector cut as an algorithm wants it, and into how many blocks.
@@ -140,7 +144,7 @@ pub unsafe fn gather(
         let algorithm = call.pick(Operation::Gather, input.bytes());
         let mut ready = Ready::plain(stand.gather(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !stand.is_root() {
-            let (scratch, work) = Scratch::blocks(&ready.memory.input, stand.ranks)?;
+            let (scratch, work) = call.pool().blocks(&ready.memory.input, stand.ranks)?;
             ready.memory.work = work;
             ready.scratch[0] = scratch;
         }
@@ -196,7 +200,7 @@ pub unsafe fn scatter(
         let algorithm = call.pick(Operation::Scatter, output.bytes());
         let mut ready = Ready::plain(stand.scatter(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !stand.is_root() {
-            let (scratch, work) = Scratch::blocks(&ready.memory.output, stand.ranks)?;
+            let (scratch, work) = call.pool().blocks(&ready.memory.output, stand.ranks)?;
             ready.memory.work = work;
             ready.scratch[0] = scratch;
         }
@@ -261,7 +265,11 @@ fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, E
         true => output.block(call.stand.rank),
         false => send.whole()?,
     };
-    let algorithm = call.pick(Operation::Allgather, output.bytes());
+    let algorithm = match call.pick(Operation::Allgather, output.bytes()) {
+        // What lies anywhere cannot be broadcast as one message.
+        Algorithm::Linear if output.is_apart() => Algorithm::Turns,
+        algorithm => algorithm,
+    };
     Ok(Ready::plain(call.stand.allgather(algorithm), input, output))
 }
 
@@ -275,7 +283,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> Result<Prep
         let output = receive.blocks(ranks)?;
         let (own, input) = match send.is_in_place() {
             // SAFETY: the caller's buffer.
-            true => unsafe { Scratch::copy(&output, ranks)? },
+            true => unsafe { call.pool().copy(&output, ranks)? },
             false => (Scratch::default(), send.blocks(ranks)?),
         };
         let mut algorithm = call.pick(Operation::Alltoall, output.bytes() / ranks);
@@ -287,8 +295,8 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> Result<Prep
         ready.scratch[0] = own;
         if algorithm == Algorithm::Bruck {
             let memory = &mut ready.memory;
-            (ready.scratch[0], memory.work) = Scratch::like(&memory.input)?;
-            (ready.scratch[1], memory.incoming) = Scratch::like(&memory.input)?;
+            (ready.scratch[0], memory.work) = call.pool().like(&memory.input)?;
+            (ready.scratch[1], memory.incoming) = call.pool().like(&memory.input)?;
         }
         Ok(ready)
     })
@@ -305,7 +313,7 @@ pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> Result<P
         let output = unsafe { receive.blocks(ranks)? };
         let (own, input) = match send.is_in_place() {
             // SAFETY: the caller's buffer.
-            true => unsafe { Scratch::copy(&output, ranks)? },
+            true => unsafe { call.pool().copy(&output, ranks)? },
             // SAFETY: the caller's promise.
             false => (Scratch::default(), unsafe { send.blocks(ranks)? }),
         };
@@ -379,10 +387,16 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> Result<Prepar
         };
         let algorithm = call.pick(Operation::Reduce, input.bytes());
         let (input, blocks) = cut(input, algorithm, stand.ranks);
-        let (own, incoming) = Scratch::like(&input)?;
-        let (temporary, work) = match stand.is_root() {
-            true => (Scratch::default(), reduced.output()?.evenly(blocks)),
-            false => Scratch::like(&input)?,
+        // A leaf sends its input and needs nothing else.
+        let nothing = || (Scratch::default(), Layout::nothing());
+        let (own, incoming) = match stand.is_leaf(algorithm) {
+            true => nothing(),
+            false => call.pool().like(&input)?,
+        };
+        let (temporary, work) = match (stand.is_root(), stand.is_leaf(algorithm)) {
+            (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
+            (false, true) => nothing(),
+            (false, false) => call.pool().like(&input)?,
         };
         Ok(Ready {
             steps: stand.reduce(algorithm, blocks),
@@ -407,7 +421,7 @@ pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault>
         let (reduction, input) = (reduced.reduction()?, reduced.input()?);
         let algorithm = call.pick(Operation::Allreduce, input.bytes());
         let (input, blocks) = cut(input, algorithm, call.stand.ranks);
-        let (own, incoming) = Scratch::like(&input)?;
+        let (own, incoming) = call.pool().like(&input)?;
         Ok(Ready {
             steps: call.stand.allreduce(algorithm, blocks),
             memory: Memory {
@@ -430,7 +444,7 @@ pub unsafe fn scan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
     prepare(comm, |call| {
         let (reduction, input) = (reduced.reduction()?, reduced.input()?);
         let algorithm = call.pick(Operation::Scan, input.bytes());
-        let (own, incoming) = Scratch::like(&input)?;
+        let (own, incoming) = call.pool().like(&input)?;
         Ok(Ready {
             steps: call.stand.scan(algorithm),
             memory: Memory {
@@ -457,8 +471,8 @@ pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
             _ => reduced.output()?,
         };
         let algorithm = call.pick(Operation::Exscan, input.bytes());
-        let (own, incoming) = Scratch::like(&input)?;
-        let (temporary, work) = Scratch::like(&input)?;
+        let (own, incoming) = call.pool().like(&input)?;
+        let (temporary, work) = call.pool().like(&input)?;
         Ok(Ready {
             steps: call.stand.exscan(algorithm),
             memory: Memory {
@@ -520,8 +534,8 @@ fn spread(call: &mut Call<'_>, reduced: Reduced, ends: Vec<usize>) -> Result<Rea
     let input = with(all).input()?.cut(Cut::At(ends.clone()));
     let output = with(ends[stand.rank] - before).output()?;
     let algorithm = call.pick(Operation::ReduceScatter, input.bytes());
-    let (own, incoming) = Scratch::like(&input)?;
-    let (temporary, work) = Scratch::like(&input)?;
+    let (own, incoming) = call.pool().like(&input)?;
+    let (temporary, work) = call.pool().like(&input)?;
     Ok(Ready {
         steps: stand.reduce_scatter(algorithm),
         memory: Memory {

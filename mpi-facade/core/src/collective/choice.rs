@@ -4,6 +4,7 @@
 use crate::error::{Class, Error};
 use crate::init;
 use core::ffi::CStr;
+use core::fmt;
 
 /// A collective operation, as far as algorithms are chosen for it. The forms with counts for every rank go with the
 /// others, except that gatherv and scatterv are always `linear`.
@@ -100,19 +101,25 @@ const fn crowded(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
 
 use Algorithm::*;
 
-/// The table, in the order of [`Operation`].
+/// The table, in the order of [`Operation`]. Measured on shared memory, 2 to 8 ranks on 2 cores. Where ranks share
+/// cores it is waits that cost, not messages, so whoever talks to everybody at once is best.
 pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Barrier,
         variable: c"POMBO_COLL_BARRIER",
-        allowed: &[Linear, Binomial, Doubling],
-        rules: &[rule(ANY, ANY, Doubling)],
+        allowed: &[Linear, Binomial, Chain, Doubling],
+        rules: &[crowded(16, ANY, Linear), rule(ANY, ANY, Doubling)],
     },
     Choice {
         operation: Operation::Bcast,
         variable: c"POMBO_COLL_BCAST",
         allowed: &[Linear, Binomial, Chain, Scattered],
-        rules: &[crowded(16, 1, Linear), rule(ANY, ANY, Binomial)],
+        rules: &[
+            crowded(16, ANY, Linear),
+            rule(ANY, 1 << 18, Binomial),
+            rule(7, ANY, Binomial),
+            rule(ANY, ANY, Scattered),
+        ],
     },
     Choice {
         operation: Operation::Gather,
@@ -129,32 +136,56 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Allgather,
         variable: c"POMBO_COLL_ALLGATHER",
-        allowed: &[Ring, Turns, Doubling],
-        rules: &[rule(ANY, ANY, Ring)],
+        allowed: &[Linear, Ring, Turns, Doubling],
+        rules: &[
+            crowded(16, 4096, Linear),
+            crowded(16, ANY, Turns),
+            rule(ANY, 8192, Doubling),
+            rule(ANY, ANY, Ring),
+        ],
     },
     Choice {
         operation: Operation::Alltoall,
         variable: c"POMBO_COLL_ALLTOALL",
         allowed: &[Turns, Pairs, Bruck],
-        rules: &[rule(ANY, ANY, Turns)],
+        rules: &[
+            rule(32, ANY, Turns),
+            rule(ANY, 64, Bruck),
+            rule(ANY, 8192, Turns),
+            rule(ANY, ANY, Pairs),
+        ],
     },
     Choice {
         operation: Operation::Reduce,
         variable: c"POMBO_COLL_REDUCE",
         allowed: &[Linear, Binomial, Chain],
-        rules: &[rule(ANY, ANY, Binomial)],
+        rules: &[
+            crowded(16, 8192, Linear),
+            rule(ANY, 1 << 18, Binomial),
+            rule(16, ANY, Chain),
+            rule(ANY, ANY, Binomial),
+        ],
     },
     Choice {
         operation: Operation::Allreduce,
         variable: c"POMBO_COLL_ALLREDUCE",
         allowed: &[Linear, Binomial, Chain, Doubling, Halving, Ring],
-        rules: &[rule(ANY, 8192, Doubling), rule(ANY, ANY, Halving)],
+        rules: &[
+            crowded(16, 4096, Linear),
+            rule(ANY, 4096, Doubling),
+            rule(ANY, 1 << 18, Halving),
+            rule(ANY, ANY, Ring),
+        ],
     },
     Choice {
         operation: Operation::ReduceScatter,
         variable: c"POMBO_COLL_REDUCE_SCATTER",
-        allowed: &[Binomial, Ring],
-        rules: &[rule(ANY, ANY, Ring)],
+        allowed: &[Linear, Binomial, Ring],
+        rules: &[
+            crowded(16, 4096, Linear),
+            rule(ANY, 4096, Binomial),
+            rule(ANY, ANY, Ring),
+        ],
     },
     Choice {
         operation: Operation::Scan,
@@ -223,13 +254,32 @@ impl Choice {
     }
 }
 
-/// Processors that this process may run on; 1 where the system does not say.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.algorithm.name())?;
+        if self.crowded {
+            f.write_str(" where ranks share cores")?;
+        }
+        match self.ranks {
+            ANY => Ok(()),
+            ranks => write!(f, " up to {ranks} ranks"),
+        }?;
+        match self.bytes {
+            ANY => Ok(()),
+            bytes => write!(f, " up to {bytes} bytes"),
+        }
+    }
+}
+
+/// Processors that the ranks of this machine share, as the launcher says, else all that there are: the same number for
+/// every rank, wherever it may run itself.
 fn cores() -> usize {
-    let mut mask = [0_u64; 16];
-    // SAFETY: the mask is valid for its size, and the call writes no more; 0 is this thread.
-    let known = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
-    let set: u32 = mask.iter().map(|word| word.count_ones()).sum();
-    if known == 0 { set.max(1) as usize } else { 1 }
+    let told = init::text(c"POMBO_LOCAL_CORES").and_then(|cores| cores.parse().ok());
+    told.filter(|&cores| cores > 0).unwrap_or_else(|| {
+        // SAFETY: no demands.
+        let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+        usize::try_from(online).unwrap_or(1)
+    })
 }
 
 #[cfg(test)]

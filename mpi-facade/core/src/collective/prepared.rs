@@ -14,17 +14,21 @@ use pombo_kernel::{Operate, Ticket};
 
 /// A collective operation of this rank. Run or start it: the other ranks count on it.
 #[must_use = "the other ranks wait for it"]
-pub struct Prepared {
+pub struct Prepared(Box<Operation>);
+
+/// The operation itself: too large to be moved around.
+pub(super) struct Operation {
     running: Running<Steps>,
     line: Line,
     buffers: Buffers,
     begun: VecDeque<Ticket>,
     /// What the buffers point to, as far as it is the operation's own.
-    _scratch: [Scratch; 2],
+    scratch: [Scratch; 2],
 }
 
 impl Prepared {
     /// The next operation on a communicator: its messages carry its number.
+    #[inline(never)]
     pub(super) fn new(
         world: &mut World,
         comm: Comm,
@@ -36,7 +40,7 @@ impl Prepared {
         let group = world.comms.get(comm)?;
         group.operations = group.operations.wrapping_add(1) & (u32::MAX >> 1);
         let header = Envelope::new(group.context * 2 + 1, group.operations);
-        Ok(Prepared {
+        Ok(Prepared(Box::new(Operation {
             running: Running::new(steps),
             line: Line {
                 index,
@@ -45,10 +49,31 @@ impl Prepared {
             },
             buffers,
             begun: VecDeque::new(),
-            _scratch: scratch,
+            scratch,
+        })))
+    }
+
+    /// The blocking call.
+    #[inline(never)]
+    pub fn run(mut self) -> Result<(), Fault> {
+        world::with(|world| {
+            let done = world.until(|world| Ok(self.0.poll(world)?.then_some(())));
+            if done.is_err() {
+                self.0.abandon(world);
+            }
+            world.collectives.pool.give(self.0.scratch);
+            done
         })
     }
 
+    /// The non-blocking call: it goes on whenever this rank is in a call.
+    #[inline(never)]
+    pub fn start(self) -> Result<Request, Fault> {
+        world::with(|world| requests::start(world, self.0))
+    }
+}
+
+impl Operation {
     /// Goes as far as it can. After an error nothing of it is under way any more.
     pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, Fault> {
         let mut exchange = Exchange {
@@ -64,16 +89,27 @@ impl Prepared {
         polled
     }
 
-    /// Takes back what is under way, for its memory goes away.
+    /// Takes back what is under way, for its memory goes away. What cannot be taken back keeps the operation's own
+    /// memory for ever.
     fn abandon(&mut self, world: &mut World) {
         for &ticket in &self.begun {
             // What is over need not be cancelled.
             let _ = world.kernel.cancel(ticket);
         }
         while let Some(ticket) = self.begun.pop_front() {
-            // Nothing can be done about errors here, and the operation reports one already.
-            let _ = world.until(|world| Ok(world.kernel.claim(ticket)?));
+            // The operation reports an error already.
+            if world
+                .until(|world| Ok(world.kernel.claim(ticket)?))
+                .is_err()
+            {
+                core::mem::forget(core::mem::take(&mut self.scratch));
+            }
         }
+    }
+
+    /// Its memory, when it is over.
+    pub(super) fn into_scratch(self) -> [Scratch; 2] {
+        self.scratch
     }
 
     /// The communicator's context, to say that the operation is over.
@@ -89,20 +125,5 @@ impl Prepared {
     /// The communicator.
     pub(super) fn comm(&self) -> Comm {
         self.line.comm
-    }
-
-    /// The blocking call.
-    pub fn run(mut self) -> Result<(), Fault> {
-        world::with(|world| self.finish(world))
-    }
-
-    /// The blocking call inside another one.
-    pub(crate) fn finish(&mut self, world: &mut World) -> Result<(), Fault> {
-        world.until(|world| Ok(self.poll(world)?.then_some(())))
-    }
-
-    /// The non-blocking call: it goes on whenever this rank is in a call.
-    pub fn start(self) -> Result<Request, Fault> {
-        world::with(|world| requests::start(world, Box::new(self)))
     }
 }

@@ -1,6 +1,8 @@
 //! Collective operations under way without a call that waits for them.
 
-use super::{Choices, Prepared};
+use super::Choices;
+use super::prepared::Operation;
+use super::scratch::Pool;
 use crate::constants::{FIRST_OWN_HANDLE, Request};
 use crate::error::{Error, Kind};
 use crate::request::Standing;
@@ -14,6 +16,8 @@ use core::mem::replace;
 pub(crate) struct Ongoing {
     /// How algorithms are chosen.
     pub(super) choices: Choices,
+    /// Memory for the next ones.
+    pub(super) pool: Pool,
     slots: Vec<Slot>,
     /// Those that are not over.
     active: usize,
@@ -24,6 +28,7 @@ impl Ongoing {
     pub(crate) fn new() -> Result<Self, Error> {
         Ok(Ongoing {
             choices: Choices::read()?,
+            pool: Pool::default(),
             slots: Vec::new(),
             active: 0,
         })
@@ -39,7 +44,7 @@ enum State {
     Free,
     /// Taken out while it is polled.
     Busy,
-    Active(Box<Prepared>),
+    Active(Box<Operation>),
     Over(Option<Fault>),
 }
 
@@ -60,8 +65,8 @@ fn split(request: Request) -> (usize, usize) {
 }
 
 /// Begins an operation.
-pub(super) fn start(world: &mut World, prepared: Box<Prepared>) -> Result<Request, Fault> {
-    let comm = prepared.comm();
+pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Request, Fault> {
+    let (comm, place) = (operation.comm(), operation.index());
     let slots = &mut world.collectives.slots;
     let free = slots
         .iter()
@@ -80,11 +85,9 @@ pub(super) fn start(world: &mut World, prepared: Box<Prepared>) -> Result<Reques
     let slot = &mut slots[index];
     slot.generation = (slot.generation + 1) % GENERATIONS;
     let request = Request(FIRST + index + slot.generation * SLOTS);
-    slot.state = State::Active(prepared);
+    slot.state = State::Active(operation);
     world.collectives.active += 1;
-    if let State::Active(prepared) = &slot.state
-        && let Some(group) = world.comms.at(prepared.index())
-    {
+    if let Some(group) = world.comms.at(place) {
         group.pending += 1;
     }
     poll(world, index);
@@ -106,15 +109,16 @@ fn poll(world: &mut World, index: usize) {
     if !matches!(slot.state, State::Active(_)) {
         return;
     }
-    let State::Active(mut prepared) = replace(&mut slot.state, State::Busy) else {
+    let State::Active(mut operation) = replace(&mut slot.state, State::Busy) else {
         return;
     };
-    let polled = prepared.poll(world);
+    let polled = operation.poll(world);
     let state = match polled {
-        Ok(false) => State::Active(prepared),
+        Ok(false) => State::Active(operation),
         Ok(true) | Err(_) => {
             world.collectives.active -= 1;
-            world.comms.settled(prepared.context());
+            world.comms.settled(operation.context());
+            world.collectives.pool.give(operation.into_scratch());
             State::Over(polled.err())
         }
     };

@@ -3,10 +3,77 @@
 use super::Algorithm;
 use alloc::boxed::Box;
 use pombo_kernel::collective::{self as kernel, Distributor, Step};
-use pombo_kernel::topology::{Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape};
+use pombo_kernel::topology::{Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree};
 
 /// One rank's part of an operation.
-pub(super) type Steps = Box<dyn Iterator<Item = Step>>;
+pub(super) struct Steps(Box<dyn Part>);
+
+/// An iterator as far as schedules need one: the table of an iterator object would hold much that is never called.
+trait Part {
+    fn next(&mut self) -> Option<Step>;
+}
+
+impl<I: Iterator<Item = Step>> Part for I {
+    fn next(&mut self) -> Option<Step> {
+        Iterator::next(self)
+    }
+}
+
+impl Iterator for Steps {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        self.0.next()
+    }
+}
+
+fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
+    Steps(Box::new(part))
+}
+
+/// The shape of a tree, chosen while the program runs, so that each operation is compiled once for all of them.
+#[derive(Clone, Copy)]
+enum Form {
+    Sequential,
+    Chain,
+    Binomial,
+}
+
+impl Form {
+    fn of(algorithm: Algorithm) -> Form {
+        match algorithm {
+            Algorithm::Linear => Form::Sequential,
+            Algorithm::Chain => Form::Chain,
+            _ => Form::Binomial,
+        }
+    }
+}
+
+impl Shape for Form {
+    fn parent(&self, rank: usize, ranks: usize) -> usize {
+        match self {
+            Form::Sequential => Sequential.parent(rank, ranks),
+            Form::Chain => Chain.parent(rank, ranks),
+            Form::Binomial => Binomial.parent(rank, ranks),
+        }
+    }
+
+    fn degree(&self, rank: usize, ranks: usize) -> usize {
+        match self {
+            Form::Sequential => Sequential.degree(rank, ranks),
+            Form::Chain => Chain.degree(rank, ranks),
+            Form::Binomial => Binomial.degree(rank, ranks),
+        }
+    }
+
+    fn child(&self, rank: usize, ranks: usize, index: usize) -> usize {
+        match self {
+            Form::Sequential => Sequential.child(rank, ranks, index),
+            Form::Chain => Chain.child(rank, ranks, index),
+            Form::Binomial => Binomial.child(rank, ranks, index),
+        }
+    }
+}
 
 /// Where this rank stands in an operation.
 #[derive(Clone, Copy)]
@@ -24,7 +91,16 @@ impl Stand {
         self.rank == self.root
     }
 
-    fn tree<S: Shape>(&self, shape: S) -> Rooted<S> {
+    /// Has this rank nobody below it in the tree of an algorithm, but somebody above?
+    pub(super) fn is_leaf(&self, algorithm: Algorithm) -> bool {
+        !self.is_root() && self.tree(algorithm).children().next().is_none()
+    }
+
+    fn tree(&self, algorithm: Algorithm) -> Rooted<Form> {
+        self.shaped(Form::of(algorithm))
+    }
+
+    fn shaped<S: Shape>(&self, shape: S) -> Rooted<S> {
         Rooted::new(shape, self.rank, self.ranks, self.root)
     }
 
@@ -38,98 +114,94 @@ impl Stand {
 
     pub(super) fn barrier(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Linear => Box::new(kernel::barrier_tree(self.tree(Sequential))),
-            Algorithm::Binomial => Box::new(kernel::barrier_tree(self.tree(Binomial))),
-            _ => Box::new(kernel::barrier_dissemination(self.circle())),
+            Algorithm::Doubling => steps(kernel::barrier_dissemination(self.circle())),
+            _ => steps(kernel::barrier_tree(self.tree(algorithm))),
         }
     }
 
     pub(super) fn broadcast(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         match algorithm {
-            Algorithm::Linear => Box::new(kernel::broadcast(self.tree(Sequential), blocks)),
-            Algorithm::Chain => Box::new(kernel::broadcast(self.tree(Chain), blocks)),
-            Algorithm::Scattered => Box::new(kernel::broadcast_scattered(
-                self.tree(Binomial),
-                self.circle(),
-            )),
-            _ => Box::new(kernel::broadcast(self.tree(Binomial), blocks)),
+            Algorithm::Scattered => {
+                let tree = self.shaped(Binomial);
+                steps(kernel::broadcast_scattered(tree, self.circle()))
+            }
+            _ => steps(kernel::broadcast(self.tree(algorithm), blocks)),
         }
     }
 
     pub(super) fn gather(&self, algorithm: Algorithm) -> Steps {
         let &Stand { rank, root, .. } = self;
         match algorithm {
-            Algorithm::Binomial => Box::new(kernel::gather_tree(self.tree(Binomial), rank)),
-            _ => Box::new(kernel::gather(self.net(), rank, root, ALL)),
+            Algorithm::Binomial => steps(kernel::gather_tree(self.shaped(Binomial), rank)),
+            _ => steps(kernel::gather(self.net(), rank, root, ALL)),
         }
     }
 
     pub(super) fn scatter(&self, algorithm: Algorithm) -> Steps {
         let &Stand { rank, root, .. } = self;
         match algorithm {
-            Algorithm::Binomial => Box::new(kernel::scatter_tree(self.tree(Binomial), rank)),
-            _ => Box::new(kernel::scatter(self.net(), rank, root, ALL)),
+            Algorithm::Binomial => steps(kernel::scatter_tree(self.shaped(Binomial), rank)),
+            _ => steps(kernel::scatter(self.net(), rank, root, ALL)),
         }
     }
 
     pub(super) fn allgather(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Turns => Box::new(kernel::allgather_turns(self.circle(), self.ranks)),
-            Algorithm::Doubling => Box::new(kernel::allgather_doubling(self.rank, self.ranks)),
-            _ => Box::new(kernel::allgather(self.circle())),
+            Algorithm::Linear => steps(kernel::allgather_fan(
+                self.tree(algorithm),
+                self.net(),
+                self.rank,
+            )),
+            Algorithm::Turns => steps(kernel::allgather_turns(self.circle(), self.ranks)),
+            Algorithm::Doubling => steps(kernel::allgather_doubling(self.rank, self.ranks)),
+            _ => steps(kernel::allgather(self.circle())),
         }
     }
 
     pub(super) fn alltoall(&self, algorithm: Algorithm) -> Steps {
-        match algorithm {
-            Algorithm::Bruck => Box::new(kernel::alltoall_bruck(self.rank, self.ranks)),
-            Algorithm::Pairs => Box::new(kernel::alltoall(self.circle(), 1)),
-            _ => Box::new(kernel::alltoall(self.circle(), self.ranks)),
-        }
+        let ahead = match algorithm {
+            Algorithm::Bruck => return steps(kernel::alltoall_bruck(self.rank, self.ranks)),
+            Algorithm::Pairs => 1,
+            _ => self.ranks,
+        };
+        steps(kernel::alltoall(self.circle(), ahead))
     }
 
     pub(super) fn reduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
-        match algorithm {
-            Algorithm::Linear => Box::new(kernel::reduce(self.tree(Sequential), blocks)),
-            Algorithm::Chain => Box::new(kernel::reduce(self.tree(Chain), blocks)),
-            _ => Box::new(kernel::reduce(self.tree(Binomial), blocks)),
-        }
+        steps(kernel::reduce(self.tree(algorithm), blocks))
     }
 
     pub(super) fn allreduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         let &Stand { rank, ranks, .. } = self;
         match algorithm {
-            Algorithm::Linear => Box::new(kernel::allreduce(self.tree(Sequential), blocks)),
-            Algorithm::Chain => Box::new(kernel::allreduce(self.tree(Chain), blocks)),
-            Algorithm::Doubling => Box::new(kernel::allreduce_doubling(rank, ranks)),
-            Algorithm::Halving => Box::new(kernel::allreduce_halving(rank, ranks)),
-            Algorithm::Ring => Box::new(kernel::allreduce_circle(self.circle())),
-            _ => Box::new(kernel::allreduce(self.tree(Binomial), blocks)),
+            Algorithm::Doubling => steps(kernel::allreduce_doubling(rank, ranks)),
+            Algorithm::Halving => steps(kernel::allreduce_halving(rank, ranks)),
+            Algorithm::Ring => steps(kernel::allreduce_circle(self.circle())),
+            _ => steps(kernel::allreduce(self.tree(algorithm), blocks)),
         }
     }
 
     pub(super) fn reduce_scatter(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Ring => Box::new(kernel::reduce_scatter_circle(self.circle())),
-            _ => Box::new(kernel::reduce_scatter(
-                self.tree(Binomial),
-                self.net(),
-                self.rank,
-            )),
+            Algorithm::Ring => steps(kernel::reduce_scatter_circle(self.circle())),
+            _ => {
+                let tree = self.tree(algorithm);
+                steps(kernel::reduce_scatter(tree, self.net(), self.rank))
+            }
         }
     }
 
     pub(super) fn scan(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Chain => Box::new(kernel::scan(self.rank, self.ranks)),
-            _ => Box::new(kernel::scan_doubling(self.rank, self.ranks)),
+            Algorithm::Chain => steps(kernel::scan(self.rank, self.ranks)),
+            _ => steps(kernel::scan_doubling(self.rank, self.ranks)),
         }
     }
 
     pub(super) fn exscan(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Chain => Box::new(kernel::exscan(self.rank, self.ranks)),
-            _ => Box::new(kernel::exscan_doubling(self.rank, self.ranks)),
+            Algorithm::Chain => steps(kernel::exscan(self.rank, self.ranks)),
+            _ => steps(kernel::exscan_doubling(self.rank, self.ranks)),
         }
     }
 }

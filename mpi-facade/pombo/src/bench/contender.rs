@@ -1,5 +1,5 @@
-//! The libraries that are measured: ours and every other that is found, each with its compiler
-//! and its launcher. Only `bench` uses it.
+//! The libraries that are measured: ours over each of its networks and every other that is
+//! found, each with its compiler and its launcher. Only `bench` uses it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,10 +11,15 @@ use crate::{compiler, library};
 
 const OURS: &str = "pombo";
 
-/// Name, compiler and launcher of the libraries that Debian installs side by side.
-const INSTALLED: [[&str; 3]; 2] = [
+/// Our networks, and the words with which `pombo run` takes them.
+const NETWORKS: [(&str, &[&str]); 1] = [("shm", &[])];
+
+/// Name, compiler and launcher of the libraries that are found in PATH. Debian installs the
+/// first two side by side; the last are whatever the user has chosen.
+const INSTALLED: [[&str; 3]; 3] = [
     ["mpich", "mpicc.mpich", "mpiexec.mpich"],
     ["openmpi", "mpicc.openmpi", "mpirun.openmpi"],
+    ["mpi", "mpicc", "mpiexec"],
 ];
 
 /// For Open MPI 4 and 5, and harmless for others: run for any user, allow more ranks than
@@ -28,16 +33,24 @@ const MANNERS: [(&str, &str); 6] = [
     ("PRTE_MCA_hwloc_default_binding_policy", "none"),
 ];
 
+/// With more ranks than cores: yield. MPICH's setting helps only where its build has it.
+const YIELDING: [(&str, &str); 2] = [
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("MPIR_CVAR_POLLS_BEFORE_YIELD", "1"),
+];
+
 /// A compiler that takes longer hangs.
 const COMPILING: Duration = Duration::from_secs(120);
 
-/// A library.
+/// A library, and for ours a network.
 pub(super) struct Contender {
     /// Unique; heads its column.
     pub(super) name: String,
     /// None: our own, which is this process.
     compiler: Option<PathBuf>,
     launcher: PathBuf,
+    /// For our launcher.
+    network: &'static [&'static str],
     /// The compiled program.
     program: PathBuf,
 }
@@ -45,13 +58,31 @@ pub(super) struct Contender {
 /// Compiler and launcher of another library.
 type Tools = [PathBuf; 2];
 
-/// Ours first, then those that were named, then those that are installed.
-pub(super) fn find(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
-    let ours = Contender::new(OURS.into(), None, library::executable()?);
-    let mut found = vec![ours];
+/// The names of our networks.
+pub(super) fn networks() -> Vec<&'static str> {
+    NETWORKS.iter().map(|(name, _)| *name).collect()
+}
+
+/// Ours over these networks, or over all.
+pub(super) fn ours(networks: &[String]) -> Result<Vec<Contender>, Error> {
+    let is_wanted = |name: &str| networks.is_empty() || networks.iter().any(|n| n == name);
+    let wanted = NETWORKS.iter().filter(|(name, _)| is_wanted(name));
+    let launcher = library::executable()?;
+    let ours = wanted.map(|&(name, words)| Contender {
+        name: format!("{OURS}-{name}"),
+        compiler: None,
+        launcher: launcher.clone(),
+        network: words,
+        program: PathBuf::new(),
+    });
+    Ok(ours.collect())
+}
+
+/// Those that were named, then those that are installed.
+pub(super) fn others(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
+    let mut found = Vec::new();
     for directory in against {
-        let tools = tools_in(directory)?;
-        add(&mut found, &name_of(directory), tools);
+        add(&mut found, &name_of(directory), tools_in(directory)?);
     }
     for [name, compiler, launcher] in INSTALLED {
         if let (Some(compiler), Some(launcher)) = (in_path(compiler), in_path(launcher)) {
@@ -85,16 +116,28 @@ fn name_of(directory: &Path) -> String {
     text.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The same name again gets a number.
+/// The same compiler again, or our own, is left out; the same name again gets a number.
 fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
+    let real = compiler.canonicalize().unwrap_or_else(|_| compiler.clone());
+    let is_same = |other: &Contender| {
+        let theirs = other.compiler.as_deref().map(Path::canonicalize);
+        matches!(theirs, Some(Ok(theirs)) if theirs == real)
+    };
+    if real.file_name() == Some(OURS.as_ref()) || found.iter().any(is_same) {
+        return;
+    }
     let is_free = |name: &String| found.iter().all(|other| other.name != *name);
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let name = std::iter::once(name.to_owned())
         .chain(numbered)
         .find(is_free);
-    if let Some(name) = name {
-        found.push(Contender::new(name, Some(compiler), launcher));
-    }
+    found.extend(name.map(|name| Contender {
+        name,
+        compiler: Some(compiler),
+        launcher,
+        network: &[],
+        program: PathBuf::new(),
+    }));
 }
 
 fn in_path(name: &str) -> Option<PathBuf> {
@@ -105,21 +148,17 @@ fn in_path(name: &str) -> Option<PathBuf> {
 }
 
 impl Contender {
-    fn new(name: String, compiler: Option<PathBuf>, launcher: PathBuf) -> Contender {
-        Contender {
-            name,
-            compiler,
-            launcher,
-            program: PathBuf::new(),
-        }
+    pub(super) fn is_ours(&self) -> bool {
+        self.compiler.is_none()
     }
 
     /// Compiles beside the source, with the same options for all.
-    pub(super) fn compile(&mut self, source: &Path, jobs: &mut Jobs) -> Result<End, Error> {
+    pub(super) fn compile(&mut self, source: &Path, jobs: &Jobs) -> Result<End, Error> {
         self.program = source.with_file_name(format!("bench-{}", self.name));
         let Some(compiler) = &self.compiler else {
             compiler::compile(source, &self.program)?;
-            return Ok(End::Done);
+            let took = Duration::ZERO;
+            return Ok(End::Done { took });
         };
         let mut command = Command::new(compiler);
         command.arg("-O2").arg("-o").args([&*self.program, source]);
@@ -127,14 +166,23 @@ impl Contender {
     }
 
     /// The command that starts the program; its arguments are still to come.
-    pub(super) fn launch(&self, ranks: u32) -> Command {
+    pub(super) fn launch(&self, ranks: u32, cores: usize) -> Command {
         let mut command = Command::new(&self.launcher);
-        match self.compiler {
-            None => command.arg("run"),
-            Some(_) => command.envs(MANNERS),
-        };
+        if self.is_ours() {
+            command.arg("run").args(self.network);
+        } else {
+            command.envs(MANNERS);
+            if ranks as usize > cores {
+                command.envs(YIELDING);
+            }
+        }
         command.arg("-n").arg(ranks.to_string()).arg(&self.program);
         command
+    }
+
+    /// The compiled program.
+    pub(super) fn program(&self) -> &Path {
+        &self.program
     }
 }
 
@@ -142,23 +190,31 @@ impl Contender {
 mod tests {
     use super::*;
 
-    fn ours() -> Contender {
-        Contender::new(OURS.into(), None, "pombo".into())
+    #[test]
+    fn names_are_unique() {
+        let mut found = Vec::new();
+        for (name, compiler) in [("mpich", "a"), ("other", "b"), ("mpich", "c")] {
+            add(&mut found, name, [compiler.into(), "run".into()]);
+        }
+        let names: Vec<&str> = found.iter().map(|contender| &*contender.name).collect();
+        assert_eq!(names, ["mpich", "other", "mpich-2"]);
     }
 
     #[test]
-    fn names_are_unique() {
-        let mut found = vec![ours()];
-        for name in ["mpich", OURS, "mpich", "mpich"] {
-            add(&mut found, name, ["cc".into(), "run".into()]);
+    fn our_own_compiler_and_one_that_is_there_already_are_no_peers() {
+        let mut found = Vec::new();
+        let compiler = std::env::current_exe().unwrap();
+        for name in ["first", "again"] {
+            add(&mut found, name, [compiler.clone(), "run".into()]);
         }
+        add(&mut found, "mpi", ["bin/pombo".into(), "run".into()]);
         let names: Vec<&str> = found.iter().map(|contender| &*contender.name).collect();
-        assert_eq!(names, ["pombo", "mpich", "pombo-2", "mpich-2", "mpich-3"]);
+        assert_eq!(names, ["first"]);
     }
 
     #[test]
     fn a_directory_without_tools_is_refused() {
-        let error = find(&["/nowhere/at/all".into()]).err().unwrap();
+        let error = others(&["/nowhere/at/all".into()]).err().unwrap();
         let text = error.to_string();
         assert!(text.contains("/nowhere/at/all"), "{text}");
         assert!(text.contains("bin/mpicc"), "{text}");
@@ -166,14 +222,32 @@ mod tests {
 
     #[test]
     fn others_are_launched_with_manners_and_ours_is_not() {
-        let theirs = Contender::new("other".into(), Some("cc".into()), "run".into());
-        let theirs = theirs.launch(8);
-        assert_eq!(theirs.get_envs().count(), MANNERS.len());
-        let words: Vec<_> = theirs.get_args().take(2).collect();
+        let mut found = Vec::new();
+        add(&mut found, "other", ["cc".into(), "run".into()]);
+        let theirs = |ranks| found[0].launch(ranks, 2);
+        assert_eq!(theirs(2).get_envs().count(), MANNERS.len());
+        let yields = MANNERS.len() + YIELDING.len();
+        assert_eq!(theirs(8).get_envs().count(), yields);
+        let words: Vec<_> = theirs(8)
+            .get_args()
+            .take(2)
+            .map(ToOwned::to_owned)
+            .collect();
         assert_eq!(words, ["-n", "8"]);
-        let ours = ours().launch(2);
+        let ours = ours(&[]).unwrap()[0].launch(2, 2);
         assert_eq!(ours.get_envs().count(), 0);
         assert_eq!(ours.get_args().next().unwrap(), "run");
+    }
+
+    #[test]
+    fn only_the_networks_that_are_asked_for() {
+        let count = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
+            ours(&names).unwrap().len()
+        };
+        assert_eq!(count(&[]), NETWORKS.len());
+        assert_eq!(count(&["shm"]), 1);
+        assert_eq!(count(&["smoke"]), 0);
     }
 
     #[test]

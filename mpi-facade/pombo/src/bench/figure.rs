@@ -28,22 +28,58 @@ pub(super) struct Figure {
 }
 
 impl Key {
-    /// Whether less is better; else it is a rate.
-    pub(super) fn is_time(&self) -> bool {
+    /// Whether less is better, as of time and memory; else it is a rate.
+    pub(super) fn is_cost(&self) -> bool {
         !self.unit.contains('/')
+    }
+
+    /// "message rate", "latency": without size.
+    pub(super) fn title(&self) -> String {
+        self.name.replace('-', " ")
+    }
+
+    /// "8 B", "64 KiB"; empty for what has no size. That says 0, and so does a latency without
+    /// data.
+    pub(super) fn size(&self) -> String {
+        match self.size {
+            0 if self.name != "latency" => String::new(),
+            size if size >= 1 << 20 && size % (1 << 20) == 0 => format!("{} MiB", size >> 20),
+            size if size >= 1 << 10 && size % (1 << 10) == 0 => format!("{} KiB", size >> 10),
+            size => format!("{size} B"),
+        }
+    }
+}
+
+impl Spread {
+    /// Median and quartiles.
+    pub(super) fn among(values: impl Iterator<Item = f64>) -> Spread {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let at = |part: f64| {
+            let place = (values.len() as f64 * part) as usize;
+            values.get(place).copied().unwrap_or(f64::NAN)
+        };
+        Spread {
+            median: at(0.5),
+            low: at(0.25),
+            high: at(0.75),
+        }
+    }
+
+    /// Of a single value.
+    pub(super) fn of(value: f64) -> Spread {
+        Spread {
+            median: value,
+            low: value,
+            high: value,
+        }
     }
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name.replace('-', " "))?;
-        match self.size {
-            // What has no size says 0, and so does a latency without data.
-            0 if self.name != "latency" => Ok(()),
-            size if size >= 1 << 20 && size % (1 << 20) == 0 => write!(f, " {} MiB", size >> 20),
-            size if size >= 1 << 10 && size % (1 << 10) == 0 => write!(f, " {} KiB", size >> 10),
-            size => write!(f, " {size} B"),
-        }
+        let (title, size) = (self.title(), self.size());
+        f.write_str(format!("{title} {size}").trim_end())
     }
 }
 
@@ -93,7 +129,7 @@ mod tests {
         let figure = Figure::parse("bench bcast 1048576 12.5 11 14.25 us", 8).unwrap();
         assert_eq!(figure.key.name, "bcast");
         assert_eq!((figure.key.ranks, figure.key.size), (8, 1 << 20));
-        assert!(figure.key.is_time());
+        assert!(figure.key.is_cost());
         let expected = Spread {
             median: 12.5,
             low: 11.0,
@@ -122,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_no_time() {
+    fn a_rate_is_no_cost() {
         let figure = Figure::parse("bench bandwidth 1024 3 2 4 MB/s", 2).unwrap();
-        assert!(!figure.key.is_time());
+        assert!(!figure.key.is_cost());
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! Runs one command to its end, or to a time limit: it, and all that it started, is gone then.
-//! Only `bench` uses it. The other libraries' launchers are not ours to trust.
+//! Runs commands to their end, or to a time limit: a command, and all that it started, is gone
+//! then. Only `bench` uses it. The other libraries' launchers are not ours to trust.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
 use crate::error::Error;
@@ -19,41 +21,54 @@ use crate::run::guard::Guard;
 
 /// Output of a command beyond this is not read: writing more of it ends the writer.
 const MOST_OUTPUT: u64 = 4 << 20;
-/// Lines on the way from the readers to `run`; a reader waits while it is full.
+/// Lines on the way from the readers to a [`Job`]; a reader waits while it is full.
 const LINES: usize = 64;
 /// Last lines of a failed command that are shown.
 const LAST_WORDS: usize = 6;
 /// Between asking a command to stop and killing it.
 const GRACE: Duration = Duration::from_secs(3);
-/// Between two looks whether a silent command has ended.
-const LOOK: Duration = Duration::from_millis(100);
+/// Silence after which a command that has left is believed to have said everything.
+const SILENCE: Duration = Duration::from_millis(100);
 
-/// Runs commands, one at a time.
+/// Starts commands.
 pub(super) struct Jobs {
-    /// Ends the command if this process is killed.
-    guard: Option<Guard>,
+    /// Ends them if this process is killed.
+    guard: Option<RefCell<Guard>>,
+}
+
+/// A command at work, in a process group of its own. Dropped, it is killed.
+pub(super) struct Job<'a> {
+    jobs: &'a Jobs,
+    process: Child,
+    group: Pid,
+    lines: Receiver<Line>,
+    last_words: VecDeque<String>,
+    began: Instant,
+    /// When the group's leader left.
+    left: Option<Instant>,
+    is_reaped: bool,
 }
 
 /// How a command ended; reads as the end of a sentence that begins with its name.
 #[derive(Debug)]
 pub(super) enum End {
-    Done,
+    Done { took: Duration },
     NotStarted(io::Error),
     Failed { status: ExitStatus, said: String },
-    TimedOut { limit: Duration, said: String },
+    TooLate { said: String },
 }
 
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = match self {
-            End::Done => return f.write_str("succeeded"),
+            End::Done { .. } => return f.write_str("ended by itself"),
             End::NotStarted(error) => return write!(f, "cannot be started: {error}"),
             End::Failed { status, said } => {
                 write!(f, "failed ({status})")?;
                 said
             }
-            End::TimedOut { limit, said } => {
-                write!(f, "took longer than {} s and was ended", limit.as_secs())?;
+            End::TooLate { said } => {
+                f.write_str("took too long and was ended")?;
                 said
             }
         };
@@ -64,68 +79,154 @@ impl fmt::Display for End {
     }
 }
 
-/// A line of a command's output.
+/// What happens to a command.
 enum Line {
     Out(String),
     Err(String),
+    Left(Instant),
 }
 
 impl Jobs {
-    pub(super) fn start() -> Result<Jobs, Error> {
-        let guard = Some(Guard::start()?);
+    pub(super) fn new() -> Result<Jobs, Error> {
+        let guard = Some(RefCell::new(Guard::start()?));
         Ok(Jobs { guard })
     }
 
-    /// Runs it in a process group of its own, without input; `line` gets each line of its
-    /// standard output.
-    pub(super) fn run(
-        &mut self,
-        command: &mut Command,
-        limit: Duration,
-        line: impl FnMut(&str),
-    ) -> End {
+    /// Starts it, without input.
+    pub(super) fn start(&self, command: &mut Command) -> io::Result<Job<'_>> {
         let command = command
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut process = match command.spawn() {
-            Ok(process) => process,
+        let began = Instant::now();
+        let mut process = command.spawn()?;
+        let group = Pid::from_raw(process.id().cast_signed());
+        if let Some(guard) = &self.guard {
+            guard.borrow_mut().add(group);
+        }
+        Ok(Job {
+            lines: lines_of(&mut process, group),
+            jobs: self,
+            process,
+            group,
+            last_words: VecDeque::new(),
+            began,
+            left: None,
+            is_reaped: false,
+        })
+    }
+
+    /// Starts it and sees it through; `line` gets each line of its standard output.
+    pub(super) fn run(
+        &self,
+        command: &mut Command,
+        limit: Duration,
+        mut line: impl FnMut(&str),
+    ) -> End {
+        let mut job = match self.start(command) {
+            Ok(job) => job,
             Err(error) => return End::NotStarted(error),
         };
-        let group = Pid::from_raw(process.id().cast_signed());
-        if let Some(guard) = &mut self.guard {
-            guard.add(group);
+        let deadline = Instant::now() + limit;
+        while let Some(text) = job.line(deadline) {
+            line(&text);
         }
-        let lines = lines_of(&mut process);
-        let mut last = VecDeque::new();
-        let is_in_time = follow(group, &lines, Instant::now() + limit, line, &mut last);
-        if !is_in_time {
-            ask(group);
-        }
-        // The leader is not reaped yet, so this number is still its group's.
-        let _ = killpg(group, Signal::SIGKILL);
-        if let Some(guard) = &mut self.guard {
-            guard.remove(group);
-        }
-        let said = Vec::from(last).join("\n");
-        match process.wait() {
-            Err(error) => End::NotStarted(error),
-            Ok(_) if !is_in_time => End::TimedOut { limit, said },
-            Ok(status) if status.success() => End::Done,
-            Ok(status) => End::Failed { status, said },
-        }
+        job.end(deadline)
     }
 }
 
-fn lines_of(process: &mut Child) -> Receiver<Line> {
+impl Job<'_> {
+    /// The next line of its standard output; none if it has left, or if it is too late.
+    pub(super) fn line(&mut self, deadline: Instant) -> Option<String> {
+        loop {
+            // What it said may still be on its way when it has left.
+            let patience = match self.left {
+                Some(_) => SILENCE,
+                None => deadline.saturating_duration_since(Instant::now()),
+            };
+            match self.lines.recv_timeout(patience).ok()? {
+                Line::Left(at) => self.left = Some(at),
+                Line::Err(text) => self.remember(&text),
+                Line::Out(text) => {
+                    self.remember(&text);
+                    return Some(text);
+                }
+            }
+        }
+    }
+
+    /// Waits for its end, and ends it when it is too late.
+    pub(super) fn end(mut self, deadline: Instant) -> End {
+        while self.line(deadline).is_some() {}
+        let Some(left) = self.left else {
+            self.ask();
+            return End::TooLate { said: self.said() };
+        };
+        let took = left - self.began;
+        match self.reap() {
+            Err(error) => End::NotStarted(error),
+            Ok(status) if status.success() => End::Done { took },
+            Ok(status) => End::Failed {
+                status,
+                said: self.said(),
+            },
+        }
+    }
+
+    /// Asks all of the group to stop and gives them time: a launcher then ends its ranks, which
+    /// may be in groups of their own.
+    fn ask(&mut self) {
+        let deadline = Instant::now() + GRACE;
+        let _ = killpg(self.group, Signal::SIGTERM);
+        while self.left.is_none() && Instant::now() < deadline {
+            self.line(deadline);
+        }
+    }
+
+    /// Kills what is left of it.
+    fn reap(&mut self) -> io::Result<ExitStatus> {
+        if !self.is_reaped {
+            self.is_reaped = true;
+            // Before the leader is reaped, as this number is its group's only until then.
+            let _ = killpg(self.group, Signal::SIGKILL);
+            if let Some(guard) = &self.jobs.guard {
+                guard.borrow_mut().remove(self.group);
+            }
+        }
+        self.process.wait()
+    }
+
+    fn remember(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.last_words.push_back(text.to_owned());
+        if self.last_words.len() > LAST_WORDS {
+            self.last_words.pop_front();
+        }
+    }
+
+    fn said(&mut self) -> String {
+        self.last_words.make_contiguous().join("\n")
+    }
+}
+
+impl Drop for Job<'_> {
+    fn drop(&mut self) {
+        let _ = self.reap();
+    }
+}
+
+fn lines_of(process: &mut Child, group: Pid) -> Receiver<Line> {
     let (sender, receiver) = sync_channel(LINES);
     if let Some(out) = process.stdout.take() {
         forward(out, sender.clone(), Line::Out);
     }
     if let Some(err) = process.stderr.take() {
-        forward(err, sender, Line::Err);
+        forward(err, sender.clone(), Line::Err);
     }
+    thread::spawn(move || sender.send(Line::Left(leaving(group))));
     receiver
 }
 
@@ -142,55 +243,11 @@ fn forward(source: impl Read + Send + 'static, to: SyncSender<Line>, make: fn(St
     });
 }
 
-/// Hands lines on until the group's leader has left; false if it is too late for that.
-fn follow(
-    group: Pid,
-    lines: &Receiver<Line>,
-    deadline: Instant,
-    mut line: impl FnMut(&str),
-    last: &mut VecDeque<String>,
-) -> bool {
-    while Instant::now() < deadline {
-        let said = match lines.recv_timeout(LOOK) {
-            Ok(Line::Out(text)) => {
-                line(&text);
-                text
-            }
-            Ok(Line::Err(text)) => text,
-            Err(_) if has_left(group) => return true,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => {
-                thread::sleep(LOOK / 10);
-                continue;
-            }
-        };
-        if !said.trim().is_empty() {
-            last.push_back(said);
-        }
-        if last.len() > LAST_WORDS {
-            last.pop_front();
-        }
-    }
-    false
-}
-
-/// Asks all of the group to stop and gives them time: a launcher then ends its ranks, which may
-/// be in groups of their own.
-fn ask(group: Pid) {
-    let deadline = Instant::now() + GRACE;
-    let _ = killpg(group, Signal::SIGTERM);
-    while Instant::now() < deadline && !has_left(group) {
-        thread::sleep(LOOK);
-    }
-}
-
-/// Whether the leader has ended; it is not reaped by the question.
-fn has_left(leader: Pid) -> bool {
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    !matches!(
-        waitid(Id::Pid(leader), flags),
-        Ok(WaitStatus::StillAlive) | Err(nix::errno::Errno::EINTR)
-    )
+/// Waits until the leader has left. It is not reaped here: its number stays its group's.
+fn leaving(leader: Pid) -> Instant {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    while waitid(Id::Pid(leader), flags) == Err(Errno::EINTR) {}
+    Instant::now()
 }
 
 #[cfg(test)]
@@ -202,7 +259,7 @@ mod tests {
 
     fn run(script: &str, limit: Duration) -> (End, Vec<String>) {
         let mut lines = Vec::new();
-        let mut jobs = Jobs { guard: None };
+        let jobs = Jobs { guard: None };
         let mut command = Command::new("sh");
         let end = jobs.run(command.arg("-c").arg(script), limit, |line| {
             lines.push(line.to_owned());
@@ -213,7 +270,7 @@ mod tests {
     #[test]
     fn every_line_arrives() {
         let (end, lines) = run("seq 1000; echo noise >&2", HANG);
-        assert!(matches!(end, End::Done), "{end}");
+        assert!(matches!(end, End::Done { .. }), "{end}");
         let expected: Vec<String> = (1..=1000).map(|number| number.to_string()).collect();
         assert_eq!(lines, expected);
     }
@@ -240,13 +297,13 @@ mod tests {
         let script =
             "sh -c 'trap \"\" TERM; echo $$; sleep 600 & wait; sleep 600' & wait; sleep 600";
         let (end, lines) = run(script, Duration::from_secs(1));
-        assert!(matches!(end, End::TimedOut { .. }), "{end}");
+        assert!(matches!(end, End::TooLate { .. }), "{end}");
         let inner: i32 = lines[0].parse().unwrap();
         let began = Instant::now();
         // Dead at once, but somebody else reaps it.
         while is_alive(inner) {
             assert!(began.elapsed() < HANG, "process {inner} is still there");
-            thread::sleep(LOOK / 10);
+            thread::sleep(SILENCE / 10);
         }
     }
 
@@ -257,9 +314,16 @@ mod tests {
     }
 
     #[test]
+    fn the_time_is_that_of_the_command_alone() {
+        let (end, _) = run("sleep 600 & sleep 0.2", HANG);
+        // What holds the output open is killed after that, and the wait for silence does not count.
+        assert!(matches!(end, End::Done { took } if took >= Duration::from_millis(200)));
+    }
+
+    #[test]
     fn what_holds_the_output_open_is_not_waited_for() {
         let (end, lines) = run("sleep 600 & echo started", HANG);
-        assert!(matches!(end, End::Done), "{end}");
+        assert!(matches!(end, End::Done { .. }), "{end}");
         assert_eq!(lines, ["started"]);
     }
 }

@@ -2,102 +2,187 @@
 //! `cli` calls it.
 //!
 //! One C program measures (`examples/ported/bench.c`), compiled by each library's own `mpicc`.
-//! All libraries take turns within each round, so that what disturbs the machine disturbs them
-//! alike; what counts is the ratio between them.
+//! The programs of all libraries wait beside each other and take turns, so that what disturbs
+//! the machine disturbs them alike; what counts is the ratio between them.
 
+mod bars;
 mod contender;
 mod figure;
 mod job;
+mod layers;
+mod machine;
+mod plan;
+mod plot;
 mod report;
 mod results;
+mod session;
 mod table;
+mod turns;
 
 use std::fs::{self, File};
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
 
 use crate::error::Error;
 use crate::terminal::{tell, warn};
 use contender::Contender;
-use figure::Figure;
+use figure::Spread;
 use job::{End, Jobs};
+use machine::Machine;
 use results::Results;
+use turns::{Bench, Effort};
 
 const SOURCE: &str = include_str!("../../../../examples/ported/bench.c");
-
-/// Our own library's place among the contenders.
-const OURS: usize = 0;
-
-/// A run of the program that takes longer is ended. With many more ranks than cores some
-/// libraries need half a minute.
-const LIMIT: Duration = Duration::from_secs(90);
 
 /// What `pombo bench` was asked for.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Ranks of what all ranks do together; messages are measured between two
-    #[arg(short = 'n', long = "np", value_name = "RANKS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
-    ranks: u32,
+    /// Numbers of ranks, with commas between; what is between two is measured with 2
+    #[arg(short = 'n', long = "np", value_name = "RANKS", value_delimiter = ',', default_values_t = [2, 4, 8], value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ranks: Vec<u32>,
+    /// Our networks [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(contender::networks()))]
+    net: Vec<String>,
     /// Compare with the MPI in this directory, which has bin/mpicc and bin/mpiexec [also: those
-    /// that Debian installs]
+    /// in PATH]
     #[arg(long, value_name = "DIR")]
     against: Vec<PathBuf>,
+    /// Compare with no other library
+    #[arg(long, conflicts_with = "against")]
+    alone: bool,
+    /// Measure only what begins so: latency, rate, barrier, launch, ...
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Tell what driver, kernel and MPI add to a message, instead of comparing libraries
+    #[arg(long, conflicts_with_all = ["against", "only", "check"])]
+    layers: bool,
     /// Take a tenth of the time, for rough figures
     #[arg(long)]
     quick: bool,
+    /// Tell which bars of the project fall short
+    #[arg(long)]
+    check: bool,
+    /// With --check: fail if a bar falls short
+    #[arg(long, requires = "check")]
+    strict: bool,
     /// Write the figures to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Draw the figures into this file
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
     /// Directory for the programs
     #[arg(long, value_name = "DIR", default_value = "pombo-bench")]
     directory: PathBuf,
 }
 
-/// How long to measure.
-struct Effort {
-    rounds: usize,
-    /// For each measurement in each round.
-    seconds: f32,
-}
-
 const FULL: Effort = Effort {
-    rounds: 5,
-    seconds: 0.1,
+    rounds: 11,
+    seconds: 0.025,
+    starts: 5,
 };
 const QUICK: Effort = Effort {
-    rounds: 2,
-    seconds: 0.025,
+    rounds: 3,
+    seconds: 0.01,
+    starts: 1,
 };
 
 /// Prints the table. The exit code is 0 if our own library answered every time.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     // First what can be refused at once.
-    let mut contenders = contender::find(&options.against)?;
+    known(&options.only)?;
+    let mut contenders = contender::ours(&options.net)?;
+    if !options.alone && !options.layers {
+        contenders.extend(contender::others(&options.against)?);
+    }
     let json = options.json.as_deref().map(create).transpose()?;
-    let mut jobs = Jobs::start()?;
+    let svg = options.plot.as_deref().map(create).transpose()?;
+    let jobs = Jobs::new()?;
     let source = prepare(&options.directory)?;
-    compile(&mut contenders, &source, &mut jobs)?;
+    compile(&mut contenders, &source, &jobs)?;
     if cfg!(debug_assertions) {
         warn("this build is not optimised; for figures that count: cargo run --release -- bench");
     }
-    let effort = if options.quick { QUICK } else { FULL };
-    let names = contenders.iter().map(|contender| contender.name.clone());
+    let machine = Machine::here();
+    let (results, is_whole) = measure(options, &contenders, &jobs, machine.cores)?;
+    let table = table::text(&results);
+    tell(&format!("\n{table}{}", told(&machine, &results)));
+    let (short, is_short) = bars::check(&results);
+    if options.check {
+        tell(&short);
+    }
+    if let Some((file, path)) = json {
+        report::write(&results, &machine, file).map_err(Error::file("write", path))?;
+    }
+    if let Some((file, path)) = svg {
+        plot::write(&results, &machine, file).map_err(Error::file("write", path))?;
+    }
+    let is_well = is_whole && !(options.strict && is_short);
+    Ok(if is_well { 0 } else { 1 })
+}
+
+/// The figures, and whether our own libraries never failed.
+fn measure(
+    options: &Options,
+    contenders: &[Contender],
+    jobs: &Jobs,
+    cores: usize,
+) -> Result<(Results, bool), Error> {
+    let effort = if options.quick { &QUICK } else { &FULL };
+    if options.layers {
+        let results = layers::measure(&contenders[0], jobs, effort, cores)?;
+        return Ok((results, true));
+    }
+    let columns = contenders.iter().map(|c| (c.name.clone(), c.is_ours()));
     let mut bench = Bench {
-        contenders: &contenders,
-        effort: &effort,
-        jobs: &mut jobs,
-        results: Results::new(names.collect()),
+        contenders,
+        effort,
+        jobs,
+        cores,
+        only: &options.only,
+        results: Results::new(columns),
         failed: Vec::new(),
     };
-    bench.measure(options.ranks);
-    let results = &bench.results;
-    tell(&table::text(results));
-    if let Some((file, path)) = json {
-        report::write(results, file).map_err(Error::file("write", path))?;
+    for &ranks in &options.ranks {
+        bench.messages(ranks);
     }
-    let is_whole = bench.failed.iter().all(|(who, _)| *who != OURS);
-    Ok(if is_whole { 0 } else { 1 })
+    if plan::has_starts(&options.only) {
+        for &ranks in &options.ranks {
+            bench.starts(ranks);
+        }
+    }
+    let is_whole = bench.failed.iter().all(|&who| !contenders[who].is_ours());
+    Ok((bench.results, is_whole))
+}
+
+fn known(only: &[String]) -> Result<(), Error> {
+    match only.iter().find(|word| !plan::is_known(word)) {
+        None => Ok(()),
+        Some(word) => Err(Error::Value {
+            what: "--only",
+            given: word.clone(),
+            want: "the beginning of a measurement's name, as the table shows it with '-' for ' '",
+        }),
+    }
+}
+
+/// What the figures were measured on.
+fn told(machine: &Machine, results: &Results) -> String {
+    let Machine { name, cores, .. } = machine;
+    let mut text = format!("{name}, {cores} cores");
+    if let Some(share) = machine.others() {
+        let percent = (share * 100.0).round();
+        text += &format!("; other programs took {percent} % of it");
+    }
+    if let Some(line) = results.line() {
+        let Spread { median, low, high } = line;
+        text += &format!(
+            "; a cache line took {median:.0} ns from core to core (quartiles {low:.0} and {high:.0})"
+        );
+    }
+    text + ".\n"
 }
 
 fn create(path: &Path) -> Result<(File, &Path), Error> {
@@ -123,87 +208,15 @@ fn prepare(directory: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Compiles for all; whoever's compiler fails is told and left out, unless it is our own.
-fn compile(contenders: &mut Vec<Contender>, source: &Path, jobs: &mut Jobs) -> Result<(), Error> {
+fn compile(contenders: &mut Vec<Contender>, source: &Path, jobs: &Jobs) -> Result<(), Error> {
     let mut works = Vec::new();
     for mut contender in contenders.drain(..) {
         progress(&format!("compiling for {}\n", contender.name));
         match contender.compile(source, jobs)? {
-            End::Done => works.push(contender),
+            End::Done { .. } => works.push(contender),
             end => warn(&format!("without {}: its mpicc {end}", contender.name)),
         }
     }
     *contenders = works;
     Ok(())
-}
-
-/// One of the two things that the program does.
-#[derive(Clone, Copy, PartialEq)]
-struct Part {
-    name: &'static str,
-    ranks: u32,
-}
-
-/// Everything that a turn needs and fills.
-struct Bench<'a> {
-    contenders: &'a [Contender],
-    effort: &'a Effort,
-    jobs: &'a mut Jobs,
-    results: Results,
-    /// What failed once is not tried again: it may have taken the whole limit.
-    failed: Vec<(usize, Part)>,
-}
-
-impl Bench<'_> {
-    /// All rounds.
-    fn measure(&mut self, ranks: u32) {
-        let pair = Part {
-            name: "pair",
-            ranks: 2,
-        };
-        let all = Part { name: "all", ranks };
-        let rounds = self.effort.rounds;
-        for round in 0..rounds {
-            for part in [pair, all] {
-                let ranks = part.ranks;
-                progress(&format!("round {} of {rounds}, {ranks} ranks:", round + 1));
-                // Each time somebody else begins.
-                for turn in 0..self.contenders.len() {
-                    self.turn((turn + round) % self.contenders.len(), part);
-                }
-                progress("\n");
-            }
-        }
-    }
-
-    fn turn(&mut self, who: usize, part: Part) {
-        if self.failed.contains(&(who, part)) {
-            return;
-        }
-        let name = &self.contenders[who].name;
-        progress(&format!(" {name}"));
-        let end = self.run(who, part);
-        if !matches!(end, End::Done) {
-            self.failed.push((who, part));
-            progress("\n");
-            let ranks = part.ranks;
-            warn(&format!("no more of {name} on {ranks} ranks: it {end}"));
-        }
-    }
-
-    fn run(&mut self, who: usize, part: Part) -> End {
-        let mut command = self.contenders[who].launch(part.ranks);
-        command
-            .arg(part.name)
-            .arg(self.effort.seconds.to_string())
-            // Every rank ends itself then, even if it has left our process group.
-            .arg(LIMIT.as_secs().to_string());
-        let results = &mut self.results;
-        self.jobs.run(&mut command, LIMIT, |line| {
-            if let Some(text) = figure::library(line) {
-                results.describe(who, text);
-            } else if let Some(figure) = Figure::parse(line, part.ranks) {
-                results.add(who, figure);
-            }
-        })
-    }
 }

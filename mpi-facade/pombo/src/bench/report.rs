@@ -4,40 +4,49 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
+use super::figure::Spread;
+use super::machine::Machine;
 use super::results::{Results, Row};
 
 /// Writes everything and a last newline.
-pub(super) fn write(results: &Results, mut to: impl Write) -> io::Result<()> {
-    writeln!(to, "{:#}", value(results))?;
+pub(super) fn write(results: &Results, machine: &Machine, mut to: impl Write) -> io::Result<()> {
+    writeln!(to, "{:#}", value(results, machine))?;
     to.flush()
 }
 
-fn value(results: &Results) -> Value {
+fn value(results: &Results, machine: &Machine) -> Value {
     let libraries = results.libraries.iter();
     let libraries = libraries.map(|library| {
         json!({
             "name": library.name,
             "version": library.version,
+            "ours": library.is_ours,
         })
     });
     let rows = results.rows.iter().map(|row| measurement(row, results));
     json!({
+        "machine": machine.name,
+        "cores": machine.cores,
+        "unix_time": machine.seconds,
+        "command": machine.command,
+        "line_ns": results.line().map(spread),
         "libraries": libraries.collect::<Vec<_>>(),
         "measurements": rows.collect::<Vec<_>>(),
     })
 }
 
-/// A library without figures is left out; without a peer the ratio is null.
+/// A library without figures is left out; so is a ratio without a peer.
 fn measurement(row: &Row, results: &Results) -> Value {
     let mut figures = Map::new();
+    let mut ratios = Map::new();
+    for ours in results.ours() {
+        if let Some(ratio) = results.ratio(row, ours) {
+            ratios.insert(results.libraries[ours].name.clone(), ratio.into());
+        }
+    }
     for (index, library) in results.libraries.iter().enumerate() {
-        if let Some(spread) = row.spread(index) {
-            let figure = json!({
-                "median": spread.median,
-                "low": spread.low,
-                "high": spread.high,
-            });
-            figures.insert(library.name.clone(), figure);
+        if let Some(figure) = row.spread(index) {
+            figures.insert(library.name.clone(), spread(figure));
         }
     }
     json!({
@@ -46,32 +55,38 @@ fn measurement(row: &Row, results: &Results) -> Value {
         "size": row.key.size,
         "unit": row.key.unit,
         "figures": figures,
-        "ratio": row.ratio(),
+        "ratios": ratios,
+    })
+}
+
+fn spread(figure: Spread) -> Value {
+    json!({
+        "median": figure.median,
+        "low": figure.low,
+        "high": figure.high,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::Figure;
+    use super::super::results::tests::results;
     use super::*;
 
     #[test]
     fn reads_back() {
-        let mut results = Results::new(vec!["pombo".into(), "a \"b\"".into(), "c".into()]);
-        for (library, line) in [
-            (0, "bench latency 8 0.25 0.125 0.5 us"),
-            (1, "bench latency 8 0.5 0.5 0.5 us"),
-        ] {
-            results.add(library, Figure::parse(line, 2).unwrap());
-        }
+        let results = results(&[
+            (0, 0, "bench latency 8 0.25 0.125 0.5 us"),
+            (0, 1, "bench latency 8 0.5 0.5 0.5 us"),
+        ]);
         let mut text = Vec::new();
-        write(&results, &mut text).unwrap();
+        write(&results, &Machine::here(), &mut text).unwrap();
         let value: Value = serde_json::from_slice(&text).unwrap();
         let row = &value["measurements"][0];
         assert_eq!(row["figures"]["pombo"]["low"], 0.125);
-        assert_eq!(row["figures"]["a \"b\""]["median"], 0.5);
-        assert_eq!(row["figures"].get("c"), None);
-        assert_eq!(row["ratio"], 2.0);
-        assert_eq!(value["libraries"][2]["name"], "c");
+        assert_eq!(row["figures"]["a"]["median"], 0.5);
+        assert_eq!(row["figures"].get("b"), None);
+        assert_eq!(row["ratios"]["pombo"], 2.0);
+        assert_eq!(value["libraries"][2]["name"], "b");
+        assert!(value["cores"].as_u64().unwrap() > 0);
     }
 }

@@ -1,16 +1,20 @@
-//! All figures of all libraries over all rounds. `bench` fills it, `table` and `report` read it.
+//! All figures of all libraries over all rounds. `turns` fills it; `table`, `report`, `plot` and
+//! `bars` read it.
 
 use super::figure::{Figure, Key, Spread};
 
-/// The first library is our own.
+/// Our own libraries come first.
 pub(super) struct Results {
     pub(super) libraries: Vec<Library>,
     pub(super) rows: Vec<Row>,
+    /// Nanoseconds that a cache line took from core to core, looked at before each measurement.
+    pub(super) lines: Vec<f64>,
 }
 
 /// One column.
 pub(super) struct Library {
     pub(super) name: String,
+    pub(super) is_ours: bool,
     /// What it says of itself; empty if it never came to that.
     pub(super) version: String,
 }
@@ -18,68 +22,104 @@ pub(super) struct Library {
 /// One measurement.
 pub(super) struct Row {
     pub(super) key: Key,
-    /// For each library what each round gave.
-    rounds: Vec<Vec<Spread>>,
+    /// What each round gave, for each library.
+    rounds: Vec<Vec<Option<Spread>>>,
 }
 
 impl Results {
-    pub(super) fn new(names: Vec<String>) -> Results {
-        let library = |name| Library {
+    /// Columns by name, and whether they are ours.
+    pub(super) fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Results {
+        let library = |(name, is_ours)| Library {
             name,
+            is_ours,
             version: String::new(),
         };
         Results {
-            libraries: names.into_iter().map(library).collect(),
+            libraries: columns.into_iter().map(library).collect(),
             rows: Vec::new(),
+            lines: Vec::new(),
         }
     }
 
+    /// What the machine itself did meanwhile.
+    pub(super) fn line(&self) -> Option<Spread> {
+        let is_known = !self.lines.is_empty();
+        is_known.then(|| Spread::among(self.lines.iter().copied()))
+    }
+
     /// Rows come in the order of their first figures.
-    pub(super) fn add(&mut self, library: usize, figure: Figure) {
+    pub(super) fn add(&mut self, round: usize, library: usize, figure: Figure) {
         let place = self.rows.iter().position(|row| row.key == figure.key);
         let place = place.unwrap_or_else(|| {
             self.rows.push(Row {
                 key: figure.key,
-                rounds: vec![Vec::new(); self.libraries.len()],
+                rounds: Vec::new(),
             });
             self.rows.len() - 1
         });
-        self.rows[place].rounds[library].push(figure.spread);
+        let rounds = &mut self.rows[place].rounds;
+        if rounds.len() <= round {
+            rounds.resize(round + 1, vec![None; self.libraries.len()]);
+        }
+        rounds[round][library] = Some(figure.spread);
     }
 
-    pub(super) fn describe(&mut self, library: usize, version: String) {
-        self.libraries[library].version = version;
+    pub(super) fn describe(&mut self, library: usize, version: &str) {
+        version.clone_into(&mut self.libraries[library].version);
+    }
+
+    /// The columns of our own libraries.
+    pub(super) fn ours(&self) -> impl Iterator<Item = usize> {
+        let numbered = self.libraries.iter().enumerate();
+        numbered
+            .filter(|(_, library)| library.is_ours)
+            .map(|(index, _)| index)
+    }
+
+    /// Whether there is anybody to compare with.
+    pub(super) fn has_peers(&self) -> bool {
+        self.libraries.iter().any(|library| !library.is_ours)
+    }
+
+    /// The peer with the best median in this measurement.
+    fn best_peer(&self, row: &Row) -> Option<usize> {
+        let peers = (0..self.libraries.len()).filter(|who| !self.libraries[*who].is_ours);
+        let medians = peers.filter_map(|who| Some((who, row.spread(who)?.median)));
+        let best = match row.key.is_cost() {
+            true => medians.min_by(|a, b| a.1.total_cmp(&b.1)),
+            false => medians.max_by(|a, b| a.1.total_cmp(&b.1)),
+        };
+        best.map(|(who, _)| who)
+    }
+
+    /// How many times better a library of ours is than the best peer: the median of what it was
+    /// in each round, as a round is short and the machine may be another one later.
+    pub(super) fn ratio(&self, row: &Row, ours: usize) -> Option<f64> {
+        let best = self.best_peer(row)?;
+        let ratios = row.rounds.iter().filter_map(|round| {
+            let (ours, best) = (round[ours]?.median, round[best]?.median);
+            Some(if row.key.is_cost() {
+                best / ours
+            } else {
+                ours / best
+            })
+        });
+        middle(&sorted(ratios))
     }
 }
 
 impl Row {
     /// The median of the rounds' medians, and the quartiles of all that the rounds gave.
     pub(super) fn spread(&self, library: usize) -> Option<Spread> {
-        let rounds = &self.rounds[library];
-        let medians = sorted(rounds.iter().map(|round| round.median));
-        let all = rounds.iter().flat_map(|r| [r.low, r.median, r.high]);
-        let all = sorted(all);
+        let rounds = || self.rounds.iter().filter_map(|round| round[library]);
+        let medians = sorted(rounds().map(|round| round.median));
+        let all = sorted(rounds().flat_map(|round| [round.low, round.median, round.high]));
         let quarter = all.len() / 4;
         Some(Spread {
             median: middle(&medians)?,
             low: *all.get(quarter)?,
             high: *all.iter().rev().nth(quarter)?,
         })
-    }
-
-    pub(super) fn libraries(&self) -> usize {
-        self.rounds.len()
-    }
-
-    /// How many times faster our library is than the best of the others.
-    pub(super) fn ratio(&self) -> Option<f64> {
-        let median = |library| self.spread(library).map(|spread| spread.median);
-        let ours = median(0)?;
-        let others = (1..self.libraries()).filter_map(median);
-        match self.key.is_time() {
-            true => others.reduce(f64::min).map(|best| best / ours),
-            false => others.reduce(f64::max).map(|best| ours / best),
-        }
     }
 }
 
@@ -99,24 +139,29 @@ fn middle(sorted: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    /// Feeds lines of (library, line).
-    fn results(lines: &[(usize, &str)]) -> Results {
-        let mut results = Results::new(["pombo", "a", "b"].map(String::from).to_vec());
-        for &(library, line) in lines {
-            results.add(library, Figure::parse(line, 2).unwrap());
+    /// Ours and two peers, with lines of (round, library, line) on two ranks.
+    pub(in super::super) fn results(lines: &[(usize, usize, &str)]) -> Results {
+        let names = [("pombo", true), ("a", false), ("b", false)];
+        let mut results = Results::new(names.map(|(name, is_ours)| (name.into(), is_ours)));
+        for &(round, library, line) in lines {
+            results.add(round, library, Figure::parse(line, 2).unwrap());
         }
         results
+    }
+
+    fn ratio(results: &Results) -> Option<f64> {
+        results.ratio(&results.rows[0], 0)
     }
 
     #[test]
     fn median_over_rounds() {
         let lines = [
-            (0, "bench latency 8 9 8 10 us"),
-            (0, "bench latency 8 1 0.5 2 us"),
-            (0, "bench latency 8 2 1.5 3 us"),
+            (0, 0, "bench latency 8 9 8 10 us"),
+            (1, 0, "bench latency 8 1 0.5 2 us"),
+            (2, 0, "bench latency 8 2 1.5 3 us"),
         ];
         let spread = |lines| {
             let spread = results(lines).rows[0].spread(0).unwrap();
@@ -130,36 +175,51 @@ mod tests {
     #[test]
     fn ratio_to_the_best_peer() {
         let times = results(&[
-            (0, "bench latency 8 2 2 2 us"),
-            (1, "bench latency 8 6 6 6 us"),
-            (2, "bench latency 8 3 3 3 us"),
+            (0, 0, "bench latency 8 2 2 2 us"),
+            (0, 1, "bench latency 8 6 6 6 us"),
+            (0, 2, "bench latency 8 3 3 3 us"),
         ]);
-        assert_eq!(times.rows[0].ratio(), Some(1.5));
+        assert_eq!(ratio(&times), Some(1.5));
         let rates = results(&[
-            (0, "bench rate 8 2 2 2 M/s"),
-            (1, "bench rate 8 4 4 4 M/s"),
-            (2, "bench rate 8 1 1 1 M/s"),
+            (0, 0, "bench rate 8 2 2 2 M/s"),
+            (0, 1, "bench rate 8 4 4 4 M/s"),
+            (0, 2, "bench rate 8 1 1 1 M/s"),
         ]);
-        assert_eq!(rates.rows[0].ratio(), Some(0.5));
+        assert_eq!(ratio(&rates), Some(0.5));
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_each_round() {
+        // The machine is three times slower from the second round on, and one peer misses it.
+        let results = results(&[
+            (0, 0, "bench latency 8 1 1 1 us"),
+            (0, 1, "bench latency 8 2 2 2 us"),
+            (1, 0, "bench latency 8 3 3 3 us"),
+            (1, 1, "bench latency 8 6 6 6 us"),
+            (2, 0, "bench latency 8 3 3 3 us"),
+            (2, 2, "bench latency 8 9 9 9 us"),
+        ]);
+        assert_eq!(ratio(&results), Some(2.0));
+        assert_eq!(results.rows[0].spread(1).unwrap().median, 4.0);
     }
 
     #[test]
     fn no_ratio_to_nobody() {
-        let alone = results(&[(0, "bench latency 8 2 2 2 us")]);
-        assert_eq!(alone.rows[0].ratio(), None);
-        let theirs = results(&[(1, "bench latency 8 2 2 2 us")]);
-        assert_eq!(theirs.rows[0].ratio(), None);
+        let alone = results(&[(0, 0, "bench latency 8 2 2 2 us")]);
+        assert_eq!(ratio(&alone), None);
+        let theirs = results(&[(0, 1, "bench latency 8 2 2 2 us")]);
+        assert_eq!(ratio(&theirs), None);
         assert_eq!(theirs.rows[0].spread(0), None);
     }
 
     #[test]
     fn rows_differ_by_ranks_and_size() {
         let mut results = results(&[
-            (1, "bench latency 8 2 2 2 us"),
-            (0, "bench latency 0 2 2 2 us"),
-            (0, "bench latency 8 2 2 2 us"),
+            (0, 1, "bench latency 8 2 2 2 us"),
+            (0, 0, "bench latency 0 2 2 2 us"),
+            (0, 0, "bench latency 8 2 2 2 us"),
         ]);
-        results.add(0, Figure::parse("bench latency 8 1 1 1 us", 4).unwrap());
+        results.add(0, 0, Figure::parse("bench latency 8 1 1 1 us", 4).unwrap());
         let keys = results.rows.iter().map(|row| (row.key.size, row.key.ranks));
         let rows: Vec<_> = keys.collect();
         assert_eq!(rows, [(8, 2), (0, 2), (8, 4)]);

@@ -9,9 +9,8 @@ const ABSENT: &str = "-";
 
 /// A line for each measurement, then what the columns are.
 pub(super) fn text(results: &Results) -> String {
-    let is_alone = results.libraries.len() == 1;
-    let mut lines = vec![heading(results, is_alone)];
-    lines.extend(results.rows.iter().map(|row| line(row, is_alone)));
+    let mut lines = vec![heading(results)];
+    lines.extend(results.rows.iter().map(|row| line(row, results)));
     let mut text = aligned(&lines);
     text.push('\n');
     for library in &results.libraries {
@@ -23,27 +22,35 @@ pub(super) fn text(results: &Results) -> String {
         let _ = writeln!(text, "{}: {version}", library.name);
     }
     text.push_str("Medians over rounds; +- is half the distance between the quartiles.\n");
-    if !is_alone {
-        text.push_str("ours/best: how many times faster ours is than the best of the others.\n");
+    if results.has_peers() {
+        text.push_str(
+            "to best: how many times better ours is than the best other, within each round.\n",
+        );
     }
     text
 }
 
-fn heading(results: &Results, is_alone: bool) -> Vec<String> {
-    let names = results.libraries.iter().map(|library| &*library.name);
-    let ratio = (!is_alone).then_some("ours/best");
-    let words = ["measurement", "ranks", "unit"].into_iter();
-    words.chain(names).chain(ratio).map(String::from).collect()
+fn heading(results: &Results) -> Vec<String> {
+    let mut words: Vec<String> = ["measurement", "ranks", "unit"].map(String::from).into();
+    words.extend(results.libraries.iter().map(|library| library.name.clone()));
+    if results.has_peers() {
+        let is_one = results.ours().count() == 1;
+        words.extend(results.ours().map(|ours| match is_one {
+            true => "to best".to_owned(),
+            false => format!("{} to best", results.libraries[ours].name),
+        }));
+    }
+    words
 }
 
-fn line(row: &Row, is_alone: bool) -> Vec<String> {
+fn line(row: &Row, results: &Results) -> Vec<String> {
     let key = &row.key;
     let mut line = vec![key.to_string(), key.ranks.to_string(), key.unit.clone()];
-    let libraries = 0..row.libraries();
+    let libraries = 0..results.libraries.len();
     line.extend(libraries.map(|library| row.spread(library).map_or(ABSENT.into(), cell)));
-    if !is_alone {
-        let ratio = row.ratio().map(number);
-        line.push(ratio.unwrap_or(ABSENT.into()));
+    if results.has_peers() {
+        let ratios = results.ours().map(|ours| results.ratio(row, ours));
+        line.extend(ratios.map(|ratio| ratio.map_or(ABSENT.into(), number)));
     }
     line
 }
@@ -55,7 +62,7 @@ fn cell(spread: Spread) -> String {
 }
 
 /// Three or four digits that count.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let digits = match value {
         1000.0.. => 0,
         100.0.. => 1,
@@ -66,7 +73,7 @@ fn number(value: f64) -> String {
 }
 
 /// Columns of equal width, the first to the left and all others to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+pub(super) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max();
     let widths: Vec<usize> = (0..columns).filter_map(width).collect();
@@ -84,19 +91,16 @@ fn aligned(lines: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::figure::Figure;
+    use super::super::results::tests::results;
     use super::*;
-
-    fn results(names: &[&str]) -> Results {
-        let mut results = Results::new(names.iter().map(|&name| name.into()).collect());
-        let line = "bench latency 8 0.25 0.2 0.3 us";
-        results.add(0, Figure::parse(line, 2).unwrap());
-        results.describe(0, "Ours 1.0".into());
-        results
-    }
 
     #[test]
     fn alone() {
-        let text = text(&results(&["pombo"]));
+        let mut results = Results::new([("pombo".into(), true)]);
+        let line = "bench latency 8 0.25 0.2 0.3 us";
+        results.add(0, 0, Figure::parse(line, 2).unwrap());
+        results.describe(0, "Ours 1.0");
+        let text = text(&results);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "measurement  ranks  unit         pombo");
         assert_eq!(lines[1], "latency 8 B      2    us  0.250 +- 20%");
@@ -106,11 +110,12 @@ mod tests {
 
     #[test]
     fn beside_one_that_is_faster_and_one_that_never_started() {
-        let mut results = results(&["pombo", "other", "broken"]);
-        let line = "bench latency 8 0.125 0.125 0.125 us";
-        results.add(1, Figure::parse(line, 2).unwrap());
+        let mut results = results(&[
+            (0, 0, "bench latency 8 0.25 0.2 0.3 us"),
+            (0, 1, "bench latency 8 0.125 0.125 0.125 us"),
+        ]);
         let line = "bench barrier 0 1234.5 1234.5 1234.5 us";
-        results.add(1, Figure::parse(line, 8).unwrap());
+        results.add(0, 1, Figure::parse(line, 8).unwrap());
         let text = text(&results);
         let words = |line: &str| -> Vec<String> {
             let words = line.split_whitespace();
@@ -120,7 +125,7 @@ mod tests {
         let expected = "latency 8 B 2 us 0.250 +- 20% 0.125 +- 0% - 0.500";
         assert_eq!(lines[1], words(expected));
         assert_eq!(lines[2], words("barrier 8 us - 1234 +- 0% - -"));
-        assert!(text.contains("broken: no figures"));
+        assert!(text.contains("b: no figures"));
         let widths: Vec<usize> = text.lines().take(3).map(str::len).collect();
         assert_eq!(widths, [widths[0]; 3]);
     }

@@ -85,11 +85,14 @@ pub(crate) fn start(rank: &Rank<'_>, job: &Job) -> io::Result<Child> {
     command.spawn()
 }
 
-fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 5] {
+fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 6] {
+    // At least one: where the system does not say, ranks share what there is.
+    let cores = allowed_cores().len().max(1).to_string();
     let (rank, size) = (rank.rank.to_string(), rank.size.to_string());
     [
         (variables::LOCAL_RANK, rank.clone().into()),
         (variables::LOCAL_SIZE, size.clone().into()),
+        (variables::LOCAL_CORES, cores.into()),
         (variables::RANK, rank.into()),
         (variables::SIZE, size.into()),
         (variables::SHM_FD, job.descriptor().to_string().into()),

@@ -1,0 +1,135 @@
+//! One sender, many receivers, on a network that loses frames: reliable broadcast. Collectives and drivers use it.
+//!
+//! A [`Source`] sends a message as packets within a window. Its frames carry stamps; now and then one asks, and each
+//! receiver's [`Sink`] reports the highest stamp it heard and what it has. So the source knows who lacks what, and one
+//! repair can serve several receivers: the exclusive or of packets of which each of them lacks just one. The user's
+//! own buffers hold the message on both sides: they are shown at every call and nothing of them is kept in between.
+//!
+//! A message of one packet goes at once. A longer one is announced first, and sent when every receiver has made room.
+//!
+//! | bound | set by | at the bound |
+//! | --- | --- | --- |
+//! | packets under way | [`Habits::window`], the least credit of a receiver, 256 | waits for reports |
+//! | receivers of a group | [`Groups::Members`], 64 | [`Error::TooManyNodes`](crate::Error::TooManyNodes) |
+//! | packets of a message | 2^31 | [`ChannelError::TooLong`](crate::ChannelError::TooLong) |
+//! | messages under way of one source in one group | 1 | [`ChannelError::Full`](crate::ChannelError::Full) |
+//!
+//! A silent receiver is asked more and more rarely; that it is dead comes from outside ([`Source::declare_lost`]).
+//! ECCLib's stop-and-wait bursts are here as well ([`Repair::Bursts`]), to compare with.
+
+mod bits;
+mod frame;
+mod out;
+mod pick;
+mod seat;
+mod sink;
+mod source;
+
+pub use frame::HEAD;
+pub use sink::Sink;
+pub use source::Source;
+
+use crate::aspect::{Cap, Capacity};
+use crate::channel::reliable::frame::Refusal;
+
+/// How much a [`Source`] keeps.
+pub trait Groups: 'static {
+    /// Receivers of a group, at most 64.
+    type Members: Capacity;
+    /// Bytes of the longest frame of the network that is used, up to 65535.
+    type Mtu: Capacity;
+}
+
+/// Sizes written down as a type.
+pub struct Group<const MEMBERS: usize, const MTU: usize>;
+
+impl<const MEMBERS: usize, const MTU: usize> Groups for Group<MEMBERS, MTU> {
+    type Members = Cap<MEMBERS>;
+    type Mtu = Cap<MTU>;
+}
+
+/// Which group, in which life of the job: the same at all its nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Name {
+    /// Among the groups of the job.
+    pub group: u16,
+    /// A random number for the job, as for [`Reliable`](super::Reliable).
+    pub epoch: u32,
+}
+
+/// How a source behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Habits {
+    /// How it repairs.
+    pub repair: Repair,
+    /// Packets under way, 1 to 256. Their bytes should fit the buffer of a switch's port.
+    pub window: u16,
+    /// Frames after which it asks for reports, if it does not wait for them anyway.
+    pub ask_after: u16,
+}
+
+impl Default for Habits {
+    fn default() -> Self {
+        Habits {
+            repair: Repair::Coded,
+            window: 256,
+            ask_after: 32,
+        }
+    }
+}
+
+/// What happens to packets that some receiver lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Repair {
+    /// Repairs serve as many receivers as possible.
+    Coded,
+    /// Each packet that anyone lacks is sent again.
+    Plain,
+    /// A burst, then what anyone lacks of it, until all have all; then the next.
+    Bursts {
+        /// Packets of a burst, up to the window.
+        packets: u16,
+        /// Do receivers report when they are asked by the last packet, or (false) by a timer of their own?
+        asked: bool,
+    },
+}
+
+/// What has happened to the frames of a group at one node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Packets that left for the first time.
+    pub packets: u64,
+    /// Packets that left again alone.
+    pub resent: u64,
+    /// Several packets that left again as one.
+    pub repairs: u64,
+    /// Frames that only ask or announce.
+    pub polls: u64,
+    /// Reports that left.
+    pub reports: u64,
+    /// Packets that came for the first time.
+    pub received: u64,
+    /// Of these, those won from repairs.
+    pub decoded: u64,
+    /// Packets and repairs that brought nothing new.
+    pub useless: u64,
+    /// Of another protocol or group, too short, or of a node that is not in the group: dropped.
+    pub foreign: u64,
+    /// The checksum was wrong: dropped.
+    pub corrupt: u64,
+    /// Of another epoch or an earlier message: dropped.
+    pub stale: u64,
+    /// They say what cannot be: dropped.
+    pub impossible: u64,
+}
+
+impl Counts {
+    fn refuse(&mut self, refusal: Refusal) {
+        match refusal {
+            Refusal::Foreign => self.foreign += 1,
+            Refusal::Corrupt => self.corrupt += 1,
+            Refusal::Stale => self.stale += 1,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How frames of a group leave. `group` only.
+
+use super::frame::Head;
+use crate::channel::ChannelError;
+use crate::header::Node;
+use crate::memory::Part;
+use crate::network::{Broadcast, Network};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::U16;
+
+/// To one node.
+pub(super) fn transmit<N: Network>(
+    network: &mut N,
+    to: Node,
+    mut head: Head,
+    rest: &[u8],
+) -> Result<(), ChannelError> {
+    finish::<N>(&mut head, &[rest]);
+    network.transmit(to, &[Part::Bytes(head.as_bytes()), Part::Bytes(rest)])
+}
+
+/// To all.
+pub(super) fn broadcast<N: Broadcast>(
+    network: &mut N,
+    mut head: Head,
+    [first, second]: [&[u8]; 2],
+) -> Result<(), ChannelError> {
+    finish::<N>(&mut head, &[first, second]);
+    network.broadcast(&[
+        Part::Bytes(head.as_bytes()),
+        Part::Bytes(first),
+        Part::Bytes(second),
+    ])
+}
+
+fn finish<N: Network>(head: &mut Head, parts: &[&[u8]]) {
+    // Bounded by the MTU, which is less than 2^16.
+    head.len = U16::new(parts.iter().map(|part| part.len()).sum::<usize>() as u16);
+    if !N::CHECKED {
+        head.seal(parts);
+    }
+}

@@ -1,0 +1,200 @@
+//! How good we want to be, and where we are not. Only `bench` uses it.
+//!
+//! A bar is a ratio to the best peer of the same run. The figure beside it was its worth on two
+//! cores of a Xeon in 2026; figures move from machine to machine, so they only count where no
+//! ratio is asked for.
+
+use super::figure::Key;
+use super::results::{Results, Row};
+use super::table::{aligned, number};
+
+/// One measurement's bar.
+struct Bar {
+    name: &'static str,
+    size: u64,
+    ranks: u32,
+    /// How many times better than the best peer.
+    ratio: Option<f64>,
+    /// In the measurement's unit.
+    figure: Option<f64>,
+}
+
+const fn bar(
+    name: &'static str,
+    size: u64,
+    ranks: u32,
+    ratio: Option<f64>,
+    figure: Option<f64>,
+) -> Bar {
+    Bar {
+        name,
+        size,
+        ranks,
+        ratio,
+        figure,
+    }
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+#[rustfmt::skip]
+const BARS: [Bar; 27] = [
+    bar("latency", 0, 2, Some(1.7), Some(0.17)),
+    bar("latency", 8, 2, Some(1.7), Some(0.17)),
+    bar("latency", 64, 2, Some(1.5), None),
+    bar("latency", KIB, 2, Some(1.5), None),
+    bar("latency", 8 * KIB, 2, Some(1.2), None),
+    bar("latency", 64 * KIB, 2, Some(1.0), None),
+    bar("latency", MIB, 2, Some(1.0), None),
+    bar("bandwidth", KIB, 2, Some(1.9), Some(6000.0)),
+    bar("bandwidth", 8 * KIB, 2, Some(1.2), Some(14000.0)),
+    bar("bandwidth", 64 * KIB, 2, Some(1.0), None),
+    bar("bandwidth", MIB, 2, Some(1.0), None),
+    bar("rate-equal-tags", 8, 2, Some(2.0), Some(25.0)),
+    bar("rate-distinct-tags", 8, 2, Some(2.0), Some(25.0)),
+    bar("rate-reverse-order", 8, 2, Some(2.0), Some(25.0)),
+    bar("rate-any-source", 8, 2, Some(2.0), Some(25.0)),
+    bar("init", 0, 2, None, Some(2.0)),
+    bar("init", 0, 8, None, Some(5.0)),
+    bar("launch", 0, 2, None, Some(15.0)),
+    bar("memory", 0, 2, None, Some(4.0)),
+    bar("barrier", 0, 4, Some(1.5), Some(1.5)),
+    bar("allreduce", 8, 4, Some(1.4), Some(2.2)),
+    bar("barrier", 0, 8, Some(1.9), Some(6.0)),
+    bar("allreduce", 8, 8, Some(1.4), Some(8.0)),
+    bar("bcast", KIB, 8, Some(1.6), Some(10.0)),
+    bar("bcast", MIB, 8, Some(1.25), Some(400.0)),
+    bar("allreduce", MIB, 8, Some(1.2), Some(900.0)),
+    bar("memory", 0, 8, None, Some(4.0)),
+];
+
+impl Bar {
+    fn row<'a>(&self, results: &'a Results) -> Option<&'a Row> {
+        let is_it =
+            |key: &Key| (&*key.name, key.size, key.ranks) == (self.name, self.size, self.ranks);
+        results.rows.iter().find(|row| is_it(&row.key))
+    }
+}
+
+/// How ours stands to one bar.
+struct Standing {
+    /// Name and cells of a line of the table.
+    line: Vec<String>,
+    /// None: not measured, or nobody to compare with.
+    is_met: Option<bool>,
+}
+
+/// What falls short, and whether anything does.
+pub(super) fn check(results: &Results) -> (String, bool) {
+    let mut text = String::new();
+    let mut is_short = false;
+    for ours in results.ours() {
+        let standings: Vec<Standing> = BARS.iter().map(|bar| stand(bar, results, ours)).collect();
+        let count = |met| standings.iter().filter(|s| s.is_met == met).count();
+        let (met, short) = (count(Some(true)), count(Some(false)));
+        let name = &results.libraries[ours].name;
+        text += &format!("\n{name}: {met} bars met, {short} fall short");
+        let open = count(None);
+        if open > 0 {
+            text += &format!(", {open} without figures to compare");
+        }
+        text += "\n";
+        let short = standings.into_iter().filter(|s| s.is_met == Some(false));
+        let mut lines: Vec<_> = short.map(|standing| standing.line).collect();
+        if !lines.is_empty() {
+            is_short = true;
+            lines.insert(0, heading());
+            text += &aligned(&lines);
+        }
+    }
+    (text, is_short)
+}
+
+fn heading() -> Vec<String> {
+    let words = [
+        "falls short",
+        "ranks",
+        "unit",
+        "ours",
+        "bar",
+        "to best",
+        "bar",
+    ];
+    words.map(String::from).into()
+}
+
+fn stand(bar: &Bar, results: &Results, ours: usize) -> Standing {
+    let nothing = Standing {
+        line: Vec::new(),
+        is_met: None,
+    };
+    let Some(row) = bar.row(results) else {
+        return nothing;
+    };
+    let Some(figure) = row.spread(ours).map(|spread| spread.median) else {
+        return nothing;
+    };
+    let ratio = results.ratio(row, ours);
+    let cells = [Some(figure), bar.figure, ratio, bar.ratio];
+    let key = [
+        row.key.to_string(),
+        row.key.ranks.to_string(),
+        row.key.unit.clone(),
+    ];
+    let cells = cells.map(|cell| cell.map_or("-".to_owned(), number));
+    Standing {
+        line: key.into_iter().chain(cells).collect(),
+        is_met: is_met(bar, figure, ratio),
+    }
+}
+
+fn is_met(bar: &Bar, figure: f64, ratio: Option<f64>) -> Option<bool> {
+    match (bar.ratio, bar.figure) {
+        (Some(wanted), _) => ratio.map(|ratio| ratio >= wanted),
+        (None, Some(most)) => Some(figure <= most),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::results;
+    use super::*;
+
+    #[test]
+    fn a_ratio_counts_where_there_is_one() {
+        let results = results(&[
+            (0, 0, "bench latency 8 0.3 0.3 0.3 us"),
+            (0, 1, "bench latency 8 0.6 0.6 0.6 us"),
+            (0, 0, "bench latency 64 0.1 0.1 0.1 us"),
+            (0, 2, "bench latency 64 0.1 0.1 0.1 us"),
+            (0, 0, "bench latency 1024 0.1 0.1 0.1 us"),
+        ]);
+        let (text, is_short) = check(&results);
+        assert!(is_short);
+        assert!(text.contains("1 bars met, 1 fall short"), "{text}");
+        let line = text.lines().last().unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words.join(" "), "latency 64 B 2 us 0.100 - 1.000 1.500");
+    }
+
+    #[test]
+    fn a_figure_counts_where_there_is_no_ratio() {
+        let short = |line| check(&results(&[(0, 0, line)])).1;
+        assert!(short("bench launch 0 15.1 15.1 15.1 ms"));
+        assert!(!short("bench launch 0 14.9 14.9 14.9 ms"));
+    }
+
+    #[test]
+    fn every_bar_is_measured() {
+        for bar in BARS {
+            let tasks = super::super::plan::tasks(bar.ranks, &[]);
+            let is_start = super::super::plan::START.contains(&bar.name);
+            let is_task = tasks
+                .iter()
+                .any(|t| (t.name, t.size) == (bar.name, bar.size));
+            assert!(is_start || is_task, "{} {}", bar.name, bar.size);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The ranks of each layer: a cache line, the driver's channel, the kernel's communicator.
+//! Only `layers` uses it.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::memory::Part;
+use pombo_kernel::{Communicator, Lent, Node, Operate};
+use pombo_mpi::header::{Composition, Envelope, FINGERPRINT, Wanted};
+use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
+
+use super::super::figure::Spread;
+use super::pair::{Failure, Outcome, Pattern, Rank, measure};
+
+/// What the machine itself takes; it carries no data but a number.
+pub(super) fn line(pattern: Pattern, size: usize, seconds: f32) -> Result<Option<Spread>, Failure> {
+    if pattern != Pattern::PingPong || size > 8 {
+        return Ok(None);
+    }
+    let lines = [Line::default(), Line::default()];
+    let ranks = [0, 1].map(|rank| Ends {
+        mine: &lines[rank],
+        theirs: &lines[1 - rank],
+        sent: 0,
+        received: 0,
+    });
+    measure(pattern, size, seconds, ranks).map(Some)
+}
+
+pub(super) fn driver(
+    pattern: Pattern,
+    size: usize,
+    seconds: f32,
+) -> Result<Option<Spread>, Failure> {
+    if size > FRAME_LIMIT {
+        return Ok(None);
+    }
+    let ranks = channels()?.map(|channel| Driver {
+        channel,
+        arrived: 0,
+    });
+    measure(pattern, size, seconds, ranks).map(Some)
+}
+
+pub(super) fn kernel(
+    pattern: Pattern,
+    size: usize,
+    seconds: f32,
+) -> Result<Option<Spread>, Failure> {
+    let [zero, one] = channels()?;
+    let ranks = [
+        Kernel(Communicator::new(zero)?),
+        Kernel(Communicator::new(one)?),
+    ];
+    measure(pattern, size, seconds, ranks).map(Some)
+}
+
+fn channels() -> Result<[Shm; 2], Failure> {
+    let segment = Segment::create(2, FINGERPRINT)?;
+    let again = Segment::open(segment.fd())?;
+    let zero = Shm::attach(segment, 0, FINGERPRINT)?;
+    Ok([zero, Shm::attach(again, 1, FINGERPRINT)?])
+}
+
+/// Two lines, as processors fetch them in pairs.
+#[derive(Default)]
+#[repr(align(128))]
+struct Line(AtomicU32);
+
+struct Ends<'a> {
+    mine: &'a Line,
+    theirs: &'a Line,
+    sent: u32,
+    received: u32,
+}
+
+/// After so many looks in vain the other has no core to itself.
+const LOOKS: u32 = 10_000;
+
+impl Rank for Ends<'_> {
+    fn send(&mut self, _bytes: &[u8]) -> Outcome {
+        self.sent = self.sent.wrapping_add(1);
+        self.mine.0.store(self.sent, Ordering::Release);
+        Ok(())
+    }
+
+    fn receive(&mut self, _bytes: &mut [u8]) -> Outcome {
+        self.received = self.received.wrapping_add(1);
+        let mut looks = 0;
+        while self.theirs.0.load(Ordering::Acquire) != self.received {
+            looks += 1;
+            if looks % LOOKS == 0 {
+                thread::yield_now();
+            }
+            spin_loop();
+        }
+        Ok(())
+    }
+}
+
+/// A frame is never empty, so no data is a byte of it.
+struct Driver {
+    channel: Shm,
+    arrived: usize,
+}
+
+impl Driver {
+    fn other(&self) -> Node {
+        Node(1 - self.channel.node().0)
+    }
+
+    /// Copies what has arrived to the start of `bytes`.
+    fn poll(&mut self, bytes: &mut [u8]) -> Result<bool, Failure> {
+        let arrived = &mut self.arrived;
+        let mut lost = false;
+        let happened = self.channel.poll(|event| match event {
+            Event::Arrival(arrival) => {
+                *arrived += 1;
+                let mut at = 0;
+                arrival.pieces(0, arrival.len().min(bytes.len()), |piece| {
+                    bytes[at..at + piece.len()].copy_from_slice(piece);
+                    at += piece.len();
+                });
+            }
+            Event::PeerLost(_) => lost = true,
+            _ => {}
+        })?;
+        match lost && self.arrived == 0 {
+            true => Err("the other rank is gone".into()),
+            false => Ok(happened),
+        }
+    }
+}
+
+impl Rank for Driver {
+    fn send(&mut self, bytes: &[u8]) -> Outcome {
+        let bytes = if bytes.is_empty() { &[0] } else { bytes };
+        let to = self.other();
+        let mut idle = 0;
+        loop {
+            match self
+                .channel
+                .try_send(to, Cookie::COPY, &[Part::Bytes(bytes)])
+            {
+                Ok(_) => return Ok(()),
+                Err(ChannelError::Full) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.poll(&mut [])?;
+            self.channel.wait(idle)?;
+            idle += 1;
+        }
+    }
+
+    fn receive(&mut self, bytes: &mut [u8]) -> Outcome {
+        let mut idle = 0;
+        while self.arrived == 0 {
+            if !self.poll(bytes)? {
+                self.channel.wait(idle)?;
+                idle += 1;
+            }
+        }
+        self.arrived -= 1;
+        Ok(())
+    }
+}
+
+/// The composition of the MPI library over Rust's memory.
+struct Kernel(Communicator<Envelope, Shm, Lent<'static>, Composition>);
+
+impl Kernel {
+    fn other(&self) -> Node {
+        Node(1 - self.0.node().0)
+    }
+}
+
+impl Rank for Kernel {
+    fn send(&mut self, bytes: &[u8]) -> Outcome {
+        let to = self.other();
+        Ok(self.0.send_from(to, Envelope::new(0, 0), bytes)?)
+    }
+
+    fn receive(&mut self, bytes: &mut [u8]) -> Outcome {
+        let wanted = Wanted::new(0, Some(self.other()), Some(0));
+        self.0.receive_into(wanted, bytes)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_layer_carries_messages() {
+        for pattern in [Pattern::PingPong, Pattern::Window] {
+            for size in [0, 8, 5000] {
+                let driver = driver(pattern, size, 0.001).unwrap();
+                assert!(driver.is_some_and(|spread| spread.median > 0.0));
+                let kernel = kernel(pattern, size, 0.001).unwrap();
+                assert!(kernel.is_some_and(|spread| spread.median > 0.0));
+            }
+        }
+        let line = |size| line(Pattern::PingPong, size, 0.001).unwrap();
+        assert!(line(8).is_some_and(|spread| spread.low <= spread.high));
+        assert_eq!(line(64), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! What is measured, between two ranks and by all together. Only `bench` uses it.
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// Between two ranks.
+const PAIR: [(&str, &[u64]); 7] = [
+    ("latency", &[0, 8, 64, KIB, 8 * KIB, 64 * KIB, MIB]),
+    ("bandwidth", &[KIB, 8 * KIB, 64 * KIB, MIB]),
+    ("bidirectional", &[KIB, 8 * KIB, 64 * KIB, MIB]),
+    ("rate-equal-tags", &[8]),
+    ("rate-distinct-tags", &[8]),
+    ("rate-reverse-order", &[8]),
+    ("rate-any-source", &[8]),
+];
+
+/// By all ranks together.
+const ALL: [(&str, &[u64]); 6] = [
+    ("barrier", &[0]),
+    ("bcast", &[8, KIB, 64 * KIB, MIB]),
+    ("reduce", &[8, KIB, 64 * KIB, MIB]),
+    ("allreduce", &[8, KIB, 64 * KIB, MIB]),
+    ("allgather", &[8, KIB, 64 * KIB]),
+    ("alltoall", &[8, KIB, 64 * KIB]),
+];
+
+/// What a start tells; the last is the time of the whole job.
+pub(super) const START: [&str; 3] = ["init", "memory", LAUNCH];
+pub(super) const LAUNCH: &str = "launch";
+
+/// One measurement, as `bench.c` names it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Task {
+    pub(super) name: &'static str,
+    pub(super) size: u64,
+}
+
+impl Task {
+    pub(super) const fn new(name: &'static str, size: u64) -> Task {
+        Task { name, size }
+    }
+}
+
+/// Everything for this many ranks whose name begins with one of the words; without words all.
+pub(super) fn tasks(ranks: u32, only: &[String]) -> Vec<Task> {
+    let pair = if ranks == 2 { &PAIR[..] } else { &[] };
+    let plan = pair.iter().chain(&ALL);
+    let wanted = plan.filter(|(name, _)| is_wanted(name, only));
+    let sizes =
+        wanted.flat_map(|&(name, sizes)| sizes.iter().map(move |&size| Task { name, size }));
+    sizes.collect()
+}
+
+/// Whether starts are measured.
+pub(super) fn has_starts(only: &[String]) -> bool {
+    START.iter().any(|name| is_wanted(name, only))
+}
+
+/// Whether the name begins with one of the words, or there are none.
+pub(super) fn is_wanted(name: &str, only: &[String]) -> bool {
+    only.is_empty() || only.iter().any(|word| name.starts_with(word.as_str()))
+}
+
+/// Whether the word begins any name.
+pub(super) fn is_known(word: &str) -> bool {
+    let plan = PAIR.iter().chain(&ALL).map(|(name, _)| *name);
+    plan.chain(START).any(|name| name.starts_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_measures_more() {
+        assert_eq!(tasks(8, &[]).len(), 19);
+        assert_eq!(tasks(2, &[]).len(), 19 + 19);
+    }
+
+    #[test]
+    fn a_word_is_enough() {
+        let only = ["rate".into(), "barrier".into()];
+        let names: Vec<_> = tasks(2, &only).iter().map(|task| task.name).collect();
+        assert_eq!(names.len(), 5);
+        assert_eq!(names[4], "barrier");
+        assert_eq!(tasks(4, &only).len(), 1);
+        assert!(!has_starts(&only));
+        assert!(has_starts(&["mem".into()]));
+        assert!(is_known("all"));
+        assert!(!is_known("nothing"));
+    }
+
+    #[test]
+    fn the_program_has_every_name() {
+        for (name, _) in PAIR.iter().chain(&ALL) {
+            assert!(super::super::SOURCE.contains(&format!("{{\"{name}\", ")));
+        }
+    }
+}

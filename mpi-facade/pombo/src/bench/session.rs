@@ -1,0 +1,124 @@
+//! A library's program that is started and takes its turns: it sleeps until it is asked to
+//! measure. Only `bench` uses it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use super::contender::Contender;
+use super::figure::{self, Figure};
+use super::job::{End, Job, Jobs};
+use super::plan::Task;
+
+/// A start, a turn or an end that takes longer hangs. With many more ranks than cores some
+/// libraries need half a minute.
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
+
+/// The program at work.
+pub(super) struct Session<'a> {
+    job: Job<'a>,
+    turns: Turns,
+    ranks: u32,
+    /// What the library says of itself.
+    pub(super) version: String,
+}
+
+/// One FIFO for each rank. They have names only until the ranks have opened them.
+struct Turns {
+    files: Vec<File>,
+    paths: Vec<PathBuf>,
+}
+
+impl<'a> Session<'a> {
+    /// Starts it and waits until the ranks are there.
+    pub(super) fn start(
+        jobs: &'a Jobs,
+        contender: &Contender,
+        ranks: u32,
+        cores: usize,
+    ) -> Result<Session<'a>, End> {
+        let program = contender.program().display();
+        let prefix = format!("{program}.{}", std::process::id());
+        let mut turns = Turns::create(&prefix, ranks).map_err(End::NotStarted)?;
+        let mut command = contender.launch(ranks, cores);
+        command.arg("turns").arg(&prefix);
+        command.arg(LIMIT.as_secs().to_string());
+        let mut job = jobs.start(&mut command).map_err(End::NotStarted)?;
+        let deadline = Instant::now() + LIMIT;
+        while let Some(line) = job.line(deadline) {
+            if let Some(version) = figure::library(&line) {
+                turns.forget_names();
+                return Ok(Session {
+                    job,
+                    turns,
+                    ranks,
+                    version,
+                });
+            }
+        }
+        Err(job.end(deadline))
+    }
+
+    /// Has it measure. None: it is no longer there, or hangs.
+    pub(super) fn turn(&mut self, task: &Task, seconds: f32) -> Option<Figure> {
+        let deadline = Instant::now() + LIMIT;
+        let words = format!("{seconds} {} {}\n", task.name, task.size);
+        for file in &mut self.turns.files {
+            file.write_all(words.as_bytes()).ok()?;
+        }
+        while let Some(line) = self.job.line(deadline) {
+            let figure = Figure::parse(&line, self.ranks);
+            let is_it = |f: &Figure| f.key.name == task.name && f.key.size == task.size;
+            if figure.as_ref().is_some_and(is_it) {
+                return figure;
+            }
+        }
+        None
+    }
+
+    /// Lets it go, and tells how it went.
+    pub(super) fn end(self) -> End {
+        drop(self.turns);
+        self.job.end(Instant::now() + LIMIT)
+    }
+
+    /// Ends it.
+    pub(super) fn abandon(self) -> End {
+        drop(self.turns);
+        self.job.end(Instant::now())
+    }
+}
+
+impl Turns {
+    fn create(prefix: &str, ranks: u32) -> io::Result<Turns> {
+        let mut turns = Turns {
+            files: Vec::new(),
+            paths: Vec::new(),
+        };
+        for rank in 0..ranks {
+            let path = PathBuf::from(format!("{prefix}.{rank}"));
+            mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR)?;
+            turns.paths.push(path.clone());
+            // For reading too, so that it need not wait for the reader.
+            let file = OpenOptions::new().read(true).write(true).open(path)?;
+            turns.files.push(file);
+        }
+        Ok(turns)
+    }
+
+    fn forget_names(&mut self) {
+        for path in self.paths.drain(..) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for Turns {
+    fn drop(&mut self) {
+        self.forget_names();
+    }
+}

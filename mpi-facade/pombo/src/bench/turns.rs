@@ -1,0 +1,179 @@
+//! Lets the libraries take turns: in each round of a measurement everyone measures for an
+//! instant, so that what disturbs the machine disturbs all alike. Only `bench` uses it.
+
+use std::time::{Duration, Instant};
+
+use super::contender::Contender;
+use super::figure::{Figure, Key, Spread};
+use super::job::{End, Jobs};
+use super::layers;
+use super::plan::{self, LAUNCH, Task};
+use super::progress;
+use super::results::Results;
+use super::session::{LIMIT, Session};
+use super::table::number;
+use crate::terminal::warn;
+
+/// How long to measure.
+pub(super) struct Effort {
+    /// Turns of each library in each measurement.
+    pub(super) rounds: usize,
+    /// For each turn.
+    pub(super) seconds: f32,
+    /// Starts of each library.
+    pub(super) starts: usize,
+}
+
+/// Who takes longer than this for a turn has no more turns in this measurement: it is so far
+/// behind that one figure tells enough.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Everything that a measurement needs and fills.
+pub(super) struct Bench<'a> {
+    pub(super) contenders: &'a [Contender],
+    pub(super) effort: &'a Effort,
+    pub(super) jobs: &'a Jobs,
+    pub(super) cores: usize,
+    /// Only what begins with one of these words is measured.
+    pub(super) only: &'a [String],
+    pub(super) results: Results,
+    /// Who has failed.
+    pub(super) failed: Vec<usize>,
+}
+
+/// In the contenders' order; none for who has failed.
+type Sessions<'a> = Vec<Option<Session<'a>>>;
+
+impl<'a> Bench<'a> {
+    /// Messages on this many ranks.
+    pub(super) fn messages(&mut self, ranks: u32) {
+        let tasks = plan::tasks(ranks, self.only);
+        if tasks.is_empty() {
+            return;
+        }
+        progress(&format!("starting {ranks} ranks of each\n"));
+        let mut sessions = self.sessions(ranks);
+        for (index, task) in tasks.iter().enumerate() {
+            progress(&format!(
+                "{ranks} ranks, {} of {}: ",
+                index + 1,
+                tasks.len()
+            ));
+            self.results.lines.extend(layers::line(self.cores));
+            self.task(task, ranks, &mut sessions);
+        }
+        for (who, session) in sessions.into_iter().enumerate() {
+            match session.map(Session::end) {
+                None | Some(End::Done { .. }) => {}
+                Some(end) => self.fails(who, ranks, &end),
+            }
+        }
+    }
+
+    fn sessions(&mut self, ranks: u32) -> Sessions<'a> {
+        let mut sessions = Vec::new();
+        for (who, contender) in self.contenders.iter().enumerate() {
+            let session = Session::start(self.jobs, contender, ranks, self.cores);
+            sessions.push(match session {
+                Ok(session) => {
+                    self.results.describe(who, &session.version);
+                    Some(session)
+                }
+                Err(end) => {
+                    self.fails(who, ranks, &end);
+                    None
+                }
+            });
+        }
+        sessions
+    }
+
+    fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
+        let mut is_in = vec![true; sessions.len()];
+        for round in 0..self.effort.rounds {
+            // Each time somebody else begins.
+            for turn in 0..sessions.len() {
+                let who = (turn + round) % sessions.len();
+                if !is_in[who] {
+                    continue;
+                }
+                let Some(session) = &mut sessions[who] else {
+                    continue;
+                };
+                let began = Instant::now();
+                if let Some(figure) = session.turn(task, self.effort.seconds) {
+                    self.results.add(round, who, figure);
+                } else if let Some(session) = sessions[who].take() {
+                    self.fails(who, ranks, &session.abandon());
+                }
+                is_in[who] = began.elapsed() < PATIENCE;
+            }
+        }
+        progress(&self.summary(task, ranks));
+    }
+
+    /// The medians of one measurement in a line.
+    fn summary(&self, task: &Task, ranks: u32) -> String {
+        let rows = &self.results.rows;
+        let row = rows.iter().find(|row| {
+            row.key.ranks == ranks && row.key.size == task.size && row.key.name == task.name
+        });
+        let Some(row) = row else {
+            return format!("{}: nobody\n", task.name);
+        };
+        let mut line = row.key.to_string();
+        for (who, contender) in self.contenders.iter().enumerate() {
+            if let Some(spread) = row.spread(who) {
+                line += &format!("  {} {}", contender.name, number(spread.median));
+            }
+        }
+        format!("{line} {}\n", row.key.unit)
+    }
+
+    /// Starts of programs that do nothing else.
+    pub(super) fn starts(&mut self, ranks: u32) {
+        let count = self.contenders.len();
+        let mut is_in = vec![true; count];
+        for round in 0..self.effort.starts {
+            let starts = self.effort.starts;
+            progress(&format!("{ranks} ranks, start {} of {starts}\n", round + 1));
+            for turn in 0..count {
+                let who = (turn + round) % count;
+                is_in[who] = is_in[who] && self.start(who, ranks, round);
+            }
+        }
+    }
+
+    fn start(&mut self, who: usize, ranks: u32, round: usize) -> bool {
+        let mut command = self.contenders[who].launch(ranks, self.cores);
+        command.arg("start").arg(LIMIT.as_secs().to_string());
+        let results = &mut self.results;
+        let end = self.jobs.run(&mut command, LIMIT, |line| {
+            if let Some(version) = super::figure::library(line) {
+                results.describe(who, &version);
+            }
+            if let Some(figure) = Figure::parse(line, ranks) {
+                results.add(round, who, figure);
+            }
+        });
+        let End::Done { took } = end else {
+            self.fails(who, ranks, &end);
+            return false;
+        };
+        let key = Key {
+            name: LAUNCH.to_owned(),
+            ranks,
+            size: 0,
+            unit: "ms".to_owned(),
+        };
+        let spread = Spread::of(took.as_secs_f64() * 1e3);
+        self.results.add(round, who, Figure { key, spread });
+        true
+    }
+
+    fn fails(&mut self, who: usize, ranks: u32, end: &End) {
+        let name = &self.contenders[who].name;
+        warn(&format!("no more of {name} on {ranks} ranks: it {end}"));
+        self.failed.push(who);
+    }
+}

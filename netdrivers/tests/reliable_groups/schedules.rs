@@ -1,0 +1,106 @@
+//! Thousands of schedules, each from a seed: messages of all sizes to one to seven receivers over a random plan of
+//! faults; receivers that do nothing for a while, post late, or crash.
+
+use crate::cast::{Cast, bytes};
+use pombo_kernel::channel::group::{Habits, Repair};
+use pombo_kernel::channel::reliable::Timing;
+use pombo_netdrivers::fault::{Dice, Faults, Limits};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+const USUAL: u64 = 10_000;
+
+fn run(seed: u64, loud: bool) -> u64 {
+    let _told = Told(seed);
+    let mut dice = Dice::new(seed);
+    let receivers = 1 + dice.below(7) as u16;
+    let limits = Limits {
+        mtu: 256 + dice.index(1500),
+        outgoing: 1 + dice.index(40),
+        incoming: 4 + dice.index(300),
+    };
+    let faults = Faults::random(&mut dice, receivers + 1, 300_000, 5_000_000);
+    let timing = Timing {
+        overtakers: 1 + dice.below(4) as u16,
+        ..Timing::default()
+    };
+    let habits = Habits {
+        repair: match dice.below(6) {
+            0 => Repair::Plain,
+            1 => Repair::Bursts {
+                packets: 1 + dice.below(300) as u16,
+                asked: dice.index(2) == 0,
+            },
+            _ => Repair::Coded,
+        },
+        window: 1 + dice.below(256) as u16,
+        ask_after: 1 + dice.below(40) as u16,
+    };
+    if loud {
+        eprintln!("{receivers} receivers, {limits:?}, {timing:?}\n{habits:?}\n{faults:?}");
+    }
+    let mut cast = Cast::new(receivers, limits, faults, seed, habits, timing);
+    let whole = bytes(40_000, seed);
+    let mut done = 0;
+    for _ in 0..1 + dice.index(4) {
+        let most = [1, 20, 1200, 5000, 40_000][dice.index(5)];
+        let len = dice.index(most);
+        if dice.index(8) == 0 {
+            cast.crash(dice.index(receivers.into()), dice.below(3_000_000));
+        }
+        if dice.index(3) == 0 {
+            cast.sleep(dice.index(receivers.into()), dice.below(30_000_000));
+        }
+        let start = dice.index(whole.len() - len + 1);
+        done += cast.send(&whole[start..start + len]);
+    }
+    done
+}
+
+/// Says which schedule it was when it fails.
+struct Told(u64);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!(
+                "schedule {0} fails; again: POMBO_SCHEDULE={0} cargo test -p pombo-netdrivers --test reliable_groups schedule",
+                self.0
+            );
+        }
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let value = std::env::var(variable).ok()?;
+    let number = value.parse();
+    Some(number.unwrap_or_else(|_| panic!("{variable}={value}: give a number")))
+}
+
+#[test]
+fn no_schedule_fails() {
+    if let Some(seed) = number("POMBO_SCHEDULE") {
+        run(seed, true);
+        return;
+    }
+    let schedules = number("POMBO_SCHEDULES").unwrap_or(USUAL);
+    let next = AtomicU64::new(0);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(seed) = Some(next.fetch_add(1, Relaxed)).filter(|n| *n < schedules) {
+                    run(seed, false);
+                }
+            });
+        }
+    });
+}
+
+/// A seed is a schedule.
+#[test]
+fn a_schedule_repeats_exactly() {
+    for seed in 0..50 {
+        assert_eq!(run(seed, false), run(seed, false), "schedule {seed}");
+    }
+}

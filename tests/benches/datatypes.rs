@@ -1,0 +1,110 @@
+//! What it takes to gather a message from user memory and to scatter it, for each level of datatypes, beside a plain
+//! copy. Everything stays in one core's caches.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use pombo_kernel::memory::{Items, Segments, Values, ValuesMut};
+use pombo_kernel::{Sink, Source};
+
+/// Bytes of a message: of one value, of a frame's size, larger than the first cache.
+const SIZES: [usize; 3] = [8, 4 << 10, 64 << 10];
+/// Pieces of a segmented message.
+const PIECES: usize = 8;
+/// Bytes of a frame's payload: longer messages go piece by piece.
+const FRAME: usize = 4 << 10;
+
+fn gather(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, source: &dyn Source) {
+    let mut frame = [0; FRAME];
+    group.bench_function(name, |b| {
+        b.iter(|| {
+            let source = black_box(source);
+            for offset in (0..source.len()).step_by(FRAME) {
+                let len = FRAME.min(source.len() - offset);
+                source.copy_out(offset, black_box(&mut frame[..len]));
+            }
+        });
+    });
+}
+
+fn swap(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, source: &dyn Source) {
+    let mut frame = [0; FRAME];
+    group.bench_function(name, |b| {
+        b.iter(|| {
+            let source = black_box(source);
+            for offset in (0..source.len()).step_by(FRAME) {
+                let len = FRAME.min(source.len() - offset);
+                source.copy_out_swapped(offset, black_box(&mut frame[..len]));
+            }
+        });
+    });
+}
+
+fn scatter(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, sink: &mut dyn Sink) {
+    let frame = [1; FRAME];
+    group.bench_function(name, |b| {
+        b.iter(|| {
+            let sink = black_box(&mut *sink);
+            for offset in (0..sink.len()).step_by(FRAME) {
+                let len = FRAME.min(sink.len() - offset);
+                sink.copy_in(offset, black_box(&frame[..len]));
+            }
+        });
+    });
+}
+
+fn gathers(c: &mut Criterion) {
+    for size in SIZES {
+        let values = vec![1.0_f64; size / 8];
+        let bytes = vec![1_u8; size];
+        let mut segments = Segments::<_, PIECES>::new();
+        for piece in values.chunks(values.len().div_ceil(PIECES)) {
+            segments.push(Values::of(piece)).expect("room for a piece");
+        }
+        let mut group = c.benchmark_group(format!("gather {size} B"));
+        group.throughput(Throughput::Bytes(size as u64));
+        gather(&mut group, "bytes", &&*bytes);
+        gather(&mut group, "values", &Values::of(&values));
+        gather(&mut group, "items", &Items::new(Values::of(&values), 4));
+        gather(&mut group, "segments", &segments);
+        swap(&mut group, "values, other byte order", &Values::of(&values));
+        group.finish();
+    }
+}
+
+fn scatters(c: &mut Criterion) {
+    for size in SIZES {
+        let mut values = vec![0.0_f64; size / 8];
+        let mut bytes = vec![0_u8; size];
+        let mut group = c.benchmark_group(format!("scatter {size} B"));
+        group.throughput(Throughput::Bytes(size as u64));
+        scatter(&mut group, "bytes", &mut &mut *bytes);
+        scatter(&mut group, "values", &mut ValuesMut::of(&mut values));
+        let mut segments = Segments::<_, PIECES>::new();
+        let length = values.len().div_ceil(PIECES);
+        for piece in values.chunks_mut(length) {
+            let piece = ValuesMut::of(piece);
+            assert!(segments.push(piece).is_ok(), "room for a piece");
+        }
+        scatter(&mut group, "segments", &mut segments);
+        group.finish();
+    }
+}
+
+/// There are many of them.
+fn brief() -> Criterion {
+    let warm_up = Duration::from_millis(100);
+    let measurement = Duration::from_millis(400);
+    Criterion::default()
+        .warm_up_time(warm_up)
+        .measurement_time(measurement)
+}
+
+criterion_group! {
+    name = benches;
+    config = brief();
+    targets = gathers, scatters
+}
+criterion_main!(benches);

@@ -1,0 +1,134 @@
+//! A program of its own that walks through topologies by their iterators and by loops written by hand, carries whole
+//! operations out in both ways, and prints how many instructions each executes.
+//!
+//! The test `collectives` builds it in release mode, in one codegen unit, runs it, and compares.
+
+mod hand;
+mod log;
+#[path = "../../twin/measure/step.rs"]
+mod step;
+
+use log::Log;
+use pombo_kernel::collective::{self, Distributor, Running, Step};
+use pombo_kernel::topology::{Binomial, Circle, Complete, Linear, Ring, Rooted, Topology, Tree};
+use std::hint::black_box;
+
+/// Executes both, compares what they did, and prints what they cost.
+fn compare(what: &str, name: &str, iterator: impl Fn(&mut Log), hand: impl Fn(&mut Log)) {
+    let run = |f: &dyn Fn(&mut Log)| {
+        let mut log = Log::default();
+        // Once to warm up, for a lazily bound call would be counted.
+        f(&mut Log::default());
+        let (steps, ()) = step::count(|| f(&mut log));
+        (steps, black_box(log))
+    };
+    let ((iterator, one), (hand, two)) = (run(&iterator), run(&hand));
+    assert_eq!(one, two, "{name}: not the same");
+    println!("{what} {iterator} {hand} {name}");
+}
+
+/// Carries an operation out.
+#[inline(always)]
+fn drive(steps: impl Iterator<Item = Step>, log: &mut Log) {
+    let mut running = Running::new(steps);
+    while !running.poll(log).unwrap_or(true) {}
+}
+
+fn main() {
+    step::prepare();
+    for ranks in [2, 3, 8, 17, 64] {
+        // Nothing of it is known when the program is compiled.
+        let (n, root) = (black_box(ranks), black_box(ranks / 2));
+        let rank = black_box(0);
+        let scene = |name: &str| format!("{name} of {ranks}");
+
+        compare(
+            "iterator",
+            &scene("children in a binomial tree"),
+            |log| {
+                Rooted::new(Binomial, root, n, root)
+                    .children()
+                    .for_each(|child| log.note(child))
+            },
+            |log| hand::binomial_children(root, n, root, |child| log.note(child)),
+        );
+        compare(
+            "iterator",
+            &scene("a line"),
+            |log| Linear::new(n).line(root).for_each(|other| log.note(other)),
+            |log| hand::linear(n, root, |other| log.note(other)),
+        );
+        compare(
+            "iterator",
+            &scene("a ring"),
+            |log| Ring::new(n).line(root).for_each(|other| log.note(other)),
+            |log| hand::ring(n, root, |other| log.note(other)),
+        );
+        compare(
+            "iterator",
+            &scene("everybody else"),
+            |log| {
+                Complete::new(n)
+                    .line(root)
+                    .for_each(|other| log.note(other))
+            },
+            |log| hand::others(n, root, |other| log.note(other)),
+        );
+        compare(
+            "iterator",
+            &scene("turns of the circle"),
+            |log| {
+                let circle = Circle::new(Complete::new(n), rank);
+                circle
+                    .turns()
+                    .for_each(|(to, from)| log.note(to * 64 + from));
+            },
+            |log| hand::turns(n, rank, |to, from| log.note(to * 64 + from)),
+        );
+        compare(
+            "operation",
+            &scene("broadcast"),
+            |log| {
+                drive(
+                    collective::broadcast(Rooted::new(Binomial, rank, n, root), 1),
+                    log,
+                )
+            },
+            |log| hand::broadcast(rank, n, root, log),
+        );
+        compare(
+            "operation",
+            &scene("scatter"),
+            |log| {
+                let slices = Distributor::Ascending;
+                drive(
+                    collective::scatter(Complete::new(n), root, root, slices),
+                    log,
+                );
+            },
+            |log| hand::scatter(root, n, log),
+        );
+        compare(
+            "operation",
+            &scene("all-to-all"),
+            |log| {
+                drive(
+                    collective::alltoall(Circle::new(Complete::new(n), rank), 1),
+                    log,
+                )
+            },
+            |log| hand::alltoall(rank, n, log),
+        );
+        compare(
+            "operation",
+            &scene("all-gather"),
+            |log| {
+                drive(
+                    collective::allgather(Circle::new(Complete::new(n), rank)),
+                    log,
+                )
+            },
+            |log| hand::allgather(rank, n, log),
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! The channel of node 0 among three: what it sends to itself comes back, the peers are whatever the bytes say.
+
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
+use pombo_kernel::{Node, Part};
+use std::collections::VecDeque;
+
+pub(crate) const NODES: u16 = 3;
+/// The longest frame.
+const LIMIT: usize = MIN_LIMIT;
+/// Frames to oneself that wait.
+const OWN: usize = 6;
+/// Frames of ours that a peer can quote.
+const HEARD: usize = 4;
+
+/// How a peer takes frames.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Open,
+    /// Taken, but the memory is needed until [`Script::land`].
+    Late,
+    Full,
+    /// It takes nothing any more; what it has sent still comes.
+    Deaf,
+}
+
+pub(crate) struct Script {
+    letters: VecDeque<Letter>,
+    own: usize,
+    moods: [Mood; NODES as usize],
+    lost: [bool; NODES as usize],
+    late: Vec<(Node, Cookie)>,
+    heard: VecDeque<Vec<u8>>,
+    /// Frames are read in pieces of at most so many bytes.
+    crumb: usize,
+    ticks: u64,
+}
+
+enum Letter {
+    Frame(Node, Vec<u8>),
+    Landed(Cookie),
+    Lost(Node),
+}
+
+pub(crate) struct Crumbs<'a> {
+    from: Node,
+    bytes: &'a [u8],
+    crumb: usize,
+}
+
+impl Script {
+    pub(crate) fn new(crumb: usize) -> Self {
+        Script {
+            letters: VecDeque::new(),
+            own: 0,
+            moods: [Mood::Open; NODES as usize],
+            lost: [false; NODES as usize],
+            late: Vec::new(),
+            heard: VecDeque::new(),
+            crumb: crumb.max(1),
+            ticks: 0,
+        }
+    }
+
+    /// A frame of a peer. Nothing comes from a peer that is lost.
+    pub(crate) fn arrive(&mut self, from: Node, frame: Vec<u8>) {
+        if !self.lost[from.index()] {
+            self.letters.push_back(Letter::Frame(from, frame));
+        }
+    }
+
+    pub(crate) fn set(&mut self, node: Node, mood: Mood) {
+        if self.moods[node.index()] != Mood::Deaf {
+            self.moods[node.index()] = mood;
+        }
+    }
+
+    /// A peer is gone: reported once, after its last frame.
+    pub(crate) fn lose(&mut self, node: Node) {
+        if !self.lost[node.index()] {
+            self.lost[node.index()] = true;
+            self.moods[node.index()] = Mood::Deaf;
+            self.late.retain(|(to, _)| *to != node);
+            self.letters.push_back(Letter::Lost(node));
+        }
+    }
+
+    /// The memory of a frame is not needed any more.
+    pub(crate) fn land(&mut self, nth: usize) {
+        if !self.late.is_empty() {
+            let (_, cookie) = self.late.swap_remove(nth % self.late.len());
+            self.letters.push_back(Letter::Landed(cookie));
+        }
+    }
+
+    pub(crate) fn land_all(&mut self) {
+        while !self.late.is_empty() {
+            self.land(0);
+        }
+    }
+
+    /// Eight bytes of a frame that the peers have heard, or zeros.
+    pub(crate) fn quote(&self, nth: usize, offset: usize) -> [u8; 8] {
+        let frame = self.heard.iter().rev().nth(nth % HEARD);
+        let bytes = frame.and_then(|frame| frame.get(offset..offset + 8));
+        bytes.map_or([0; 8], |bytes| bytes.try_into().expect("eight bytes"))
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.letters.is_empty()
+    }
+}
+
+impl Channel for Script {
+    type Arrival<'a> = Crumbs<'a>;
+
+    fn node(&self) -> Node {
+        Node(0)
+    }
+
+    fn nodes(&self) -> usize {
+        NODES.into()
+    }
+
+    fn limit(&self, to: Node) -> usize {
+        // Any number is asked for before it is known whether there is such a node.
+        let _ = to;
+        LIMIT
+    }
+
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        assert!(to.0 < NODES, "a frame to nobody");
+        let total = Part::total(parts);
+        assert!(0 < total && total <= LIMIT, "a frame of {total} bytes");
+        match self.moods[to.index()] {
+            Mood::Deaf => return Err(ChannelError::PeerLost(to)),
+            Mood::Full => return Err(ChannelError::Full),
+            Mood::Open | Mood::Late => {}
+        }
+        if to == Node(0) && self.own == OWN {
+            return Err(ChannelError::Full);
+        }
+        let mut frame = vec![0; total];
+        let mut at = 0;
+        for part in parts {
+            // In two pieces, as a driver at the end of its ring.
+            let half = part.len() / 2;
+            part.copy_to(0, &mut frame[at..at + half]);
+            part.copy_to(half, &mut frame[at + half..at + part.len()]);
+            at += part.len();
+        }
+        if to == Node(0) {
+            self.own += 1;
+            self.letters.push_back(Letter::Frame(to, frame));
+        } else {
+            self.heard.push_back(frame);
+            if self.heard.len() > HEARD {
+                self.heard.pop_front();
+            }
+        }
+        if self.moods[to.index()] == Mood::Late && cookie != Cookie::COPY {
+            self.late.push((to, cookie));
+            return Ok(Sent::Later);
+        }
+        Ok(Sent::Done)
+    }
+
+    fn poll(&mut self, mut f: impl FnMut(Event<Crumbs<'_>>)) -> Result<bool, ChannelError> {
+        self.ticks += 1;
+        let any = !self.letters.is_empty();
+        for letter in self.letters.drain(..) {
+            match letter {
+                Letter::Frame(from, bytes) => {
+                    self.own -= usize::from(from == Node(0));
+                    f(Event::Arrival(Crumbs {
+                        from,
+                        bytes: &bytes,
+                        crumb: self.crumb,
+                    }));
+                }
+                Letter::Landed(cookie) => f(Event::Completed(cookie)),
+                Letter::Lost(node) => f(Event::PeerLost(node)),
+            }
+        }
+        Ok(any)
+    }
+
+    fn wait(&mut self, _: u32) -> Result<(), ChannelError> {
+        self.ticks += 1;
+        Ok(())
+    }
+
+    fn now(&self) -> u64 {
+        self.ticks
+    }
+}
+
+impl Arrival for Crumbs<'_> {
+    fn from(&self) -> Node {
+        self.from
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        assert!(n <= MIN_LIMIT, "a head of {n} bytes");
+        self.bytes.get(..n)
+    }
+
+    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+        self.bytes[offset..offset + len]
+            .chunks(self.crumb)
+            .for_each(f);
+    }
+}
