@@ -90,3 +90,41 @@ fn receives_in_between() {
     });
     assert!(found, "the held message is never found");
 }
+
+/// Matched probes that are never repeated give up their places.
+#[test]
+fn abandoned_ones_starve_nobody() {
+    let mut ranks = crowded();
+    for tag in (20..30).chain([2]) {
+        put(&mut ranks[1], tag, b"held");
+    }
+    settle(&mut ranks);
+    for tag in 20..30 {
+        assert!(!seek(&mut ranks[0], tag), "it must be asked for");
+        settle(&mut ranks);
+    }
+    for tag in (20..30).chain([2]) {
+        let found = (0..100).any(|_| {
+            let found = seek(&mut ranks[0], tag);
+            settle(&mut ranks);
+            found
+        });
+        assert!(found, "the message with tag {tag} is never found");
+    }
+}
+
+/// What is kept for a matched probe that nobody repeats does not keep the others from finding it, at once.
+#[test]
+fn another_pattern_finds_it() {
+    let mut ranks = crowded();
+    put(&mut ranks[1], 2, b"held");
+    settle(&mut ranks);
+    assert!(seek(&mut ranks[0], 1), "it is here");
+    assert!(!seek(&mut ranks[0], 2), "it must be asked for");
+    settle(&mut ranks);
+    let any = wanted(None, None);
+    assert!(ranks[0].matched_probe(any).expect("fine").is_none());
+    settle(&mut ranks);
+    let (_, found) = ranks[0].matched_probe(any).expect("fine").expect("offered");
+    assert_eq!(found.header(), tagged(2));
+}

@@ -3,7 +3,7 @@
 
 use crate::explore::Bounds;
 use crate::programs::{
-    Programs, TAGS, lists_up_to, receives, sends, wishes, with, with_cancel, with_scope,
+    Programs, TAGS, lists, lists_up_to, receives, sends, wishes, with, with_cancel, with_scope,
 };
 use crate::rank::{Act, Kind, Wish};
 use crate::{
@@ -102,6 +102,29 @@ fn two_patterns() {
         ..CALM
     };
     explore::<Small>("two matched probes, full", bounds, programs);
+}
+
+/// What is kept for one matched probe is offered to another one when the first takes it or lets go of it.
+#[test]
+fn crossings() {
+    let sender = lists(&sends(1, &TAGS, &[Kind::Short]), 2);
+    let mut receivers = Vec::new();
+    for first in wishes(&[Some(0)]) {
+        for second in wishes(&[Some(0)]) {
+            let (first, second) = (Act::Matched(first), Act::Matched(second));
+            let other = receive(Some(0), Some(1));
+            let wanted = receive(Some(0), Some(2));
+            receivers.push(vec![first, other, second, first, second]);
+            receivers.push(vec![first, other, second, wanted, Act::Cancel(1), second]);
+        }
+    }
+    let programs = one_way(&sender, &receivers, 8);
+    let bounds = Bounds {
+        fulls: 1,
+        epilogue: false,
+        ..CALM
+    };
+    explore::<Small>("matched probes, crossings", bounds, programs);
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Cast {
             receiver.buffer = vec![0; message.len()];
             receiver.posted = false;
         }
-        for _ in 0..10_000_000_u64 {
+        for _ in 0..2_000_000_u64 {
             if self.turn(message) {
                 let time = self.sim.now() - start;
                 let now = self.sim.now();

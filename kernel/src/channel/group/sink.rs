@@ -104,10 +104,11 @@ impl Sink {
         }
     }
 
-    /// Takes a frame that came from the network. `buffer` is what was posted, or empty.
-    pub fn hear<A: Arrival>(&mut self, frame: &A, buffer: &mut [u8], now: u64, checked: bool) {
+    /// Takes a frame that came from the network. `buffer` is what was posted, or empty. `sums`: frames
+    /// carry a checksum, as they do where [`Network::CHECKED`](crate::Network::CHECKED) is false.
+    pub fn hear<A: Arrival>(&mut self, frame: &A, buffer: &mut [u8], now: u64, sums: bool) {
         let Name { group, epoch } = self.name;
-        let head = match Head::read(frame, group, epoch, checked) {
+        let head = match Head::read(frame, group, epoch, sums) {
             Ok(head) => head,
             Err(refusal) => return self.counts.refuse(refusal),
         };

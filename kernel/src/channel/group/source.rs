@@ -158,9 +158,10 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
     }
 
     /// Takes a frame that came from the network; others than reports to this source are counted and dropped.
-    pub fn hear<A: Arrival>(&mut self, frame: &A, now: u64, checked: bool) {
+    /// `sums`: frames carry a checksum, as they do where [`Network::CHECKED`](crate::Network::CHECKED) is false.
+    pub fn hear<A: Arrival>(&mut self, frame: &A, now: u64, sums: bool) {
         let Name { group, epoch } = self.name;
-        let head = match Head::read(frame, group, epoch, checked) {
+        let head = match Head::read(frame, group, epoch, sums) {
             Ok(head) => head,
             Err(refusal) => return self.counts.refuse(refusal),
         };
@@ -379,8 +380,12 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             1
         };
         if ask {
-            (self.asked_at, self.asked, self.unasked) = (now, stamp, 0);
+            (self.asked_at, self.unasked) = (now, 0);
             self.asks += 1;
+            // An answer to an earlier question will do as well.
+            if !matches!(step, Step::Poll) {
+                self.asked = stamp;
+            }
         } else if self.asks == 0 {
             // Receivers with a timer are asked if it does not work.
             (self.asked_at, self.asks) = (now, 1);

@@ -5,21 +5,26 @@
 //! non-blocking one. An operation that was prepared must be run or started: the other ranks count on it.
 
 mod buffers;
-mod calls;
+mod call;
 mod choice;
 mod exchange;
 mod layout;
+mod moves;
 mod prepared;
+mod reductions;
 mod requests;
 mod schedule;
 mod scratch;
 
 pub use buffers::{Buffer, Buffers, Numbers, Types};
-pub use calls::{
-    Reduced, allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, broadcast, exscan,
-    gather, gatherv, reduce, reduce_scatter, reduce_scatter_block, scan, scatter, scatterv,
-};
 pub(crate) use choice::Choices;
 pub use choice::{Algorithm, Choice, Operation, Rule, TABLE};
+pub use moves::{
+    allgather, allgatherv, alltoall, alltoallv, barrier, broadcast, gather, gatherv, scatter,
+    scatterv,
+};
 pub use prepared::Prepared;
+pub use reductions::{
+    Reduced, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan,
+};
 pub(crate) use requests::{Ongoing, is_request, progress, test};

@@ -1,0 +1,239 @@
+//! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
+
+use super::call::{Call, Ready, cut, prepare, prepare_rooted};
+use super::layout::Layout;
+use super::scratch::Scratch;
+use super::{Algorithm, Buffer, Buffers, Operation, Prepared};
+use crate::constants::Comm;
+use crate::error::Error;
+use crate::world::Fault;
+use core::ffi::c_int;
+
+/// `MPI_Barrier`.
+pub fn barrier(comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let steps = call.stand.barrier(call.pick(Operation::Barrier, 0));
+        Ok(Ready::plain(steps, Layout::nothing(), Layout::nothing()))
+    })
+}
+
+/// `MPI_Bcast`.
+///
+/// # Safety
+/// The buffer holds, or has room for, what it says, until the operation is over.
+pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> Result<Prepared, Fault> {
+    prepare_rooted(comm, root, |call| {
+        let vector = buffer.whole()?;
+        let algorithm = call.pick(Operation::Bcast, vector.bytes());
+        let (output, blocks) = cut(vector, algorithm, call.stand.ranks);
+        let steps = call.stand.broadcast(algorithm, blocks);
+        Ok(Ready::plain(steps, Layout::nothing(), output))
+    })
+}
+
+/// `MPI_Gather`.
+///
+/// # Safety
+/// The send buffer, and at the root the receive buffer, hold what they say, until the operation is over.
+pub unsafe fn gather(
+    send: Buffer,
+    receive: Buffer,
+    root: c_int,
+    comm: Comm,
+) -> Result<Prepared, Fault> {
+    prepare_rooted(comm, root, |call| {
+        let stand = call.stand;
+        let output = match stand.is_root() {
+            true => receive.blocks(stand.ranks)?,
+            false => Layout::nothing(),
+        };
+        let input = match send.is_in_place() && stand.is_root() {
+            true => output.block(stand.rank),
+            false => send.whole()?,
+        };
+        let algorithm = call.pick(Operation::Gather, input.bytes());
+        let mut ready = Ready::plain(stand.gather(algorithm), input, output);
+        if algorithm == Algorithm::Binomial && !stand.is_root() {
+            let (scratch, work) = call.pool().blocks(&ready.memory.input, stand.ranks)?;
+            ready.memory.work = work;
+            ready.scratch[0] = scratch;
+        }
+        Ok(ready)
+    })
+}
+
+/// `MPI_Gatherv`.
+///
+/// # Safety
+/// As for [`gather`]; the arrays have a number for every rank.
+pub unsafe fn gatherv(
+    send: Buffer,
+    receive: Buffers,
+    root: c_int,
+    comm: Comm,
+) -> Result<Prepared, Fault> {
+    prepare_rooted(comm, root, |call| {
+        let stand = call.stand;
+        let output = match stand.is_root() {
+            // SAFETY: the caller's promise.
+            true => unsafe { receive.blocks(stand.ranks)? },
+            false => Layout::nothing(),
+        };
+        let input = match send.is_in_place() && stand.is_root() {
+            true => output.block(stand.rank),
+            false => send.whole()?,
+        };
+        Ok(Ready::plain(stand.gather(Algorithm::Linear), input, output))
+    })
+}
+
+/// `MPI_Scatter`.
+///
+/// # Safety
+/// The receive buffer, and at the root the send buffer, hold what they say, until the operation is over.
+pub unsafe fn scatter(
+    send: Buffer,
+    receive: Buffer,
+    root: c_int,
+    comm: Comm,
+) -> Result<Prepared, Fault> {
+    prepare_rooted(comm, root, |call| {
+        let stand = call.stand;
+        let input = match stand.is_root() {
+            true => send.blocks(stand.ranks)?,
+            false => Layout::nothing(),
+        };
+        let output = match receive.is_in_place() && stand.is_root() {
+            true => input.block(stand.rank),
+            false => receive.whole()?,
+        };
+        let algorithm = call.pick(Operation::Scatter, output.bytes());
+        let mut ready = Ready::plain(stand.scatter(algorithm), input, output);
+        if algorithm == Algorithm::Binomial && !stand.is_root() {
+            let (scratch, work) = call.pool().blocks(&ready.memory.output, stand.ranks)?;
+            ready.memory.work = work;
+            ready.scratch[0] = scratch;
+        }
+        Ok(ready)
+    })
+}
+
+/// `MPI_Scatterv`.
+///
+/// # Safety
+/// As for [`scatter`]; the arrays have a number for every rank.
+pub unsafe fn scatterv(
+    send: Buffers,
+    receive: Buffer,
+    root: c_int,
+    comm: Comm,
+) -> Result<Prepared, Fault> {
+    prepare_rooted(comm, root, |call| {
+        let stand = call.stand;
+        let input = match stand.is_root() {
+            // SAFETY: the caller's promise.
+            true => unsafe { send.blocks(stand.ranks)? },
+            false => Layout::nothing(),
+        };
+        let output = match receive.is_in_place() && stand.is_root() {
+            true => input.block(stand.rank),
+            false => receive.whole()?,
+        };
+        Ok(Ready::plain(
+            stand.scatter(Algorithm::Linear),
+            input,
+            output,
+        ))
+    })
+}
+
+/// `MPI_Allgather`.
+///
+/// # Safety
+/// Both buffers hold what they say, until the operation is over.
+pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let output = receive.blocks(call.stand.ranks)?;
+        collect(call, send, output)
+    })
+}
+
+/// `MPI_Allgatherv`.
+///
+/// # Safety
+/// As for [`allgather`]; the arrays have a number for every rank.
+pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        // SAFETY: the caller's promise.
+        let output = unsafe { receive.blocks(call.stand.ranks)? };
+        collect(call, send, output)
+    })
+}
+
+fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, Error> {
+    let input = match send.is_in_place() {
+        true => output.block(call.stand.rank),
+        false => send.whole()?,
+    };
+    let algorithm = match call.pick(Operation::Allgather, output.bytes()) {
+        // What lies anywhere cannot be broadcast as one message.
+        Algorithm::Linear if output.is_apart() => Algorithm::Turns,
+        algorithm => algorithm,
+    };
+    Ok(Ready::plain(call.stand.allgather(algorithm), input, output))
+}
+
+/// `MPI_Alltoall`.
+///
+/// # Safety
+/// Both buffers hold what they say, until the operation is over.
+pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let ranks = call.stand.ranks;
+        let output = receive.blocks(ranks)?;
+        let (own, input) = match send.is_in_place() {
+            // SAFETY: the caller's buffer.
+            true => unsafe { call.pool().copy(&output, ranks)? },
+            false => (Scratch::default(), send.blocks(ranks)?),
+        };
+        let mut algorithm = call.pick(Operation::Alltoall, output.bytes() / ranks);
+        // A copy lies in pieces, and needs the room of one of Bruck's buffers.
+        if send.is_in_place() && algorithm == Algorithm::Bruck {
+            algorithm = Algorithm::Turns;
+        }
+        let mut ready = Ready::plain(call.stand.alltoall(algorithm), input, output);
+        ready.scratch[0] = own;
+        if algorithm == Algorithm::Bruck {
+            let memory = &mut ready.memory;
+            (ready.scratch[0], memory.work) = call.pool().like(&memory.input)?;
+            (ready.scratch[1], memory.incoming) = call.pool().like(&memory.input)?;
+        }
+        Ok(ready)
+    })
+}
+
+/// `MPI_Alltoallv` and `MPI_Alltoallw`.
+///
+/// # Safety
+/// As for [`alltoall`]; the arrays have a place for every rank.
+pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let ranks = call.stand.ranks;
+        // SAFETY: the caller's promise.
+        let output = unsafe { receive.blocks(ranks)? };
+        let (own, input) = match send.is_in_place() {
+            // SAFETY: the caller's buffer.
+            true => unsafe { call.pool().copy(&output, ranks)? },
+            // SAFETY: the caller's promise.
+            false => (Scratch::default(), unsafe { send.blocks(ranks)? }),
+        };
+        // Sizes differ from rank to rank, so they cannot decide.
+        let algorithm = match call.pick(Operation::Alltoall, usize::MAX) {
+            Algorithm::Pairs => Algorithm::Pairs,
+            _ => Algorithm::Turns,
+        };
+        let mut ready = Ready::plain(call.stand.alltoall(algorithm), input, output);
+        ready.scratch[0] = own;
+        Ok(ready)
+    })
+}

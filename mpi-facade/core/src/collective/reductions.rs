@@ -1,0 +1,235 @@
+//! The calls that combine: what each checks, which memory it uses, which schedule runs.
+
+use super::buffers::items;
+use super::call::{Call, Ready, cut, prepare, prepare_rooted};
+use super::exchange::Buffers as Memory;
+use super::layout::{Cut, Layout};
+use super::scratch::Scratch;
+use super::{Buffer, Numbers, Operation, Prepared};
+use crate::constants::{Comm, Datatype, Op};
+use crate::error::Error;
+use crate::op::{self, Reduction};
+use crate::world::Fault;
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_void};
+
+/// The buffers of a reduction: as many items in each.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduced {
+    /// What this rank contributes; may be `MPI_IN_PLACE` where the standard allows it.
+    pub input: *const c_void,
+    /// The result.
+    pub output: *mut c_void,
+    /// Items.
+    pub count: i64,
+    /// Of what.
+    pub datatype: Datatype,
+    /// The operation.
+    pub op: Op,
+}
+
+impl Reduced {
+    fn reduction(&self) -> Result<Reduction, Error> {
+        op::check(self.op, self.datatype)
+    }
+
+    fn at(&self, address: *mut c_void) -> Buffer {
+        Buffer {
+            address,
+            count: self.count,
+            datatype: self.datatype,
+        }
+    }
+
+    fn is_in_place(&self) -> bool {
+        self.at(self.input.cast_mut()).is_in_place()
+    }
+
+    /// What this rank contributes, where that may be the result's own memory.
+    fn input(&self) -> Result<Layout, Error> {
+        match self.is_in_place() {
+            true => self.output(),
+            false => self.at(self.input.cast_mut()).whole(),
+        }
+    }
+
+    fn output(&self) -> Result<Layout, Error> {
+        self.at(self.output).whole()
+    }
+}
+
+/// `MPI_Reduce`.
+///
+/// # Safety
+/// The input, and at the root the output, hold `count` items, until the operation is over.
+pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> Result<Prepared, Fault> {
+    prepare_rooted(comm, root, |call| {
+        let stand = call.stand;
+        let reduction = reduced.reduction()?;
+        let input = match stand.is_root() {
+            true => reduced.input()?,
+            false => reduced.at(reduced.input.cast_mut()).whole()?,
+        };
+        let algorithm = call.pick(Operation::Reduce, input.bytes());
+        let (input, blocks) = cut(input, algorithm, stand.ranks);
+        // A leaf sends its input and needs nothing else.
+        let nothing = || (Scratch::default(), Layout::nothing());
+        let (own, incoming) = match stand.is_leaf(algorithm) {
+            true => nothing(),
+            false => call.pool().like(&input)?,
+        };
+        let (temporary, work) = match (stand.is_root(), stand.is_leaf(algorithm)) {
+            (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
+            (false, true) => nothing(),
+            (false, false) => call.pool().like(&input)?,
+        };
+        Ok(Ready {
+            steps: stand.reduce(algorithm, blocks),
+            memory: Memory {
+                input,
+                work,
+                incoming,
+                reduction: Some(reduction),
+                ..Memory::nothing()
+            },
+            scratch: [own, temporary],
+        })
+    })
+}
+
+/// `MPI_Allreduce`.
+///
+/// # Safety
+/// Both buffers hold `count` items, until the operation is over.
+pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+        let algorithm = call.pick(Operation::Allreduce, input.bytes());
+        let (input, blocks) = cut(input, algorithm, call.stand.ranks);
+        let (own, incoming) = call.pool().like(&input)?;
+        Ok(Ready {
+            steps: call.stand.allreduce(algorithm, blocks),
+            memory: Memory {
+                input,
+                work: reduced.output()?.evenly(blocks),
+                incoming,
+                reduction: Some(reduction),
+                ..Memory::nothing()
+            },
+            scratch: [own, Scratch::default()],
+        })
+    })
+}
+
+/// `MPI_Scan`.
+///
+/// # Safety
+/// Both buffers hold `count` items, until the operation is over.
+pub unsafe fn scan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+        let algorithm = call.pick(Operation::Scan, input.bytes());
+        let (own, incoming) = call.pool().like(&input)?;
+        Ok(Ready {
+            steps: call.stand.scan(algorithm),
+            memory: Memory {
+                input,
+                work: reduced.output()?,
+                incoming,
+                reduction: Some(reduction),
+                ..Memory::nothing()
+            },
+            scratch: [own, Scratch::default()],
+        })
+    })
+}
+
+/// `MPI_Exscan`. Rank 0 gets nothing.
+///
+/// # Safety
+/// Both buffers hold `count` items, until the operation is over.
+pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+        let output = match call.stand.rank {
+            0 => Layout::nothing(),
+            _ => reduced.output()?,
+        };
+        let algorithm = call.pick(Operation::Exscan, input.bytes());
+        let (own, incoming) = call.pool().like(&input)?;
+        let (temporary, work) = call.pool().like(&input)?;
+        Ok(Ready {
+            steps: call.stand.exscan(algorithm),
+            memory: Memory {
+                input,
+                output,
+                work,
+                incoming,
+                reduction: Some(reduction),
+            },
+            scratch: [own, temporary],
+        })
+    })
+}
+
+/// `MPI_Reduce_scatter_block`: `count` is that of one block.
+///
+/// # Safety
+/// The input holds `count` items for every rank, the output `count` items, until the operation is over.
+pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let count = items(reduced.count)?;
+        let ends = (1..=call.stand.ranks).map(|block| block.saturating_mul(count));
+        spread(call, reduced, ends.collect())
+    })
+}
+
+/// `MPI_Reduce_scatter`: `counts` has the items of every block; the buffers' own count is not looked at.
+///
+/// # Safety
+/// The input holds all blocks, the output this rank's, until the operation is over; the array has a number for every
+/// rank.
+pub unsafe fn reduce_scatter(
+    reduced: Reduced,
+    counts: Numbers,
+    comm: Comm,
+) -> Result<Prepared, Fault> {
+    prepare(comm, |call| {
+        let mut ends = Vec::with_capacity(call.stand.ranks);
+        let mut end = 0_usize;
+        for block in 0..call.stand.ranks {
+            // SAFETY: the caller's promise.
+            end = end.saturating_add(items(unsafe { counts.get(block) })?);
+            ends.push(end);
+        }
+        spread(call, reduced, ends)
+    })
+}
+
+fn spread(call: &mut Call<'_>, reduced: Reduced, ends: Vec<usize>) -> Result<Ready, Error> {
+    let stand = call.stand;
+    let reduction = reduced.reduction()?;
+    let all = ends.last().copied().unwrap_or(0);
+    let before = stand.rank.checked_sub(1).map_or(0, |before| ends[before]);
+    let with = |count| Reduced {
+        count: i64::try_from(count).unwrap_or(i64::MAX),
+        ..reduced
+    };
+    // In place the data of all blocks lies where the result of one belongs.
+    let input = with(all).input()?.cut(Cut::At(ends.clone()));
+    let output = with(ends[stand.rank] - before).output()?;
+    let algorithm = call.pick(Operation::ReduceScatter, input.bytes());
+    let (own, incoming) = call.pool().like(&input)?;
+    let (temporary, work) = call.pool().like(&input)?;
+    Ok(Ready {
+        steps: stand.reduce_scatter(algorithm),
+        memory: Memory {
+            input,
+            output,
+            work,
+            incoming,
+            reduction: Some(reduction),
+        },
+        scratch: [own, temporary],
+    })
+}
