@@ -8,8 +8,9 @@
 //! for, nothing due after a poll that says that nothing moved. Held when nothing more happens by itself (`check`): no
 //! message and no receive that match each other have both reason to complain, every operation has the outcome that
 //! the pairs imply, cancels have settled, queues are as long as they must be, every place in every pool is used or
-//! its sender's again, probes have named the messages that a receive would have taken and find what waits. Then the
-//! rest is received, and nothing is left (`epilogue`).
+//! its sender's again, probes have named the messages that a receive would have taken and find what waits. What a
+//! matched probe takes counts as received where the probe stands, and a message is kept back only for one that had no
+//! success. Then the rest is received, and nothing is left (`epilogue`).
 //!
 //! What is not covered: more acts than the bounds say; a cancelled message that a probe still finds although a third
 //! rank could know of the cancel; time-outs; ports. Run with `POMBO_MODEL=deep` for larger bounds (minutes), and
