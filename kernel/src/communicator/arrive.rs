@@ -139,10 +139,7 @@ impl<H: Header, C: Config> State<H, C> {
         let Step::Posted { room, .. } = operation.step else {
             return None;
         };
-        let ticket = Ticket {
-            slot: posted.slot,
-            generation: operation.generation,
-        };
+        let ticket = Ticket::new(posted.slot, operation.generation);
         let stored = len.min(room);
         let mut offset = 0;
         arrival.pieces(at, stored, |piece| {
@@ -215,19 +212,19 @@ impl<H: Header, C: Config> State<H, C> {
         let orphan = operation.owner == Owner::Nobody;
         match operation.step {
             Step::Offered { .. } => {
-                self.unhold(from, ticket.slot);
+                self.unhold(from, ticket.slot());
                 self.hold(from)?.offers -= 1;
             }
             Step::Revoking { asked: false } | Step::Ahead { .. } | Step::Quitting { .. } => {
-                self.deactivate(from, ticket.slot);
+                self.deactivate(from, ticket.slot());
             }
             Step::Revoking { asked: true } | Step::Announced => {}
             _ => return None,
         }
-        let operation = self.operations.get_mut(ticket.slot)?;
+        let operation = self.operations.get_mut(ticket.slot())?;
         if want == 0 {
             // The receiver expects nothing more, not even that the loan has died.
-            self.complete(ticket.slot, Ok(len));
+            self.complete(ticket.slot(), Ok(len));
             return Some(());
         } else if orphan {
             operation.step = Step::Aborting { to };
@@ -238,7 +235,7 @@ impl<H: Header, C: Config> State<H, C> {
                 next: length::<C>(0),
             };
         }
-        self.activate(from, ticket.slot);
+        self.activate(from, ticket.slot());
         Some(())
     }
 
@@ -278,7 +275,7 @@ impl<H: Header, C: Config> State<H, C> {
         if got == want {
             self.make_right(ticket, from, want, bank);
             self.came_whole(from, ticket, sender);
-            self.deliver(ticket.slot, envelope, want);
+            self.deliver(ticket.slot(), envelope, want);
         }
         Some(())
     }
@@ -292,7 +289,7 @@ impl<H: Header, C: Config> State<H, C> {
             return stray::<C>();
         }
         self.came_whole(from, ticket, sender);
-        self.complete(ticket.slot, Err(Error::Revoked));
+        self.complete(ticket.slot(), Err(Error::Revoked));
         Some(())
     }
 
@@ -329,7 +326,7 @@ impl<H: Header, C: Config> State<H, C> {
         };
         if let Step::Revoking { asked: true } = operation.step {
             if yes {
-                self.complete(ticket.slot, Err(Error::Cancelled));
+                self.complete(ticket.slot(), Err(Error::Cancelled));
             } else {
                 operation.step = Step::Announced;
             }
@@ -358,9 +355,9 @@ impl<H: Header, C: Config> State<H, C> {
         match operation.step {
             Step::Leaving if over => {
                 let len = operation.envelope.as_ref().map_or(0, Envelope::len);
-                self.complete(ticket.slot, Ok(len));
+                self.complete(ticket.slot(), Ok(len));
             }
-            Step::Done(outcome) if over => self.complete(ticket.slot, outcome),
+            Step::Done(outcome) if over => self.complete(ticket.slot(), outcome),
             _ => {}
         }
     }

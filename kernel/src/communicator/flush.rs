@@ -261,7 +261,7 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(me) = recalled {
             self.put(channel, node, Kind::Revoke, |w| w.put(&me.handle()), None)?;
             *moved = true;
-            if let Some(operation) = self.operations.get_mut(me.slot)
+            if let Some(operation) = self.operations.get_mut(me.slot())
                 && let Step::Offered { asked, .. } = &mut operation.step
             {
                 *asked = true;
@@ -281,7 +281,7 @@ impl<H: Header, C: Config> State<H, C> {
             return None;
         }
         let generation = operation.generation;
-        Some((Ticket { slot, generation }.handle(), operation.envelope?))
+        Some((Ticket::new(slot, generation).handle(), operation.envelope?))
     }
 
     /// Requests, requested data, withdrawals.
@@ -300,7 +300,7 @@ impl<H: Header, C: Config> State<H, C> {
                 continue;
             };
             let generation = operation.generation;
-            let me = Ticket { slot, generation };
+            let me = Ticket::new(slot, generation);
             match operation.step {
                 Step::Requesting { sender, room } => {
                     let len = operation.envelope.as_ref().map_or(0, Envelope::len);
@@ -387,7 +387,7 @@ impl<H: Header, C: Config> State<H, C> {
         let head = LEAD + names * size_of::<Handle>() + size_of::<C::Length>();
         let most = channel.limit(node) - head;
         loop {
-            let Some(operation) = self.operations.get_mut(me.slot) else {
+            let Some(operation) = self.operations.get_mut(me.slot()) else {
                 return Ok(());
             };
             let (to, want, next) = match operation.step {
@@ -410,9 +410,9 @@ impl<H: Header, C: Config> State<H, C> {
             let payload = Some((Cookie(me.to_bits()), part));
             let sent = self.put(channel, node, Kind::Data, fields, payload)?;
             *moved = true;
-            self.note_streamed(me.slot, sent, len);
+            self.note_streamed(me.slot(), sent, len);
             if next + len == want {
-                self.streamed(node, me.slot);
+                self.streamed(node, me.slot());
                 return Ok(());
             }
         }
@@ -494,7 +494,7 @@ impl<H: Header, C: Config> State<H, C> {
                 _ => return Ok(()),
             };
             let generation = operation.generation;
-            let me = Ticket { slot, generation };
+            let me = Ticket::new(slot, generation);
             if announce && self.flush_ahead(node, me, envelope, channel)? {
                 // Its payload follows.
             } else if announce {

@@ -93,7 +93,7 @@ impl<H: Header, C: Config> State<H, C> {
             && room > eager
         {
             let (slot, generation) = (posted.slot, operation.generation);
-            let me = Ticket { slot, generation };
+            let me = Ticket::new(slot, generation);
             let room = C::Length::new(room).unwrap_or_else(|| length::<C>(u32::MAX as usize));
             let fields = |w: Writer| w.put(&me.handle()).put(&room).put(&posted.pattern);
             self.put(channel, node, Kind::Hint, fields, None)?;
@@ -149,8 +149,8 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(hints) = self.hints(node) {
             hints.wanted = None;
         }
-        self.left_held(node, me.slot);
-        if let Some(operation) = self.operations.get_mut(me.slot) {
+        self.left_held(node, me.slot());
+        if let Some(operation) = self.operations.get_mut(me.slot()) {
             operation.step = Step::Ahead {
                 to,
                 want: length::<C>(want),
@@ -158,7 +158,7 @@ impl<H: Header, C: Config> State<H, C> {
                 cancel: false,
             };
         }
-        self.activate(node, me.slot);
+        self.activate(node, me.slot());
         Ok(true)
     }
 
@@ -167,7 +167,7 @@ impl<H: Header, C: Config> State<H, C> {
         let from = envelope.node();
         self.hints(from)?;
         let found = self.expected.find(from, &envelope.header());
-        let first = found.filter(|(_, posted)| posted.slot == receiver.slot);
+        let first = found.filter(|(_, posted)| posted.slot == receiver.slot());
         let Some((place, _)) = first else {
             return self.announce(envelope);
         };
@@ -226,10 +226,10 @@ impl<H: Header, C: Config> State<H, C> {
         let len = operation.envelope.as_ref()?.len();
         match operation.step {
             Step::Announced | Step::Revoking { asked: true } => {}
-            Step::Revoking { asked: false } => self.deactivate(from, ticket.slot),
+            Step::Revoking { asked: false } => self.deactivate(from, ticket.slot()),
             _ => return None,
         }
-        self.complete(ticket.slot, Ok(len));
+        self.complete(ticket.slot(), Ok(len));
         Some(())
     }
 }

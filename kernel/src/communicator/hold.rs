@@ -140,17 +140,13 @@ impl<H: Header, C: Config> State<H, C> {
         {
             let generation = self.operations.get(slot)?.generation;
             return Some(Question::Receive(
-                Ticket { slot, generation }.handle(),
+                Ticket::new(slot, generation).handle(),
                 pattern,
                 sequence.get(),
             ));
         }
         let (generation, pattern) = self.probes.get()?.after(hold.probed, node)?;
-        let handle = Ticket {
-            slot: NONE,
-            generation,
-        }
-        .handle();
+        let handle = Ticket::new(NONE, generation).handle();
         Some(Question::Probe(handle, pattern, generation))
     }
 
@@ -175,18 +171,18 @@ impl<H: Header, C: Config> State<H, C> {
         let (mut taken, mut kept) = (false, false);
         let mut again = first.is_some();
         match first {
-            Some((place, posted)) if posted.slot == asker.slot => {
+            Some((place, posted)) if posted.slot == asker.slot() => {
                 let generation = self.operations.get(posted.slot).map(|op| op.generation);
-                if generation == Some(asker.generation) {
+                if generation == Some(asker.generation()) {
                     self.expected.remove(place);
                     self.match_announced(posted.slot, envelope, sender);
                     taken = true;
                     again = false;
                 }
             }
-            None if asker.slot == NONE => {
+            None if asker.slot() == NONE => {
                 let probes = self.probes.get_mut();
-                kept = probes.is_some_and(|probes| probes.answer(asker.generation, envelope));
+                kept = probes.is_some_and(|probes| probes.answer(asker.generation(), envelope));
             }
             _ => {}
         }
@@ -238,7 +234,7 @@ impl<H: Header, C: Config> State<H, C> {
             hold.offers -= 1;
         }
         if cancel {
-            self.withdraw(from, ticket.slot);
+            self.withdraw(from, ticket.slot());
         }
         self.wake(from);
     }
@@ -252,7 +248,7 @@ impl<H: Header, C: Config> State<H, C> {
             return None;
         }
         operation.step = Step::Announced;
-        self.unhold(from, ticket.slot);
+        self.unhold(from, ticket.slot());
         self.hold(from)?.offers -= 1;
         Some(())
     }
@@ -270,7 +266,7 @@ impl<H: Header, C: Config> State<H, C> {
             } = operation.step
             {
                 let generation = operation.generation;
-                return Some(Ticket { slot, generation });
+                return Some(Ticket::new(slot, generation));
             }
             at = held.after(&self.operations, slot);
         }

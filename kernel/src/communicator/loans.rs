@@ -41,24 +41,28 @@ impl<M: Memory, C: Config> Loans<M, C> {
     /// The place of a ticket's slot. `None` beyond the bound.
     #[inline]
     fn place(&mut self, ticket: Ticket) -> Option<&mut Place<M, C>> {
-        while self.places.as_ref().len() <= ticket.slot as usize {
+        while self.places.as_ref().len() <= ticket.slot() as usize {
             self.places.push(None).ok()?;
         }
-        self.places.as_mut().get_mut(ticket.slot as usize)
+        self.places.as_mut().get_mut(ticket.slot() as usize)
     }
 
     #[inline]
     fn loan(&self, ticket: Ticket) -> Option<&Loan<M>> {
-        match self.places.as_ref().get(ticket.slot as usize)? {
-            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation => Some(loan),
+        match self.places.as_ref().get(ticket.slot() as usize)? {
+            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation() => {
+                Some(loan)
+            }
             _ => None,
         }
     }
 
     #[inline]
     fn loan_mut(&mut self, ticket: Ticket) -> Option<&mut Loan<M>> {
-        match self.places.as_mut().get_mut(ticket.slot as usize)? {
-            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation => Some(loan),
+        match self.places.as_mut().get_mut(ticket.slot() as usize)? {
+            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation() => {
+                Some(loan)
+            }
             _ => None,
         }
     }
@@ -68,7 +72,7 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn lend_out(&mut self, ticket: Ticket, out: M::Out) -> Result<(), M::Out> {
         match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation, Kept::Lent(Loan::Sent(out)))),
+            Some(place) => *place = Some((ticket.generation(), Kept::Lent(Loan::Sent(out)))),
             None => return Err(out),
         }
         Ok(())
@@ -77,7 +81,7 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn lend_in(&mut self, ticket: Ticket, into: M::In) -> Result<(), M::In> {
         match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation, Kept::Lent(Loan::Received(into)))),
+            Some(place) => *place = Some((ticket.generation(), Kept::Lent(Loan::Received(into)))),
             None => return Err(into),
         }
         Ok(())
@@ -91,7 +95,12 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn give_back(&mut self, ticket: Ticket) -> Option<Loan<M>> {
         self.loan(ticket)?;
-        match self.places.as_mut().get_mut(ticket.slot as usize)?.take()? {
+        match self
+            .places
+            .as_mut()
+            .get_mut(ticket.slot() as usize)?
+            .take()?
+        {
             (_, Kept::Lent(loan)) => Some(loan),
             (_, Kept::Copied(_)) => None,
         }
@@ -146,7 +155,7 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
             at += now;
         }
         match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation, Kept::Copied(copy))),
+            Some(place) => *place = Some((ticket.generation(), Kept::Copied(copy))),
             None => return false,
         }
         true
@@ -154,8 +163,8 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
 
     #[inline]
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>> {
-        match self.places.as_ref().get(ticket.slot as usize)? {
-            Some((generation, kept)) if *generation == ticket.generation => match kept {
+        match self.places.as_ref().get(ticket.slot() as usize)? {
+            Some((generation, kept)) if *generation == ticket.generation() => match kept {
                 Kept::Lent(loan) => part(loan, offset, len, swaps::<C>()),
                 Kept::Copied(copy) => {
                     Some(Part::Bytes(Cell::bytes(copy).get(offset..offset + len)?))

@@ -95,7 +95,7 @@ impl<H: Header, C: Config> State<H, C> {
             Some(sender) => {
                 let room = bank.room(ticket).unwrap_or(0);
                 operation.step = Step::Posted { place: NONE, room };
-                self.match_announced(ticket.slot, envelope, sender.0);
+                self.match_announced(ticket.slot(), envelope, sender.0);
             }
             None => {
                 self.fill(place, ticket, bank);

@@ -123,7 +123,7 @@ pub trait Operate {
             Err(error) => return Err(Refused { loan: out, error }),
         };
         if let Err(loan) = bank.lend_out(ticket, out) {
-            state.operations.remove(ticket.slot);
+            state.operations.remove(ticket.slot());
             return Err(Refused {
                 loan,
                 error: Error::Full,
@@ -183,7 +183,7 @@ pub trait Operate {
         let mut outlet = lane.outlet(channel);
         let ticket = state.open_send(&outlet, to, header, Mode::Standard, message.len())?;
         if !bank.copy(ticket, message) {
-            state.operations.remove(ticket.slot);
+            state.operations.remove(ticket.slot());
             return Err(Error::Full);
         }
         if let Some(operation) = state.operation(ticket) {
@@ -217,7 +217,7 @@ pub trait Operate {
             Err(error) => return Err(Refused { loan: into, error }),
         };
         if let Err(loan) = bank.lend_in(ticket, into) {
-            state.operations.remove(ticket.slot);
+            state.operations.remove(ticket.slot());
             return Err(Refused {
                 loan,
                 error: Error::Full,
@@ -747,7 +747,7 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         }
         let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
         let result = f(loan, &operation.envelope, outcome);
-        self.state.operations.remove(ticket.slot);
+        self.state.operations.remove(ticket.slot());
         Ok(Some(result))
     }
 

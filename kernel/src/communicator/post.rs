@@ -69,7 +69,7 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn launch(&mut self, to: Node, ticket: Ticket) {
         if let Some(peer) = self.peers.as_mut().get_mut(to.index()) {
-            peer.held.push(&mut self.operations, ticket.slot);
+            peer.held.push(&mut self.operations, ticket.slot());
             if let Some(hold) = peer.hold() {
                 hold.fresh = true;
             }
@@ -112,19 +112,19 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(node) = source
             && self.peer(node).is_some_and(|peer| peer.gone)
         {
-            return self.complete(ticket.slot, Err(Error::PeerLost(node)));
+            return self.complete(ticket.slot(), Err(Error::PeerLost(node)));
         }
         self.sequence = Sequence::new(self.sequence.get() + 1);
         let posted = Posted {
             pattern,
-            slot: ticket.slot,
+            slot: ticket.slot(),
             sequence: self.sequence,
         };
         // The queue has a place for every operation, so this happens only if the storage breaks its promise.
         let Some(at) = self.expected.post(posted) else {
-            return self.complete(ticket.slot, Err(Error::Full));
+            return self.complete(ticket.slot(), Err(Error::Full));
         };
-        if let Some(operation) = self.operations.get_mut(ticket.slot)
+        if let Some(operation) = self.operations.get_mut(ticket.slot())
             && let Step::Posted { place, .. } = &mut operation.step
         {
             *place = at;
@@ -143,7 +143,7 @@ impl<H: Header, C: Config> State<H, C> {
         };
         let envelope = arrived.envelope;
         match envelope.announced() {
-            Some(sender) => self.match_announced(ticket.slot, envelope, sender.0),
+            Some(sender) => self.match_announced(ticket.slot(), envelope, sender.0),
             None => self.fill(place, ticket, bank),
         }
         self.unexpected.remove(place);
@@ -159,7 +159,7 @@ impl<H: Header, C: Config> State<H, C> {
         let envelope = arrived.envelope;
         let stored = bank.fill(ticket, arrived.payload.bytes());
         self.make_right(ticket, envelope.node(), stored, bank);
-        self.deliver(ticket.slot, envelope, stored);
+        self.deliver(ticket.slot(), envelope, stored);
     }
 
     /// A receive is over: `stored` bytes are in its buffer.
@@ -189,9 +189,9 @@ impl<H: Header, C: Config> State<H, C> {
             Step::Posted { place, .. } => {
                 let place = *place;
                 self.expected.remove(place);
-                self.complete(ticket.slot, Err(Error::Cancelled));
+                self.complete(ticket.slot(), Err(Error::Cancelled));
             }
-            Step::Held { .. } => self.withdraw(peer, ticket.slot),
+            Step::Held { .. } => self.withdraw(peer, ticket.slot()),
             Step::Offered { cancel, .. } => {
                 *cancel = true;
                 if let Some(hold) = self.hold(peer) {
@@ -208,7 +208,7 @@ impl<H: Header, C: Config> State<H, C> {
             }
             Step::Announced => {
                 operation.step = Step::Revoking { asked: false };
-                self.activate(peer, ticket.slot);
+                self.activate(peer, ticket.slot());
             }
             _ => {}
         }
@@ -223,7 +223,7 @@ impl<H: Header, C: Config> State<H, C> {
         };
         operation.owner = Owner::Nobody;
         if let Step::Done(outcome) = operation.step {
-            self.complete(ticket.slot, outcome);
+            self.complete(ticket.slot(), outcome);
         } else {
             // Only an unknown ticket is refused, and this one is known.
             let _ = self.cancel(ticket);

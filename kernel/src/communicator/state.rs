@@ -207,8 +207,8 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn operation(&mut self, ticket: Ticket) -> Option<&mut Operation<H, C>> {
         self.operations
-            .get_mut(ticket.slot)
-            .filter(|operation| operation.generation == ticket.generation)
+            .get_mut(ticket.slot())
+            .filter(|operation| operation.generation == ticket.generation())
     }
 
     /// A new operation.
@@ -231,7 +231,7 @@ impl<H: Header, C: Config> State<H, C> {
         };
         let slot = self.operations.insert(operation).ok_or(Error::Full)?;
         self.counters.note(Note::Operation(self.operations.len()));
-        Ok(Ticket { slot, generation })
+        Ok(Ticket::new(slot, generation))
     }
 
     /// Ends an operation that is in no queue any more.
@@ -421,17 +421,14 @@ impl<H: Header, C: Config> Peer<H, C> {
 impl Ticket {
     pub(crate) fn handle(self) -> Handle {
         Handle {
-            slot: self.slot.into(),
-            generation: self.generation.into(),
+            slot: self.slot().into(),
+            generation: self.generation().into(),
         }
     }
 }
 
 impl Handle {
     pub(crate) fn ticket(self) -> Ticket {
-        Ticket {
-            slot: self.slot.get(),
-            generation: self.generation.get(),
-        }
+        Ticket::new(self.slot.get(), self.generation.get())
     }
 }

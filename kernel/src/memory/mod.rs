@@ -159,24 +159,41 @@ impl Part<'_> {
 
 /// Names a loan. Generations never repeat within a communicator before 2^32 operations on the same slot, so an old
 /// ticket is recognised.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Ticket {
-    pub(crate) slot: u32,
-    pub(crate) generation: u32,
-}
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ticket(u64);
 
 impl Ticket {
+    #[inline]
+    pub(crate) const fn new(slot: u32, generation: u32) -> Self {
+        Ticket((generation as u64) << 32 | slot as u64)
+    }
+
+    #[inline]
+    pub(crate) const fn slot(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline]
+    pub(crate) const fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// As one number, for facades whose handles are numbers: the generation above 32 bits of slot. Never below 2^32.
+    #[inline]
     pub const fn to_bits(self) -> u64 {
-        (self.generation as u64) << 32 | self.slot as u64
+        self.0
     }
 
     /// The ticket behind a number. Any number is safe: one that names nothing is refused when it is used.
+    #[inline]
     pub const fn from_bits(bits: u64) -> Self {
-        Ticket {
-            slot: bits as u32,
-            generation: (bits >> 32) as u32,
-        }
+        Ticket(bits)
+    }
+}
+
+impl core::fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Ticket({} of slot {})", self.generation(), self.slot())
     }
 }
 

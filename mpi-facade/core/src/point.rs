@@ -27,9 +27,9 @@ pub unsafe fn send(
     comm: Comm,
 ) -> Result<(), Fault> {
     world::with(|world| {
+        let buffer = Buffer::new(buf.cast_mut(), count, datatype);
         // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
-        let region = unsafe { region(buf.cast_mut(), count, datatype) };
-        let request = post_send(world, mode, region, to, tag, comm)?;
+        let request = unsafe { post_send(world, mode, buffer, to, tag, comm) }?;
         request::wait_one(world, request, &mut { Status::EMPTY })
     })
 }
@@ -49,9 +49,9 @@ pub unsafe fn isend(
     comm: Comm,
 ) -> Result<Request, Fault> {
     world::with(|world| {
+        let buffer = Buffer::new(buf.cast_mut(), count, datatype);
         // SAFETY: the caller's promise.
-        let region = unsafe { region(buf.cast_mut(), count, datatype) };
-        post_send(world, mode, region, to, tag, comm)
+        unsafe { post_send(world, mode, buffer, to, tag, comm) }
     })
 }
 
@@ -70,9 +70,9 @@ pub unsafe fn receive(
     status: &mut Status,
 ) -> Result<(), Fault> {
     world::with(|world| {
+        let buffer = Buffer::new(buf, count, datatype);
         // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
-        let region = unsafe { region(buf, count, datatype) };
-        let request = post_receive(world, region, from, tag, comm)?;
+        let request = unsafe { post_receive(world, buffer, from, tag, comm) }?;
         request::wait_one(world, request, status)
     })
 }
@@ -91,9 +91,9 @@ pub unsafe fn ireceive(
     comm: Comm,
 ) -> Result<Request, Fault> {
     world::with(|world| {
+        let buffer = Buffer::new(buf, count, datatype);
         // SAFETY: the caller's promise.
-        let region = unsafe { region(buf, count, datatype) };
-        post_receive(world, region, from, tag, comm)
+        unsafe { post_receive(world, buffer, from, tag, comm) }
     })
 }
 
@@ -123,17 +123,19 @@ pub unsafe fn exchange(
     status: &mut Status,
 ) -> Result<(), Fault> {
     world::with(|world| {
-        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffers.
-        let into = unsafe { region(receive.buf, receive.count, receive.datatype) };
-        // SAFETY: as above.
-        let from = unsafe { region(send.buf, send.count, send.datatype) };
+        let into = Buffer::new(receive.buf, receive.count, receive.datatype);
+        let from = Buffer::new(send.buf, send.count, send.datatype);
         // The send is checked before the receive is posted, so a refused call leaves nothing behind.
-        from.map_err(Fault::on(comm))?;
         let group = world.comms.get(comm)?;
+        // SAFETY: the caller's promise.
+        unsafe { from.region() }.map_err(Fault::on(comm))?;
         partner(group, send.partner).map_err(Fault::on(comm))?;
         check_tag(send.tag).map_err(Fault::on(comm))?;
-        let incoming = post_receive(world, into, receive.partner, receive.tag, comm)?;
-        let outgoing = post_send(world, Mode::Standard, from, send.partner, send.tag, comm)?;
+        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffers.
+        let incoming = unsafe { post_receive(world, into, receive.partner, receive.tag, comm) }?;
+        let (to, tag) = (send.partner, send.tag);
+        // SAFETY: as above.
+        let outgoing = unsafe { post_send(world, Mode::Standard, from, to, tag, comm) }?;
         let sent = request::wait_one(world, outgoing, &mut { Status::EMPTY });
         request::wait_one(world, incoming, status)?;
         sent
@@ -174,40 +176,64 @@ fn look(world: &mut World, wanted: Wanted) -> Result<Option<Status>, pombo_kerne
     }))
 }
 
-/// A user's buffer.
-///
-/// # Safety
-/// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
-#[inline(always)]
-pub(crate) unsafe fn region(
+/// A user's buffer, unchecked.
+#[derive(Clone, Copy)]
+pub(crate) struct Buffer {
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
-) -> Result<Region, Error> {
-    let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
-    let known = datatype::predefined(datatype).ok_or(Error::Handle {
-        kind: Kind::Datatype,
-        got: datatype.0,
-    })?;
-    let shape = Shape::of(known);
-    if buf.is_null() && items > 0 && shape.size() > 0 {
-        return Err(Error::Buffer { count });
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { Region::new(buf, items, shape) })
 }
 
-pub(crate) fn post_send(
+impl Buffer {
+    /// Of `count` items.
+    #[inline]
+    pub(crate) fn new(buf: *mut c_void, count: i64, datatype: Datatype) -> Self {
+        Buffer {
+            buf,
+            count,
+            datatype,
+        }
+    }
+
+    /// Checks it.
+    ///
+    /// # Safety
+    /// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
+    #[inline(always)]
+    pub(crate) unsafe fn region(self) -> Result<Region, Error> {
+        let Buffer {
+            buf,
+            count,
+            datatype,
+        } = self;
+        let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
+        let known = datatype::predefined(datatype).ok_or(Error::Handle {
+            kind: Kind::Datatype,
+            got: datatype.0,
+        })?;
+        let shape = Shape::of(known);
+        if buf.is_null() && items > 0 && shape.size() > 0 {
+            return Err(Error::Buffer { count });
+        }
+        // SAFETY: the caller's promise.
+        Ok(unsafe { Region::new(buf, items, shape) })
+    }
+}
+
+/// # Safety
+/// As for [`Buffer::region`], until the request is over.
+unsafe fn post_send(
     world: &mut World,
     mode: Mode,
-    region: Result<Region, Error>,
+    buffer: Buffer,
     to: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
     let fault = Fault::on(comm);
     let group = world.comms.get(comm)?;
-    let region = region.map_err(&fault)?;
+    // SAFETY: the caller's promise.
+    let region = unsafe { buffer.region() }.map_err(&fault)?;
     let tag = check_tag(tag).map_err(&fault)?;
     let Some(node) = partner(group, to).map_err(&fault)? else {
         return Ok(request::SENT);
@@ -233,16 +259,19 @@ pub(crate) fn post_send(
     }
 }
 
-pub(crate) fn post_receive(
+/// # Safety
+/// As for [`Buffer::region`], until the request is over.
+unsafe fn post_receive(
     world: &mut World,
-    region: Result<Region, Error>,
+    buffer: Buffer,
     from: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
     let fault = Fault::on(comm);
     let group = world.comms.get(comm)?;
-    let region = region.map_err(&fault)?;
+    // SAFETY: the caller's promise.
+    let region = unsafe { buffer.region() }.map_err(&fault)?;
     let wanted = wanted_of(group, from, tag).map_err(&fault)?;
     if from == MPI_PROC_NULL {
         return Ok(request::RECEIVED_FROM_NOBODY);

@@ -34,7 +34,7 @@ pub(crate) enum Standing {
 
 /// Looks whether a request is over and if so writes its status. `MPI_REQUEST_NULL` is always over. Makes no progress.
 /// An error is the handle's.
-#[inline]
+#[inline(always)]
 pub(crate) fn test_one(
     world: &mut World,
     request: Request,
