@@ -143,7 +143,7 @@ impl<L: Channel, C: Config> World<L, C> {
                 true => self.matched_probe(at, select(None, None)),
                 false => self.probe(at, select(None, None)),
             };
-            if tried < 2 || tried >= PATIENCE {
+            if !(2..PATIENCE).contains(&tried) {
                 (self.settle)(&mut self.ranks);
             }
             id
