@@ -6,8 +6,8 @@ mod common;
 use common::*;
 use pombo_kernel::aspect::{
     Basic, Buffered, Buffering, Canonical, Contiguous, Counting, Datatypes, Eager, Full,
-    Heterogeneous, Homogeneous, NoDatatypes, Opposite, ReceiverFirst, Rendezvous, Static, Transfer,
-    Unbuffered,
+    Heterogeneous, Homogeneous, Narrow, NoDatatypes, Opposite, ReceiverFirst, Rendezvous, Static,
+    Transfer, Unbuffered,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear, Matcher, NoQueues};
 use pombo_kernel::memory::Items;
@@ -406,6 +406,63 @@ fn values_cross_byte_orders() {
     both::<Typed<'static>, Basic, Eager>();
     both::<Repeated<'static>, Contiguous, Eager>();
     both::<Segmented<'static, 5>, Full, Rendezvous<16>>();
+}
+
+/// Words of a machine with 32 bits meet words of one with 64, in frames that are cut anywhere.
+#[test]
+fn words_cross_word_sizes() {
+    type Of<T, R> = Made<T, Linear, Basic, R, Unbuffered>;
+    fn deliver<A: Config, B: Config>(out: Values<'static>, into: ValuesMut<'static>) -> Vec<u8> {
+        let len = out.len();
+        let (got, outcome) = across::<Typed<'static>, A, B>(out, into, false);
+        assert_eq!(outcome, Ok(len));
+        got.bytes().to_vec()
+    }
+    fn both<T: Transfer, const N: usize>() {
+        let narrow: &[Narrow<i32>; N] = Box::leak(Box::new(std::array::from_fn(|i| {
+            Narrow((i as i32 - 3).wrapping_mul(0x0707_0707))
+        })));
+        let wide = &*narrow.map(|Narrow(word)| i64::from(word)).to_vec().leak();
+        let foreign = &*wide
+            .iter()
+            .map(|word| word.swap_bytes())
+            .collect::<Vec<_>>()
+            .leak();
+        let wide_room = || ValuesMut::of(vec![0_i64; N].leak());
+        let narrow_room = || ValuesMut::of(vec![Narrow(0_i32); N].leak());
+        let bytes = zerocopy::IntoBytes::as_bytes;
+
+        type Same<T> = Of<T, Homogeneous>;
+        let got = deliver::<Same<T>, Same<T>>(Values::of(narrow), wide_room());
+        assert_eq!(got, bytes(wide));
+        let got = deliver::<Same<T>, Same<T>>(Values::of(wide), narrow_room());
+        assert_eq!(got, zerocopy::IntoBytes::as_bytes(narrow));
+        type Canon<T> = Of<T, Canonical>;
+        let got = deliver::<Canon<T>, Canon<T>>(Values::of(narrow), wide_room());
+        assert_eq!(got, bytes(wide));
+        let got = deliver::<Canon<T>, Canon<T>>(Values::of(wide), narrow_room());
+        assert_eq!(got, zerocopy::IntoBytes::as_bytes(narrow));
+        type Here<T> = Of<T, Heterogeneous>;
+        type There<T> = Of<T, Heterogeneous<Opposite>>;
+        let got = deliver::<There<T>, Here<T>>(Values::of(foreign), narrow_room());
+        assert_eq!(got, zerocopy::IntoBytes::as_bytes(narrow));
+        let got = deliver::<Here<T>, There<T>>(Values::of(narrow), wide_room());
+        assert_eq!(got, bytes(foreign));
+    }
+    both::<Eager, 8>();
+    both::<Rendezvous<16>, 2>();
+    both::<Rendezvous<16>, 99>();
+
+    let unsigned = [Narrow(u32::MAX), Narrow(1)];
+    type Same = Of<Eager, Homogeneous>;
+    let got = deliver::<Same, Same>(
+        Values::of(unsigned.to_vec().leak()),
+        ValuesMut::of(vec![0_u64; 2].leak()),
+    );
+    assert_eq!(
+        got,
+        zerocopy::IntoBytes::as_bytes(&[u64::from(u32::MAX), 1])
+    );
 }
 
 /// What is off takes no bytes.

@@ -56,7 +56,7 @@ impl Datatypes for Full {
     const LEVEL: Level = Level::Full;
 }
 
-/// A basic type. All have the same width on every machine; only their byte order differs.
+/// A basic type. On their way all have one width whatever the machine; only their byte order differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "each is what it says")]
@@ -72,15 +72,29 @@ pub enum Element {
     U64,
     F32,
     F64,
+    NarrowInt,
+    NarrowUint,
 }
 
 impl Element {
     /// The table of extents, in bytes.
-    const EXTENTS: [usize; 11] = [1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8];
+    const EXTENTS: [usize; 13] = [1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 4, 4];
 
     /// Bytes from one value to the next.
     pub const fn extent(self) -> usize {
         Self::EXTENTS[self as usize]
+    }
+
+    /// A machine's word of 32 bits, which travels as one of 64?
+    #[inline]
+    pub(crate) const fn is_narrow(self) -> bool {
+        matches!(self, Element::NarrowInt | Element::NarrowUint)
+    }
+
+    /// Bytes that values of so many bytes take on their way.
+    #[inline]
+    pub(crate) const fn travelling(self, bytes: usize) -> usize {
+        if self.is_narrow() { 2 * bytes } else { bytes }
     }
 }
 
@@ -97,6 +111,28 @@ macro_rules! values {
         }
     )*};
 }
+
+/// A word of a machine whose words have 32 bits. Words travel with 64 bits, so machines of both kinds understand each
+/// other and only the narrow one converts: `isize` and `usize` are such words there, and `i64` and `u64` elsewhere.
+/// A word that does not fit a narrow machine loses its upper half there, as in a C cast.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable,
+)]
+#[repr(transparent)]
+pub struct Narrow<T>(pub T);
+
+impl Value for Narrow<i32> {
+    const ELEMENT: Element = Element::NarrowInt;
+}
+
+impl Value for Narrow<u32> {
+    const ELEMENT: Element = Element::NarrowUint;
+}
+
+#[cfg(target_pointer_width = "64")]
+values! { isize: I64, usize: U64, }
+#[cfg(not(target_pointer_width = "64"))]
+values! { isize: NarrowInt, usize: NarrowUint, }
 
 values! {
     i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64,

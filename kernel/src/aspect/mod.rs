@@ -10,7 +10,9 @@ mod storage;
 mod transfer;
 
 pub use buffering::{Buffered, Buffering, NoCopy, Unbuffered};
-pub use datatypes::{Basic, Contiguous, Datatypes, Element, Full, Level, NoDatatypes, Value};
+pub use datatypes::{
+    Basic, Contiguous, Datatypes, Element, Full, Level, Narrow, NoDatatypes, Value,
+};
 pub use length::Length;
 pub use observer::{Counters, Counting, Note, Observer, Statistics, Unobserved};
 pub use representation::{

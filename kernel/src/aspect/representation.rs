@@ -1,7 +1,8 @@
 //! How values cross machines of different byte order. Source: ECCLib's translation layer and the EPOS thesis's typed
 //! envelopes.
 //!
-//! Basic types have one width everywhere ([`Element`](super::Element)), so byte order is all that differs.
+//! On their way basic types have one width everywhere ([`Element`](super::Element); words have 64 bits, and a machine
+//! with narrower ones converts as it copies, [`Narrow`](super::Narrow)), so byte order is all that a peer has to tell.
 
 /// The policy family.
 pub trait Representation: 'static {

@@ -141,12 +141,12 @@ impl<H: Header, C: Config> State<H, C> {
         };
         let ticket = Ticket::new(posted.slot, operation.generation);
         let stored = len.min(room);
+        let swapped = self.swapped(from);
         let mut offset = 0;
         arrival.pieces(at, stored, |piece| {
-            bank.copy_in(ticket, offset, piece);
+            bank.copy_in(ticket, offset, piece, swapped);
             offset += piece.len();
         });
-        self.make_right(ticket, from, stored, bank);
         self.deliver(posted.slot, envelope, stored);
         Some(())
     }
@@ -267,13 +267,13 @@ impl<H: Header, C: Config> State<H, C> {
             got: length::<C>(got),
         };
         let envelope = operation.envelope?;
+        let swapped = self.swapped(from);
         let mut offset = start;
         arrival.pieces(at, len, |piece| {
-            bank.copy_in(ticket, offset, piece);
+            bank.copy_in(ticket, offset, piece, swapped);
             offset += piece.len();
         });
         if got == want {
-            self.make_right(ticket, from, want, bank);
             self.came_whole(from, ticket, sender);
             self.deliver(ticket.slot(), envelope, want);
         }

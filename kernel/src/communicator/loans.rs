@@ -120,20 +120,15 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
     }
 
     #[inline]
-    fn fill(&mut self, ticket: Ticket, from: &[u8]) -> usize {
-        self.loan_mut(ticket).map_or(0, |loan| fill(loan, from))
+    fn fill(&mut self, ticket: Ticket, from: &[u8], swapped: bool) -> usize {
+        let loan = self.loan_mut(ticket);
+        loan.map_or(0, |loan| fill(loan, from, swapped))
     }
 
     #[inline]
-    fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool {
-        self.loan_mut(ticket)
-            .is_some_and(|loan| copy_in(loan, offset, from))
-    }
-
-    fn swap(&mut self, ticket: Ticket, len: usize) {
-        if let Some(Loan::Received(sink)) = self.loan_mut(ticket) {
-            sink.swap(len);
-        }
+    fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool {
+        let loan = self.loan_mut(ticket);
+        loan.is_some_and(|loan| copy_in(loan, offset, from, swapped))
     }
 
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool {
@@ -183,24 +178,28 @@ pub(super) fn room<M: Memory>(loan: &Loan<M>) -> Option<usize> {
 }
 
 #[inline]
-pub(super) fn fill<M: Memory>(loan: &mut Loan<M>, from: &[u8]) -> usize {
+pub(super) fn fill<M: Memory>(loan: &mut Loan<M>, from: &[u8], swapped: bool) -> usize {
     let Loan::Received(sink) = loan else {
         return 0;
     };
     let stored = from.len().min(sink.len());
-    sink.copy_in(0, &from[..stored]);
+    copy_in(loan, 0, &from[..stored], swapped);
     stored
 }
 
 #[inline]
-pub(super) fn copy_in<M: Memory>(loan: &mut Loan<M>, offset: usize, from: &[u8]) -> bool {
+pub(super) fn copy_in<M: Memory>(
+    loan: &mut Loan<M>,
+    offset: usize,
+    from: &[u8],
+    swapped: bool,
+) -> bool {
     match loan {
-        Loan::Received(sink) => {
-            sink.copy_in(offset, from);
-            true
-        }
-        Loan::Sent(_) => false,
+        Loan::Received(sink) if swapped => sink.copy_in_swapped(offset, from),
+        Loan::Received(sink) => sink.copy_in(offset, from),
+        Loan::Sent(_) => return false,
     }
+    true
 }
 
 #[inline]

@@ -157,8 +157,8 @@ impl<H: Header, C: Config> State<H, C> {
             return;
         };
         let envelope = arrived.envelope;
-        let stored = bank.fill(ticket, arrived.payload.bytes());
-        self.make_right(ticket, envelope.node(), stored, bank);
+        let swapped = self.swapped(envelope.node());
+        let stored = bank.fill(ticket, arrived.payload.bytes(), swapped);
         self.deliver(ticket.slot(), envelope, stored);
     }
 

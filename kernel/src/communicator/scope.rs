@@ -123,23 +123,18 @@ impl Bank for Chain<'_, '_> {
         }
     }
 
-    fn fill(&mut self, ticket: Ticket, from: &[u8]) -> usize {
+    // A scope lends bytes, and bytes have no order.
+    fn fill(&mut self, ticket: Ticket, from: &[u8], swapped: bool) -> usize {
         match self.own.iter_mut().find(|(own, _)| *own == ticket) {
-            Some((_, loan)) => fill(loan, from),
-            None => self.outer.fill(ticket, from),
+            Some((_, loan)) => fill(loan, from, false),
+            None => self.outer.fill(ticket, from, swapped),
         }
     }
 
-    fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool {
+    fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool {
         match self.own.iter_mut().find(|(own, _)| *own == ticket) {
-            Some((_, loan)) => copy_in(loan, offset, from),
-            None => self.outer.copy_in(ticket, offset, from),
-        }
-    }
-
-    fn swap(&mut self, ticket: Ticket, len: usize) {
-        if !self.holds(ticket) {
-            self.outer.swap(ticket, len);
+            Some((_, loan)) => copy_in(loan, offset, from, false),
+            None => self.outer.copy_in(ticket, offset, from, swapped),
         }
     }
 

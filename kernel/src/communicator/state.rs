@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::frame::Handle;
 use crate::header::{Header, Node};
 use crate::matching::{Expected, Matcher, Sequence, SequenceOf, Unexpected};
-use crate::memory::{Bank, Ticket};
+use crate::memory::Ticket;
 use crate::slab::{Entry, NONE, Queue, Slab};
 
 pub(crate) type OperationsOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
@@ -244,26 +244,19 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Brings the values of a message that has arrived whole into this machine's form.
+    /// Do the bytes of that peer's values come in another order than this machine's?
     #[inline]
-    pub(crate) fn make_right(
-        &mut self,
-        ticket: Ticket,
-        from: Node,
-        len: usize,
-        bank: &mut impl Bank,
-    ) {
+    pub(crate) fn swapped(&self, from: Node) -> bool {
         if !<C::Representation as Representation>::CONVERTS {
-            return;
+            return false;
         }
         let external = if <C::Representation as Representation>::CANONICAL {
             true
         } else {
-            self.peer(from).is_some_and(|peer| peer.big_endian)
+            let peer = self.peers.as_ref().get(from.index());
+            peer.is_some_and(|peer| peer.big_endian)
         };
-        if external != <C::Representation as Representation>::BIG_ENDIAN {
-            bank.swap(ticket, len);
-        }
+        external != <C::Representation as Representation>::BIG_ENDIAN
     }
 
     /// Puts an operation at the end of a peer's active queue.

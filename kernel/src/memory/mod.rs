@@ -5,6 +5,7 @@
 //! Loans live beside the queues in a [`Bank`], named by [`Ticket`]s; the kernel never keeps an address.
 
 mod typed;
+mod words;
 
 pub use typed::{Items, Repeated, Segmented, Segments, Typed, Values, ValuesMut};
 
@@ -49,9 +50,9 @@ pub trait Sink {
     /// Copies `from` to `offset`. Callers stay inside `len`.
     fn copy_in(&mut self, offset: usize, from: &[u8]);
 
-    /// Reverses the bytes of every whole value among the first `len` bytes. Bytes have no order.
-    fn swap(&mut self, len: usize) {
-        let _ = len;
+    /// As [`Sink::copy_in`] of values whose bytes come in reverse order. Bytes have no order.
+    fn copy_in_swapped(&mut self, offset: usize, from: &[u8]) {
+        self.copy_in(offset, from);
     }
 }
 
@@ -211,16 +212,15 @@ pub enum Loan<M: Memory> {
 pub trait Bank {
     /// Bytes a receive can take.
     fn room(&self, ticket: Ticket) -> Option<usize>;
-    /// Fills a receive from its beginning, as far as there is room; the bytes that it took.
-    fn fill(&mut self, ticket: Ticket, from: &[u8]) -> usize {
+    /// Fills a receive from its beginning, as far as there is room; the bytes that it took. `swapped`: the bytes of
+    /// every value come in reverse order.
+    fn fill(&mut self, ticket: Ticket, from: &[u8], swapped: bool) -> usize {
         let stored = self.room(ticket).unwrap_or(0).min(from.len());
-        self.copy_in(ticket, 0, &from[..stored]);
+        self.copy_in(ticket, 0, &from[..stored], swapped);
         stored
     }
     /// Fills a receive. False when the loan is dead.
-    fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8]) -> bool;
-    /// Reverses the bytes of every value that has arrived.
-    fn swap(&mut self, ticket: Ticket, len: usize);
+    fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool;
     /// Keeps a copy of a message. False when there is no room.
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool;
     /// A piece of a send.

@@ -1,6 +1,6 @@
 //! Memory of values whose type is known: one basic type, items of several, or segments of different ones.
 
-use super::{Memory, Sink, Source};
+use super::{Memory, Sink, Source, words};
 use crate::aspect::{Element, Level, Value};
 use core::marker::PhantomData;
 use zerocopy::IntoBytes;
@@ -72,16 +72,23 @@ impl<'buf> ValuesMut<'buf> {
 }
 
 impl Source for Values<'_> {
+    #[inline]
     fn len(&self) -> usize {
-        self.bytes.len()
+        self.element.travelling(self.bytes.len())
     }
 
     #[inline]
     fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        if self.element.is_narrow() {
+            return words::widen(self.bytes, self.element, offset, into, false);
+        }
         into.copy_from_slice(&self.bytes[offset..offset + into.len()]);
     }
 
     fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        if self.element.is_narrow() {
+            return words::widen(self.bytes, self.element, offset, into, true);
+        }
         let width = self.element.extent();
         for (at, byte) in (offset..).zip(into) {
             let inside = at % width;
@@ -91,21 +98,27 @@ impl Source for Values<'_> {
 }
 
 impl Sink for ValuesMut<'_> {
+    #[inline]
     fn len(&self) -> usize {
-        self.bytes.len()
+        self.element.travelling(self.bytes.len())
     }
 
     #[inline]
     fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        if self.element.is_narrow() {
+            return words::narrow(self.bytes, offset, from, false);
+        }
         self.bytes[offset..offset + from.len()].copy_from_slice(from);
     }
 
-    fn swap(&mut self, len: usize) {
+    fn copy_in_swapped(&mut self, offset: usize, from: &[u8]) {
+        if self.element.is_narrow() {
+            return words::narrow(self.bytes, offset, from, true);
+        }
         let width = self.element.extent();
-        if width > 1 {
-            for value in self.bytes[..len].chunks_exact_mut(width) {
-                value.reverse();
-            }
+        for (at, byte) in (offset..).zip(from) {
+            let inside = at % width;
+            self.bytes[at - inside + (width - 1 - inside)] = *byte;
         }
     }
 }
@@ -161,8 +174,8 @@ impl<V: Sink> Sink for Items<V> {
         self.values.copy_in(offset, from);
     }
 
-    fn swap(&mut self, len: usize) {
-        self.values.swap(len);
+    fn copy_in_swapped(&mut self, offset: usize, from: &[u8]) {
+        self.values.copy_in_swapped(offset, from);
     }
 }
 
@@ -241,12 +254,9 @@ impl<V: Source, const N: usize> Source for Segments<V, N> {
     }
 }
 
-impl<V: Sink, const N: usize> Sink for Segments<V, N> {
-    fn len(&self) -> usize {
-        self.0.iter().map(Sink::len).sum()
-    }
-
-    fn copy_in(&mut self, mut offset: usize, mut from: &[u8]) {
+impl<V: Sink, const N: usize> Segments<V, N> {
+    /// Calls `f` with every piece that has room for bytes of `from`, the offset inside of it, and those bytes.
+    fn scatter(&mut self, mut offset: usize, mut from: &[u8], f: impl Fn(&mut V, usize, &[u8])) {
         for piece in &mut self.0 {
             let len = piece.len();
             if offset >= len {
@@ -254,7 +264,7 @@ impl<V: Sink, const N: usize> Sink for Segments<V, N> {
                 continue;
             }
             let (now, later) = from.split_at(from.len().min(len - offset));
-            piece.copy_in(offset, now);
+            f(piece, offset, now);
             from = later;
             offset = 0;
             if from.is_empty() {
@@ -262,12 +272,22 @@ impl<V: Sink, const N: usize> Sink for Segments<V, N> {
             }
         }
     }
+}
 
-    fn swap(&mut self, mut len: usize) {
-        for piece in &mut self.0 {
-            let now = len.min(piece.len());
-            piece.swap(now);
-            len -= now;
-        }
+impl<V: Sink, const N: usize> Sink for Segments<V, N> {
+    fn len(&self) -> usize {
+        self.0.iter().map(Sink::len).sum()
+    }
+
+    fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        self.scatter(offset, from, |piece, inside, here| {
+            piece.copy_in(inside, here)
+        });
+    }
+
+    fn copy_in_swapped(&mut self, offset: usize, from: &[u8]) {
+        self.scatter(offset, from, |piece, inside, here| {
+            piece.copy_in_swapped(inside, here)
+        });
     }
 }

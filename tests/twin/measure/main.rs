@@ -3,6 +3,7 @@
 //! The test `twin` builds it in release mode, in one codegen unit, runs it, and compares.
 #![allow(dead_code, reason = "the tests use more of what they share")]
 
+mod aspects;
 #[path = "../face.rs"]
 mod face;
 #[path = "../hand/mod.rs"]
@@ -37,4 +38,5 @@ fn main() {
         assert_eq!(kernel.call, twin.call);
         println!("steps {} {} {}", kernel.steps, twin.steps, kernel.call);
     }
+    aspects::print();
 }
