@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn pieces_do_not_count() {
-        let bytes: Vec<u8> = (0..100).map(|i| i * 7).collect();
+        let bytes: Vec<u8> = (0..100_u8).map(|i| i.wrapping_mul(7)).collect();
         for a in 0..40 {
             for b in a..100 {
                 let mut check = Check::new(1);
@@ -87,7 +87,7 @@ mod tests {
     /// One bit, two bits, a cut end, zeros that fill up, two words that change places.
     #[test]
     fn damage_shows() {
-        let bytes: Vec<u8> = (0..64).map(|i| i * 11).collect();
+        let bytes: Vec<u8> = (0..64_u8).map(|i| i.wrapping_mul(11)).collect();
         let right = sum(&bytes);
         for a in 0..512 {
             for b in a..512 {
