@@ -1,14 +1,15 @@
 //! The same operations over communicators with a header of their own: on loopback, on shared memory, on channels with
-//! moods, among all nodes and among some of them.
+//! moods, over a simulated network that loses and repeats frames, among all nodes and among some of them.
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
 use crate::common::{Hosted, Tagged, Wanted, tagged, wanted};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::collective::{Call, Protocol, Shared};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Channel, Communicator, Compose, Config, Node, Operate, Size};
-use pombo_netdrivers::fault::{Dice, Moods, Moody};
+use pombo_netdrivers::fault::{Dice, Faults, Moods, Moody, Rate, Sim, SimNetwork};
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::{Growing, Loopback, loopback};
 use zerocopy::little_endian::U32;
@@ -51,6 +52,16 @@ fn some(nodes: usize, ranks: usize, dice: &mut Dice) -> Vec<u16> {
 
 /// Runs cases one after the other on the same communicators, the ranks in one thread.
 fn run<L: Channel, C: Config>(channels: Vec<L>, cases: Vec<Case>, dice: &mut Dice) {
+    run_in_time::<L, C>(channels, cases, dice, || ());
+}
+
+/// The same, with a clock that `tick` moves on.
+fn run_in_time<L: Channel, C: Config>(
+    channels: Vec<L>,
+    cases: Vec<Case>,
+    dice: &mut Dice,
+    tick: impl Fn(),
+) {
     let mut memory: Vec<Vec<_>> = cases
         .iter()
         .map(|case| (0..case.ranks).map(|rank| case.memory(rank)).collect())
@@ -93,6 +104,7 @@ fn run<L: Channel, C: Config>(channels: Vec<L>, cases: Vec<Case>, dice: &mut Dic
                 let comm = dice.index(comms.len());
                 comms[comm].check_messages().expect("the channel works");
             }
+            tick();
             turns += 1;
             assert!(turns < 10_000_000, "nobody gets on in {}", case.name());
         }
@@ -153,7 +165,7 @@ fn over_shared_memory() {
 
 #[test]
 fn over_channels_with_moods() {
-    for seed in 0..4 {
+    for seed in 0..5 {
         for ranks in 1..=17 {
             let mut dice = Dice::stream(3 + seed, ranks as u64);
             let moods = Moods::random(&mut dice);
@@ -161,6 +173,28 @@ fn over_channels_with_moods() {
             let channels = Moody::world(world, moods, dice.below(u64::MAX));
             let some = cases(ranks, (seed as usize + ranks) % 5, 5, &mut dice);
             run::<_, Narrow>(channels, some, &mut dice);
+        }
+    }
+}
+
+#[test]
+fn over_a_network_that_loses() {
+    type Over = Reliable<SimNetwork, Window<20, 8, 600>, Growing>;
+    for seed in 0..7 {
+        for ranks in 1..=17 {
+            let mut dice = Dice::stream(7 + seed, ranks as u64);
+            let faults = Faults::NONE
+                .lose(Rate::percent(5))
+                .duplicate(Rate::percent(2))
+                .reorder(Rate::percent(2), 200_000)
+                .corrupt(Rate::percent(1));
+            let nodes = (ranks + dice.index(2)) as u16;
+            let (sim, networks) = Sim::new(nodes, faults, dice.below(u64::MAX));
+            let fits = "places for twenty";
+            let over = |network| -> Over { Reliable::new(network, 1).expect(fits) };
+            let channels = networks.into_iter().map(over).collect();
+            let some = cases(ranks, (seed as usize + ranks) % 7, 7, &mut dice);
+            run_in_time::<_, Narrow>(channels, some, &mut dice, || sim.advance(5_000));
         }
     }
 }
