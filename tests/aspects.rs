@@ -554,6 +554,7 @@ fn time_outs() -> Result<(), Error> {
     let nothing = pair.one.receive_into_within(any, &mut room, SOON);
     assert_eq!(nothing.map(|envelope| envelope.len()), Err(Error::TimedOut));
     assert!(pair.one.wait_probe_within(any, SOON)?.is_none());
+    assert!(pair.one.wait_matched_probe_within(any, SOON)?.is_none());
     // Nobody receives: the announce is taken back, and the receiver never sees it.
     let long = [7; 100];
     let sent = pair.zero.send_from_within(Node(1), tagged(1), &long, SOON);

@@ -14,6 +14,8 @@ mod common;
 mod liveness;
 #[path = "common/numbered.rs"]
 mod numbered;
+#[path = "matching/pairs.rs"]
+mod pairs;
 #[path = "matching/world.rs"]
 mod world;
 

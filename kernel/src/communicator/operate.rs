@@ -381,14 +381,24 @@ pub trait Operate {
         &mut self,
         pattern: <Self::Header as Header>::Pattern,
     ) -> Result<(Ticket, Envelope<Self::Header, Self::Config>), Error> {
+        self.engine()
+            .wait_matched_probe(pattern, None)?
+            .ok_or(Error::TimedOut)
+    }
+
+    /// As [`Operate::wait_matched_probe`], for so many nanoseconds at most; `None` when they are over.
+    ///
+    /// # Errors
+    /// As [`Operate::matched_probe`].
+    #[expect(clippy::type_complexity, reason = "a ticket and an envelope")]
+    fn wait_matched_probe_within(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+        nanoseconds: u64,
+    ) -> Result<Option<(Ticket, Envelope<Self::Header, Self::Config>)>, Error> {
         let mut engine = self.engine();
-        let mut idle = 0;
-        loop {
-            if let Some(matched) = engine.matched_probe(pattern)? {
-                return Ok(matched);
-            }
-            engine.advance(&mut idle)?;
-        }
+        let deadline = Some(engine.after(nanoseconds));
+        engine.wait_matched_probe(pattern, deadline)
     }
 
     /// Receives a message that a matched probe has taken. The ticket stays the same.
@@ -712,6 +722,22 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
             let known = self.probe(pattern)?;
             if known.is_some() || self.is_over(deadline) {
                 return Ok(known);
+            }
+            self.advance_until(&mut idle, deadline)?;
+        }
+    }
+
+    #[expect(clippy::type_complexity, reason = "a ticket and an envelope")]
+    fn wait_matched_probe(
+        &mut self,
+        pattern: H::Pattern,
+        deadline: Option<u64>,
+    ) -> Result<Option<(Ticket, Envelope<H, C>)>, Error> {
+        let mut idle = 0;
+        loop {
+            let matched = self.matched_probe(pattern)?;
+            if matched.is_some() || self.is_over(deadline) {
+                return Ok(matched);
             }
             self.advance_until(&mut idle, deadline)?;
         }
