@@ -234,8 +234,9 @@ impl<C: Config> Rank<C> {
             self.poll();
             let known = self.comm.probe(ANY).expect("wildcards name nobody");
             if known.is_none() {
+                // A question may have to wait until nobody has come for another one's answer for many probes.
                 idle += 1;
-                if idle == 10 {
+                if idle == 200 {
                     return;
                 }
                 continue;
