@@ -316,7 +316,8 @@ impl<H: Header, C: Config> Peer<H, C> {
             return None;
         }
         let hold = self.hold.get()?;
-        if hold.told && (hold.withdrawn || self.held.is_empty()) {
+        // An answer may have named what was withdrawn before anything was told.
+        if hold.withdrawn || (hold.told && self.held.is_empty()) {
             return Some(false);
         }
         let blocked = !self.held.is_empty() && (self.credit == 0 || hold.offers > 0);
