@@ -18,6 +18,8 @@ mod direct;
 mod interleaving;
 #[path = "collectives/laws.rs"]
 mod laws;
+#[path = "common/measured.rs"]
+mod measured;
 #[path = "collectives/model.rs"]
 mod model;
 #[path = "collectives/newcomer.rs"]

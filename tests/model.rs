@@ -225,14 +225,18 @@ fn both_ways() {
 
 #[test]
 fn to_oneself() {
+    explore::<Small>("to oneself", CALM, alone(pick(3, 4)));
+}
+
+/// Programs of one rank with so many acts at most, one of them maybe cancelled.
+fn alone(acts: usize) -> Programs {
     let sends = sends(0, &TAGS, &[Kind::Short, Kind::Huge, Kind::EmptySync]);
-    let acts = [sends, receives(&[Some(0)], &[ROOM])].concat();
+    let each = [sends, receives(&[Some(0)], &[ROOM])].concat();
     let mut programs = Programs::default();
-    for list in lists_up_to(&acts, pick(3, 4)) {
+    for list in lists_up_to(&each, acts) {
         programs.add(vec![list]);
     }
-    let programs = changed(programs, 0, with_cancel);
-    explore::<Small>("to oneself", CALM, programs);
+    changed(programs, 0, with_cancel)
 }
 
 #[test]
@@ -372,6 +376,11 @@ fn scopes() {
 #[test]
 fn three_ranks() {
     let first = lists_up_to(&sends(2, &TAGS, &SHORT_OR_LONG), 2);
+    explore::<Small>("three ranks", CALM, two_to_one(&first));
+}
+
+/// Programs in which rank 0 sends such lists to rank 2, as does rank 1.
+fn two_to_one(first: &[Vec<Act>]) -> Programs {
     let second = lists_up_to(&sends(2, &[1], &SHORT_OR_LONG), pick(1, 2));
     let receives = [
         (None, None),
@@ -381,14 +390,14 @@ fn three_ranks() {
     ];
     let receives = receives.map(|(source, tag)| receive(source, tag));
     let mut programs = Programs::default();
-    for first in &first {
+    for first in first {
         for second in &second {
             for receiver in lists_up_to(&receives, pick(2, 3)) {
                 programs.add(vec![first.clone(), second.clone(), receiver]);
             }
         }
     }
-    explore::<Small>("three ranks", CALM, programs);
+    programs
 }
 
 /// Every rank has one message for the next one, and maybe one for the one behind.

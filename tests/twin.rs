@@ -13,6 +13,9 @@ mod face;
 mod hand;
 #[path = "twin/lockstep.rs"]
 mod lockstep;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "common/measured.rs"]
+mod measured;
 #[path = "twin/protocol.rs"]
 mod protocol;
 
@@ -32,110 +35,26 @@ fn skipped() {
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod cost {
-    use super::{BYTES, RATIO};
-    use std::path::{Path, PathBuf};
-    use std::process::Command;
-    use std::{env, fs};
-
-    const MANIFEST: &str = r#"
-[package]
-name = "measure"
-edition = "2024"
-
-[[bin]]
-name = "measure"
-path = "{root}/tests/twin/measure/main.rs"
-
-[dependencies]
-pombo-kernel = { path = "{root}/kernel" }
-heapless = { version = "0.9", default-features = false }
-libc = { version = "0.2", default-features = false }
-zerocopy = { version = "0.8", default-features = false, features = ["derive"] }
-
-[profile.release]
-lto = "fat"
-codegen-units = 1
-panic = "abort"
-
-[workspace]
-"#;
-
-    /// One line of what the program prints.
-    struct Line {
-        what: String,
-        name: String,
-        kernel: u64,
-        twin: u64,
-    }
-
-    fn build() -> PathBuf {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-        let root = root.expect("the workspace");
-        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let package = temporary.join("twin");
-        fs::create_dir_all(&package).expect("a directory for the package");
-        let manifest = MANIFEST.replace("{root}", &root.display().to_string());
-        fs::write(package.join("Cargo.toml"), manifest).expect("the manifest");
-        // The same versions as everywhere, and nothing to be downloaded.
-        fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock")).expect("the lock file");
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let target = temporary.join("twin-target");
-        let built = Command::new(cargo)
-            .args(["build", "--quiet", "--release", "--offline"])
-            .arg("--manifest-path")
-            .arg(package.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(&target)
-            .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_ENCODED_RUSTFLAGS")
-            .env_remove("CARGO_BUILD_TARGET")
-            .status()
-            .expect("cargo runs");
-        assert!(built.success(), "the program that measures does not build");
-        target.join("release/measure")
-    }
-
-    fn measure() -> Vec<Line> {
-        let ran = Command::new(build()).output().expect("it starts");
-        let words = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "{}: {words}", ran.status);
-        let said = String::from_utf8(ran.stdout).expect("it writes text");
-        let line = |line: &str| {
-            let mut words = line.splitn(4, ' ');
-            let mut word = || words.next().expect("four words").to_owned();
-            let (what, kernel, twin, name) = (word(), word(), word(), word());
-            let number = |word: String| word.parse().expect("a number");
-            Line {
-                what,
-                name,
-                kernel: number(kernel),
-                twin: number(twin),
+#[test]
+fn what_is_off_costs_nothing() {
+    let lines = measured::measure("twin");
+    let (mut kernel, mut twin) = (0, 0);
+    for line in &lines {
+        match line.what.as_str() {
+            // Instructions, and bytes of a communicator: for the table of the crate's page.
+            "aspect" => {}
+            "bytes" => {
+                let ratio = line.ours as f64 / line.hand as f64;
+                assert!(ratio <= BYTES, "more bytes {}", line.name);
             }
-        };
-        said.lines().map(line).collect()
-    }
-
-    #[test]
-    fn what_is_off_costs_nothing() {
-        let lines = measure();
-        let (mut kernel, mut twin) = (0, 0);
-        for line in &lines {
-            let ratio = line.kernel as f64 / line.twin as f64;
-            println!("{:6} {:6} {ratio:.3} {}", line.kernel, line.twin, line.name);
-            match line.what.as_str() {
-                // Instructions, and bytes of a communicator: for the table of the crate's page.
-                "aspect" => {}
-                "bytes" => assert!(ratio <= BYTES, "more bytes {}", line.name),
-                _ => {
-                    kernel += line.kernel;
-                    twin += line.twin;
-                }
+            _ => {
+                kernel += line.ours;
+                twin += line.hand;
             }
         }
-        assert!(lines.len() > 40 && twin > 1000, "it has measured something");
-        let ratio = kernel as f64 / twin as f64;
-        println!("{kernel:6} {twin:6} {ratio:.4} all instructions");
-        assert!(ratio <= RATIO, "{ratio:.4} is more than {RATIO}");
     }
+    assert!(lines.len() > 40 && twin > 1000, "it has measured something");
+    let ratio = kernel as f64 / twin as f64;
+    println!("{kernel:6} {twin:6} {ratio:.4} all instructions");
+    assert!(ratio <= RATIO, "{ratio:.4} is more than {RATIO}");
 }

@@ -2,10 +2,10 @@
 
 use crate::explore::Bounds;
 use crate::matched::takers;
-use crate::programs::{Programs, TAGS, lists_up_to, receives, sends, with_cancel, with_scope};
+use crate::programs::{TAGS, lists_up_to, receives, sends, with_cancel, with_scope};
 use crate::rank::Kind;
 use crate::{
-    ALL_KINDS, CALM, ROOM, SHORT_OR_LONG, Sizes, changed, explore, one_way, pick, receive,
+    ALL_KINDS, CALM, ROOM, SHORT_OR_LONG, Sizes, alone, changed, explore, one_way, pick, two_to_one,
 };
 use pombo_kernel::Compose;
 use pombo_kernel::aspect::{ReceiverFirst, Static};
@@ -88,33 +88,10 @@ fn hints_in_trouble() {
 #[test]
 fn three_ranks_with_hints() {
     let first = lists_up_to(&sends(2, &TAGS, &[Kind::Long]), pick(1, 2));
-    let second = lists_up_to(&sends(2, &[1], &SHORT_OR_LONG), pick(1, 2));
-    let receives = [
-        (None, None),
-        (None, Some(1)),
-        (Some(0), None),
-        (Some(1), Some(1)),
-    ];
-    let receives = receives.map(|(source, tag)| receive(source, tag));
-    let mut programs = Programs::default();
-    for first in &first {
-        for second in &second {
-            for receiver in lists_up_to(&receives, pick(2, 3)) {
-                programs.add(vec![first.clone(), second.clone(), receiver]);
-            }
-        }
-    }
-    explore::<Hinted>("hints, three ranks", CALM, programs);
+    explore::<Hinted>("hints, three ranks", CALM, two_to_one(&first));
 }
 
 #[test]
 fn to_oneself_with_hints() {
-    let sends = sends(0, &TAGS, &[Kind::Short, Kind::Huge, Kind::EmptySync]);
-    let acts = [sends, receives(&[Some(0)], &[ROOM])].concat();
-    let mut programs = Programs::default();
-    for list in lists_up_to(&acts, pick(2, 4)) {
-        programs.add(vec![list]);
-    }
-    let programs = changed(programs, 0, with_cancel);
-    explore::<Hinted>("hints, to oneself", CALM, programs);
+    explore::<Hinted>("hints, to oneself", CALM, alone(pick(2, 4)));
 }
