@@ -100,6 +100,11 @@ fn matched_probing() {
 }
 
 #[test]
+fn several() {
+    on_all_worlds("several");
+}
+
+#[test]
 fn collectives() {
     on_all_worlds("collectives");
 }

@@ -17,6 +17,7 @@ mod operations;
 mod requests;
 #[cfg(all(panic = "abort", not(hosted)))]
 mod runtime;
+mod several;
 mod statuses;
 mod types;
 mod unbuilt;

@@ -10,7 +10,10 @@ use pombo_mpi::status::Status;
 ///
 /// # Safety
 /// `requests` are `count` handles that stay where they are.
-unsafe fn handles<'a>(count: c_int, requests: *mut Request) -> Result<&'a mut [Request], Error> {
+pub(crate) unsafe fn handles<'a>(
+    count: c_int,
+    requests: *mut Request,
+) -> Result<&'a mut [Request], Error> {
     let count = usize::try_from(count).map_err(|_| Error::Count { got: count.into() })?;
     if count == 0 {
         return Ok(&mut []);
@@ -23,14 +26,15 @@ unsafe fn handles<'a>(count: c_int, requests: *mut Request) -> Result<&'a mut [R
 ///
 /// # Safety
 /// `statuses` is `MPI_STATUSES_IGNORE` or has a place `index`.
-unsafe fn store_at(status: Status, statuses: *mut Status, index: usize, error: c_int) {
+pub(crate) unsafe fn store_at(status: Status, statuses: *mut Status, index: usize, error: c_int) {
     if !statuses.is_null() {
         // SAFETY: the caller's promise.
         unsafe { statuses.add(index).write(status.with_error(error)) };
     }
 }
 
-const IN_STATUS: Error = Error::Argument {
+/// Of calls that complete several.
+pub(crate) const IN_STATUS: Error = Error::Argument {
     class: Class::InStatus,
     name: "requests",
     must: "looked at one by one: the statuses say which of them failed",

@@ -20,6 +20,7 @@ pub mod op;
 mod output;
 pub mod point;
 pub mod request;
+pub mod several;
 pub mod status;
 mod world;
 
