@@ -18,6 +18,8 @@ pub enum Error {
     },
     /// There is no such node on this channel.
     NoSuchNode(Node),
+    /// There is no such group here: open each number once, in ascending order.
+    NoSuchGroup(u32),
     /// The channel has more nodes than the composition has places for.
     TooManyNodes {
         /// Nodes on the channel.
@@ -72,6 +74,10 @@ impl core::fmt::Display for Error {
                 )
             }
             Error::NoSuchNode(node) => write!(f, "there is no node {node} on this channel"),
+            Error::NoSuchGroup(group) => write!(
+                f,
+                "group {group} is not open here, or cannot be opened: open each number once, in ascending order"
+            ),
             Error::TooManyNodes { nodes, bound } => {
                 write!(
                     f,

@@ -10,6 +10,8 @@ extern crate std;
 
 #[cfg(feature = "std")]
 pub mod conformance;
+#[cfg(all(feature = "ethernet", target_os = "linux"))]
+pub mod ethernet;
 #[cfg(feature = "std")]
 pub mod fault;
 mod growing;
@@ -18,13 +20,19 @@ mod in_place;
 pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
+#[cfg(all(feature = "udp", target_os = "linux"))]
+pub mod udp;
 
+#[cfg(all(feature = "ethernet", target_os = "linux"))]
+pub use ethernet::Ethernet;
 pub use growing::Growing;
 pub use in_place::InPlace;
 #[cfg(feature = "std")]
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
+#[cfg(all(feature = "udp", target_os = "linux"))]
+pub use udp::Udp;
 
 // The kernel by itself, as the README shows it, compiles and runs.
 #[cfg(doctest)]

@@ -7,7 +7,13 @@
 mod bound;
 #[path = "reliable_groups/cast.rs"]
 mod cast;
+#[path = "reliable_groups/forged.rs"]
+mod forged;
 #[path = "reliable_groups/goals.rs"]
 mod goals;
 #[path = "reliable_groups/schedules.rs"]
 mod schedules;
+#[path = "reliable_groups/table.rs"]
+mod table;
+#[path = "reliable/trusted.rs"]
+mod trusted;

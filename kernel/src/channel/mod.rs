@@ -3,10 +3,12 @@
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
 //! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::pieces`]).
 
+pub mod composite;
 pub mod group;
 pub mod reliable;
 mod waiting;
 
+pub use composite::Composite;
 pub use reliable::Reliable;
 pub use waiting::Waiting;
 

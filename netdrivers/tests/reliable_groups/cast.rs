@@ -19,10 +19,13 @@ pub(crate) const WIRE: Wire = Wire {
     overhead: 38,
 };
 
+/// Messages of more than 64 bytes are long.
+type Sizes = Group<8, 1500, 8, 64>;
+
 pub(crate) struct Cast {
     pub(crate) sim: Sim,
     network: SimNetwork,
-    pub(crate) source: Source<Group<8, 1500>, Growing>,
+    pub(crate) source: Source<Sizes, Growing>,
     pub(crate) receivers: Vec<Receiver>,
     /// Turns since something moved.
     idle: u32,
@@ -30,11 +33,11 @@ pub(crate) struct Cast {
 
 pub(crate) struct Receiver {
     network: SimNetwork,
-    pub(crate) sink: Sink,
+    pub(crate) sink: Sink<Sizes, Growing>,
     buffer: Vec<u8>,
     /// It does nothing before, not even make room.
     wakes: u64,
-    posted: bool,
+    received: Option<usize>,
     /// It crashes then, and everybody knows it some time later.
     crashes: u64,
 }
@@ -65,7 +68,7 @@ impl Cast {
             sink: Sink::new(NAME, Node(0), timing, quiet),
             buffer: Vec::new(),
             wakes: 0,
-            posted: false,
+            received: None,
             crashes: u64::MAX,
         };
         Cast {
@@ -80,10 +83,10 @@ impl Cast {
     /// One message to all. Returns how long it took.
     pub(crate) fn send(&mut self, message: &[u8]) -> u64 {
         let start = self.sim.now();
-        self.source.begin(message.len()).expect("the last is done");
+        self.source.send(&message).expect("the last is done");
         for receiver in &mut self.receivers {
             receiver.buffer = vec![0; message.len()];
-            receiver.posted = false;
+            receiver.received = None;
         }
         for _ in 0..2_000_000_u64 {
             if self.turn(message) {
@@ -115,7 +118,7 @@ impl Cast {
             .network
             .poll(|frame| source.hear(&frame, now, true))
             .expect("it is up");
-        if source.turn(&mut self.network, message).expect("it is up") {
+        if source.turn(&mut self.network, &message).expect("it is up") {
             return true;
         }
         if !polled {
@@ -155,12 +158,12 @@ impl Receiver {
         if now < self.wakes {
             return false;
         }
-        if !core::mem::replace(&mut self.posted, true) {
-            sink.post(buffer.len());
+        if self.received.is_none() {
+            self.received = sink.receive(&mut buffer[..]).expect("it fits");
         }
         let polled = self
             .network
-            .poll(|frame| sink.hear(&frame, buffer, now, true))
+            .poll(|frame| sink.hear(&frame, &mut buffer[..], now, true))
             .expect("it is up");
         sink.turn(&mut self.network).expect("it is up");
         if !polled {
@@ -171,9 +174,10 @@ impl Receiver {
     }
 
     fn check(&mut self, message: &[u8]) {
-        assert_eq!(self.sink.complete(), Some(message.len()));
+        let received = self.received.take();
+        let received = received.or_else(|| self.sink.receive(&mut self.buffer[..]).expect("fits"));
+        assert_eq!(received, Some(message.len()));
         assert!(self.buffer == message, "other bytes than were sent");
-        self.sink.next();
     }
 }
 

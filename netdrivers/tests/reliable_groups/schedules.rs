@@ -11,7 +11,7 @@ use std::thread;
 const USUAL: u64 = 10_000;
 
 fn run(seed: u64, loud: bool) -> u64 {
-    let _told = Told(seed);
+    let _told = Told(seed, "schedule");
     let mut dice = Dice::new(seed);
     let receivers = 1 + dice.below(7) as u16;
     let limits = Limits {
@@ -58,43 +58,49 @@ fn run(seed: u64, loud: bool) -> u64 {
 }
 
 /// Says which schedule it was when it fails.
-struct Told(u64);
+pub(crate) struct Told(pub(crate) u64, pub(crate) &'static str);
 
 impl Drop for Told {
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!(
-                "schedule {0} fails; again: POMBO_SCHEDULE={0} cargo test -p pombo-netdrivers --test reliable_groups schedule",
-                self.0
+                "schedule {0} fails; again: POMBO_SCHEDULE={0} cargo test -p pombo-netdrivers --test reliable_groups {1}",
+                self.0, self.1
             );
         }
     }
 }
 
-fn number(variable: &str) -> Option<u64> {
+pub(crate) fn number(variable: &str) -> Option<u64> {
     let value = std::env::var(variable).ok()?;
     let number = value.parse();
     Some(number.unwrap_or_else(|_| panic!("{variable}={value}: give a number")))
 }
 
-#[test]
-fn no_schedule_fails() {
-    if let Some(seed) = number("POMBO_SCHEDULE") {
-        run(seed, true);
-        return;
-    }
-    let schedules = number("POMBO_SCHEDULES").unwrap_or(USUAL);
+/// As many schedules as usual, or as the environment says.
+pub(crate) fn run_all(usual: u64, run: impl Fn(u64) + Sync) {
+    let schedules = number("POMBO_SCHEDULES").unwrap_or(usual);
     let next = AtomicU64::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(seed) = Some(next.fetch_add(1, Relaxed)).filter(|n| *n < schedules) {
-                    run(seed, false);
+                    run(seed);
                 }
             });
         }
     });
+}
+
+#[test]
+fn no_schedule_fails() {
+    match number("POMBO_SCHEDULE") {
+        Some(seed) => assert!(run(seed, true) < u64::MAX),
+        None => run_all(USUAL, |seed| {
+            run(seed, false);
+        }),
+    }
 }
 
 /// A seed is a schedule.

@@ -24,10 +24,6 @@ impl Bits {
         self.0[at as usize / 64] &= !(1 << (at % 64));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0 == [0; WORDS]
-    }
-
     pub(super) fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -78,7 +74,7 @@ mod tests {
                 assert_eq!(bits.has(p), p % 7 < 3);
                 bits.clear(p);
             }
-            assert!(bits.is_empty());
+            assert_eq!(bits, Bits::default());
         }
     }
 }

@@ -4,6 +4,7 @@ use super::bits::Bits;
 use crate::channel::Arrival;
 use crate::channel::reliable::check::Check;
 use crate::channel::reliable::frame::Refusal;
+use crate::memory::Part;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -21,8 +22,8 @@ pub(super) struct Head {
     pub(super) check: U32,
     /// The life of the job.
     pub(super) epoch: U32,
-    pub(super) group: U16,
-    /// Report: how many packets it may be sent; 0: nobody receives yet.
+    pub(super) group: U32,
+    /// Report: how many packets from the first missing one it has room for; 0: none yet.
     pub(super) credit: U16,
     /// Which message of its source in this group.
     pub(super) message: U32,
@@ -35,7 +36,7 @@ pub(super) struct Head {
 const _: () = assert!(size_of::<Head>() == HEAD);
 
 /// Bytes of the header.
-pub const HEAD: usize = 28;
+pub const HEAD: usize = 30;
 
 /// How large a message is.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -52,7 +53,7 @@ pub(super) type Deltas = [u8; EXTRA];
 pub(super) const EXTRA: usize = 7;
 
 const VERSION: u8 = 1 << 4;
-/// A packet of a message that was announced; of one packet: the whole message.
+/// A packet of a message that was announced, or a whole message of a train.
 pub(super) const PACKET: u8 = VERSION | 3;
 /// [`Deltas`], then the exclusive or, short packets filled up with zeros.
 pub(super) const REPAIR: u8 = VERSION | 4;
@@ -65,26 +66,25 @@ pub(super) const REPORT: u8 = VERSION | 7;
 
 /// Please report at once.
 pub(super) const ASK: u8 = 1;
-/// This packet is the whole message.
+/// Of a train: each packet is a message of its own.
 pub(super) const WHOLE: u8 = 2;
+/// Report: what has come until now was dropped, for nobody was there.
+pub(super) const REFUSED: u8 = 4;
 
 impl Head {
-    /// Writes the checksum over the header and what follows it, in pieces.
-    pub(super) fn seal(&mut self, parts: &[&[u8]]) {
+    /// Writes the checksum over the header and what follows it.
+    pub(super) fn seal(&mut self, parts: &[Part<'_>]) {
         self.check = U32::ZERO;
         let mut check = Check::new(0);
         check.add(self.as_bytes());
-        parts.iter().for_each(|part| check.add(part));
+        parts
+            .iter()
+            .for_each(|part| in_pieces(part, |piece| check.add(piece)));
         self.check = U32::new(check.end());
     }
 
     /// Looks at a frame.
-    pub(super) fn read<A: Arrival>(
-        frame: &A,
-        group: u16,
-        epoch: u32,
-        checked: bool,
-    ) -> Result<Head, Refusal> {
+    pub(super) fn read<A: Arrival>(frame: &A, epoch: u32, checked: bool) -> Result<Head, Refusal> {
         let bytes = frame.head(HEAD).ok_or(Refusal::Foreign)?;
         let mut head = Head::read_from_bytes(bytes).map_err(|_| Refusal::Foreign)?;
         let whole = frame.len() >= HEAD + head.len();
@@ -92,14 +92,14 @@ impl Head {
             return Err(Refusal::Corrupt);
         }
         let right = match head.kind {
-            PACKET => head.len() > 0 || head.flags & WHOLE != 0,
-            REPAIR => head.len() > EXTRA,
+            PACKET => head.len() > 0 || head.is_whole(),
+            REPAIR => head.len() > EXTRA && !head.is_whole(),
             POLL => head.len() == 0,
-            ANNOUNCE => head.len() == size_of::<Announce>(),
+            ANNOUNCE => head.len() == size_of::<Announce>() && !head.is_whole(),
             REPORT => head.len() == size_of::<Bits>(),
             _ => false,
         };
-        if !whole || !right || head.flags & !(ASK | WHOLE) != 0 || head.group.get() != group {
+        if !whole || !right || head.flags & !(ASK | WHOLE | REFUSED) != 0 {
             return Err(Refusal::Foreign);
         }
         match head.epoch.get() == epoch {
@@ -120,6 +120,14 @@ impl Head {
         self.len.get().into()
     }
 
+    pub(super) fn is_whole(&self) -> bool {
+        self.flags & WHOLE != 0
+    }
+
+    pub(super) fn asks(&self) -> bool {
+        self.flags & ASK != 0
+    }
+
     pub(super) fn announced<A: Arrival>(&self, frame: &A) -> Option<Announce> {
         let whole = frame.head(HEAD + size_of::<Announce>())?;
         Announce::read_from_bytes(&whole[HEAD..]).ok()
@@ -134,5 +142,18 @@ impl Head {
         let whole = frame.head(HEAD + size_of::<Bits>())?;
         let words = <[U64; super::bits::WORDS]>::read_from_bytes(&whole[HEAD..]).ok()?;
         Some(Bits(words.map(U64::get)))
+    }
+}
+
+/// Bytes of a part, in pieces of at most 256 where it does not lie in one.
+fn in_pieces(part: &Part<'_>, mut f: impl FnMut(&[u8])) {
+    if let Part::Bytes(bytes) = part {
+        return f(bytes);
+    }
+    let mut piece = [0; 256];
+    for at in (0..part.len()).step_by(piece.len()) {
+        let piece = &mut piece[..(part.len() - at).min(256)];
+        part.copy_to(at, piece);
+        f(piece);
     }
 }

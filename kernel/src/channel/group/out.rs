@@ -15,27 +15,27 @@ pub(super) fn transmit<N: Network>(
     mut head: Head,
     rest: &[u8],
 ) -> Result<(), ChannelError> {
+    let rest = Part::Bytes(rest);
     finish::<N>(&mut head, &[rest]);
-    network.transmit(to, &[Part::Bytes(head.as_bytes()), Part::Bytes(rest)])
+    network.transmit(to, &[Part::Bytes(head.as_bytes()), rest])
 }
 
 /// To all.
 pub(super) fn broadcast<N: Broadcast>(
     network: &mut N,
     mut head: Head,
-    [first, second]: [&[u8]; 2],
+    [first, second]: [Part<'_>; 2],
 ) -> Result<(), ChannelError> {
     finish::<N>(&mut head, &[first, second]);
-    network.broadcast(&[
-        Part::Bytes(head.as_bytes()),
-        Part::Bytes(first),
-        Part::Bytes(second),
-    ])
+    network.broadcast(&[Part::Bytes(head.as_bytes()), first, second])
 }
 
-fn finish<N: Network>(head: &mut Head, parts: &[&[u8]]) {
+/// Nothing.
+pub(super) const NOTHING: Part<'static> = Part::Bytes(&[]);
+
+fn finish<N: Network>(head: &mut Head, parts: &[Part<'_>]) {
     // Bounded by the MTU, which is less than 2^16.
-    head.len = U16::new(parts.iter().map(|part| part.len()).sum::<usize>() as u16);
+    head.len = U16::new(Part::total(parts) as u16);
     if !N::CHECKED {
         head.seal(parts);
     }

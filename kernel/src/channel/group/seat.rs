@@ -37,6 +37,11 @@ impl Seat {
         (self.has, self.missing) = (Bits::default(), Bits::default());
     }
 
+    /// Has it no place yet for a message of so many packets?
+    pub(super) fn waits(&self, packets: u32) -> bool {
+        self.credit == 0 && self.expected < packets
+    }
+
     pub(super) fn knows(&self, packet: u32) -> bool {
         packet < self.expected || self.has.has(packet)
     }

@@ -1,0 +1,325 @@
+//! Two channels as one: [`Composite`]. Whoever runs ranks on several hosts uses it: those of one host reach each other
+//! over one channel, all others over the second.
+//!
+//! The second channel has every node and gives the numbers; the first one has some of them under numbers of its own. A
+//! node has one way for its whole life, so the order per peer is that of its channel.
+//!
+//! | bound | set by | at the bound |
+//! | --- | --- | --- |
+//! | nodes | `N` | [`Error::TooManyNodes`] when it is made |
+//! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
+//! | sleep in the near channel while the far one may have news | 1.6 ms | |
+
+use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
+use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
+use crate::error::Error;
+use crate::header::Node;
+use crate::memory::Part;
+
+/// The near channel, and where there are nodes beyond it, the far one.
+///
+/// ```
+/// # use pombo_kernel::channel::{Channel, Composite};
+/// # use pombo_kernel::Node;
+/// # use pombo_netdrivers::Loopback;
+/// # let (mut host, mut all) = (Loopback::world(2), Loopback::world(4));
+/// // Nodes 1 and 3 of 4 share a host; this is node 3.
+/// let (near, far) = (host.remove(1), all.remove(3));
+/// let channel = Composite::<_, _>::new(near, far, &[Node(1), Node(3)])?;
+/// assert_eq!((channel.node(), channel.nodes()), (Node(3), 4));
+/// # Ok::<(), pombo_kernel::Error>(())
+/// ```
+pub struct Composite<A: Channel, B: Channel, N: Capacity = Cap<8>, S: Storage = Static> {
+    near: A,
+    beyond: Option<Beyond<B, N, S>>,
+}
+
+struct Beyond<B, N: Capacity, S: Storage> {
+    far: B,
+    /// For every node its number over the near channel, or [`FAR`].
+    ways: S::Slice<u16, N>,
+    /// For every number of the near channel its node.
+    members: S::Slice<Node, N>,
+    /// Polls before the far channel's turn.
+    rest: u32,
+    /// A frame has left to this node itself since the last poll.
+    own: bool,
+}
+
+/// No node has this number on any channel.
+const FAR: u16 = u16::MAX;
+/// A look at the far device costs more than one at shared memory, and its frames take longer.
+const EVERY: u32 = 8;
+/// Idle so often, the near channel has nothing to hurry for.
+const CALM: u32 = 64;
+/// The shortest sleep, and how often it doubles.
+const PAUSE: (u64, u32) = (50_000, 5);
+/// Idle calls before it doubles again.
+const DOUBLES: u32 = 2048;
+
+impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
+    /// All nodes are near: the other channel is not there, and costs a comparison.
+    pub const fn alone(near: A) -> Self {
+        Composite { near, beyond: None }
+    }
+
+    /// The near channel's node `i` is `members[i]` on the far one.
+    ///
+    /// # Errors
+    /// [`Error::TooManyNodes`]; [`Error::NoSuchNode`] names a member that is not there, that stands there twice, or
+    /// that is this node on one channel only.
+    pub fn new(near: A, far: B, members: &[Node]) -> Result<Self, Error> {
+        let (nodes, bound) = (far.nodes(), N::N);
+        let refused = Error::TooManyNodes { nodes, bound };
+        if members.len() != near.nodes() || members.get(near.node().index()) != Some(&far.node()) {
+            return Err(Error::NoSuchNode(far.node()));
+        }
+        let mut ways = S::Slice::new();
+        for _ in 0..nodes {
+            ways.push(FAR).map_err(|_| refused)?;
+        }
+        let mut list = S::Slice::new();
+        for (number, &node) in members.iter().enumerate() {
+            match ways.as_mut().get_mut(node.index()) {
+                Some(way) if *way == FAR => *way = number as u16,
+                _ => return Err(Error::NoSuchNode(node)),
+            }
+            list.push(node).map_err(|_| refused)?;
+        }
+        let beyond = Beyond {
+            far,
+            ways,
+            members: list,
+            rest: 0,
+            own: false,
+        };
+        Ok(Composite {
+            near,
+            beyond: Some(beyond),
+        })
+    }
+
+    /// The near channel.
+    #[inline]
+    pub fn near(&self) -> &A {
+        &self.near
+    }
+
+    /// The near channel. Sending on it directly breaks the kernel's order.
+    #[inline]
+    pub fn near_mut(&mut self) -> &mut A {
+        &mut self.near
+    }
+
+    /// The far channel, where there is one.
+    #[inline]
+    pub fn far(&self) -> Option<&B> {
+        self.beyond.as_ref().map(|beyond| &beyond.far)
+    }
+
+    /// The far channel, where there is one. Sending on it directly breaks the kernel's order.
+    #[inline]
+    pub fn far_mut(&mut self) -> Option<&mut B> {
+        self.beyond.as_mut().map(|beyond| &mut beyond.far)
+    }
+}
+
+impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
+    /// The node's number over the near channel.
+    fn way(&self, to: Node) -> Option<Node> {
+        let way = self.ways.as_ref().get(to.index());
+        way.filter(|way| **way != FAR).map(|way| Node(*way))
+    }
+
+    fn is_alone(&self) -> bool {
+        self.members.as_ref().len() == 1
+    }
+
+    fn node_of(&self, number: Node) -> Node {
+        let node = self.members.as_ref().get(number.index());
+        node.copied().unwrap_or(number)
+    }
+
+    fn poll(&mut self, mut f: impl FnMut(Event<B::Arrival<'_>>)) -> Result<bool, ChannelError> {
+        if self.rest > 0 && !self.is_alone() {
+            self.rest -= 1;
+            return Ok(false);
+        }
+        let (ways, mut any) = (self.ways.as_ref(), false);
+        self.far.poll(|event| {
+            // How a near node lives is the near channel's to say.
+            let near = matches!(event, Event::PeerLost(node) if ways[node.index()] != FAR);
+            if !near {
+                any = true;
+                f(event);
+            }
+        })?;
+        self.rest = if any { 0 } else { EVERY - 1 };
+        Ok(any)
+    }
+
+    /// How long the near channel may sleep now.
+    fn pause(&mut self, idle: u32) -> u64 {
+        if idle >= CALM {
+            self.rest = 0;
+        }
+        PAUSE.0 << (idle / DOUBLES).min(PAUSE.1)
+    }
+}
+
+impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B, N, S> {
+    type Arrival<'a> = Either<A::Arrival<'a>, B::Arrival<'a>>;
+
+    #[inline]
+    fn node(&self) -> Node {
+        match &self.beyond {
+            None => self.near.node(),
+            Some(beyond) => beyond.far.node(),
+        }
+    }
+
+    #[inline]
+    fn nodes(&self) -> usize {
+        match &self.beyond {
+            None => self.near.nodes(),
+            Some(beyond) => beyond.far.nodes(),
+        }
+    }
+
+    #[inline]
+    fn limit(&self, to: Node) -> usize {
+        let Some(beyond) = &self.beyond else {
+            return self.near.limit(to);
+        };
+        match beyond.way(to) {
+            Some(number) => self.near.limit(number),
+            None => beyond.far.limit(to),
+        }
+    }
+
+    #[inline]
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        let Some(beyond) = &mut self.beyond else {
+            return self.near.try_send(to, cookie, parts);
+        };
+        let Some(number) = beyond.way(to) else {
+            return beyond.far.try_send(to, cookie, parts);
+        };
+        beyond.own |= to == beyond.far.node();
+        let sent = self.near.try_send(number, cookie, parts);
+        sent.map_err(|error| match error {
+            ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
+            ChannelError::NoSuchNode(_) => ChannelError::NoSuchNode(to),
+            error => error,
+        })
+    }
+
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
+        let beyond = self.beyond.as_ref();
+        let near = self.near.poll(|event| {
+            f(match event {
+                Event::Arrival(frame) => {
+                    let from = frame.from();
+                    let from = beyond.map_or(from, |beyond| beyond.node_of(from));
+                    Event::Arrival(Either::Near { from, frame })
+                }
+                Event::Completed(cookie) => Event::Completed(cookie),
+                Event::PeerLost(node) => {
+                    Event::PeerLost(beyond.map_or(node, |beyond| beyond.node_of(node)))
+                }
+            });
+        })?;
+        let Some(beyond) = &mut self.beyond else {
+            return Ok(near);
+        };
+        beyond.own = false;
+        let far = beyond.poll(|event| {
+            f(match event {
+                Event::Arrival(frame) => Event::Arrival(Either::Far(frame)),
+                Event::Completed(cookie) => Event::Completed(cookie),
+                Event::PeerLost(node) => Event::PeerLost(node),
+            });
+        })?;
+        Ok(near || far)
+    }
+
+    #[inline]
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        match &mut self.beyond {
+            None => self.near.wait(idle),
+            Some(beyond) if beyond.is_alone() && beyond.own => Ok(()),
+            Some(beyond) if beyond.is_alone() => beyond.far.wait(idle),
+            Some(beyond) => self.near.wait_within(idle, beyond.pause(idle)),
+        }
+    }
+
+    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        match &mut self.beyond {
+            None => self.near.wait_within(idle, nanoseconds),
+            Some(beyond) if beyond.is_alone() && beyond.own => Ok(()),
+            Some(beyond) if beyond.is_alone() => beyond.far.wait_within(idle, nanoseconds),
+            Some(beyond) => {
+                let pause = beyond.pause(idle).min(nanoseconds);
+                self.near.wait_within(idle, pause)
+            }
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.near.now()
+    }
+}
+
+/// A frame of one of two channels.
+#[derive(Clone, Copy, Debug)]
+pub enum Either<A, B> {
+    /// Of the near one.
+    Near {
+        /// Its sender, by the number that all nodes know.
+        from: Node,
+        /// As the channel hands it out.
+        frame: A,
+    },
+    /// Of the far one.
+    Far(B),
+}
+
+impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
+    #[inline]
+    fn from(&self) -> Node {
+        match self {
+            Either::Near { from, .. } => *from,
+            Either::Far(frame) => frame.from(),
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        match self {
+            Either::Near { frame, .. } => frame.len(),
+            Either::Far(frame) => frame.len(),
+        }
+    }
+
+    #[inline]
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        match self {
+            Either::Near { frame, .. } => frame.head(n),
+            Either::Far(frame) => frame.head(n),
+        }
+    }
+
+    #[inline]
+    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+        match self {
+            Either::Near { frame, .. } => frame.pieces(offset, len, f),
+            Either::Far(frame) => frame.pieces(offset, len, f),
+        }
+    }
+}

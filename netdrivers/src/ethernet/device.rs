@@ -1,0 +1,177 @@
+//! Frames from node to node, and to all at once.
+
+use super::address::Table;
+use super::frame::{self, ALL, ETHER, HEAD, Refusal, Seat};
+use super::line::{Line, Packets};
+use crate::InPlace;
+use crate::udp::waiting::{Patience, now};
+use alloc::string::String;
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::{Broadcast, Network};
+
+/// One node's device. Dropping it closes its socket.
+pub struct Ethernet<L: Line = Packets> {
+    line: L,
+    seat: Seat,
+    table: Table,
+    interface: String,
+    mtu: usize,
+    /// Are there nodes on other hosts, and other nodes on this one?
+    elsewhere: bool,
+    beside: bool,
+    full: bool,
+    counts: Counts,
+    patience: Patience,
+}
+
+/// What has happened at a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Of another protocol or job, or from an interface that its node does not have: dropped.
+    pub foreign: u64,
+    /// Shorter than they say: dropped.
+    pub impossible: u64,
+    /// Found no room in this host, because nobody polled: lost.
+    pub dropped: u64,
+    /// Not taken by the system for a reason that may pass: memory, an interface that is down.
+    pub unsent: u64,
+}
+
+/// Bytes of our header, which an MTU counts.
+pub(super) const OURS: usize = HEAD - ETHER;
+
+impl<L: Line> Ethernet<L> {
+    pub(super) fn new(line: L, seat: Seat, table: Table, interface: String, mtu: usize) -> Self {
+        Ethernet {
+            line,
+            seat,
+            elsewhere: table.here < table.len(),
+            beside: table.here > 1,
+            patience: Patience::of(table.here),
+            table,
+            interface,
+            mtu,
+            full: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The interface's name.
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// For who waits on several: readable when frames have come; negative: none.
+    pub fn fds(&self) -> [i32; 2] {
+        self.line.descriptors()
+    }
+
+    /// Was there no room at the last transmission? Then the descriptors are writable when there is.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            dropped: self.line.dropped(),
+            ..self.counts
+        }
+    }
+
+    /// To a node's interface, by way of this host if it is there.
+    #[inline]
+    fn send(
+        &mut self,
+        to: (super::Mac, u16),
+        here: bool,
+        parts: &[Part<'_>],
+    ) -> Result<(), ChannelError> {
+        let len = Part::total(parts);
+        if len > self.mtu {
+            return Err(ChannelError::TooLong { limit: self.mtu });
+        }
+        let head = frame::write(to, (self.table.mine(), self.seat), len);
+        let sent = self.line.send(here, &head, parts);
+        self.full = sent == Err(ChannelError::Full);
+        self.counts.unsent += u64::from(!sent?);
+        Ok(())
+    }
+}
+
+impl<L: Line> Network for Ethernet<L> {
+    type Frame<'a> = InPlace<'a>;
+    const CHECKED: bool = true;
+
+    fn node(&self) -> Node {
+        self.seat.node
+    }
+
+    fn nodes(&self) -> usize {
+        self.table.len()
+    }
+
+    fn mtu(&self) -> usize {
+        self.mtu
+    }
+
+    #[inline]
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        let mac = self.table.mac(to).ok_or(ChannelError::NoSuchNode(to))?;
+        self.send((mac, to.0), mac == self.table.mine(), parts)
+    }
+
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let Ethernet {
+            line,
+            seat,
+            table,
+            counts,
+            ..
+        } = self;
+        let mut any = false;
+        line.poll(|bytes| match frame::read(bytes, *seat) {
+            Ok(read) if table.mac(read.from) == Some(read.mac) => {
+                // What it sends to all it may hear itself, as an echo of this host.
+                if !(read.cast && read.from == seat.node) {
+                    any = true;
+                    f(InPlace::new(read.from, read.bytes));
+                }
+            }
+            Ok(_) | Err(Refusal::Foreign) => counts.foreign += 1,
+            Err(Refusal::Impossible) => counts.impossible += 1,
+        })?;
+        Ok(any)
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        let full = core::mem::take(&mut self.full);
+        self.patience
+            .wait(idle, until, self.line.descriptors(), full)
+    }
+
+    fn now(&self) -> u64 {
+        now()
+    }
+}
+
+impl<L: Line> Broadcast for Ethernet<L> {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        let to = (self.seat.group(), ALL);
+        if self.elsewhere {
+            self.send(to, false, parts)?;
+        }
+        if self.beside {
+            // It is out already where others are; here it may get lost as anywhere.
+            match self.send(to, true, parts) {
+                Err(ChannelError::Full) if self.elsewhere => self.counts.unsent += 1,
+                sent => sent?,
+            }
+        }
+        Ok(())
+    }
+}

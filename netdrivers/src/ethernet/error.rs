@@ -1,0 +1,163 @@
+//! What can go wrong before a rank is on the segment.
+
+use super::address::Address;
+use alloc::string::String;
+use core::fmt;
+
+/// Why a rank cannot talk over raw Ethernet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum EthernetError {
+    /// The process may not open such sockets, and no helper opened one for it.
+    NoRight {
+        /// The interface that was asked for.
+        interface: String,
+    },
+    /// This host has no such interface.
+    NoSuchInterface {
+        /// The name.
+        name: String,
+    },
+    /// No interface has a link.
+    NoLink,
+    /// Several interfaces have a link.
+    Which {
+        /// Their names.
+        names: String,
+    },
+    /// The interface is not one of Ethernet.
+    NotEthernet {
+        /// The interface.
+        interface: String,
+    },
+    /// The interface carries too little.
+    Mtu {
+        /// The interface.
+        interface: String,
+        /// What it carries in one piece.
+        mtu: usize,
+    },
+    /// A node's interface carries more or less than this one's.
+    MtuDiffers {
+        /// The interface.
+        interface: String,
+        /// What it carries.
+        mtu: usize,
+        /// The other node.
+        node: u16,
+        /// Where it is, and what it carries.
+        address: Address,
+    },
+    /// The table has no node, or too many.
+    Nodes {
+        /// How many.
+        nodes: usize,
+    },
+    /// The node is not in the table.
+    NoSuchNode {
+        /// The node.
+        node: u16,
+        /// How many the table has.
+        nodes: usize,
+    },
+    /// The table has another address for this node than its interface has.
+    NotThisNode {
+        /// The node.
+        node: u16,
+        /// The address in the table.
+        told: Address,
+        /// The one that this node has.
+        bound: Address,
+    },
+    /// There are several nodes on this host, and its loopback interface is down.
+    LoopbackDown,
+    /// A text is not an address.
+    NoAddress,
+    /// A system call failed.
+    System {
+        /// Its name.
+        call: &'static str,
+        /// Its error number.
+        errno: i32,
+    },
+}
+
+impl fmt::Display for EthernetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EthernetError::NoRight { interface } => write!(
+                f,
+                "no right to send raw frames on {interface}: `pombo setup` tells how to get it"
+            ),
+            EthernetError::NoSuchInterface { name } => write!(
+                f,
+                "this host has no interface {name}: `ip link` names those that it has"
+            ),
+            EthernetError::NoLink => f.write_str("no Ethernet interface has a link: set one up"),
+            EthernetError::Which { names } => {
+                write!(
+                    f,
+                    "several interfaces have a link: choose one by name: {names}"
+                )
+            }
+            EthernetError::NotEthernet { interface } => {
+                write!(
+                    f,
+                    "{interface} is not an Ethernet interface: choose another"
+                )
+            }
+            EthernetError::Mtu { interface, mtu } => {
+                write!(f, "{interface} carries {mtu} bytes, too few: raise its MTU")
+            }
+            EthernetError::MtuDiffers {
+                interface,
+                mtu,
+                node,
+                address,
+            } => write!(
+                f,
+                "{interface} carries {mtu} bytes, and node {node} is at {address}: \
+                 give all the same MTU"
+            ),
+            EthernetError::Nodes { nodes } => {
+                write!(f, "{nodes} nodes: a network has 1 to {}", u16::MAX)
+            }
+            EthernetError::NoSuchNode { node, nodes } => write!(
+                f,
+                "there is no node {node} among {nodes} addresses: count nodes from 0"
+            ),
+            EthernetError::NotThisNode { node, told, bound } => write!(
+                f,
+                "the table says {told} for node {node}, which is at {bound}: \
+                 publish the address of the interface that was opened"
+            ),
+            EthernetError::LoopbackDown => {
+                f.write_str("nodes of one host need its loopback interface: set it up")
+            }
+            EthernetError::NoAddress => {
+                f.write_str("an address is six bytes and an MTU, like 02:00:00:00:00:01/1500")
+            }
+            EthernetError::System { call, errno } => {
+                write!(f, "{call} failed with error number {errno}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for EthernetError {}
+
+impl EthernetError {
+    /// The call just made has failed.
+    pub(super) fn last(call: &'static str) -> Self {
+        let errno = super::socket::errno();
+        EthernetError::System { call, errno }
+    }
+
+    /// Turns a failed call into its error.
+    pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
+        match result < 0 {
+            true => Err(Self::last(call)),
+            false => Ok(result),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The system looks at every frame for us: those of others never wake this process. Used inside `ethernet` only.
+
+use super::frame::{ALL, ETHER_TYPE, Seat};
+use libc::{
+    BPF_ABS, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SKF_AD_IFINDEX,
+    SKF_AD_OFF,
+};
+
+pub(super) type Filter = [libc::sock_filter; 16];
+
+/// Passes what comes by one of two interfaces, of this job and kind, for this node or for all but from this node.
+pub(super) fn of(seat: Seat, interfaces: [i32; 2]) -> Filter {
+    // The machine of the filter reads big-endian, our header is little-endian.
+    let swapped = |word: u16| u32::from(word.swap_bytes());
+    let [first, second] = interfaces.map(|index| index as u32);
+    // Jumps go to these places.
+    const PASS: u8 = 14;
+    const DROP: u8 = 15;
+    let unless = |at: u8, value: u32| jump(value, 0, DROP - at - 1);
+    [
+        load(BPF_W, (SKF_AD_OFF + SKF_AD_IFINDEX) as u32),
+        jump(first, 1, 0),
+        unless(2, second),
+        load(BPF_H, 12),
+        unless(4, u32::from(ETHER_TYPE)),
+        load(BPF_B, 14),
+        unless(6, u32::from(seat.kind())),
+        load(BPF_H, 16),
+        unless(8, swapped(seat.job)),
+        load(BPF_H, 20),
+        jump(swapped(seat.node.0), PASS - 10 - 1, 0),
+        unless(11, swapped(ALL)),
+        load(BPF_H, 18),
+        jump(swapped(seat.node.0), DROP - 13 - 1, PASS - 13 - 1),
+        give(u32::MAX),
+        give(0),
+    ]
+}
+
+fn load(size: u32, at: u32) -> libc::sock_filter {
+    step(BPF_LD | size | BPF_ABS, 0, 0, at)
+}
+
+/// How many to pass over: if it is equal, and if not.
+fn jump(value: u32, equal: u8, other: u8) -> libc::sock_filter {
+    step(BPF_JMP | BPF_JEQ | BPF_K, equal, other, value)
+}
+
+fn give(bytes: u32) -> libc::sock_filter {
+    step(BPF_RET | BPF_K, 0, 0, bytes)
+}
+
+fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    }
+}

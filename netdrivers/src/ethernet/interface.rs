@@ -1,0 +1,154 @@
+//! The Ethernet interfaces of this host: a launcher chooses one by name or takes the one with a link.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ffi::CStr;
+use core::ptr::null_mut;
+
+use super::address::Mac;
+use super::error::EthernetError;
+
+/// One interface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Interface {
+    /// As the system names it.
+    pub name: String,
+    /// As the system counts it.
+    pub index: i32,
+    /// Its address; `None` where it is not one of Ethernet.
+    pub mac: Option<Mac>,
+    /// It is up and has a link.
+    pub running: bool,
+    /// It leads to this host alone.
+    pub loopback: bool,
+}
+
+/// All interfaces, in the system's order.
+///
+/// # Errors
+/// [`EthernetError::System`].
+pub fn interfaces() -> Result<Vec<Interface>, EthernetError> {
+    let mut list = null_mut();
+    // SAFETY: the place is valid.
+    let got = unsafe { libc::getifaddrs(&mut list) };
+    EthernetError::check(got, "getifaddrs")?;
+    let mut found = Vec::new();
+    let mut next = list;
+    // SAFETY: the list is valid until it is freed below; it ends with a null pointer.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        // SAFETY: the pointers of an entry are null or valid as long as the list.
+        found.extend(unsafe { read(entry) });
+        next = entry.ifa_next;
+    }
+    // SAFETY: the list came from the system, and nothing points into it any more.
+    unsafe { libc::freeifaddrs(list) };
+    Ok(found)
+}
+
+/// The interface of that name, or with "" the only one with a link.
+pub(super) fn find(name: &str) -> Result<Interface, EthernetError> {
+    let mut all = interfaces()?.into_iter();
+    if name.is_empty() {
+        return choose(all.collect());
+    }
+    let missing = || EthernetError::NoSuchInterface { name: name.into() };
+    let found = all.find(|one| one.name == name).ok_or_else(missing)?;
+    match found.mac {
+        Some(_) => Ok(found),
+        None => Err(EthernetError::NotEthernet {
+            interface: found.name,
+        }),
+    }
+}
+
+fn choose(mut all: Vec<Interface>) -> Result<Interface, EthernetError> {
+    all.retain(|one| one.running && !one.loopback && one.mac.is_some());
+    match all.len() {
+        0 => Err(EthernetError::NoLink),
+        1 => Ok(all.remove(0)),
+        _ => {
+            let names: Vec<&str> = all.iter().map(|one| &*one.name).collect();
+            let names = names.join(", ");
+            Err(EthernetError::Which { names })
+        }
+    }
+}
+
+/// What leads to this host alone: its number, and whether it is up.
+pub(super) fn loopback() -> Result<(i32, bool), EthernetError> {
+    let own = interfaces()?.into_iter().find(|one| one.loopback);
+    let own = own.ok_or(EthernetError::LoopbackDown)?;
+    Ok((own.index, own.running))
+}
+
+/// # Safety
+/// The pointers of the entry are null or valid.
+unsafe fn read(entry: &libc::ifaddrs) -> Option<Interface> {
+    // SAFETY: the caller vouches for the pointers; an address of this family has this form; names are C strings.
+    let (link, name) = unsafe {
+        let family = entry.ifa_addr.as_ref()?.sa_family;
+        if i32::from(family) != libc::AF_PACKET {
+            return None;
+        }
+        let link = entry.ifa_addr.cast::<libc::sockaddr_ll>();
+        (link.read_unaligned(), CStr::from_ptr(entry.ifa_name))
+    };
+    let flags = entry.ifa_flags as i32;
+    let has = |flag: i32| flags & flag == flag;
+    let [a, b, c, d, e, f, ..] = link.sll_addr;
+    let ethernet = link.sll_hatype == libc::ARPHRD_ETHER && link.sll_halen == 6;
+    Some(Interface {
+        name: name.to_str().ok()?.into(),
+        index: link.sll_ifindex,
+        mac: ethernet.then_some(Mac([a, b, c, d, e, f])),
+        running: has(libc::IFF_UP | libc::IFF_RUNNING),
+        loopback: has(libc::IFF_LOOPBACK),
+    })
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    fn interface(name: &str, running: bool, loopback: bool, ethernet: bool) -> Interface {
+        Interface {
+            name: name.into(),
+            index: 1,
+            mac: ethernet.then_some(Mac([2; 6])),
+            running,
+            loopback,
+        }
+    }
+
+    #[test]
+    fn the_one_with_a_link_is_chosen() {
+        let (lo, down) = (
+            interface("lo", true, true, false),
+            interface("a", false, false, true),
+        );
+        let (b, c) = (
+            interface("b", true, false, true),
+            interface("c", true, false, true),
+        );
+        let tunnel = interface("t", true, false, false);
+        let choose = |list: &[&Interface]| choose(list.iter().copied().cloned().collect());
+        assert_eq!(choose(&[&lo, &down, &b, &tunnel]), Ok(b.clone()));
+        assert_eq!(choose(&[&lo, &down, &tunnel]), Err(EthernetError::NoLink));
+        let names = "b, c".into();
+        assert_eq!(choose(&[&b, &lo, &c]), Err(EthernetError::Which { names }));
+    }
+
+    #[test]
+    fn every_host_has_a_loopback_interface() {
+        let all = interfaces().expect("a list");
+        assert!(all.iter().any(|one| one.loopback && one.mac.is_none()));
+        let name = "no-such-one";
+        assert_eq!(
+            find(name),
+            Err(EthernetError::NoSuchInterface { name: name.into() })
+        );
+        let interface = "lo".into();
+        assert_eq!(find("lo"), Err(EthernetError::NotEthernet { interface }));
+    }
+}

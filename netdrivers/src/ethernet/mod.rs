@@ -1,0 +1,44 @@
+//! Ranks on the hosts of one Ethernet segment, without IP. `no_std` with an allocator; Linux. A launcher uses it.
+//!
+//! Every node opens its seat at an interface ([`Ethernet::open`]) and publishes where it is; whoever starts the job
+//! hands the table of all addresses round; then each joins ([`Opened::join`]). The place in the table is the node.
+//! Two seats of one node, one for each [`Traffic`], give the devices for single nodes and for groups; their frames
+//! never meet. Every node has a socket of its own, also where several share an interface, and a filter in the system
+//! that passes only what is for it; so nobody's progress depends on another's.
+//!
+//! A frame goes out from where its parts lie, and is read in a ring of this driver, a batch to a call. Nodes of the same
+//! host reach each other by its loopback interface, not by the segment; shared memory is better for that. What comes
+//! from an interface that the table does not have for that node is counted and dropped: this keeps mistakes out, not
+//! enemies, for whom there is [`Sealed`](crate::Sealed).
+//! What is checked is the sum of 32 bits that every interface checks.
+//!
+//! | bound | |
+//! | --- | --- |
+//! | frames taken at once | 32 |
+//! | frames that wait for a poll | what the system grants of [`RECEIVE_BYTES`]; beyond it they are lost, and counted |
+//! | frames that wait to leave | what it grants of [`SEND_BYTES`]; beyond it the device is full |
+//! | bytes of a frame | what the interface carries; the same at all nodes, or they refuse to join |
+//! | nodes | 65535 |
+//!
+//! An interface that is down is no error: frames are lost and counted, and when it is up again all goes on. One that is
+//! taken away is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with ENXIO (6) for who sends;
+//! [`Ethernet::interface`] names it.
+
+mod address;
+mod device;
+mod error;
+mod filter;
+mod frame;
+mod interface;
+mod line;
+mod opened;
+mod socket;
+
+pub use address::{Address, Mac};
+pub use device::{Counts, Ethernet};
+pub use error::EthernetError;
+pub use frame::{ETHER_TYPE, Seat, Traffic};
+pub use interface::{Interface, interfaces};
+pub use line::{Line, Packets};
+pub use opened::Opened;
+pub use socket::{RECEIVE_BYTES, SEND_BYTES};

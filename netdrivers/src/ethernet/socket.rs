@@ -1,0 +1,231 @@
+//! System calls below the devices. Used inside `ethernet` only.
+
+use core::cell::Cell;
+use core::mem::{size_of_val, zeroed};
+
+use super::error::EthernetError;
+use super::filter;
+use super::frame::{ETHER_TYPE, Seat};
+use super::interface::Interface;
+use crate::udp::gather::Vectors;
+use pombo_kernel::channel::ChannelError;
+
+/// What is asked for frames that wait for a poll, in bytes as the system counts them.
+pub const RECEIVE_BYTES: i32 = 8 << 20;
+/// The same for frames that wait to leave. Short, as repairs stand in this queue too; long enough for a fast line while
+/// the sender looks elsewhere.
+pub const SEND_BYTES: i32 = 512 << 10;
+
+/// Numbers that the bindings do not have on every system.
+const PACKET_ADD_MEMBERSHIP: i32 = 1;
+const PACKET_STATISTICS: i32 = 6;
+const PACKET_MR_MULTICAST: u16 = 0;
+const SO_LOCK_FILTER: i32 = 44;
+
+/// A socket of our own, which never blocks; closed when dropped.
+pub(super) struct Socket {
+    fd: i32,
+    /// Frames that found no room; the system forgets them when it tells.
+    dropped: Cell<u64>,
+}
+
+#[repr(C)]
+struct Membership {
+    index: i32,
+    kind: u16,
+    len: u16,
+    address: [u8; 8],
+}
+
+impl Socket {
+    /// Hears that seat's frames by these interfaces, this host's own among them, and nothing else ever.
+    pub(super) fn open(
+        seat: Seat,
+        interface: &Interface,
+        loopback: i32,
+    ) -> Result<Self, EthernetError> {
+        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: no memory is passed. With protocol 0 it hears nothing before it is bound.
+        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+        if fd < 0 && [libc::EPERM, libc::EACCES].contains(&errno()) {
+            let interface = interface.name.clone();
+            return Err(EthernetError::NoRight { interface });
+        }
+        let socket = Self::take(EthernetError::check(fd, "socket")?);
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
+        socket.filter(seat, [interface.index, loopback])?;
+        socket.enter(seat, interface.index)?;
+        socket.bind()?;
+        Ok(socket)
+    }
+
+    /// One that was opened elsewhere, from now on this one's.
+    pub(super) fn take(fd: i32) -> Self {
+        let dropped = Cell::new(0);
+        Socket { fd, dropped }
+    }
+
+    pub(super) fn number(&self) -> i32 {
+        self.fd
+    }
+
+    /// The filter stays for good: whoever gets this socket hears no more than this.
+    fn filter(&self, seat: Seat, interfaces: [i32; 2]) -> Result<(), EthernetError> {
+        let mut filter = filter::of(seat, interfaces);
+        let program = libc::sock_fprog {
+            len: filter.len() as u16,
+            filter: filter.as_mut_ptr(),
+        };
+        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)?;
+        self.set(libc::SOL_SOCKET, SO_LOCK_FILTER, &1)
+    }
+
+    /// The interface is to listen to what is for all.
+    fn enter(&self, seat: Seat, index: i32) -> Result<(), EthernetError> {
+        let [a, b, c, d, e, f] = seat.group().0;
+        let membership = Membership {
+            index,
+            kind: PACKET_MR_MULTICAST,
+            len: 6,
+            address: [a, b, c, d, e, f, 0, 0],
+        };
+        self.set(libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &membership)
+    }
+
+    /// Any interface: the filter says which.
+    fn bind(&self) -> Result<(), EthernetError> {
+        let any = at(0);
+        let size = size_of_val(&any) as libc::socklen_t;
+        // SAFETY: the address is valid for its size.
+        let bound = unsafe { libc::bind(self.fd, (&raw const any).cast(), size) };
+        EthernetError::check(bound, "bind").map(drop)
+    }
+
+    /// Bytes granted for frames that wait: to be polled, and to leave.
+    pub(super) fn buffers(&self) -> Result<(usize, usize), EthernetError> {
+        let get = |name| {
+            let [bytes] = self.get(libc::SOL_SOCKET, name)?;
+            Ok(bytes as usize)
+        };
+        Ok((get(libc::SO_RCVBUF)?, get(libc::SO_SNDBUF)?))
+    }
+
+    /// Frames that found no room, since it was opened.
+    pub(super) fn dropped(&self) -> u64 {
+        // How many came, and how many of these were dropped.
+        let since = self.get(libc::SOL_PACKET, PACKET_STATISTICS);
+        let dropped = since.map_or(0, |[_, dropped]| dropped);
+        self.dropped.set(self.dropped.get() + u64::from(dropped));
+        self.dropped.get()
+    }
+
+    /// Bytes that an interface carries in one piece.
+    pub(super) fn mtu(&self, interface: &Interface) -> Result<usize, EthernetError> {
+        // SAFETY: zeros are a valid request. The name is cut to its room, and a zero stays behind it.
+        let request = unsafe {
+            let mut request: libc::ifreq = zeroed();
+            let room = request.ifr_name.len() - 1;
+            let name = interface.name.bytes();
+            for (to, from) in request.ifr_name[..room].iter_mut().zip(name) {
+                *to = from as libc::c_char;
+            }
+            let asked = libc::ioctl(self.fd, libc::SIOCGIFMTU as _, &raw mut request);
+            EthernetError::check(asked, "ioctl")?;
+            request.ifr_ifru.ifru_mtu
+        };
+        Ok(usize::try_from(request).unwrap_or(0))
+    }
+
+    /// `T` is what the system expects under that name, without padding.
+    fn set<T>(&self, level: i32, name: i32, value: &T) -> Result<(), EthernetError> {
+        let size = size_of_val(value) as libc::socklen_t;
+        let value: *const T = value;
+        // SAFETY: the option's value is valid for its size, and only read.
+        let set = unsafe { libc::setsockopt(self.fd, level, name, value.cast(), size) };
+        EthernetError::check(set, "setsockopt").map(drop)
+    }
+
+    /// One or more words.
+    fn get<const N: usize>(&self, level: i32, name: i32) -> Result<[u32; N], EthernetError> {
+        let mut value = [0; N];
+        let mut size = size_of_val(&value) as libc::socklen_t;
+        let into = value.as_mut_ptr().cast();
+        // SAFETY: the place is valid for the size given, which the call does not exceed.
+        let got = unsafe { libc::getsockopt(self.fd, level, name, into, &mut size) };
+        EthernetError::check(got, "getsockopt")?;
+        Ok(value)
+    }
+
+    /// Gives a frame to the system, for that interface. False: not sent, for a reason that may pass.
+    #[inline]
+    pub(super) fn send(&self, index: i32, frame: &Vectors<'_>) -> Result<bool, ChannelError> {
+        let mut to = at(index);
+        // SAFETY: zeros are a valid, empty message.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        message.msg_name = (&raw mut to).cast();
+        message.msg_namelen = size_of_val(&to) as libc::socklen_t;
+        message.msg_iov = frame.list().as_ptr().cast_mut();
+        message.msg_iovlen = frame.list().len() as _;
+        loop {
+            // SAFETY: the message points to an address and to borrowed bytes, all valid and only read.
+            let sent = unsafe { libc::sendmsg(self.fd, &message, libc::MSG_NOSIGNAL) };
+            match if sent < 0 { errno() } else { 0 } {
+                0 => return Ok(true),
+                libc::EINTR => {}
+                // A full queue of the interface says the latter.
+                libc::EAGAIN | libc::ENOBUFS => return Err(ChannelError::Full),
+                libc::ENETDOWN | libc::ENOMEM => return Ok(false),
+                number => return Err(ChannelError::Device(number)),
+            }
+        }
+    }
+
+    /// Receives frames into places that are valid for it; how many came.
+    ///
+    /// # Safety
+    /// All that the list points to is valid for reading and writing, and nobody else's.
+    #[inline]
+    pub(super) unsafe fn receive(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
+        let most = list.len() as libc::c_uint;
+        loop {
+            let flags = libc::MSG_DONTWAIT;
+            let none = core::ptr::null_mut();
+            // SAFETY: the caller vouches for the list.
+            let got = unsafe { libc::recvmmsg(self.fd, list.as_mut_ptr(), most, flags as _, none) };
+            if let Ok(got) = usize::try_from(got) {
+                return Ok(got);
+            }
+            match errno() {
+                libc::EAGAIN | libc::ENETDOWN => return Ok(0),
+                libc::EINTR => {}
+                number => return Err(ChannelError::Device(number)),
+            }
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours, and this is its last use.
+        unsafe { libc::close(self.fd) };
+    }
+}
+
+/// That interface, for our frames.
+fn at(index: i32) -> libc::sockaddr_ll {
+    libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: ETHER_TYPE.to_be(),
+        sll_ifindex: index,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 6,
+        sll_addr: [0; 8],
+    }
+}
+
+pub(super) fn errno() -> i32 {
+    // SAFETY: the location of this thread's error number is always valid.
+    unsafe { *libc::__errno_location() }
+}

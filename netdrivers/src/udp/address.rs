@@ -1,0 +1,173 @@
+//! Addresses as the system has them, and which node has which. Used inside `udp` only.
+
+use alloc::vec::Vec;
+use core::mem::{size_of, zeroed};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::error::UdpError;
+use pombo_kernel::header::Node;
+
+/// An address in the system's form. All its bytes are initialised, whatever is in it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) union Raw {
+    v4: libc::sockaddr_in,
+    v6: libc::sockaddr_in6,
+}
+
+/// What tells addresses apart: IP, and port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128, u16);
+
+impl Raw {
+    /// Room for an address.
+    pub(super) fn blank() -> Self {
+        // SAFETY: zeros are valid in both forms.
+        unsafe { zeroed() }
+    }
+
+    pub(super) fn of(address: SocketAddr) -> Self {
+        let mut raw = Self::blank();
+        match address {
+            SocketAddr::V4(address) => {
+                raw.v4 = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: address.port().to_be(),
+                    sin_addr: in_addr(*address.ip()),
+                    sin_zero: [0; 8],
+                };
+            }
+            SocketAddr::V6(address) => {
+                raw.v6 = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: address.port().to_be(),
+                    sin6_flowinfo: address.flowinfo(),
+                    sin6_addr: libc::in6_addr {
+                        s6_addr: address.ip().octets(),
+                    },
+                    sin6_scope_id: address.scope_id(),
+                };
+            }
+        }
+        raw
+    }
+
+    /// The address, if it is one of IP.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        // SAFETY: all bytes are initialised and every value is valid; the family is at the same place in both forms.
+        unsafe {
+            match i32::from(self.v4.sin_family) {
+                libc::AF_INET => {
+                    let ip = Ipv4Addr::from(u32::from_be(self.v4.sin_addr.s_addr));
+                    Some(SocketAddr::from((ip, u16::from_be(self.v4.sin_port))))
+                }
+                libc::AF_INET6 => {
+                    let ip = Ipv6Addr::from(self.v6.sin6_addr.s6_addr);
+                    Some(SocketAddr::from((ip, u16::from_be(self.v6.sin6_port))))
+                }
+                _ => None,
+            }
+        }
+    }
+
+    /// Bytes of the form that it has.
+    pub(super) fn size(&self) -> libc::socklen_t {
+        // SAFETY: as in `address`.
+        let family = unsafe { self.v4.sin_family };
+        let size = match i32::from(family) {
+            libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
+            _ => size_of::<libc::sockaddr_in>(),
+        };
+        size as libc::socklen_t
+    }
+
+    #[inline]
+    fn key(&self) -> Option<Key> {
+        // SAFETY: as in `address`.
+        unsafe {
+            match i32::from(self.v4.sin_family) {
+                libc::AF_INET => Some(Key(u128::from(self.v4.sin_addr.s_addr), self.v4.sin_port)),
+                libc::AF_INET6 => Some(Key(
+                    u128::from_ne_bytes(self.v6.sin6_addr.s6_addr),
+                    self.v6.sin6_port,
+                )),
+                _ => None,
+            }
+        }
+    }
+}
+
+pub(super) fn in_addr(ip: Ipv4Addr) -> libc::in_addr {
+    libc::in_addr {
+        s_addr: u32::from(ip).to_be(),
+    }
+}
+
+/// Where all nodes are, and who is where.
+pub(super) struct Table {
+    nodes: Vec<Raw>,
+    sorted: Vec<(Key, u16)>,
+    /// Nodes at this node's IP address, itself included.
+    pub(super) here: usize,
+}
+
+impl Table {
+    /// Of all nodes, for the one that has bound that address.
+    pub(super) fn new(
+        me: Node,
+        bound: SocketAddr,
+        addresses: &[SocketAddr],
+    ) -> Result<Self, UdpError> {
+        let nodes = addresses.len();
+        if nodes == 0 || nodes > usize::from(u16::MAX) {
+            return Err(UdpError::Nodes { nodes });
+        }
+        let node = me.0;
+        let told = addresses.get(me.index()).copied();
+        let told = told.ok_or(UdpError::NoSuchNode { node, nodes })?;
+        if told.ip() != bound.ip() || told.port() != bound.port() {
+            return Err(UdpError::NotThisNode { node, told, bound });
+        }
+        let mixed = |address: &&SocketAddr| address.is_ipv4() != bound.is_ipv4();
+        if let Some(&address) = addresses.iter().find(mixed) {
+            return Err(UdpError::Mixed { address });
+        }
+        let raws: Vec<Raw> = addresses.iter().map(|at| Raw::of(*at)).collect();
+        let numbered = raws.iter().enumerate();
+        let keyed = numbered.filter_map(|(node, raw)| Some((raw.key()?, node as u16)));
+        let mut sorted: Vec<(Key, u16)> = keyed.collect();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let address = addresses[usize::from(pair[0].1)];
+            return Err(UdpError::Twice { address });
+        }
+        let here = |address: &&SocketAddr| address.ip() == bound.ip();
+        Ok(Table {
+            here: addresses.iter().filter(here).count(),
+            nodes: raws,
+            sorted,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    #[inline]
+    pub(super) fn address(&self, node: Node) -> Option<&Raw> {
+        self.nodes.get(node.index())
+    }
+
+    /// Who is there; `None`: a stranger.
+    #[inline]
+    pub(super) fn node(&self, at: &Raw) -> Option<Node> {
+        let key = at.key()?;
+        let found = self.sorted.binary_search_by_key(&key, |entry| entry.0);
+        found.ok().map(|place| Node(self.sorted[place].1))
+    }
+}
+
+/// Could others send to it?
+pub(super) fn is_somewhere(ip: IpAddr) -> bool {
+    !ip.is_unspecified() && !ip.is_multicast() && ip != IpAddr::V4(Ipv4Addr::BROADCAST)
+}

@@ -1,0 +1,141 @@
+//! The first step onto the network: a socket at an address that others can be told.
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use super::address::{Table, is_somewhere};
+use super::cast::UdpCast;
+use super::device::Udp;
+use super::error::UdpError;
+use super::interface::{Interface, interfaces};
+use super::socket::Socket;
+use pombo_kernel::header::Node;
+use pombo_kernel::network::MIN_MTU;
+
+/// A rank with an address, which does not know the others yet. Frames that come meanwhile wait.
+pub struct Bound {
+    socket: Socket,
+    address: SocketAddr,
+    interface: Interface,
+}
+
+/// Bytes of the headers of UDP and of IP, version 4 and 6.
+const HEADERS: [usize; 2] = [28, 48];
+/// The longest datagram of IPv4.
+const LONGEST: usize = u16::MAX as usize - HEADERS[0];
+
+impl Bound {
+    pub(super) fn new(ip: IpAddr) -> Result<Self, UdpError> {
+        if !is_somewhere(ip) {
+            return Err(UdpError::Anywhere);
+        }
+        let missing = UdpError::NotHere { address: ip };
+        let interface = interface_of(ip)?.ok_or(missing)?;
+        let socket = Socket::bind(SocketAddr::new(ip, 0), false)?;
+        let bound = Bound {
+            address: socket.address()?,
+            socket,
+            interface,
+        };
+        match bound.mtu() < MIN_MTU {
+            true => Err(UdpError::Mtu {
+                address: ip,
+                mtu: bound.interface.mtu,
+            }),
+            false => Ok(bound),
+        }
+    }
+
+    /// Where others reach this rank: to be published.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The longest frame that the interface carries in one piece. Longer ones of others arrive as well.
+    pub fn mtu(&self) -> usize {
+        let headers = HEADERS[usize::from(self.address.is_ipv6())];
+        self.interface.mtu.saturating_sub(headers).min(LONGEST)
+    }
+
+    /// The interface that the address belongs to.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// What the system granted of [`RECEIVE_BYTES`](super::RECEIVE_BYTES) and of [`SEND_BYTES`](super::SEND_BYTES), as
+    /// it counts: Linux says the double of what was asked, and counts its own overhead in.
+    ///
+    /// # Errors
+    /// [`UdpError::System`].
+    pub fn buffers(&self) -> Result<(usize, usize), UdpError> {
+        self.socket.buffers()
+    }
+
+    /// Becomes this node of the job whose nodes have published these addresses.
+    ///
+    /// # Errors
+    /// The table is not possible: see [`UdpError`].
+    pub fn join(self, me: Node, addresses: Vec<SocketAddr>) -> Result<Udp, UdpError> {
+        let table = Table::new(me, self.address, &addresses)?;
+        let mtu = self.mtu();
+        Ok(Udp::new(me, self.socket, table, mtu))
+    }
+
+    /// As [`Bound::join`], for frames that reach all nodes at once through `group`: a multicast address as
+    /// [`multicast_group`] makes them, or a [`Bound::broadcast_group`]. All nodes say the same.
+    ///
+    /// # Errors
+    /// The table is not possible, the address is not of IPv4, or a system call failed.
+    pub fn join_cast(
+        self,
+        me: Node,
+        addresses: Vec<SocketAddr>,
+        group: SocketAddrV4,
+    ) -> Result<UdpCast, UdpError> {
+        let table = Table::new(me, self.address, &addresses)?;
+        let address = self.address;
+        let IpAddr::V4(ip) = address.ip() else {
+            return Err(UdpError::CastNeedsV4 { address });
+        };
+        let mtu = self.mtu();
+        self.socket.cast_from(ip)?;
+        let ears = Socket::bind(group.into(), true)?;
+        if group.ip().is_multicast() {
+            ears.enter(*group.ip(), ip)?;
+        }
+        Ok(UdpCast::new(me, (self.socket, ears), table, group, mtu))
+    }
+
+    /// The group of a job where multicast does not pass: everybody on the segment of this interface. `None` where the
+    /// interface has no such address.
+    pub fn broadcast_group(&self, job: u64) -> Option<SocketAddrV4> {
+        let all = self.interface.broadcast?;
+        Some(SocketAddrV4::new(all, port(job)))
+    }
+}
+
+/// The multicast group of a job: one of those that stay inside an organisation. Jobs that meet in one ignore each
+/// other's frames.
+pub fn multicast_group(job: u64) -> SocketAddrV4 {
+    let [a, b, c, d] = ((mix(job) >> 16) as u32 & 0x0003_ffff | 0xefc0_0000).to_be_bytes();
+    SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), port(job))
+}
+
+/// Below the ports that systems give to clients.
+fn port(job: u64) -> u16 {
+    20_000 + (mix(job) % 12_000) as u16
+}
+
+fn mix(job: u64) -> u64 {
+    let x = (job ^ job >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ x >> 31
+}
+
+/// The interface that frames to and from that address take.
+fn interface_of(ip: IpAddr) -> Result<Option<Interface>, UdpError> {
+    let all = interfaces()?;
+    let exact = all.iter().find(|interface| interface.address == ip);
+    // All of 127.0.0.0/8 is this host.
+    let own = |interface: &&Interface| interface.loopback && ip.is_loopback();
+    Ok(exact.or_else(|| all.iter().find(own)).cloned())
+}

@@ -1,0 +1,103 @@
+//! Frames to all nodes at once.
+
+use core::net::SocketAddrV4;
+
+use super::address::{Raw, Table};
+use super::device::{Counts, Sides, To};
+use super::ring::Ring;
+use super::socket::Socket;
+use super::waiting::now;
+use crate::InPlace;
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::{Broadcast, Network};
+
+/// One node's device for groups: what is broadcast goes through a multicast or broadcast address, what is for one node
+/// to the socket that this device has there. Dropping it closes both its sockets.
+pub struct UdpCast {
+    /// Sends everything, and hears what is for this node.
+    mouth: Socket,
+    /// Hears what is for all.
+    ears: Socket,
+    group: Raw,
+    ring: Ring,
+    sides: Sides,
+}
+
+impl UdpCast {
+    pub(super) fn new(
+        me: Node,
+        (mouth, ears): (Socket, Socket),
+        table: Table,
+        group: SocketAddrV4,
+        mtu: usize,
+    ) -> Self {
+        UdpCast {
+            mouth,
+            ears,
+            group: Raw::of(group.into()),
+            ring: Ring::new(),
+            sides: Sides::new(me, table, mtu),
+        }
+    }
+
+    /// The descriptors, for who waits on several: readable when frames have come.
+    pub fn fds(&self) -> [i32; 2] {
+        [self.mouth.number(), self.ears.number()]
+    }
+
+    /// Was there no room at the last transmission? Then the first descriptor is writable when there is.
+    pub fn is_full(&self) -> bool {
+        self.sides.full
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        self.sides.counts
+    }
+}
+
+impl Network for UdpCast {
+    type Frame<'a> = InPlace<'a>;
+    const CHECKED: bool = true;
+
+    fn node(&self) -> Node {
+        self.sides.me
+    }
+
+    fn nodes(&self) -> usize {
+        self.sides.table.len()
+    }
+
+    fn mtu(&self) -> usize {
+        self.sides.mtu
+    }
+
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.sides.transmit(&self.mouth, To::Node(to), parts)
+    }
+
+    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let came = self.ring.fill(&self.ears)?;
+        let cast = self.sides.hand_out(&self.ring, came, false, &mut f);
+        let came = self.ring.fill(&self.mouth)?;
+        let sent = self.sides.hand_out(&self.ring, came, true, &mut f);
+        Ok(cast || sent)
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        self.sides.wait(idle, until, self.fds())
+    }
+
+    fn now(&self) -> u64 {
+        now()
+    }
+}
+
+impl Broadcast for UdpCast {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.sides
+            .transmit(&self.mouth, To::Address(&self.group), parts)
+    }
+}

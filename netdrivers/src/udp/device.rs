@@ -1,0 +1,191 @@
+//! Frames from node to node.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use super::address::{Raw, Table};
+use super::bound::Bound;
+use super::error::UdpError;
+use super::gather::Vectors;
+use super::ring::Ring;
+use super::socket::{Socket, Taken};
+use super::waiting::{Patience, now};
+use crate::InPlace;
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::Network;
+
+/// One node's device. Dropping it closes its socket.
+pub struct Udp {
+    socket: Socket,
+    ring: Ring,
+    sides: Sides,
+}
+
+/// What has happened at a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Datagrams from addresses that are not in the table: dropped.
+    pub foreign: u64,
+    /// Frames that the system did not take for a reason that may pass: memory, a network that is down, nobody there.
+    pub unsent: u64,
+}
+
+impl Udp {
+    /// The first step: an address of this host, with a port that the system chooses.
+    ///
+    /// # Errors
+    /// [`UdpError::Anywhere`], [`UdpError::NotHere`], [`UdpError::Mtu`], or [`UdpError::System`].
+    pub fn bind(address: impl Into<IpAddr>) -> Result<Bound, UdpError> {
+        Bound::new(address.into())
+    }
+
+    pub(super) fn new(me: Node, socket: Socket, table: Table, mtu: usize) -> Self {
+        Udp {
+            socket,
+            ring: Ring::new(),
+            sides: Sides::new(me, table, mtu),
+        }
+    }
+
+    /// The descriptor, for who waits on several: readable when frames have come.
+    pub fn fd(&self) -> i32 {
+        self.socket.number()
+    }
+
+    /// Was there no room at the last transmission? Then the descriptor is writable when there is.
+    pub fn is_full(&self) -> bool {
+        self.sides.full
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        self.sides.counts
+    }
+}
+
+impl Network for Udp {
+    type Frame<'a> = InPlace<'a>;
+    const CHECKED: bool = true;
+
+    fn node(&self) -> Node {
+        self.sides.me
+    }
+
+    fn nodes(&self) -> usize {
+        self.sides.table.len()
+    }
+
+    fn mtu(&self) -> usize {
+        self.sides.mtu
+    }
+
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.sides.transmit(&self.socket, To::Node(to), parts)
+    }
+
+    fn poll(&mut self, f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let came = self.ring.fill(&self.socket)?;
+        Ok(came > 0 && self.sides.hand_out(&self.ring, came, true, f))
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        self.sides.wait(idle, until, [self.socket.number()])
+    }
+
+    fn now(&self) -> u64 {
+        now()
+    }
+}
+
+/// What devices for nodes and for groups have in common.
+pub(super) struct Sides {
+    pub(super) me: Node,
+    pub(super) table: Table,
+    pub(super) mtu: usize,
+    pub(super) full: bool,
+    pub(super) counts: Counts,
+    patience: Patience,
+    /// For frames that do not lie in pieces.
+    room: Vec<u8>,
+}
+
+/// Who is to get a frame.
+#[derive(Clone, Copy)]
+pub(super) enum To<'a> {
+    Node(Node),
+    Address(&'a Raw),
+}
+
+impl Sides {
+    pub(super) fn new(me: Node, table: Table, mtu: usize) -> Self {
+        Sides {
+            me,
+            patience: Patience::of(table.here),
+            table,
+            mtu,
+            full: false,
+            counts: Counts::default(),
+            room: alloc::vec![0; mtu],
+        }
+    }
+
+    #[inline]
+    pub(super) fn transmit(
+        &mut self,
+        socket: &Socket,
+        to: To<'_>,
+        parts: &[Part<'_>],
+    ) -> Result<(), ChannelError> {
+        let to = match to {
+            To::Node(node) => self
+                .table
+                .address(node)
+                .ok_or(ChannelError::NoSuchNode(node))?,
+            To::Address(address) => address,
+        };
+        if Part::total(parts) > self.mtu {
+            return Err(ChannelError::TooLong { limit: self.mtu });
+        }
+        let sent = socket.send(to, &Vectors::of(parts, &mut self.room));
+        self.full = sent == Err(ChannelError::Full);
+        self.counts.unsent += u64::from(sent? == Taken::Lost);
+        Ok(())
+    }
+
+    /// Hands out what a ring has taken and what comes from a node. What this node hears of itself is left out unless
+    /// `own`.
+    #[inline]
+    pub(super) fn hand_out(
+        &mut self,
+        ring: &Ring,
+        came: usize,
+        own: bool,
+        mut f: impl FnMut(InPlace<'_>),
+    ) -> bool {
+        let mut any = false;
+        for slot in 0..came {
+            let (from, bytes) = ring.frame(slot);
+            match self.table.node(from) {
+                Some(node) if own || node != self.me => {
+                    any = true;
+                    f(InPlace::new(node, bytes));
+                }
+                Some(_) => {}
+                None => self.counts.foreign += 1,
+            }
+        }
+        any
+    }
+
+    pub(super) fn wait<const N: usize>(
+        &mut self,
+        idle: u32,
+        until: u64,
+        descriptors: [i32; N],
+    ) -> Result<(), ChannelError> {
+        let full = core::mem::take(&mut self.full);
+        self.patience.wait(idle, until, descriptors, full)
+    }
+}

@@ -1,0 +1,164 @@
+//! The parts of a frame as the system takes them. Used by `udp` and `ethernet`.
+
+use core::marker::PhantomData;
+use pombo_kernel::memory::Part;
+
+/// Pieces that a call gathers; frames of more are put together before.
+const PIECES: usize = 8;
+
+/// Where the bytes of a frame lie, while they are borrowed.
+pub(crate) struct Vectors<'a> {
+    /// One more for a driver's header.
+    list: [libc::iovec; PIECES + 1],
+    count: usize,
+    bytes: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Vectors<'a> {
+    /// Of these parts. What does not lie in one piece as it is to be sent is copied to `room`, which is long enough for
+    /// the frame.
+    #[inline]
+    pub(crate) fn of(parts: &[Part<'a>], room: &'a mut [u8]) -> Self {
+        Self::behind(&[], parts, room)
+    }
+
+    /// The same, behind a driver's header.
+    #[inline]
+    pub(crate) fn behind(head: &'a [u8], parts: &[Part<'a>], mut room: &'a mut [u8]) -> Self {
+        let mut vectors = Vectors {
+            list: [libc::iovec {
+                iov_base: core::ptr::null_mut(),
+                iov_len: 0,
+            }; PIECES + 1],
+            count: 0,
+            bytes: PhantomData,
+        };
+        vectors.push(head);
+        let whole = parts.len() > PIECES;
+        let all: &'a mut [u8] = match whole {
+            true => core::mem::take(&mut room),
+            false => &mut [],
+        };
+        let mut end = 0;
+        for part in parts {
+            let len = part.len();
+            if whole {
+                part.copy_to(0, &mut all[end..end + len]);
+                end += len;
+                continue;
+            }
+            match in_place(part) {
+                Some(bytes) => vectors.push(bytes),
+                None => {
+                    let (copy, rest) = core::mem::take(&mut room).split_at_mut(len);
+                    part.copy_to(0, copy);
+                    vectors.push(copy);
+                    room = rest;
+                }
+            }
+        }
+        vectors.push(&all[..end]);
+        vectors
+    }
+
+    #[inline]
+    fn push(&mut self, bytes: &'a [u8]) {
+        if !bytes.is_empty() {
+            self.list[self.count] = libc::iovec {
+                iov_base: bytes.as_ptr().cast_mut().cast(),
+                iov_len: bytes.len(),
+            };
+            self.count += 1;
+        }
+    }
+
+    /// For a call that only reads.
+    #[inline]
+    pub(crate) fn list(&self) -> &[libc::iovec] {
+        &self.list[..self.count]
+    }
+}
+
+#[inline]
+fn in_place<'a>(part: &Part<'a>) -> Option<&'a [u8]> {
+    match *part {
+        Part::Bytes(bytes) => Some(bytes),
+        Part::Held {
+            source,
+            offset,
+            len,
+            swapped: false,
+        } => source.bytes()?.get(offset..offset + len),
+        Part::Held { .. } => None,
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use crate::std::{vec, vec::Vec};
+    use pombo_kernel::memory::Source;
+
+    /// Bytes that are not in one piece.
+    struct Spread(Vec<u8>);
+
+    impl Source for Spread {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn copy_out(&self, offset: usize, into: &mut [u8]) {
+            into.copy_from_slice(&self.0[offset..][..into.len()]);
+        }
+
+        fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+            self.copy_out(offset, into);
+            into.reverse();
+        }
+    }
+
+    fn read(parts: &[Part<'_>]) -> (usize, Vec<u8>) {
+        let mut room = vec![0; Part::total(parts)];
+        let vectors = Vectors::of(parts, &mut room);
+        let mut bytes = Vec::new();
+        for vector in vectors.list() {
+            // SAFETY: a vector names bytes that are borrowed as long as `vectors` lives.
+            let piece =
+                unsafe { core::slice::from_raw_parts(vector.iov_base.cast(), vector.iov_len) };
+            bytes.extend_from_slice(piece);
+        }
+        (vectors.list().len(), bytes)
+    }
+
+    #[test]
+    fn what_lies_in_place_stays_there_and_the_rest_is_copied_in_order() {
+        let spread = Spread(vec![3, 4, 5, 6]);
+        let whole: &[u8] = &[9, 7, 8, 9];
+        let held = |source, offset, len, swapped| Part::Held {
+            source,
+            offset,
+            len,
+            swapped,
+        };
+        let parts = [
+            Part::Bytes(&[1, 2]),
+            Part::Bytes(&[]),
+            held(&spread, 0, 2, false),
+            held(&spread, 2, 2, true),
+            held(&whole, 1, 2, false),
+        ];
+        assert_eq!(read(&parts), (4, vec![1, 2, 3, 4, 6, 5, 7, 8]));
+        assert_eq!(read(&[]), (0, vec![]));
+    }
+
+    #[test]
+    fn many_pieces_are_put_together() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for pieces in [1, 2, 8, 9, 50, 100] {
+            let parts: Vec<Part<'_>> = bytes.chunks(100 / pieces).map(Part::Bytes).collect();
+            let (vectors, read) = read(&parts);
+            assert_eq!(read, bytes);
+            assert!(vectors == parts.len() || vectors == 1);
+        }
+    }
+}

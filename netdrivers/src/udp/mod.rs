@@ -1,0 +1,41 @@
+//! Ranks on any hosts, over UDP. `no_std` with an allocator; needs no rights. A launcher uses it, and tests.
+//!
+//! Every rank binds ([`Udp::bind`]) and publishes where it is; whoever starts the job hands the table of all addresses
+//! round; then each joins ([`Bound::join`]). The place in the table is the node. [`Bound::join_cast`] makes the device
+//! for groups of the same first step, over multicast or, where that does not pass, plain broadcast; frames of the two
+//! never mix, as each has its socket.
+//!
+//! A frame is a datagram. It goes out from where its parts lie, and is read in a ring of this driver, a batch to a call.
+//! Datagrams from addresses that are not in the table are counted and dropped. What the system checks is UDP's sum of
+//! 16 bits behind that of the wire: as much as TCP has.
+//!
+//! | bound | |
+//! | --- | --- |
+//! | frames taken at once | 32 |
+//! | frames that wait for a poll | what the system grants of [`RECEIVE_BYTES`]; beyond it they are lost |
+//! | frames that wait to leave | what it grants of [`SEND_BYTES`]; beyond it the device is full |
+//! | bytes of a frame | what the interface carries in one piece |
+//! | nodes | 65535 |
+//!
+//! Somebody who is not there, or a network that is down, is no error: frames are lost and counted. That a node is gone
+//! comes from elsewhere.
+
+mod address;
+mod bound;
+mod cast;
+mod device;
+mod error;
+pub(crate) mod gather;
+mod interface;
+mod lossy;
+mod ring;
+mod socket;
+pub(crate) mod waiting;
+
+pub use bound::{Bound, multicast_group};
+pub use cast::UdpCast;
+pub use device::{Counts, Udp};
+pub use error::UdpError;
+pub use interface::{Interface, interfaces};
+pub use lossy::Lossy;
+pub use socket::{RECEIVE_BYTES, SEND_BYTES};

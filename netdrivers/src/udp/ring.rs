@@ -1,0 +1,77 @@
+//! Where datagrams are received, a batch to a call. Used inside `udp` only.
+
+use alloc::vec::Vec;
+use core::mem::{size_of, zeroed};
+
+use super::address::Raw;
+use super::socket::Socket;
+use pombo_kernel::channel::ChannelError;
+
+/// Frames that one call takes.
+pub(super) const BATCH: usize = 32;
+/// Longer than any datagram, so none is cut. Memory is used only where frames have lain.
+const ROOM: usize = 1 << 16;
+/// Slots begin a little shifted: else the beginnings of all frames share a few lines of the cache.
+const STRIDE: usize = ROOM + 192;
+
+pub(super) struct Ring {
+    bytes: Vec<u8>,
+    names: Vec<Raw>,
+    /// Pointed to by `list`, as the two above are. None of them grows.
+    vectors: Vec<libc::iovec>,
+    list: Vec<libc::mmsghdr>,
+    /// How many to ask for: asking for more than there are costs a look in vain.
+    ask: usize,
+}
+
+// SAFETY: its pointers lead to its own memory on the heap, which moves with it.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    pub(super) fn new() -> Self {
+        let mut ring = Ring {
+            bytes: alloc::vec![0; BATCH * STRIDE],
+            names: alloc::vec![Raw::blank(); BATCH],
+            vectors: Vec::with_capacity(BATCH),
+            list: Vec::with_capacity(BATCH),
+            ask: 1,
+        };
+        for slot in 0..BATCH {
+            ring.vectors.push(libc::iovec {
+                iov_base: ring.bytes[slot * STRIDE..].as_mut_ptr().cast(),
+                iov_len: ROOM,
+            });
+            // SAFETY: zeros are a valid, empty message.
+            let mut head: libc::mmsghdr = unsafe { zeroed() };
+            head.msg_hdr.msg_name = (&raw mut ring.names[slot]).cast();
+            head.msg_hdr.msg_iov = &raw mut ring.vectors[slot];
+            head.msg_hdr.msg_iovlen = 1;
+            ring.list.push(head);
+        }
+        ring
+    }
+
+    /// Takes what has come, at most a batch; how many frames.
+    #[inline]
+    pub(super) fn fill(&mut self, from: &Socket) -> Result<usize, ChannelError> {
+        let list = &mut self.list[..self.ask];
+        for head in list.iter_mut() {
+            head.msg_hdr.msg_namelen = size_of::<Raw>() as libc::socklen_t;
+        }
+        // SAFETY: every entry points to a name, and to one vector with room for a datagram, of this ring.
+        let got = unsafe { from.receive(list) }?;
+        self.ask = match got == self.ask {
+            true => BATCH.min(2 * self.ask),
+            false => got.max(1),
+        };
+        Ok(got)
+    }
+
+    /// A frame that the last call has taken, and where it came from.
+    #[inline]
+    pub(super) fn frame(&self, slot: usize) -> (&Raw, &[u8]) {
+        let len = self.list[slot].msg_len as usize;
+        let bytes = &self.bytes[slot * STRIDE..][..len.min(ROOM)];
+        (&self.names[slot], bytes)
+    }
+}

@@ -1,0 +1,191 @@
+//! System calls below the devices. Used inside `udp` only.
+
+use core::mem::{size_of, size_of_val, zeroed};
+use core::net::{Ipv4Addr, SocketAddr};
+
+use super::address::{Raw, in_addr};
+use super::error::UdpError;
+use super::gather::Vectors;
+use pombo_kernel::channel::ChannelError;
+
+/// What is asked for frames that wait for a poll, in bytes as the system counts them.
+pub const RECEIVE_BYTES: i32 = 8 << 20;
+/// The same for frames that wait to leave: above what a window has under way.
+pub const SEND_BYTES: i32 = 2 << 20;
+
+/// A socket of our own, which never blocks; closed when dropped.
+pub(super) struct Socket(i32);
+
+/// What became of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Taken {
+    Whole,
+    /// Not sent, for a reason that may pass.
+    Lost,
+}
+
+/// Errors of earlier frames that one call passes over: the system reports each of them once.
+const STALE_ERRORS: usize = 8;
+
+impl Socket {
+    /// At that address, with large buffers.
+    pub(super) fn bind(address: SocketAddr, shared: bool) -> Result<Self, UdpError> {
+        let domain = match address {
+            SocketAddr::V4(_) => libc::AF_INET,
+            SocketAddr::V6(_) => libc::AF_INET6,
+        };
+        let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: no memory is passed.
+        let fd = unsafe { libc::socket(domain, kind, 0) };
+        let socket = Socket(UdpError::check(fd, "socket")?);
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
+        if shared {
+            socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1)?;
+        }
+        let raw = Raw::of(address);
+        // SAFETY: the address is valid for its size.
+        let bound = unsafe { libc::bind(fd, (&raw const raw).cast(), raw.size()) };
+        UdpError::check(bound, "bind")?;
+        Ok(socket)
+    }
+
+    pub(super) fn number(&self) -> i32 {
+        self.0
+    }
+
+    /// Where it is, with the port that the system chose.
+    pub(super) fn address(&self) -> Result<SocketAddr, UdpError> {
+        let mut raw = Raw::blank();
+        let mut size = size_of::<Raw>() as libc::socklen_t;
+        // SAFETY: the place is valid for the size given, which the call does not exceed.
+        let named = unsafe { libc::getsockname(self.0, (&raw mut raw).cast(), &mut size) };
+        UdpError::check(named, "getsockname")?;
+        raw.address().ok_or(UdpError::Anywhere)
+    }
+
+    /// Bytes granted for frames that wait: to be polled, and to leave.
+    pub(super) fn buffers(&self) -> Result<(usize, usize), UdpError> {
+        let get = |name| self.get(libc::SOL_SOCKET, name);
+        Ok((get(libc::SO_RCVBUF)?, get(libc::SO_SNDBUF)?))
+    }
+
+    /// What is sent to groups leaves by the interface of that address, goes no further than its segment, and comes to
+    /// the other ranks of this host as well.
+    pub(super) fn cast_from(&self, interface: Ipv4Addr) -> Result<(), UdpError> {
+        let interface = in_addr(interface);
+        self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &interface)?;
+        self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, &1)?;
+        self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP, &1)?;
+        self.set(libc::SOL_SOCKET, libc::SO_BROADCAST, &1)
+    }
+
+    /// Hears what is sent to the group on the interface of that address, and only that.
+    pub(super) fn enter(&self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), UdpError> {
+        let request = libc::ip_mreq {
+            imr_multiaddr: in_addr(group),
+            imr_interface: in_addr(interface),
+        };
+        self.set(libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP, &request)?;
+        self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, &0)
+    }
+
+    fn set<T: Copy>(&self, level: i32, name: i32, value: &T) -> Result<(), UdpError> {
+        let size = size_of_val(value) as libc::socklen_t;
+        // SAFETY: the option's value is valid for its size, and only read.
+        let set = unsafe {
+            let value: *const T = value;
+            libc::setsockopt(self.0, level, name, value.cast(), size)
+        };
+        UdpError::check(set, "setsockopt").map(drop)
+    }
+
+    fn get(&self, level: i32, name: i32) -> Result<usize, UdpError> {
+        let mut value = 0_i32;
+        let mut size = size_of_val(&value) as libc::socklen_t;
+        // SAFETY: the place is valid for the size given, which the call does not exceed.
+        let got = unsafe {
+            let into = (&raw mut value).cast();
+            libc::getsockopt(self.0, level, name, into, &mut size)
+        };
+        UdpError::check(got, "getsockopt")?;
+        Ok(usize::try_from(value).unwrap_or(0))
+    }
+
+    /// Gives a frame to the system.
+    #[inline]
+    pub(super) fn send(&self, to: &Raw, frame: &Vectors<'_>) -> Result<Taken, ChannelError> {
+        // SAFETY: zeros are a valid, empty message.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        message.msg_name = (&raw const *to).cast_mut().cast();
+        message.msg_namelen = to.size();
+        message.msg_iov = frame.list().as_ptr().cast_mut();
+        message.msg_iovlen = frame.list().len() as _;
+        for _ in 0..STALE_ERRORS {
+            // SAFETY: the message points to an address and to borrowed bytes, all valid and only read.
+            let sent = unsafe { libc::sendmsg(self.0, &message, libc::MSG_NOSIGNAL) };
+            if sent >= 0 {
+                return Ok(Taken::Whole);
+            }
+            match errno() {
+                libc::EINTR | libc::ECONNREFUSED => {}
+                libc::EAGAIN => return Err(ChannelError::Full),
+                number if may_pass(number) => return Ok(Taken::Lost),
+                number => return Err(ChannelError::Device(number)),
+            }
+        }
+        Ok(Taken::Lost)
+    }
+
+    /// Receives datagrams into places that are valid for it; how many came.
+    ///
+    /// # Safety
+    /// All that the list points to is valid for reading and writing, and nobody else's.
+    #[inline]
+    pub(super) unsafe fn receive(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
+        let most = list.len() as libc::c_uint;
+        for _ in 0..STALE_ERRORS {
+            let flags = libc::MSG_DONTWAIT;
+            let none = core::ptr::null_mut();
+            // SAFETY: the caller vouches for the list.
+            let got = unsafe { libc::recvmmsg(self.0, list.as_mut_ptr(), most, flags as _, none) };
+            if let Ok(got) = usize::try_from(got) {
+                return Ok(got);
+            }
+            match errno() {
+                libc::EAGAIN => return Ok(0),
+                libc::EINTR => {}
+                number if may_pass(number) => {}
+                number => return Err(ChannelError::Device(number)),
+            }
+        }
+        Ok(0)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours, and this is its last use.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+/// The system is short of memory, the other side is not there, or the network is down for now.
+fn may_pass(errno: i32) -> bool {
+    use libc::{ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENOBUFS, ENOMEM};
+    let passing = [
+        ECONNREFUSED,
+        EHOSTDOWN,
+        EHOSTUNREACH,
+        ENETDOWN,
+        ENETUNREACH,
+        ENOBUFS,
+        ENOMEM,
+    ];
+    passing.contains(&errno)
+}
+
+pub(super) fn errno() -> i32 {
+    // SAFETY: the location of this thread's error number is always valid.
+    unsafe { *libc::__errno_location() }
+}

@@ -1,0 +1,95 @@
+//! How a rank waits for the network, and the time. Used by `udp` and `ethernet`.
+
+use core::ptr::{null, null_mut};
+use pombo_kernel::channel::ChannelError;
+
+use super::socket::errno;
+
+/// How long a rank looks before it sleeps. Looking is a system call already, so it does not pause in between; where
+/// the ranks of the host have no processor each, it lets the others work at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Patience {
+    looks: u32,
+}
+
+/// Idle polls before the first yield: some tens of microseconds, longer than an answer takes that is under way.
+const LOOKS: u32 = 128;
+/// Yields before the first sleep: far longer than waking a rank on another processor takes.
+const YIELDS: u32 = 500;
+
+impl Patience {
+    /// For that many ranks on this host.
+    pub(crate) fn of(ranks: usize) -> Self {
+        let looks = if ranks > processors() { 0 } else { LOOKS };
+        Patience { looks }
+    }
+
+    /// Waits for frames at these descriptors; for room too where `full`; `until` at most.
+    pub(crate) fn wait<const N: usize>(
+        self,
+        idle: u32,
+        until: u64,
+        descriptors: [i32; N],
+        full: bool,
+    ) -> Result<(), ChannelError> {
+        if idle < self.looks {
+            return Ok(());
+        }
+        if idle < self.looks + YIELDS {
+            // SAFETY: takes nothing and touches no memory.
+            unsafe { libc::sched_yield() };
+            return Ok(());
+        }
+        sleep(until, descriptors, full)
+    }
+}
+
+#[cold]
+fn sleep<const N: usize>(
+    until: u64,
+    descriptors: [i32; N],
+    full: bool,
+) -> Result<(), ChannelError> {
+    let room = if full { libc::POLLOUT } else { 0 };
+    let mut polled = descriptors.map(|fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN | room,
+        revents: 0,
+    });
+    let left = until.saturating_sub(now());
+    let limit = libc::timespec {
+        tv_sec: (left / 1_000_000_000) as libc::time_t,
+        tv_nsec: (left % 1_000_000_000) as libc::c_long,
+    };
+    let limit = if until == u64::MAX {
+        null()
+    } else {
+        &raw const limit
+    };
+    let count = polled.len() as libc::nfds_t;
+    // SAFETY: the entries and the limit are valid for the call; no mask is passed.
+    let ready = unsafe { libc::ppoll(polled.as_mut_ptr(), count, limit, null_mut()) };
+    match ready < 0 && errno() != libc::EINTR {
+        true => Err(ChannelError::Device(errno())),
+        false => Ok(()),
+    }
+}
+
+/// Processors that this machine has at work; at least 1.
+fn processors() -> usize {
+    // SAFETY: computes a number.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(count).unwrap_or(1).max(1)
+}
+
+/// Nanoseconds on a clock that never goes back.
+#[inline]
+pub(crate) fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the place is valid; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,0 +1,166 @@
+//! Two channels as one: ranks of a host over threads, hosts over the simulated network.
+#![cfg(feature = "std")]
+
+#[path = "composite/world.rs"]
+mod world;
+
+use pombo_kernel::channel::{Channel, ChannelError, Composite, Cookie, Event};
+use pombo_kernel::{Error, Node, Part};
+use pombo_netdrivers::Loopback;
+use pombo_netdrivers::conformance::{Worlds, threads};
+use pombo_netdrivers::fault::{Faults, Rate};
+
+type Pair = Composite<Loopback, Loopback>;
+
+/// All ranks on one host: the composite is its near channel.
+struct OneHost;
+
+impl Worlds for OneHost {
+    type Channel = Pair;
+
+    fn run(_test: &str, nodes: u16, body: fn(Pair)) {
+        threads(
+            Loopback::world(nodes)
+                .into_iter()
+                .map(Pair::alone)
+                .collect(),
+            body,
+        );
+    }
+}
+
+mod one_host {
+    pombo_netdrivers::conformance!(super::OneHost);
+}
+
+macro_rules! hosts {
+    ($name:ident, $hosts:expr, $faults:expr) => {
+        mod $name {
+            use super::*;
+
+            struct World;
+
+            impl Worlds for World {
+                type Channel = world::Rank;
+
+                fn run(_test: &str, nodes: u16, body: fn(world::Rank)) {
+                    world::run(nodes, $hosts, $faults, body);
+                }
+            }
+
+            pombo_netdrivers::conformance!(World);
+        }
+    };
+}
+
+hosts!(two_hosts, 2, Faults::NONE);
+hosts!(
+    three_hosts_that_lose,
+    3,
+    Faults::NONE.lose(Rate::percent(5))
+);
+hosts!(every_rank_a_host, u16::MAX, Faults::NONE);
+
+/// Node 3 of four: node 1 shares its host, 0 and 2 are elsewhere.
+fn node_3() -> (Pair, Loopback, Vec<Loopback>) {
+    let (mut host, mut all) = (Loopback::world(2), Loopback::world(4));
+    let near = host.remove(1);
+    let far = all.remove(3);
+    let pair = Pair::new(near, far, &[Node(1), Node(3)]).expect("they fit");
+    (pair, host.remove(0), all)
+}
+
+#[test]
+fn members_that_do_not_fit_are_refused() {
+    let make = |members: &[Node]| {
+        let near = Loopback::world(2).remove(1);
+        let far = Loopback::world(4).remove(3);
+        Pair::new(near, far, members).err()
+    };
+    assert_eq!(make(&[Node(1), Node(3)]), None);
+    // Not this node, too few, not there, twice.
+    assert_eq!(make(&[Node(3), Node(1)]), Some(Error::NoSuchNode(Node(3))));
+    assert_eq!(make(&[Node(3)]), Some(Error::NoSuchNode(Node(3))));
+    assert_eq!(make(&[Node(4), Node(3)]), Some(Error::NoSuchNode(Node(4))));
+    assert_eq!(make(&[Node(3), Node(3)]), Some(Error::NoSuchNode(Node(3))));
+    let many = Pair::new(
+        Loopback::world(1).remove(0),
+        Loopback::world(9).remove(0),
+        &[Node(0)],
+    );
+    let refused = Error::TooManyNodes { nodes: 9, bound: 8 };
+    assert_eq!(many.err(), Some(refused));
+}
+
+#[test]
+fn everything_speaks_of_nodes_by_their_common_number() {
+    let (mut pair, mut near, mut far) = node_3();
+    let bytes = |text: &'static [u8]| [Part::Bytes(text)];
+    near.try_send(Node(1), Cookie::COPY, &bytes(b"near"))
+        .expect("room");
+    far[2]
+        .try_send(Node(3), Cookie::COPY, &bytes(b"far"))
+        .expect("room");
+    pair.try_send(Node(3), Cookie::COPY, &bytes(b"own"))
+        .expect("room");
+    pair.try_send(Node(1), Cookie::COPY, &bytes(b"to 1"))
+        .expect("room");
+    pair.try_send(Node(0), Cookie::COPY, &bytes(b"to 0"))
+        .expect("room");
+    let nobody = pair.try_send(Node(4), Cookie::COPY, &bytes(b"nobody"));
+    assert_eq!(nobody, Err(ChannelError::NoSuchNode(Node(4))));
+    assert_eq!(
+        frames(&mut pair),
+        [(1, "near".into()), (2, "far".into()), (3, "own".into())]
+    );
+    assert_eq!(frames(&mut near), [(1, "to 1".into())]);
+    assert_eq!(frames(&mut far[0]), [(3, "to 0".into())]);
+}
+
+#[test]
+fn the_channel_of_a_node_tells_of_its_loss() {
+    let (mut pair, near, mut far) = node_3();
+    // What the far channel says of a near node does not count.
+    drop(far.remove(1));
+    assert_eq!(losses(&mut pair), []);
+    drop(far.remove(0));
+    assert_eq!(losses(&mut pair), [Node(0)]);
+    drop(near);
+    assert_eq!(losses(&mut pair), [Node(1)]);
+    for gone in [Node(0), Node(1)] {
+        let sent = pair.try_send(gone, Cookie::COPY, &[Part::Bytes(b"too late")]);
+        assert_eq!(sent, Err(ChannelError::PeerLost(gone)));
+    }
+}
+
+/// Of a few polls, in order of the senders.
+fn frames(channel: &mut impl Channel) -> Vec<(u16, String)> {
+    use pombo_kernel::Arrival;
+    let mut frames = Vec::new();
+    for _ in 0..20 {
+        let polled = channel.poll(|event| {
+            if let Event::Arrival(frame) = event {
+                let text = frame.head(frame.len()).expect("short");
+                frames.push((frame.from().0, String::from_utf8_lossy(text).into_owned()));
+            }
+        });
+        polled.expect("it is up");
+    }
+    frames.sort();
+    frames
+}
+
+fn losses(channel: &mut impl Channel) -> Vec<Node> {
+    let mut losses = Vec::new();
+    for _ in 0..20 {
+        let mut any = false;
+        let polled = channel.poll(|event| {
+            any = true;
+            if let Event::PeerLost(node) = event {
+                losses.push(node);
+            }
+        });
+        assert_eq!(polled, Ok(any));
+    }
+    losses
+}

@@ -1,0 +1,177 @@
+//! What a node says before it is on the segment, and how frames find their way.
+
+use crate::segment::{JOB, inside, ip, network, opened, seat, segment};
+use crate::strangers::next;
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::network::{Broadcast, Network};
+use pombo_kernel::{Node, Part};
+use pombo_netdrivers::Ethernet;
+use pombo_netdrivers::ethernet::{Address, EthernetError, Seat, Traffic};
+
+#[test]
+fn an_interface_is_found_or_named() {
+    inside!(an_interface_is_found_or_named, || {
+        segment(1, 9000);
+        let open = |name: &str| Ethernet::open(name, seat(0, Traffic::Single));
+        let one = open("host0").expect("inside of a namespace");
+        assert_eq!(one.address().mtu, 9000);
+        assert_eq!(one.mtu(), 8990);
+        assert_eq!(one.interface().name, "host0");
+        let (receive, send) = one.buffers();
+        assert!(receive >= 100_000 && send >= 100_000, "{receive} {send}");
+        let refused = |name: &str| open(name).err().expect("refused");
+        let name = "nowhere".to_string();
+        assert_eq!(refused("nowhere"), EthernetError::NoSuchInterface { name });
+        let interface = "lo".to_string();
+        assert_eq!(refused("lo"), EthernetError::NotEthernet { interface });
+        assert!(matches!(refused(""), EthernetError::Which { names } if names.contains("host0")));
+        ip("link del segment\nlink del stranger\nlink set port0 down\nlink del host0\n");
+        assert_eq!(refused(""), EthernetError::NoLink);
+    });
+}
+
+#[test]
+fn a_table_that_cannot_be_is_refused() {
+    inside!(a_table_that_cannot_be_is_refused, || {
+        segment(2, 1500);
+        let (_, table) = opened(2, 1, Traffic::Single);
+        let (zero, one) = (table[0], table[1]);
+        let refused = |node: u16, table: &[Address]| {
+            let opened = Ethernet::open("host0", seat(node, Traffic::Single));
+            opened.expect("inside").join(table).err().expect("refused")
+        };
+        assert_eq!(refused(0, &[]), EthernetError::Nodes { nodes: 0 });
+        let nodes = 65_536;
+        assert_eq!(
+            refused(0, &vec![zero; nodes]),
+            EthernetError::Nodes { nodes }
+        );
+        let (node, nodes) = (2, 2);
+        assert_eq!(
+            refused(2, &table),
+            EthernetError::NoSuchNode { node, nodes }
+        );
+        let (node, told, bound) = (1, one, zero);
+        let not_this = EthernetError::NotThisNode { node, told, bound };
+        assert_eq!(refused(1, &table), not_this);
+        let jumbo = Address { mtu: 9000, ..one };
+        let error = refused(0, &[zero, jumbo]);
+        assert!(matches!(error, EthernetError::MtuDiffers { node: 1, .. }));
+        let text = error.to_string();
+        assert!(
+            text.contains("host0 carries 1500") && text.contains("/9000"),
+            "{text}"
+        );
+        ip("link set lo down\n");
+        assert_eq!(refused(0, &[zero, zero]), EthernetError::LoopbackDown);
+        ip("link set host0 mtu 200\n");
+        let opened = Ethernet::open("host0", seat(0, Traffic::Single));
+        let (interface, mtu) = ("host0".into(), 200);
+        assert_eq!(opened.err(), Some(EthernetError::Mtu { interface, mtu }));
+    });
+}
+
+#[test]
+fn frames_go_to_one_and_to_all_wherever_they_are() {
+    inside!(frames_go_to_one_and_to_all_wherever_they_are, || {
+        segment(3, 1500);
+        // Two on each of the first two hosts, one alone.
+        let mut nodes = network(5, 2, Traffic::Group);
+        let longest = vec![7; nodes[0].mtu()];
+        for from in 0..5 {
+            for to in 0..5_u16 {
+                for bytes in [&b"x"[..], b"twelve bytes", &longest] {
+                    let (one, rest) = bytes.split_at(bytes.len() / 2);
+                    let parts = [Part::Bytes(one), Part::Bytes(rest)];
+                    nodes[from].transmit(Node(to), &parts).expect("room");
+                    let got = next(&mut nodes[usize::from(to)]);
+                    assert_eq!(got, (Node(from as u16), bytes.to_vec()));
+                }
+            }
+            nodes[from]
+                .broadcast(&[Part::Bytes(b"to all")])
+                .expect("room");
+            for to in (0..5).filter(|to| *to != from) {
+                assert_eq!(
+                    next(&mut nodes[to]),
+                    (Node(from as u16), b"to all".to_vec())
+                );
+            }
+        }
+        let parts = [Part::Bytes(&longest), Part::Bytes(b"!")];
+        let limit = longest.len();
+        let too_long = Err(ChannelError::TooLong { limit });
+        assert_eq!(nodes[0].transmit(Node(1), &parts), too_long);
+        assert_eq!(nodes[0].broadcast(&parts), too_long);
+        let nobody = Err(ChannelError::NoSuchNode(Node(5)));
+        assert_eq!(nodes[0].transmit(Node(5), &parts[1..]), nobody);
+        for node in &mut nodes {
+            assert_eq!(node.poll(|_| panic!("more than was sent")), Ok(false));
+            assert_eq!(node.counts(), Default::default());
+        }
+    });
+}
+
+#[test]
+fn jobs_and_traffic_do_not_meet() {
+    inside!(jobs_and_traffic_do_not_meet, || {
+        segment(2, 1500);
+        let mut singles = network(2, 1, Traffic::Single);
+        let mut groups = network(2, 1, Traffic::Group);
+        let others = (0..2).map(|node| {
+            let seat = Seat {
+                job: JOB + 1,
+                ..seat(node, Traffic::Single)
+            };
+            Ethernet::open(&format!("host{node}"), seat).expect("inside")
+        });
+        let others: Vec<_> = others.collect();
+        let table: Vec<Address> = others.iter().map(|one| one.address()).collect();
+        let join = |one: pombo_netdrivers::ethernet::Opened| one.join(&table).expect("the table");
+        let mut others: Vec<Ethernet> = others.into_iter().map(join).collect();
+        let mut all = [&mut singles, &mut groups, &mut others];
+        for world in &mut all {
+            world[0]
+                .transmit(Node(1), &[Part::Bytes(b"one")])
+                .expect("room");
+            world[0].broadcast(&[Part::Bytes(b"all")]).expect("room");
+        }
+        for world in &mut all {
+            assert_eq!(next(&mut world[1]), (Node(0), b"one".to_vec()));
+            assert_eq!(next(&mut world[1]), (Node(0), b"all".to_vec()));
+            assert_eq!(world[1].poll(|_| panic!("of others")), Ok(false));
+            assert_eq!(world[1].counts(), Default::default());
+        }
+    });
+}
+
+#[test]
+fn an_interface_goes_down_and_comes_up() {
+    inside!(an_interface_goes_down_and_comes_up, || {
+        segment(2, 1500);
+        let mut nodes = network(2, 1, Traffic::Single);
+        let hello = [Part::Bytes(b"hello")];
+        for (side, down) in [("host0", true), ("host1", false), ("port1", false)] {
+            ip(&format!("link set {side} down\n"));
+            (0..10).for_each(|_| nodes[0].transmit(Node(1), &hello).expect("no error"));
+            assert_eq!(nodes[1].poll(|_| panic!("by which way?")), Ok(false));
+            assert_eq!(
+                nodes[0].counts().unsent,
+                if down { 10 } else { nodes[0].counts().unsent }
+            );
+            ip(&format!("link set {side} up\n"));
+            // The segment learns that the port is there again some time later.
+            let mut came = false;
+            while !came {
+                nodes[0].transmit(Node(1), &hello).expect("no error");
+                nodes[1].poll(|_| came = true).expect("no error");
+            }
+            while nodes[1].poll(|_| ()).expect("no error") {}
+        }
+        ip("link del host0\n");
+        let gone = Err(ChannelError::Device(libc::ENXIO));
+        assert_eq!(nodes[0].transmit(Node(1), &hello), gone);
+        assert_eq!(nodes[0].interface(), "host0");
+        assert_eq!(nodes[0].poll(|_| panic!("from where?")), Ok(false));
+    });
+}

@@ -1,0 +1,183 @@
+//! Frames of others, forged, replayed, damaged, too many.
+
+use crate::segment::{Forged, Stranger, inside, network, opened, segment};
+use pombo_kernel::channel::reliable::{Reliable, Window};
+use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
+use pombo_kernel::network::Network;
+use pombo_kernel::{Node, Part};
+use pombo_netdrivers::ethernet::{Opened, Traffic};
+use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::{Ethernet, Growing};
+use std::time::{Duration, Instant};
+
+/// Far above the time that a frame takes on one host.
+const HANG: Duration = Duration::from_secs(60);
+
+/// The next frame that comes to that node.
+pub(crate) fn next<N: Network>(network: &mut N) -> (Node, Vec<u8>) {
+    let mut frames = Vec::new();
+    let start = Instant::now();
+    while frames.is_empty() {
+        assert!(start.elapsed() < HANG, "nothing comes");
+        let polled = network.poll(|frame| {
+            let mut bytes = Vec::new();
+            frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
+            frames.push((frame.from(), bytes));
+        });
+        assert_eq!(polled, Ok(!frames.is_empty()));
+    }
+    assert_eq!(frames.len(), 1, "one at a time here");
+    frames.remove(0)
+}
+
+#[test]
+fn strangers_are_counted_and_not_heard() {
+    inside!(strangers_are_counted_and_not_heard, || {
+        segment(2, 1500);
+        let (opened, addresses) = opened(2, 1, Traffic::Single);
+        let mut nodes = opened.into_iter().map(|one: Opened| one.join(&addresses));
+        let mut node = || nodes.next().expect("two").expect("the table");
+        let (mut zero, mut one) = (node(), node());
+        let stranger = Stranger::at("stranger");
+        let honest = Forged::as_node(1, 0, &addresses, 5);
+        let send = |forged: Forged| assert!(stranger.send(&forged.with(b"I am 1")));
+        // The system's filter drops these.
+        let other = |change: fn(&mut Forged)| {
+            let mut forged = honest;
+            change(&mut forged);
+            send(forged);
+        };
+        other(|forged| forged.kind[0] = 0x12);
+        other(|forged| forged.kind[0] = 0x21);
+        other(|forged| forged.job += 1);
+        other(|forged| forged.destination = 1);
+        // This driver drops these.
+        other(|forged| forged.from = [2, 0, 0, 0, 0, 1]);
+        other(|forged| forged.source = 0);
+        other(|forged| forged.source = 2);
+        other(|forged| forged.source = u16::MAX);
+        other(|forged| forged.kind[1] = 1);
+        other(|forged| forged.len = 1000);
+        other(|forged| forged.len = 7);
+        assert!(stranger.send(&honest.with(&[])));
+        one.transmit(Node(0), &[Part::Bytes(b"it is me")])
+            .expect("room");
+        assert_eq!(next(&mut zero), (Node(1), b"it is me".to_vec()));
+        let counts = zero.counts();
+        assert_eq!((counts.foreign, counts.impossible), (5, 3));
+    });
+}
+
+#[test]
+fn short_frames_that_were_filled_up_are_as_they_were() {
+    inside!(short_frames_that_were_filled_up_are_as_they_were, || {
+        segment(2, 1500);
+        let (opened, addresses) = opened(1, 1, Traffic::Single);
+        let other = crate::segment::seat(1, Traffic::Single);
+        let other = Ethernet::open("stranger", other).expect("inside");
+        let table = [addresses[0], other.address()];
+        let mut zero = opened
+            .into_iter()
+            .next()
+            .expect("one")
+            .join(&table)
+            .expect("table");
+        let filled = Forged::as_node(1, 0, &table, 3).with(&[b"abc", &[0xff; 33][..]].concat());
+        assert!(Stranger::at("stranger").send(&filled));
+        assert_eq!(next(&mut zero), (Node(1), b"abc".to_vec()));
+    });
+}
+
+#[test]
+fn a_burst_arrives_in_batches_and_in_order() {
+    inside!(a_burst_arrives_in_batches_and_in_order, || {
+        segment(1, 1500);
+        let mut nodes = network(2, 2, Traffic::Single);
+        let (mut one, mut zero) = (nodes.remove(1), nodes.remove(0));
+        for round in 0..50_usize {
+            for number in 0..50_u8 {
+                let frame =
+                    vec![number; 1 + (round * 977 + usize::from(number) * 131) % zero.mtu()];
+                zero.transmit(Node(1), &[Part::Bytes(&frame)])
+                    .expect("room");
+            }
+            let mut expected = 0;
+            while expected < 50 {
+                one.poll(|frame| {
+                    assert_eq!(frame.head(1), Some(&[expected][..]));
+                    expected += 1;
+                })
+                .expect("it is up");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_nobody_polls_is_lost_and_counted() {
+    inside!(what_nobody_polls_is_lost_and_counted, || {
+        segment(2, 1500);
+        let mut nodes = network(2, 1, Traffic::Single);
+        let (mut one, mut zero) = (nodes.remove(1), nodes.remove(0));
+        let frame = vec![1; zero.mtu()];
+        let (mut sent, mut got) = (0, 0);
+        while one.counts().dropped == 0 {
+            sent += u64::from(zero.transmit(Node(1), &[Part::Bytes(&frame)]).is_ok());
+            assert!(sent < 1_000_000, "where do they wait?");
+        }
+        while one.poll(|_| got += 1).expect("it is up") {}
+        assert_eq!(got + one.counts().dropped, sent);
+        zero.transmit(Node(1), &[Part::Bytes(b"again")])
+            .expect("room");
+        assert_eq!(next(&mut one), (Node(0), b"again".to_vec()));
+    });
+}
+
+#[test]
+fn what_is_forged_in_a_nodes_name_is_counted_and_the_channel_goes_on() {
+    inside!(
+        what_is_forged_in_a_nodes_name_is_counted_and_the_channel_goes_on,
+        || {
+            type Over = Reliable<Ethernet, Window<2, 16, 1500>, Growing>;
+            segment(2, 1500);
+            let (opened, addresses) = opened(2, 1, Traffic::Single);
+            let mut ranks = opened.into_iter().map(|one: Opened| {
+                Over::new(one.join(&addresses).expect("the table"), 0x5eed).expect("two places")
+            });
+            let (mut zero, mut one) = (ranks.next().expect("two"), ranks.next().expect("two"));
+            // With the MAC address of node 1, at its interface: nothing below the channel can tell.
+            let stranger = Stranger::at("host1");
+            let mut dice = Dice::new(3);
+            let mut got = 0;
+            for round in 0..2000_u32 {
+                let bytes: Vec<u8> = (0..dice.index(80)).map(|_| dice.below(256) as u8).collect();
+                stranger.send(&Forged::as_node(1, 0, &addresses, bytes.len()).with(&bytes));
+                let parts = [Part::Bytes(&round.to_le_bytes())];
+                one.try_send(Node(0), Cookie::COPY, &parts).expect("room");
+                let start = Instant::now();
+                while got <= round {
+                    assert!(start.elapsed() < HANG, "the channel has stopped");
+                    one.poll(|_| panic!("nobody sent it")).expect("it is up");
+                    zero.poll(|event| match event {
+                        Event::Arrival(frame) => {
+                            assert_eq!(frame.head(4), Some(&got.to_le_bytes()[..]));
+                            got += 1;
+                        }
+                        event => panic!("{:?}", event_name(&event)),
+                    })
+                    .expect("it is up");
+                }
+            }
+            let counts = zero.counts();
+            let refused = counts.foreign + counts.stale + counts.corrupt + counts.impossible;
+            assert_eq!(refused, 2000);
+        }
+    );
+}
+
+fn event_name<A>(event: &Event<A>) -> &'static str {
+    match event {
+        Event::PeerLost(_) => "a peer was lost",
+        _ => "something",
+    }
+}

@@ -1,0 +1,178 @@
+//! Frames that nobody sent: nothing is believed that cannot be, nothing breaks.
+
+use crate::cast::{NAME, bytes};
+use crate::trusted::{Trusted, frames};
+use pombo_kernel::aspect::Static;
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::group::{Begun, Group, Habits, Sink, Source};
+use pombo_kernel::channel::reliable::Timing;
+use pombo_kernel::network::Network;
+use pombo_kernel::{Error, Node};
+use pombo_netdrivers::InPlace;
+use pombo_netdrivers::fault::{Dice, Faults, Sim};
+
+const MESSAGE: usize = 10_000;
+const KIND: usize = 0;
+const EPOCH: usize = 8;
+const GROUP: usize = 12;
+const NUMBER: usize = 18;
+const PACKET: usize = 22;
+const STAMP: usize = 26;
+const BITS: usize = 30;
+
+type Sizes = Group<4, 600, 4, 64>;
+type Small = Source<Sizes, Static>;
+
+fn source() -> Small {
+    let (habits, timing) = (Habits::default(), Timing::default());
+    Source::new(NAME, [Node(1), Node(2)], 600, habits, timing).expect("places for four")
+}
+
+fn sink(quiet: Option<u64>) -> Sink<Sizes, Static> {
+    Sink::new(NAME, Node(0), Timing::default(), quiet)
+}
+
+/// A source that has announced its message and heard that there is room, with everything sent that may be sent; and
+/// the last report of receiver 1.
+fn under_way() -> (Sim, Trusted, Small, Vec<u8>) {
+    let (sim, mut networks) = Sim::new(3, Faults::NONE, 1);
+    let [own, mut one, mut two] = [0, 0, 0].map(|i| Trusted(networks.remove(i)));
+    let (mut own, message) = (own, bytes(MESSAGE, 1));
+    let mut source = source();
+    source.send(&&message[..]).expect("nothing is under way");
+    source.turn(&mut own, &&message[..]).expect("it is up");
+    let mut report = Vec::new();
+    for (device, node) in [(&mut two, 2), (&mut one, 1)] {
+        let mut sink = sink(None);
+        let buffer = &mut [0; MESSAGE][..];
+        assert_eq!(sink.receive(buffer), Ok(None));
+        for frame in frames(&sim, device) {
+            sink.hear(&InPlace::new(Node(0), &frame), buffer, 0, false);
+        }
+        sink.turn(device).expect("it is up");
+        report = frames(&sim, &mut own).remove(0);
+        source.hear(&InPlace::new(Node(node), &report), sim.now(), false);
+    }
+    while !source.turn(&mut own, &&message[..]).expect("it is up") && source.counts().packets < 18 {
+        sim.advance(1_000);
+    }
+    std::mem::forget((one, two));
+    (sim, own, source, report)
+}
+
+fn with(frame: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut frame = frame.to_vec();
+    frame[at..at + bytes.len()].copy_from_slice(bytes);
+    frame
+}
+
+/// A forged report frees nothing that was not sent, and nothing of another receiver.
+#[test]
+fn reports_that_cannot_be_are_counted_and_dropped() {
+    let word = |n: u32| n.to_le_bytes();
+    let (_sim, _own, mut source, report) = under_way();
+    let sent = source.counts().packets as u32;
+    assert_eq!(sent, 18, "all of it");
+    let mut expected = source.counts();
+    let mut hear = |from: u16, bytes: &[u8]| {
+        source.hear(&InPlace::new(Node(from), bytes), 0, false);
+        assert!(!source.is_done());
+        source.counts()
+    };
+    for (bytes, from) in [
+        (with(&report, KIND, &[0x23]), 1),
+        (with(&report, KIND, &[0x14]), 1),
+        (with(&report, GROUP, &[9, 9]), 1),
+        (report[..42].to_vec(), 1),
+        (with(&report, PACKET, &word(sent)), 3),
+    ] {
+        expected.foreign += 1;
+        assert_eq!(hear(from, &bytes), expected);
+    }
+    for bytes in [
+        with(&report, EPOCH, &word(1)),
+        with(&report, NUMBER, &word(2)),
+    ] {
+        expected.stale += 1;
+        assert_eq!(hear(1, &bytes), expected);
+    }
+    for bytes in [
+        with(&report, PACKET, &word(sent + 1)),
+        with(&report, PACKET, &word(u32::MAX)),
+        with(&report, STAMP, &word(1000)),
+        with(&report, BITS, &[1]),
+        with(&report, BITS + 2, &[4]),
+    ] {
+        expected.impossible += 1;
+        assert_eq!(hear(1, &bytes), expected);
+    }
+    // What one of them may say it says for itself alone.
+    hear(1, &with(&report, PACKET, &word(sent)));
+    source.declare_lost(Node(1));
+    assert!(!source.is_done());
+    source.declare_lost(Node(2));
+    assert!(source.is_done());
+}
+
+/// Whatever comes, it goes on.
+#[test]
+fn any_bytes_are_harmless() {
+    let (sim, mut own, mut source, report) = under_way();
+    let mut dice = Dice::new(4);
+    let mut scramble = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        for _ in 0..dice.index(5) {
+            let at = dice.index(bytes.len().min(48));
+            bytes[at] = [0, 1, 2, 255, dice.below(256) as u8][dice.index(5)];
+        }
+        bytes.truncate(bytes.len() - [0, 0, 0, 1, 30][dice.index(5)].min(bytes.len()));
+        bytes
+    };
+    for round in 0..20_000 {
+        let bytes = scramble(&report);
+        source.hear(&InPlace::new(Node(1 + round % 2), &bytes), 0, false);
+        let turned = source.turn(&mut own, &&bytes[..]);
+        assert_eq!(turned.is_ok(), own.node() == Node(0));
+        sim.advance(1_000);
+    }
+    let packet = with(&report, KIND, &[0x13]);
+    let repair = with(&report, KIND, &[0x14]);
+    let mut announce = with(&report, KIND, &[0x16])[..40].to_vec();
+    announce[30..40].copy_from_slice(&[200, 0, 0, 0, 0, 0, 0, 0, 25, 0]);
+    (announce[2], announce[3]) = (10, 0);
+    for round in 0..20_000_u32 {
+        let mut sink = sink(Some(5));
+        let buffer = &mut [0; 200][..];
+        assert_eq!(sink.receive(buffer), Ok(None));
+        sink.hear(&InPlace::new(Node(0), &announce), buffer, 0, false);
+        assert_eq!(sink.announced(), Some(200));
+        for step in 0..8 {
+            let kind = if (round + step) % 3 == 0 {
+                &packet
+            } else {
+                &repair
+            };
+            let bytes = scramble(&with(kind, PACKET, &[step as u8]));
+            sink.hear(&InPlace::new(Node(0), &bytes), buffer, 0, false);
+            let _ = sink.receive(buffer);
+        }
+    }
+}
+
+#[test]
+fn bounds_are_told() {
+    let new = |nodes: u16| -> Result<Small, Error> {
+        let nodes = (1..=nodes).map(Node);
+        Source::new(NAME, nodes, 600, Habits::default(), Timing::default())
+    };
+    let (nodes, bound) = (5, 4);
+    assert_eq!(new(5).err(), Some(Error::TooManyNodes { nodes, bound }));
+    let mut source = new(4).expect("places for four");
+    for message in 0..4 {
+        assert_eq!(source.send(&&[7; 64][..]), Ok(Begun::Kept), "{message}");
+    }
+    assert_eq!(source.send(&&[7; 64][..]), Err(ChannelError::Full));
+    let mut source = new(4).expect("places for four");
+    assert_eq!(source.send(&&[7; 65][..]), Ok(Begun::Lent));
+    assert_eq!(source.send(&&[7; 1][..]), Err(ChannelError::Full));
+}

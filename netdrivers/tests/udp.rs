@@ -1,0 +1,33 @@
+//! Ranks over UDP: as threads on this host's own interface.
+#![cfg(all(feature = "std", feature = "udp", target_os = "linux"))]
+
+#[path = "udp/casts.rs"]
+mod casts;
+#[path = "udp/conforms.rs"]
+mod conforms;
+#[path = "udp/joins.rs"]
+mod joins;
+#[path = "udp/loses.rs"]
+mod loses;
+#[path = "udp/strangers.rs"]
+mod strangers;
+
+use pombo_kernel::Node;
+use pombo_netdrivers::udp::{Bound, Udp};
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// That many ranks on the loopback interface, and where they are.
+fn bound(nodes: u16) -> (Vec<Bound>, Vec<SocketAddr>) {
+    let bind = |_| Udp::bind(Ipv4Addr::LOCALHOST).expect("this host has it");
+    let bounds: Vec<Bound> = (0..nodes).map(bind).collect();
+    let addresses = bounds.iter().map(Bound::address).collect();
+    (bounds, addresses)
+}
+
+/// A network of that many nodes.
+fn network(nodes: u16) -> Vec<Udp> {
+    let (bounds, addresses) = bound(nodes);
+    let numbered = (0..).map(Node).zip(bounds);
+    let join = |(node, bound): (Node, Bound)| bound.join(node, addresses.clone());
+    numbered.map(|one| join(one).expect("the table")).collect()
+}

@@ -1,0 +1,204 @@
+//! One frame to everybody, and reliable broadcast on top, with ranks as threads.
+
+use crate::bound;
+use crate::strangers::next;
+use pombo_kernel::channel::group::{Group, Habits, Name, Sink, Source};
+use pombo_kernel::channel::reliable::Timing;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::{Broadcast, Network};
+use pombo_kernel::{Arrival, Node};
+use pombo_netdrivers::Growing;
+use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::udp::{Bound, Lossy, UdpCast, UdpError, multicast_group};
+use std::net::{Ipv6Addr, SocketAddrV4, UdpSocket};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Another job for every test of every run.
+fn job() -> u64 {
+    let port = bound(1).1[0].port();
+    u64::from(std::process::id()) << 16 | u64::from(port)
+}
+
+/// Devices for groups of that many nodes, all in this one.
+fn casts(nodes: u16, group: SocketAddrV4) -> Vec<UdpCast> {
+    let (bounds, addresses) = bound(nodes);
+    let numbered = (0..).map(Node).zip(bounds);
+    let join = |(node, bound): (Node, Bound)| bound.join_cast(node, addresses.clone(), group);
+    numbered.map(|one| join(one).expect("a group")).collect()
+}
+
+fn reaches_all_others_once(group: SocketAddrV4) {
+    let mut casts = casts(4, group);
+    // Another job on the same address.
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    for from in 0..4 {
+        let frame = [from as u8; 100];
+        casts[from].broadcast(&[Part::Bytes(&frame)]).expect("room");
+        for to in (0..4).filter(|to| *to != from) {
+            assert_eq!(next(&mut casts[to]), (Node(from as u16), frame.to_vec()));
+        }
+        let back = (from + 1) % 4;
+        casts[back]
+            .transmit(Node(from as u16), &[Part::Bytes(b"got it")])
+            .expect("room");
+        let answer = (Node(back as u16), b"got it".to_vec());
+        assert_eq!(next(&mut casts[from]), answer);
+        let _ = stranger.send_to(b"me too", group);
+    }
+    for cast in &mut casts {
+        let polled = cast.poll(|frame| panic!("a frame too many of {} bytes", frame.len()));
+        assert_eq!(polled, Ok(false));
+    }
+}
+
+#[test]
+fn multicast_reaches_all_others_once() {
+    reaches_all_others_once(multicast_group(job()));
+}
+
+#[test]
+fn broadcast_reaches_all_others_once() {
+    // The loopback interface names no such address, but has one.
+    let port = multicast_group(job()).port();
+    reaches_all_others_once(SocketAddrV4::new([127, 255, 255, 255].into(), port));
+}
+
+#[test]
+fn groups_need_version_four() {
+    let Ok(bound) = pombo_netdrivers::Udp::bind(Ipv6Addr::LOCALHOST) else {
+        return eprintln!("SKIPPED: this system has no IPv6");
+    };
+    let address = bound.address();
+    let refused = bound.join_cast(Node(0), vec![address], multicast_group(1));
+    let expected = UdpError::CastNeedsV4 { address };
+    assert_eq!(refused.err(), Some(expected));
+}
+
+const NAME: Name = Name {
+    group: 3,
+    epoch: 0x5eed,
+};
+type Inbox = Sink<Group<8, 1472>, Growing>;
+/// Far above the seconds that a slow machine needs.
+const HANG: Duration = Duration::from_secs(180);
+
+/// Broadcasts to three receivers that lose frames; all must have the same bytes.
+fn broadcast(ppm: u32, sizes: &'static [usize]) {
+    let mut nodes = casts(4, multicast_group(job())).into_iter();
+    let network = Lossy::new(nodes.next().expect("four"), ppm, 1);
+    let (done, ends) = mpsc::channel();
+    let mut stops = Vec::new();
+    for cast in nodes {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let (done, network) = (done.clone(), Lossy::new(cast, ppm, 1));
+        stops.push(stop);
+        std::thread::spawn(move || {
+            receive(network, sizes, &stopped);
+            let _ = done.send(());
+        });
+    }
+    std::thread::spawn(move || {
+        send(network, sizes);
+        // The receivers answer until the last one has everything.
+        drop(stops);
+        let _ = done.send(());
+    });
+    for _ in 0..4 {
+        ends.recv_timeout(HANG).expect("a node failed or hangs");
+    }
+}
+
+fn message(number: usize, len: usize) -> Vec<u8> {
+    let mut dice = Dice::new(number as u64);
+    let words = (0..len.div_ceil(8)).flat_map(|_| dice.below(u64::MAX).to_le_bytes());
+    words.take(len).collect()
+}
+
+fn send(mut network: Lossy<UdpCast>, sizes: &[usize]) {
+    let nodes = (1..4).map(Node);
+    let (habits, timing) = (Habits::default(), Timing::default());
+    let mtu = network.mtu().min(1472);
+    let source = Source::<Group<8, 1472>, Growing>::new(NAME, nodes, mtu, habits, timing);
+    let mut source = source.expect("places for eight");
+    for (number, len) in sizes.iter().enumerate() {
+        let message = message(number, *len);
+        source.send(&&message[..]).expect("the last is done");
+        let mut idle = 0;
+        while !source.turn(&mut network, &&message[..]).expect("it is up") {
+            let now = network.now();
+            let heard = network.poll(|frame| source.hear(&frame, now, false));
+            idle = if heard.expect("it is up") {
+                0
+            } else {
+                idle + 1
+            };
+            if idle > 0 {
+                network.wait(idle, source.deadline()).expect("it is up");
+            }
+        }
+    }
+    eprintln!("{:?}", source.counts());
+}
+
+fn receive(mut network: Lossy<UdpCast>, sizes: &[usize], stopped: &mpsc::Receiver<()>) {
+    let mut sink = Inbox::new(NAME, Node(0), Timing::default(), None);
+    let mut idle = 0;
+    for (number, len) in sizes.iter().enumerate() {
+        let mut buffer = vec![0; *len];
+        let received = loop {
+            if let Some(received) = sink.receive(&mut buffer[..]).expect("it fits") {
+                break received;
+            }
+            turn(&mut network, &mut sink, &mut buffer, &mut idle);
+        };
+        assert_eq!(received, *len);
+        assert!(
+            buffer == message(number, *len),
+            "other bytes than were sent"
+        );
+    }
+    // A sleep would not end when the source has.
+    eprintln!("{:?} {:?}", network.node(), sink.counts());
+    while stopped.try_recv() == Err(mpsc::TryRecvError::Empty) {
+        idle = 0;
+        turn(&mut network, &mut sink, &mut [], &mut idle);
+        std::thread::yield_now();
+    }
+}
+
+fn turn(network: &mut Lossy<UdpCast>, sink: &mut Inbox, buffer: &mut [u8], idle: &mut u32) {
+    let now = network.now();
+    let heard = network.poll(|frame| sink.hear(&frame, buffer, now, false));
+    *idle = if heard.expect("it is up") {
+        0
+    } else {
+        *idle + 1
+    };
+    sink.turn(network).expect("it is up");
+    if *idle > 0 {
+        network.wait(*idle, sink.deadline()).expect("it is up");
+    }
+}
+
+const SIZES: &[usize] = &[1, 16, 1400, 1500, 100_000, 3_000_000, 0, 7];
+
+#[test]
+fn a_group_gets_every_byte_on_a_good_network() {
+    broadcast(0, SIZES);
+}
+
+#[test]
+fn a_group_gets_every_byte_at_one_per_cent_loss() {
+    broadcast(10_000, SIZES);
+}
+
+#[test]
+fn a_group_gets_every_byte_at_five_per_cent_loss() {
+    broadcast(50_000, SIZES);
+}
+
+#[test]
+fn a_group_gets_every_byte_at_twenty_per_cent_loss() {
+    broadcast(200_000, &[16, 1500, 400_000]);
+}
