@@ -25,10 +25,10 @@
 use crate::channel::{Arrival, MIN_LIMIT};
 use crate::header::Wire;
 use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
 /// What a frame is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, TryFromBytes)]
 #[repr(u8)]
 pub(crate) enum Kind {
     Eager = 1,
@@ -51,27 +51,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    #[inline]
     fn of(byte: u8) -> Option<Kind> {
-        const ALL: [Kind; 17] = [
-            Kind::Eager,
-            Kind::Announce,
-            Kind::Request,
-            Kind::Data,
-            Kind::Abort,
-            Kind::Credit,
-            Kind::Hold,
-            Kind::Pull,
-            Kind::Offer,
-            Kind::None,
-            Kind::Decline,
-            Kind::Revoke,
-            Kind::Revoked,
-            Kind::Claim,
-            Kind::Hint,
-            Kind::Ahead,
-            Kind::Whole,
-        ];
-        ALL.get(usize::from(byte).wrapping_sub(1)).copied()
+        Kind::try_read_from_bytes(&[byte]).ok()
     }
 }
 
@@ -91,28 +73,34 @@ pub(crate) const LEAD: usize = 2;
 /// Added to the kind by a sender whose values have their most significant byte first, in compositions that care.
 const BIG_ENDIAN: u8 = 0x80;
 
+/// The lead: `credit` is how many places in the pool the receiver of this frame gets back. `big_endian`: the sender's
+/// values have their most significant byte first.
+#[inline]
+pub(crate) fn lead(kind: Kind, credit: u8, big_endian: bool) -> [u8; LEAD] {
+    [kind as u8 | if big_endian { BIG_ENDIAN } else { 0 }, credit]
+}
+
+/// The head of the frame that is sent most.
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+pub(crate) struct EagerHead<H> {
+    pub(crate) lead: [u8; LEAD],
+    pub(crate) header: H,
+}
+
 /// Builds the head of a frame.
 pub(crate) struct Writer {
     bytes: heapless::Vec<u8, MIN_LIMIT>,
 }
 
 impl Writer {
-    /// Starts with the lead; `credit` is how many places in the pool the receiver of this frame gets back.
+    /// Starts with the lead.
     #[inline]
-    pub(crate) fn new(kind: Kind, credit: u8) -> Self {
+    pub(crate) fn new(lead: [u8; LEAD]) -> Self {
         let mut bytes = heapless::Vec::new();
         // The lead fits, and so do the heads: the communicator asserts it at compile time.
-        let _ = bytes.extend_from_slice(&[kind as u8, credit]);
+        let _ = bytes.extend_from_slice(&lead);
         Writer { bytes }
-    }
-
-    /// Says that this machine's values have their most significant byte first.
-    #[inline]
-    pub(crate) fn big_endian(mut self) -> Self {
-        if let Some(kind) = self.bytes.first_mut() {
-            *kind |= BIG_ENDIAN;
-        }
-        self
     }
 
     /// Appends a field; beyond [`MIN_LIMIT`] it is left out.
@@ -211,10 +199,7 @@ mod tests {
             };
             assert_eq!(kind as u8, byte);
             for (orders, big) in [(false, false), (true, false), (true, true)] {
-                let mut writer = Writer::new(kind, 200).put(&handle()).put(&3_u8);
-                if big {
-                    writer = writer.big_endian();
-                }
+                let writer = Writer::new(lead(kind, 200, big)).put(&handle()).put(&3_u8);
                 let mut frame = Frame(writer.bytes().to_vec());
                 frame.0.extend(b"payload");
                 let (read, credit, order, mut reader) =
@@ -232,13 +217,13 @@ mod tests {
     /// A composition that does not care for the order knows no frame that tells it.
     #[test]
     fn an_order_that_nobody_asked_for() {
-        let writer = Writer::new(Kind::Eager, 0).big_endian();
+        let writer = Writer::new(lead(Kind::Eager, 0, true));
         assert!(Reader::new(&Frame(writer.bytes().to_vec()), false).is_none());
     }
 
     #[test]
     fn short_frames_are_not_read() {
-        let writer = Writer::new(Kind::Eager, 0).put(&5_u8);
+        let writer = Writer::new([Kind::Eager as u8, 0]).put(&5_u8);
         for len in 0..LEAD {
             assert!(Reader::new(&Frame(writer.bytes()[..len].to_vec()), false).is_none());
         }
@@ -250,7 +235,7 @@ mod tests {
     /// A head that would pass the limit is cut, never a panic; the communicator asserts that none does.
     #[test]
     fn a_head_has_a_limit() {
-        let mut writer = Writer::new(Kind::Eager, 0);
+        let mut writer = Writer::new([Kind::Eager as u8, 0]);
         for _ in 0..100 {
             writer = writer.put(&[9_u8; 50]);
         }

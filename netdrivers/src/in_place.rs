@@ -18,22 +18,22 @@ impl<'a> InPlace<'a> {
 }
 
 impl Arrival for InPlace<'_> {
-    #[inline]
+    #[inline(always)]
     fn from(&self) -> Node {
         self.from
     }
 
-    #[inline]
+    #[inline(always)]
     fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn head(&self, n: usize) -> Option<&[u8]> {
         self.bytes.get(..n)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
         let rest = self.bytes.get(offset..);
         match rest.and_then(|rest| rest.get(..len)) {

@@ -13,6 +13,8 @@ mod forged;
 mod goals;
 #[path = "reliable_groups/schedules.rs"]
 mod schedules;
+#[path = "reliable_groups/small.rs"]
+mod small;
 #[path = "reliable_groups/table.rs"]
 mod table;
 #[path = "reliable/trusted.rs"]

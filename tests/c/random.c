@@ -22,10 +22,11 @@
 
 #define ROUND 60 /* messages of all ranks together */
 #define TAGS 3
+#define BUFFERED (64 * 1024) /* bytes of the longest buffered send */
 #define FLAT 8192 /* KiB that a rank may grow by */
 
 enum kind { EXACT, ANY_TAG, ANY_SOURCE, ANY };
-enum mode { ISEND, ISSEND, SEND, SSEND, RSEND, IRSEND, SENDRECV, MODES };
+enum mode { ISEND, ISSEND, BSEND, IBSEND, SEND, SSEND, RSEND, IRSEND, SENDRECV, MODES };
 
 static int largest = 200 * 1024;
 
@@ -80,7 +81,9 @@ static void make_plan(int messages)
         m->bytes = random_size();
         m->mode = (enum mode)dice(MODES);
         if (m->comm == 1)
-            m->mode = m->mode % 2 ? ISSEND : ISEND;
+            m->mode = (enum mode)(m->mode % SEND); /* none that may block */
+        if ((m->mode == BSEND || m->mode == IBSEND) && m->bytes > BUFFERED)
+            m->mode = ISEND;
     }
 }
 
@@ -157,10 +160,14 @@ static void send(int k, MPI_Request *request)
         MPI(MPI_Sendrecv(out[k], m->bytes, MPI_BYTE, m->to, m->tag, NULL, 0, MPI_BYTE,
                          MPI_PROC_NULL, 0, c, MPI_STATUS_IGNORE));
         break;
+    case BSEND: MPI(MPI_Bsend(out[k], m->bytes, MPI_BYTE, m->to, m->tag, c)); break;
+    case IBSEND: MPI(MPI_Ibsend(out[k], m->bytes, MPI_BYTE, m->to, m->tag, c, request)); break;
     case ISSEND: MPI(MPI_Issend(out[k], m->bytes, MPI_BYTE, m->to, m->tag, c, request)); break;
     case IRSEND: MPI(MPI_Irsend(out[k], m->bytes, MPI_BYTE, m->to, m->tag, c, request)); break;
     default: MPI(MPI_Isend(out[k], m->bytes, MPI_BYTE, m->to, m->tag, c, request));
     }
+    if (m->mode == BSEND) /* it has a copy */
+        memset(out[k], 0, (size_t)m->bytes);
 }
 
 /* A receive that is taken back, if it is not too late. Says whether it was. */
@@ -251,11 +258,11 @@ static void play(int messages)
     for (int i = 0; i < to_come; i++)
         receive_late(&late[i], dice(7), messages);
     for (int k = 0; k < messages; k++) {
+        CHECK(done[k] || plan[k].to != rank, "round %u: message %d never came", round_number, k);
         if (plan[k].from == rank) {
             MPI(MPI_Wait(&sends[k], MPI_STATUS_IGNORE));
             free(out[k]);
         }
-        CHECK(done[k] || plan[k].to != rank, "round %u: message %d never came", round_number, k);
     }
     MPI(MPI_Barrier(MPI_COMM_WORLD)); /* wildcards must not see the next round */
     state = common;
@@ -339,10 +346,17 @@ int main(int argc, char **argv)
     MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]));
     for (int k = 0; k < 16; k++)
         dice(2);
+    const int bytes = ROUND * (BUFFERED + MPI_BSEND_OVERHEAD);
+    void *buffer = allocate((size_t)bytes);
+    int detached = 0;
+    MPI(MPI_Buffer_attach(buffer, bytes));
     if (seconds > 0)
         play_for(seconds);
     else
         play_some(messages);
+    MPI(MPI_Buffer_detach(&buffer, &detached));
+    CHECK(detached == bytes, "the buffer came back with %d bytes instead of %d", detached, bytes);
+    free(buffer);
     MPI(MPI_Comm_free(&comms[1]));
     return end("random");
 }

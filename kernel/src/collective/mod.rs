@@ -104,6 +104,7 @@
 
 mod barrier;
 mod blocks;
+mod boards;
 mod cells;
 mod distributor;
 mod doubling;
@@ -121,6 +122,10 @@ mod turns;
 
 pub use barrier::{barrier, barrier_dissemination, barrier_tree};
 pub use blocks::{Blocks, Cut, Parts};
+pub use boards::{
+    allgather_boards, allreduce_boards, allreduce_shares, alltoall_boards, barrier_boards,
+    broadcast_boards, reduce_boards,
+};
 pub use cells::{Cells, Shared};
 pub use distributor::Distributor;
 pub use doubling::{allgather_doubling, allreduce_doubling, alltoall_bruck};

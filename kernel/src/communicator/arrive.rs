@@ -19,17 +19,18 @@ impl<H: Header, C: Config> State<H, C> {
     /// Takes what the channel reports.
     #[inline]
     pub(crate) fn event<A: Arrival>(&mut self, event: Event<A>, bank: &mut impl Bank) {
-        match event {
+        // By reference: an arrival is not moved about.
+        match &event {
             Event::Arrival(arrival) => {
-                let explained = self.arrive(&arrival, bank).is_some();
+                let explained = self.arrive(arrival, bank).is_some();
                 // A lost peer may still answer sends that ended with its loss.
                 if !explained && self.peer(arrival.from()).is_none_or(|peer| !peer.deaf) {
                     self.rejected += 1;
                     self.counters.note(Note::Rejected);
                 }
             }
-            Event::Completed(cookie) => self.landed(cookie),
-            Event::PeerLost(node) => self.lose(node),
+            Event::Completed(cookie) => self.landed(*cookie),
+            Event::PeerLost(node) => self.lose(*node),
         }
     }
 
@@ -37,7 +38,7 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     fn arrive<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
         let orders = says_order::<C>();
-        let (kind, credit, big_endian, mut reader) = Reader::new(arrival, orders)?;
+        let (kind, credit, big_endian, reader) = Reader::new(arrival, orders)?;
         let from = arrival.from();
         let peer = self.peer(from)?;
         if orders {
@@ -52,6 +53,19 @@ impl<H: Header, C: Config> State<H, C> {
         if kind == Kind::Eager {
             return self.eager(arrival, reader, bank);
         }
+        self.arrive_other(kind, arrival, reader, bank)
+    }
+
+    // Out of the way of whole messages.
+    #[inline(never)]
+    fn arrive_other<A: Arrival>(
+        &mut self,
+        kind: Kind,
+        arrival: &A,
+        mut reader: Reader<'_, A>,
+        bank: &mut impl Bank,
+    ) -> Option<()> {
+        let from = arrival.from();
         if kind == Kind::Credit {
             return Some(());
         }
@@ -118,7 +132,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// A whole message.
-    #[inline]
+    #[inline(always)]
     fn eager<A: Arrival>(
         &mut self,
         arrival: &A,
@@ -130,28 +144,31 @@ impl<H: Header, C: Config> State<H, C> {
         let from = arrival.from();
         let envelope = Envelope::new(header, len, from, None)?;
         self.counters.note(Note::Searched);
-        let Some((place, posted)) = self.expected.find(from, &header) else {
+        let Some(slot) = self.expected.take(from, &header) else {
             return self.keep(arrival, envelope, at, len);
         };
-        self.expected.remove(place);
         self.owe_place(from);
-        let operation = self.operations.get(posted.slot)?;
+        let swapped = self.swapped(from);
+        let operation = self.operations.get_mut(slot)?;
         let Step::Posted { room, .. } = operation.step else {
             return None;
         };
-        let ticket = Ticket::new(posted.slot, operation.generation);
+        let ticket = Ticket::new(slot, operation.generation);
         let stored = len.min(room);
-        let swapped = self.swapped(from);
         let mut offset = 0;
         arrival.pieces(at, stored, |piece| {
             bank.copy_in(ticket, offset, piece, swapped);
             offset += piece.len();
         });
-        self.deliver(posted.slot, envelope, stored);
+        self.counters.note(Note::Received(stored));
+        if operation.deliver(envelope, stored) {
+            self.operations.remove(slot);
+        }
         Some(())
     }
 
     /// Puts a whole message into the pool. `None` when its sender had no credit for it.
+    #[inline(never)]
     fn keep<A: Arrival>(
         &mut self,
         arrival: &A,
@@ -185,11 +202,10 @@ impl<H: Header, C: Config> State<H, C> {
             return Some(());
         }
         self.counters.note(Note::Searched);
-        match self.expected.find(from, &envelope.header()) {
-            Some((place, posted)) => {
-                self.expected.remove(place);
+        match self.expected.take(from, &envelope.header()) {
+            Some(slot) => {
                 self.owe_place(from);
-                self.match_announced(posted.slot, envelope, envelope.announced()?.0);
+                self.match_announced(slot, envelope, envelope.announced()?.0);
             }
             None => {
                 if !self.take_place(from) {

@@ -5,16 +5,16 @@ use super::arrive::says_order;
 use super::hold::{Pulling, Question};
 use super::lane::Outlet;
 use super::loans::{piece, swaps};
-use super::state::{Operation, State, Step};
+use super::state::{Operation, Peer, State, Step};
 use crate::aspect::{Counters, Length, Maybe, Note, Representation, Transfer};
 use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::frame::{Handle, Kind, LEAD, Writer};
+use crate::frame::{EagerHead, Handle, Kind, LEAD, Writer, lead};
 use crate::header::{Header, Node};
 use crate::memory::{Bank, Part, Source, Ticket};
-use zerocopy::FromZeros;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// Why a peer's turn ended early.
 pub(super) enum Stop {
@@ -72,22 +72,22 @@ impl<H: Header, C: Config> State<H, C> {
         let Some(part) = piece(message, 0, len, swaps::<C>()) else {
             return Ok(false);
         };
-        let fields = |w: Writer| w.put(&header);
-        match self.put(channel, to, Kind::Eager, fields, Some((Cookie::COPY, part))) {
-            Ok(_) => {}
-            Err(ChannelError::Full) => return Ok(false),
-            Err(error) => {
-                if let ChannelError::PeerLost(node) = error {
-                    self.lose_sends(node);
-                }
-                return Err(error.into());
-            }
+        if let Err(error) = peer.put_whole(channel, to, Cookie::COPY, header, part) {
+            return self.not_now(error);
         }
-        if let Some(peer) = self.peer(to) {
-            peer.credit -= 1;
-        }
+        peer.credit -= 1;
         self.counters.note(Note::Sent(len));
         Ok(true)
+    }
+
+    #[cold]
+    fn not_now(&mut self, error: ChannelError) -> Result<bool, Error> {
+        match error {
+            ChannelError::Full => return Ok(false),
+            ChannelError::PeerLost(node) => self.lose_sends(node),
+            _ => {}
+        }
+        Err(error.into())
     }
 
     // Out of the way of all who have nothing to send.
@@ -153,18 +153,11 @@ impl<H: Header, C: Config> State<H, C> {
         payload: Option<(Cookie, Part<'_>)>,
     ) -> Result<Sent, ChannelError> {
         let peer = self.peer(node).ok_or(ChannelError::NoSuchNode(node))?;
-        let owed = peer.owed.min(255);
-        let mut frame = fields(Writer::new(kind, owed as u8));
-        if says_order::<C>() && <C::Representation as Representation>::BIG_ENDIAN {
-            frame = frame.big_endian();
-        }
-        let sent = match payload {
-            None => channel.try_send(node, Cookie::COPY, &[Part::Bytes(frame.bytes())])?,
-            Some((cookie, part)) => {
-                channel.try_send(node, cookie, &[Part::Bytes(frame.bytes()), part])?
-            }
-        };
-        peer.owed -= owed;
+        let lead = peer.lead(kind);
+        let head = fields(Writer::new(lead));
+        let (cookie, part) = payload.unwrap_or((Cookie::COPY, Part::Bytes(&[])));
+        let sent = channel.try_send(node, cookie, &[Part::Bytes(head.bytes()), part])?;
+        peer.owed -= u32::from(lead[1]);
         Ok(sent)
     }
 
@@ -512,9 +505,11 @@ impl<H: Header, C: Config> State<H, C> {
                 let Some(part) = bank.part(me, 0, envelope.len()) else {
                     return Ok(());
                 };
-                let fields = |w: Writer| w.put(&envelope.header());
-                let payload = Some((Cookie(me.to_bits()), part));
-                let sent = self.put(channel, node, Kind::Eager, fields, payload)?;
+                let Some(peer) = self.peers.as_mut().get_mut(node.index()) else {
+                    return Ok(());
+                };
+                let cookie = Cookie(me.to_bits());
+                let sent = peer.put_whole(channel, node, cookie, envelope.header(), part)?;
                 self.left_held(node, slot);
                 self.leave(slot, sent, envelope.len());
             }
@@ -591,6 +586,32 @@ impl<H: Header, C: Config> State<H, C> {
             *moved = true;
         }
         Ok(())
+    }
+}
+
+impl<H: Header, C: Config> Peer<H, C> {
+    /// The lead of a frame to it, with the places that it may use again.
+    #[inline]
+    fn lead(&self, kind: Kind) -> [u8; LEAD] {
+        let big_endian = says_order::<C>() && <C::Representation as Representation>::BIG_ENDIAN;
+        lead(kind, self.owed.min(255) as u8, big_endian)
+    }
+
+    /// A whole message.
+    #[inline]
+    fn put_whole<L: Outlet>(
+        &mut self,
+        channel: &mut L,
+        to: Node,
+        cookie: Cookie,
+        header: H,
+        message: Part<'_>,
+    ) -> Result<Sent, ChannelError> {
+        let lead = self.lead(Kind::Eager);
+        let head = EagerHead { lead, header };
+        let sent = channel.try_send(to, cookie, &[Part::Bytes(head.as_bytes()), message])?;
+        self.owed -= u32::from(lead[1]);
+        Ok(sent)
     }
 }
 

@@ -13,12 +13,12 @@ pub trait Outlet {
     /// The longest frame of this port to that node.
     fn limit(&self, to: Node) -> usize;
 
-    /// As [`Channel::try_send`]. A frame has one or two parts.
+    /// As [`Channel::try_send`].
     fn try_send(
         &mut self,
         to: Node,
         cookie: Cookie,
-        parts: &[Part<'_>],
+        parts: &[Part<'_>; 2],
     ) -> Result<Sent, ChannelError>;
 }
 
@@ -31,12 +31,12 @@ impl<L: Channel> Outlet for Plain<'_, L> {
         self.0.limit(to)
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_send(
         &mut self,
         to: Node,
         cookie: Cookie,
-        parts: &[Part<'_>],
+        parts: &[Part<'_>; 2],
     ) -> Result<Sent, ChannelError> {
         self.0.try_send(to, cookie, parts)
     }
@@ -57,7 +57,7 @@ impl<L: Channel> Outlet for Numbered<'_, L> {
         &mut self,
         to: Node,
         cookie: Cookie,
-        parts: &[Part<'_>],
+        parts: &[Part<'_>; 2],
     ) -> Result<Sent, ChannelError> {
         let port = self.port;
         let cookie = match cookie {
@@ -66,11 +66,8 @@ impl<L: Channel> Outlet for Numbered<'_, L> {
         };
         let number = [port];
         let number = Part::Bytes(&number);
-        match *parts {
-            [head] => self.channel.try_send(to, cookie, &[number, head]),
-            [head, payload] => self.channel.try_send(to, cookie, &[number, head, payload]),
-            _ => Err(ChannelError::TooLong { limit: 0 }),
-        }
+        let [head, payload] = *parts;
+        self.channel.try_send(to, cookie, &[number, head, payload])
     }
 }
 

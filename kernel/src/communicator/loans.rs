@@ -57,7 +57,7 @@ impl<M: Memory, C: Config> Loans<M, C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn loan_mut(&mut self, ticket: Ticket) -> Option<&mut Loan<M>> {
         match self.places.as_mut().get_mut(ticket.slot() as usize)? {
             Some((generation, Kept::Lent(loan))) if *generation == ticket.generation() => {
@@ -125,7 +125,7 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
         loan.map_or(0, |loan| fill(loan, from, swapped))
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool {
         let loan = self.loan_mut(ticket);
         loan.is_some_and(|loan| copy_in(loan, offset, from, swapped))
@@ -187,7 +187,7 @@ pub(super) fn fill<M: Memory>(loan: &mut Loan<M>, from: &[u8], swapped: bool) ->
     stored
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn copy_in<M: Memory>(
     loan: &mut Loan<M>,
     offset: usize,

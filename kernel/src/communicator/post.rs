@@ -166,18 +166,10 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn deliver(&mut self, slot: u32, envelope: Envelope<H, C>, stored: usize) {
         self.counters.note(Note::Received(stored));
-        let sent = envelope.len();
-        let outcome = if sent > stored {
-            Err(Error::Truncated { sent, room: stored })
-        } else {
-            Ok(stored)
-        };
-        if let Some(operation) = self.operations.get_mut(slot) {
-            operation.peer = envelope.node();
-            operation.envelope = Some(envelope);
-            if operation.finish(outcome) {
-                self.operations.remove(slot);
-            }
+        if let Some(operation) = self.operations.get_mut(slot)
+            && operation.deliver(envelope, stored)
+        {
+            self.operations.remove(slot);
         }
     }
 

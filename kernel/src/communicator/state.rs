@@ -374,6 +374,18 @@ impl<H: Header, C: Config> Operation<H, C> {
         self.in_flight.get().is_some_and(|frames| *frames > 0)
     }
 
+    /// Ends a receive: `stored` bytes are in its buffer. Is there nobody who will claim it?
+    #[inline]
+    pub(crate) fn deliver(&mut self, envelope: Envelope<H, C>, stored: usize) -> bool {
+        let sent = envelope.len();
+        self.peer = envelope.node();
+        self.envelope = Some(envelope);
+        if sent > stored {
+            return self.finish(Err(Error::Truncated { sent, room: stored }));
+        }
+        self.finish(Ok(stored))
+    }
+
     /// Ends it. Is there nobody who will claim it?
     #[inline]
     pub(crate) fn finish(&mut self, outcome: Result<usize, Error>) -> bool {

@@ -36,8 +36,56 @@ impl<const DEPTH: usize, const BINS: usize> Matcher for Adaptive<DEPTH, BINS> {
 pub struct BinnedExpected<H: Header, C: Config, const DEPTH: usize, const BINS: usize> {
     entries:
         Indexed<Posted<H::Pattern>, C::Storage, <C::Sizes as Sizes>::Operations, 1, DEPTH, BINS>,
-    /// How many of each class: bins of a class without any need no look.
+    /// How many of each class, while there are bins: those of a class without any need no look.
     waiting: [usize; MAX_CLASSES],
+}
+
+impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
+    BinnedExpected<H, C, DEPTH, BINS>
+{
+    #[inline]
+    fn first(&mut self, from: Node, header: &H) -> Search<u32> {
+        if self.entries.is_binned() {
+            return self.first_in_bins(from, header);
+        }
+        let matches = |posted: &Posted<H::Pattern>| posted.pattern.matches(from, header);
+        let search = self.entries.search(matches, Classes::<H>::hash_posted);
+        if search.steps > DEPTH {
+            self.count();
+        }
+        search
+    }
+
+    #[cold]
+    fn count(&mut self) {
+        self.waiting = [0; MAX_CLASSES];
+        for place in self.entries.list().places() {
+            if let Some(posted) = self.entries.list().item(place) {
+                self.waiting[Classes::<H>::of(&posted.pattern).0] += 1;
+            }
+        }
+    }
+
+    // Out of the way of short queues.
+    #[inline(never)]
+    fn first_in_bins(&self, from: Node, header: &H) -> Search<u32> {
+        let matches = |posted: &Posted<H::Pattern>| posted.pattern.matches(from, header);
+        let mut first: Option<(u32, u64)> = None;
+        let mut steps = 0;
+        for class in (0..Classes::<H>::N).filter(|&class| self.waiting[class] > 0) {
+            let hash = Classes::<H>::hash_header(class, from, header);
+            let search = self.entries.first(hash, matches);
+            steps += search.steps;
+            if let Some(place) = search.found
+                && let Some(posted) = self.entries.list().item(place)
+                && first.is_none_or(|(_, other)| posted.sequence < other)
+            {
+                first = Some((place, posted.sequence));
+            }
+        }
+        let found = first.map(|(place, _)| place);
+        Search { found, steps }
+    }
 }
 
 /// A message is in one group for each class: that of the key which a receive of this class would have.
@@ -97,44 +145,37 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         }
     }
 
+    #[inline]
     fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32> {
         let place = self.entries.append(posted, Classes::<H>::hash_posted)?;
-        self.waiting[Classes::<H>::of(&posted.pattern).0] += 1;
+        if self.entries.is_binned() {
+            self.waiting[Classes::<H>::of(&posted.pattern).0] += 1;
+        }
         Some(place)
     }
 
-    #[inline]
     fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
-        let matches = |posted: &Posted<H::Pattern>| posted.pattern.matches(from, header);
-        if !self.entries.is_binned() {
-            let Search { found, steps } = self.entries.search(matches, Classes::<H>::hash_posted);
-            let found = found.and_then(|place| Some((place, *self.entries.list().item(place)?)));
-            return Search { found, steps };
-        }
-        let mut first: Option<(u32, Posted<H::Pattern>)> = None;
-        let mut steps = 0;
-        for class in (0..Classes::<H>::N).filter(|&class| self.waiting[class] > 0) {
-            let hash = Classes::<H>::hash_header(class, from, header);
-            let search = self.entries.first(hash, matches);
-            steps += search.steps;
-            if let Some(place) = search.found
-                && let Some(posted) = self.entries.list().item(place)
-                && first.is_none_or(|(_, other)| posted.sequence < other.sequence)
-            {
-                first = Some((place, *posted));
-            }
-        }
-        Search {
-            found: first,
-            steps,
-        }
+        let Search { found, steps } = self.first(from, header);
+        let found = found.and_then(|place| Some((place, *self.entries.list().item(place)?)));
+        Search { found, steps }
     }
 
+    #[inline]
+    fn take(&mut self, from: Node, header: &H) -> Option<u32> {
+        let place = self.first(from, header).found?;
+        let slot = self.entries.list().item(place)?.slot;
+        self.remove(place);
+        Some(slot)
+    }
+
+    #[inline]
     fn remove(&mut self, place: u32) {
-        if let Some(posted) = self.entries.list().item(place) {
+        if self.entries.is_binned()
+            && let Some(posted) = self.entries.list().item(place)
+        {
             self.waiting[Classes::<H>::of(&posted.pattern).0] -= 1;
-            self.entries.remove(place);
         }
+        self.entries.remove(place);
     }
 
     fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>> {

@@ -40,6 +40,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         }
     }
 
+    #[inline]
     pub(super) fn append(&mut self, item: T) -> Option<u32> {
         let place = self.slab.insert(item)?;
         self.order.push(&mut self.slab, place);
@@ -85,6 +86,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         self.slab.get_mut(place)
     }
 
+    #[inline]
     pub(super) fn take_out(&mut self, place: u32) {
         if self.slab.get(place).is_some() {
             self.order.unlink(&mut self.slab, place);
@@ -93,6 +95,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     }
 
     /// Out of the order, but not out of the table.
+    #[inline]
     pub(super) fn unlink(&mut self, place: u32) {
         if self.slab.get(place).is_some() {
             self.order.unlink(&mut self.slab, place);
@@ -100,6 +103,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     }
 
     /// What was unlinked before.
+    #[inline]
     pub(super) fn drop_unlinked(&mut self, place: u32) {
         self.slab.remove(place);
     }
@@ -128,9 +132,11 @@ impl<H: Header, S: Sequence, A: Slice<Entry<Posted<H::Pattern, S>>>> Expected<H,
     }
 
     #[inline]
-    fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern, S>)> {
+    fn take(&mut self, from: Node, header: &H) -> Option<u32> {
         let place = self.first(|posted| posted.pattern.matches(from, header))?;
-        Some((place, *self.item(place)?))
+        let slot = self.item(place)?.slot;
+        self.take_out(place);
+        Some(slot)
     }
 
     fn remove(&mut self, place: u32) {

@@ -101,10 +101,17 @@ pub trait Expected<H: Header, S: Sequence = u64> {
     fn post(&mut self, posted: Posted<H::Pattern, S>) -> Option<u32>;
     /// The first one that matches, with its place, and how long it took to find it.
     fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern, S>)>;
-    /// The same for those who do not ask how long it took: [`Linear`] counts nothing then.
+    /// The same for those who do not ask how long it took.
     #[inline]
     fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern, S>)> {
         self.search(from, header).found
+    }
+    /// Takes the first one that matches out; its operation.
+    #[inline]
+    fn take(&mut self, from: Node, header: &H) -> Option<u32> {
+        let (place, posted) = self.find(from, header)?;
+        self.remove(place);
+        Some(posted.slot)
     }
     /// Takes one out by its place.
     fn remove(&mut self, place: u32);

@@ -2,7 +2,7 @@
 //! body.
 
 use core::ffi::{c_int, c_void};
-use pombo_mpi::collective::{self, Buffer, Buffers, Numbers, Reduced, Types};
+use pombo_mpi::collective::{self, Buffer, Buffers, Collective, Numbers, Reduced, Types};
 use pombo_mpi::constants::*;
 
 fn input(address: *const c_void, count: impl Into<Count>, datatype: Datatype) -> Buffer {
@@ -62,12 +62,12 @@ macro_rules! both {
     ($($blocking:ident $immediate:ident ($($arg:ident: $type:ty),* $(,)?) $body:expr;)*) => {mpi! {$(
         fn $blocking($($arg: $type),*) {
             // SAFETY: the caller's buffers.
-            unsafe { $body }?.run()
+            unsafe { $body }.run()
         }
 
         fn $immediate($($arg: $type,)* request: *mut Request) {
             // SAFETY: the caller's buffers, which stay until the request is over.
-            give!(request = unsafe { $body }?.start()?);
+            give!(request = unsafe { $body }.start()?);
             Ok(())
         }
     )*}};
@@ -75,11 +75,11 @@ macro_rules! both {
 
 mpi! {
     fn MPI_Barrier(comm: Comm) {
-        collective::barrier(comm)?.run()
+        collective::barrier(comm).run()
     }
 
     fn MPI_Ibarrier(comm: Comm, request: *mut Request) {
-        give!(request = collective::barrier(comm)?.start()?);
+        give!(request = collective::barrier(comm).start()?);
         Ok(())
     }
 }

@@ -7,6 +7,7 @@
 
 #[macro_use]
 mod export;
+mod buffered;
 mod collectives;
 mod environment;
 mod errors;

@@ -72,18 +72,13 @@ mpi! {
     fn MPI_Waitall(count: c_int, array_of_requests: *mut Request, array_of_statuses: *mut Status) {
         // SAFETY: the caller's array.
         let requests = unsafe { handles(count, array_of_requests) }?;
-        let mut failed = None;
-        for (index, request) in requests.iter_mut().enumerate() {
-            let mut status = Status::EMPTY;
-            let fault = request::wait_for(*request, &mut status)?;
-            *request = Request::NULL;
+        let (mut failed, wanted) = (None, !array_of_statuses.is_null());
+        request::wait_all(requests, wanted, |index, status, fault| {
             let error = fault.map_or(0, |fault| fault.error.code());
             // SAFETY: the caller's array, or MPI_STATUSES_IGNORE.
-            unsafe { store_at(status, array_of_statuses, index, error) };
-            if fault.is_some() && failed.is_none() {
-                failed = fault;
-            }
-        }
+            unsafe { store_at(*status, array_of_statuses, index, error) };
+            failed = failed.or(fault);
+        })?;
         match failed {
             None => Ok(()),
             Some(fault) => Err(pombo_mpi::Fault { error: IN_STATUS, comm: fault.comm }),

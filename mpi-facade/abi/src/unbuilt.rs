@@ -42,8 +42,7 @@ unbuilt! {
     MPI_Win_call_errhandler MPI_Win_create_errhandler MPI_Win_get_errhandler MPI_Win_set_errhandler
 
     // Point-to-point.
-    MPI_Bsend MPI_Bsend_c MPI_Bsend_init MPI_Bsend_init_c MPI_Buffer_attach MPI_Buffer_attach_c
-    MPI_Buffer_detach MPI_Buffer_detach_c MPI_Buffer_flush MPI_Buffer_iflush MPI_Ibsend MPI_Ibsend_c
+    MPI_Bsend_init MPI_Bsend_init_c MPI_Buffer_iflush
     MPI_Isendrecv MPI_Isendrecv_c MPI_Isendrecv_replace
     MPI_Isendrecv_replace_c MPI_Parrived MPI_Pready MPI_Pready_list
     MPI_Pready_range MPI_Precv_init MPI_Precv_init_c MPI_Psend_init MPI_Psend_init_c MPI_Recv_init

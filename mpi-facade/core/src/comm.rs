@@ -20,10 +20,25 @@ pub(crate) struct Group {
     pub(crate) handler: Errhandler,
     /// Collective operations so far: their tag.
     pub(crate) operations: u32,
+    /// Where its ranks publish for each other.
+    pub(crate) boards: Boards,
     /// Requests that still name it.
     pub(crate) pending: usize,
     /// Freed by its user.
     freed: bool,
+}
+
+/// Whether a communicator's ranks have boards in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Boards {
+    /// Not yet looked for: `MPI_COMM_WORLD` before its first operation.
+    Unasked,
+    /// No: the ranks are on several hosts, or there was no area left.
+    None,
+    /// In this area.
+    In(u8),
+    /// No longer: an operation has ended like this.
+    Broken(Error),
 }
 
 impl Group {
@@ -57,6 +72,7 @@ impl Group {
             ranks,
             handler,
             operations: 0,
+            boards: Boards::None,
             pending: 0,
             freed: false,
         }
@@ -117,10 +133,11 @@ impl Comms {
     pub(crate) fn new(own: Node, world: usize) -> Self {
         let all = (0..world).map(|node| Node(node as u16)).collect();
         let handler = MPI_ERRORS_ARE_FATAL;
-        let table = [
+        let mut table = [
             Group::new(0, own, all, world, handler),
             Group::new(1, own, [own].into(), world, handler),
         ];
+        table[WORLD].boards = Boards::Unasked;
         Comms {
             table: table.into_iter().map(Some).collect(),
             next_context: 2,
@@ -161,16 +178,17 @@ impl Comms {
     }
 
     /// The communicator whose messages carry this context, and its handle.
+    #[inline]
     pub(crate) fn of_context(&mut self, context: u32) -> Option<(Comm, &mut Group)> {
         let context = context / 2;
-        let (index, group) = self
-            .table
-            .iter_mut()
-            .enumerate()
-            .find_map(|(index, group)| {
-                Some((index, group.as_mut()?)).filter(|(_, group)| group.context == context)
-            })?;
-        Some((handle(index), group))
+        let is_it = |group: &Option<Group>| matches!(group, Some(it) if it.context == context);
+        // Contexts and places are both counted, so it is nearly always there.
+        let place = context as usize;
+        let index = match self.table.get(place).is_some_and(is_it) {
+            true => place,
+            false => self.table.iter().position(is_it)?,
+        };
+        Some((handle(index), self.at(index)?))
     }
 
     /// Takes a new communicator in.
@@ -206,6 +224,7 @@ impl Comms {
     }
 
     /// A request that named a communicator by its context is over.
+    #[inline]
     pub(crate) fn settled(&mut self, context: u32) {
         if let Some((comm, group)) = self.of_context(context) {
             group.pending = group.pending.saturating_sub(1);
@@ -215,6 +234,7 @@ impl Comms {
         }
     }
 
+    #[cold]
     fn sweep(&mut self, index: usize) {
         if let Some(place) = self.table.get_mut(index)
             && place

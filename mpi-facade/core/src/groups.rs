@@ -1,14 +1,15 @@
 //! Calls that make and free communicators. Source: MPI 5.0, chapter 7.
 
-use crate::collective::{self, Buffer, Reduced};
-use crate::comm::Group;
+use crate::collective::{self, Buffer, Collective, Reduced};
+use crate::comm::{Boards, Group};
 use crate::constants::*;
 use crate::error::{Class, Error};
-use crate::world::{self, Fault};
+use crate::world::{self, Fault, World};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use pombo_kernel::Node;
+use pombo_netdrivers::shm::collective::AREAS;
 
 /// `MPI_Comm_rank`.
 #[inline]
@@ -24,13 +25,10 @@ pub fn size(comm: Comm) -> Result<c_int, Fault> {
 
 /// `MPI_Comm_dup`.
 pub fn duplicate(comm: Comm) -> Result<Comm, Fault> {
-    let context = agree(comm)?;
+    let agreed = agree(comm)?;
     world::with(|world| {
-        let own = world.kernel.node();
-        let all = world.kernel.nodes();
-        let group = world.comms.get(comm)?;
-        let copy = Group::new(context, own, group.nodes.clone(), all, group.handler);
-        Ok(world.comms.insert(copy))
+        let nodes = world.comms.get(comm)?.nodes.clone();
+        insert(world, comm, nodes, agreed)
     })
 }
 
@@ -58,15 +56,13 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
         datatype: MPI_INT,
     };
     // SAFETY: two ints here, two from every rank there.
-    unsafe { collective::allgather(send, receive, comm)?.run()? };
+    unsafe { collective::allgather(send, receive, comm).run()? };
     // Groups of different colours never talk, so one new context serves them all.
-    let context = agree(comm)?;
+    let agreed = agree(comm)?;
     if colour == MPI_UNDEFINED {
         return Ok(Comm::NULL);
     }
     world::with(|world| {
-        let own = world.kernel.node();
-        let world_size = world.kernel.nodes();
         let group = world.comms.get(comm)?;
         let mut members: Vec<(c_int, Node)> = all
             .iter()
@@ -77,32 +73,64 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
         // The sort is stable: equal keys stay in rank order.
         members.sort_by_key(|&(key, _)| key);
         let nodes = members.into_iter().map(|(_, node)| node).collect();
-        let part = Group::new(context, own, nodes, world_size, group.handler);
-        Ok(world.comms.insert(part))
+        insert(world, comm, nodes, agreed)
     })
+}
+
+/// Takes a new communicator of these nodes in, made from another one.
+fn insert(
+    world: &mut World,
+    parent: Comm,
+    nodes: Vec<Node>,
+    (context, area): (u32, Option<usize>),
+) -> Result<Comm, Fault> {
+    let (own, all) = (world.kernel.node(), world.kernel.nodes());
+    let boards = match area {
+        Some(area) if nodes.len() > 1 => collective::enter(world, &nodes, context, area),
+        _ => Boards::None,
+    };
+    let handler = world.comms.get(parent)?.handler;
+    let mut group = Group::new(context, own, nodes, all, handler);
+    group.boards = boards;
+    Ok(world.comms.insert(group))
 }
 
 /// `MPI_Comm_free`.
 pub fn free(comm: Comm) -> Result<(), Fault> {
     // The standard calls it collective; nobody has to wait, for contexts are never used again.
-    world::with(|world| world.comms.free(comm).map_err(Fault::on(MPI_COMM_WORLD)))
+    world::with(|world| {
+        let boards = world.comms.get(comm).map(|group| group.boards);
+        let freed = world.comms.free(comm);
+        freed.map_err(Fault::on(MPI_COMM_WORLD))?;
+        if let Ok(Boards::In(area)) = boards {
+            world.near().leave_group(area.into());
+        }
+        Ok(())
+    })
 }
 
-/// A context that no member has used: the largest next one of all.
-fn agree(comm: Comm) -> Result<u32, Fault> {
-    let mut next = world::with(|world| {
+/// A context that no member has used: the largest next one of all. An area for boards that all members have free.
+fn agree(comm: Comm) -> Result<(u32, Option<usize>), Fault> {
+    let mut all = world::with(|world| {
         world.comms.get(comm)?;
-        Ok(world.comms.next_context)
+        let mut own = [0; 1 + AREAS];
+        own[0] = world.comms.next_context;
+        for (taken, free) in own[1..].iter_mut().zip(collective::free_areas(world)) {
+            *taken = u32::from(!free);
+        }
+        Ok(own)
     })?;
     let largest = Reduced {
         input: MPI_IN_PLACE,
-        output: (&raw mut next).cast(),
-        count: 1,
+        output: all.as_mut_ptr().cast(),
+        count: all.len() as i64,
         datatype: MPI_UINT32_T,
         op: MPI_MAX,
     };
-    // SAFETY: one unsigned int.
-    unsafe { collective::allreduce(largest, comm)?.run()? };
+    // SAFETY: so many unsigned ints.
+    unsafe { collective::allreduce(largest, comm).run()? };
+    let [next, taken @ ..] = all;
+    let area = taken.iter().position(|taken| *taken == 0);
     world::with(|world| {
         // The context number doubles on the wire.
         if next >= u32::MAX / 2 {
@@ -114,6 +142,6 @@ fn agree(comm: Comm) -> Result<u32, Fault> {
             return Err(Fault { error, comm });
         }
         world.comms.next_context = next + 1;
-        Ok(next)
+        Ok((next, area))
     })
 }

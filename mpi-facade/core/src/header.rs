@@ -5,11 +5,11 @@ use pombo_kernel::header::fold;
 use pombo_kernel::matching::Adaptive;
 use pombo_kernel::{Communicator, Compose, Header, Node, Pattern, Size};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::shm::Shm;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::memory::Foreign;
+use crate::way::Way;
 
 /// What travels in front of every message.
 #[derive(
@@ -117,7 +117,7 @@ pub type Composition = Compose<
 >;
 
 /// The kernel under MPI.
-pub type Kernel = Communicator<Envelope, Shm, Foreign, Composition>;
+pub type Kernel = Communicator<Envelope, Way, Foreign, Composition>;
 
 /// What every rank of a job must share; the memory file carries it.
 pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<Envelope, Composition>();

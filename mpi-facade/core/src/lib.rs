@@ -5,23 +5,28 @@
 
 extern crate alloc;
 
+pub mod buffered;
 pub mod collective;
 mod comm;
 pub mod constants;
 pub mod datatype;
+mod environment;
 pub mod error;
 pub mod fault;
 pub mod groups;
 pub mod header;
+pub mod hosts;
 pub mod init;
 pub mod matched;
 mod memory;
 pub mod op;
 mod output;
+pub mod place;
 pub mod point;
 pub mod request;
 pub mod several;
 pub mod status;
+pub mod way;
 mod world;
 
 pub use pombo_kernel::Mode;

@@ -105,11 +105,21 @@ impl Region {
         self.items * self.shape.size()
     }
 
+    /// Where that data byte lies, if all data lies in one piece.
+    #[inline(always)]
+    fn in_one_piece(&self, offset: usize) -> Option<*mut u8> {
+        let Layout { first, extent, .. } = *self.shape.0;
+        (first == extent).then(|| self.base.wrapping_add(offset))
+    }
+
     /// Calls `f` with address and length of every run that holds the data bytes `offset..offset + len`.
     #[inline]
     fn runs(&self, offset: usize, len: usize, mut f: impl FnMut(*mut u8, usize)) {
         if len == 0 {
             return;
+        }
+        if let Some(start) = self.in_one_piece(offset) {
+            return f(start, len);
         }
         let Layout {
             size,
@@ -117,9 +127,6 @@ impl Region {
             second_at,
             extent,
         } = *self.shape.0;
-        if first == extent {
-            return f(self.base.wrapping_add(offset), len);
-        }
         let (mut at, end) = (offset, offset + len);
         while at < end {
             let (item, inside) = (at / size, at % size);
@@ -159,22 +166,44 @@ impl Region {
     }
 }
 
+/// Copies; short messages as two overlapping words.
+///
+/// # Safety
+/// As for `copy_nonoverlapping`.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    const WORD: usize = size_of::<u64>();
+    // SAFETY: the words lie inside the `len` bytes at both places, which the caller vouches for.
+    unsafe {
+        if (WORD..=2 * WORD).contains(&len) {
+            let (first, last) = (from.cast::<u64>(), from.wrapping_add(len - WORD).cast());
+            let words: (u64, u64) = (first.read_unaligned(), ptr::read_unaligned(last));
+            to.cast::<u64>().write_unaligned(words.0);
+            to.wrapping_add(len - WORD)
+                .cast::<u64>()
+                .write_unaligned(words.1);
+        } else {
+            ptr::copy_nonoverlapping(from, to, len);
+        }
+    }
+}
+
 impl Source for Region {
     #[inline]
     fn len(&self) -> usize {
         self.bytes()
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy_out(&self, offset: usize, into: &mut [u8]) {
         let len = into.len().min(self.bytes().saturating_sub(offset));
-        let mut to = into.as_mut_ptr();
-        self.runs(offset, len, |from, run| {
-            // SAFETY: the run lies inside the region, which is valid while it is lent (`Region::new`); the runs
-            // together are no longer than `into`, which is the kernel's and does not overlap user memory.
-            unsafe { ptr::copy_nonoverlapping(from, to, run) };
-            to = to.wrapping_add(run);
-        });
+        let to = into.as_mut_ptr();
+        match self.in_one_piece(offset) {
+            // SAFETY: the bytes lie inside the region, which is valid while it is lent (`Region::new`), and are no
+            // more than `into`, which is the kernel's and does not overlap user memory.
+            Some(from) => unsafe { copy(from, to, len) },
+            None => self.gather(offset, to, len),
+        }
     }
 }
 
@@ -184,12 +213,34 @@ impl Sink for Region {
         self.bytes()
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy_in(&mut self, offset: usize, bytes: &[u8]) {
         let len = bytes.len().min(self.bytes().saturating_sub(offset));
-        let mut from = bytes.as_ptr();
-        self.runs(offset, len, |to, run| {
+        let from = bytes.as_ptr();
+        match self.in_one_piece(offset) {
             // SAFETY: as in `copy_out`, with the directions exchanged.
+            Some(to) => unsafe { copy(from, to, len) },
+            None => self.scatter(offset, from, len),
+        }
+    }
+}
+
+impl Region {
+    /// What `copy_out` does with items that have holes.
+    #[inline(never)]
+    fn gather(&self, offset: usize, mut to: *mut u8, len: usize) {
+        self.runs(offset, len, |from, run| {
+            // SAFETY: the run lies inside the region, as in `copy_out`; the runs together are `len` bytes.
+            unsafe { ptr::copy_nonoverlapping(from, to, run) };
+            to = to.wrapping_add(run);
+        });
+    }
+
+    /// What `copy_in` does with items that have holes.
+    #[inline(never)]
+    fn scatter(&self, offset: usize, mut from: *const u8, len: usize) {
+        self.runs(offset, len, |to, run| {
+            // SAFETY: as in `gather`, with the directions exchanged.
             unsafe { ptr::copy_nonoverlapping(from, to, run) };
             from = from.wrapping_add(run);
         });

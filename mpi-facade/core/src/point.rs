@@ -222,7 +222,7 @@ impl Buffer {
 
 /// # Safety
 /// As for [`Buffer::region`], until the request is over.
-unsafe fn post_send(
+pub(crate) unsafe fn post_send(
     world: &mut World,
     mode: Mode,
     buffer: Buffer,

@@ -34,35 +34,70 @@ pub(crate) enum Standing {
 
 /// Looks whether a request is over and if so writes its status. `MPI_REQUEST_NULL` is always over. Makes no progress.
 /// An error is the handle's.
-#[inline(always)]
 pub(crate) fn test_one(
     world: &mut World,
     request: Request,
     status: &mut Status,
 ) -> Result<Standing, Fault> {
-    match request {
-        Request::NULL | SENT => {
+    let mut failed = None;
+    let over = look(world, request, Some(status), &mut failed)?;
+    Ok(match failed {
+        Some(fault) => Standing::Failed(fault),
+        None if over => Standing::Over,
+        None => Standing::Open,
+    })
+}
+
+/// Is it over? What went wrong with it goes to `failed`, which only then is written to.
+#[inline(always)]
+fn look(
+    world: &mut World,
+    request: Request,
+    status: Option<&mut Status>,
+    failed: &mut Option<Fault>,
+) -> Result<bool, Fault> {
+    if request == SENT {
+        if let Some(status) = status {
             *status = Status::EMPTY;
-            return Ok(Standing::Over);
         }
-        RECEIVED_FROM_NOBODY => {
-            *status = Status::PROC_NULL;
-            return Ok(Standing::Over);
-        }
-        _ if collective::is_request(request) => return collective::test(world, request, status),
-        _ => {}
+        return Ok(true);
+    }
+    if request.0 <= u32::MAX as usize {
+        return look_at_other(world, request, status, failed);
     }
     let World { kernel, comms, .. } = world;
     let ticket = Ticket::from_bits(request.0 as u64);
     let settled = kernel.claim_with(ticket, |loan, envelope, outcome| {
         let received = matches!(loan, Loan::Received(_));
-        settle(comms, received, envelope, outcome, status)
+        settle(comms, received, envelope, outcome, status, failed);
     });
     match settled {
-        Ok(None) => Ok(Standing::Open),
-        Ok(Some(standing)) => Ok(standing),
+        Ok(over) => Ok(over.is_some()),
         Err(error) => Err(unknown(request, error)),
     }
+}
+
+/// Of a request that is no ticket.
+#[cold]
+fn look_at_other(
+    world: &mut World,
+    request: Request,
+    status: Option<&mut Status>,
+    failed: &mut Option<Fault>,
+) -> Result<bool, Fault> {
+    let mut unwanted = Status::EMPTY;
+    let status = status.unwrap_or(&mut unwanted);
+    match request {
+        Request::NULL => *status = Status::EMPTY,
+        RECEIVED_FROM_NOBODY => *status = Status::PROC_NULL,
+        _ if collective::is_request(request) => match collective::test(world, request, status)? {
+            Standing::Open => return Ok(false),
+            Standing::Over => {}
+            Standing::Failed(fault) => *failed = Some(fault),
+        },
+        _ => return Err(unknown(request, pombo_kernel::Error::UnknownTicket)),
+    }
+    Ok(true)
 }
 
 #[cold]
@@ -84,33 +119,27 @@ pub(crate) fn wait_one(
     request: Request,
     status: &mut Status,
 ) -> Result<(), Fault> {
-    match wait_standing(world, request, status)? {
-        Some(fault) => Err(fault),
-        None => Ok(()),
-    }
+    let mut failed = None;
+    wait_until_over(world, request, Some(status), &mut failed)?;
+    failed.map_or(Ok(()), Err)
 }
 
-#[inline]
-fn wait_standing(
+#[inline(always)]
+fn wait_until_over(
     world: &mut World,
     request: Request,
-    status: &mut Status,
-) -> Result<Option<Fault>, Fault> {
+    mut status: Option<&mut Status>,
+    failed: &mut Option<Fault>,
+) -> Result<(), Fault> {
     let mut idle = 0;
-    loop {
-        match test_one(world, request, status)? {
-            Standing::Open => {
-                collective::progress(world);
-                world.kernel.advance(&mut idle)?;
-            }
-            Standing::Over => return Ok(None),
-            Standing::Failed(fault) => return Ok(Some(fault)),
-        }
+    while !look(world, request, status.as_deref_mut(), failed)? {
+        collective::progress(world);
+        world.kernel.advance(&mut idle)?;
     }
+    Ok(())
 }
 
 /// `MPI_Wait`.
-#[inline]
 pub fn wait(request: Request, status: &mut Status) -> Result<(), Fault> {
     world::with(|world| wait_one(world, request, status))
 }
@@ -128,63 +157,72 @@ pub fn test(request: Request, status: &mut Status) -> Result<bool, Fault> {
     })
 }
 
-/// Waits for one request and gives its own error apart from the call's: for calls that complete several.
-#[inline]
-pub fn wait_for(request: Request, status: &mut Status) -> Result<Option<Fault>, Fault> {
-    world::with(|world| wait_standing(world, request, status))
+/// `MPI_Waitall`: waits for one after the other; each handle becomes null. `over` hears of each with its index and
+/// what went wrong with it, and of its status if there is somebody who wants them.
+pub fn wait_all(
+    requests: &mut [Request],
+    wanted: bool,
+    mut over: impl FnMut(usize, &Status, Option<Fault>),
+) -> Result<(), Fault> {
+    world::with(|world| {
+        let (mut status, mut failed) = (Status::EMPTY, None);
+        for (index, request) in requests.iter_mut().enumerate() {
+            let status_of = wanted.then_some(&mut status);
+            wait_until_over(world, *request, status_of, &mut failed)?;
+            *request = Request::NULL;
+            if wanted || failed.is_some() {
+                over(index, &status, failed.take());
+            }
+        }
+        Ok(())
+    })
 }
 
-#[inline]
+#[inline(always)]
 fn settle(
     comms: &mut Comms,
     received: bool,
     envelope: Option<&pombo_kernel::Envelope<Envelope, Composition>>,
     outcome: &Result<usize, pombo_kernel::Error>,
-    status: &mut Status,
-) -> Standing {
-    *status = Status::EMPTY;
-    let Some(envelope) = envelope else {
-        return standing(outcome, MPI_COMM_WORLD, status);
-    };
-    let context = envelope.header().context.get();
-    if received {
-        tell(comms, envelope, status);
-        if let Ok(bytes) = *outcome {
-            status.set_bytes(bytes as u64);
+    mut status: Option<&mut Status>,
+    failed: &mut Option<Fault>,
+) {
+    if let Some(status) = status.as_deref_mut() {
+        *status = Status::EMPTY;
+        if received && let Some(envelope) = envelope {
+            tell(comms, envelope, status);
+            if let Ok(bytes) = *outcome {
+                status.set_bytes(bytes as u64);
+            }
         }
     }
-    let standing = match outcome {
-        Ok(_) => Standing::Over,
-        Err(_) => {
-            let comm = comms.of_context(context);
-            let comm = comm.map_or(MPI_COMM_WORLD, |(comm, _)| comm);
-            standing(outcome, comm, status)
-        }
-    };
+    let context = envelope.map(|envelope| envelope.header().context.get());
+    if let Err(error) = *outcome {
+        let comm = context.and_then(|context| comms.of_context(context));
+        let comm = comm.map_or(MPI_COMM_WORLD, |(comm, _)| comm);
+        end_badly(error, comm, status, failed);
+    }
     // Collective traffic is not a user's request.
-    if context.is_multiple_of(2) {
+    if let Some(context) = context
+        && context.is_multiple_of(2)
+    {
         comms.settled(context);
     }
-    standing
 }
 
 /// Cancellation is not an error in MPI.
 #[cold]
-fn standing(
-    outcome: &Result<usize, pombo_kernel::Error>,
+fn end_badly(
+    error: pombo_kernel::Error,
     comm: Comm,
-    status: &mut Status,
-) -> Standing {
-    match *outcome {
-        Ok(_) => Standing::Over,
-        Err(pombo_kernel::Error::Cancelled) => {
-            status.set_cancelled(true);
-            Standing::Over
-        }
-        Err(error) => Standing::Failed(Fault {
-            error: error.into(),
-            comm,
-        }),
+    status: Option<&mut Status>,
+    failed: &mut Option<Fault>,
+) {
+    if error != pombo_kernel::Error::Cancelled {
+        let error = error.into();
+        *failed = Some(Fault { error, comm });
+    } else if let Some(status) = status {
+        status.set_cancelled(true);
     }
 }
 

@@ -1,14 +1,19 @@
 //! The one MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it.
 
+use crate::buffered::Buffered;
 use crate::collective::{self, Ongoing};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
 use crate::header::Kernel;
+use crate::hosts::Hosts;
+use crate::place::pmi::Pmi;
+use crate::way;
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use pombo_kernel::Operate;
+use pombo_netdrivers::shm::Shm;
 
 /// Everything that MPI keeps.
 pub(crate) struct World {
@@ -18,10 +23,17 @@ pub(crate) struct World {
     pub(crate) comms: Comms,
     /// Collective operations under way.
     pub(crate) collectives: Ongoing,
+    /// Buffered sends.
+    pub(crate) buffered: Buffered,
     /// The level of thread support that was granted.
     pub(crate) threads: c_int,
     /// Messages and bytes that this rank has sent.
     pub(crate) sent: (u64, u64),
+    /// Which ranks are on which host.
+    #[allow(dead_code, reason = "for collectives that know of hosts")]
+    pub(crate) hosts: Hosts,
+    /// The launcher, if it wants to hear of the end.
+    pub(crate) launcher: Option<Pmi>,
 }
 
 /// An error, and the communicator whose handler hears of it.
@@ -121,6 +133,13 @@ impl World {
             collective::progress(self);
             self.kernel.advance(&mut idle)?;
         }
+    }
+
+    /// The memory that the ranks of this host share.
+    #[allow(dead_code, reason = "for collectives in shared memory")]
+    #[inline]
+    pub(crate) fn near(&mut self) -> &mut Shm {
+        way::near(self.kernel.channel_mut())
     }
 
     /// Counts a message.

@@ -1,5 +1,5 @@
-//! What lies where in a segment: a header, a control block per rank, the consumers' positions, the rings. Used by
-//! `Shm` and `Segment` only; a change here needs a new [`VERSION`].
+//! What lies where in a segment: a header, a control block per rank, the consumers' positions, the rings, the boards.
+//! Used by `Shm` and `Segment` only; a change here needs a new [`VERSION`].
 //!
 //! The file is sparse: a ring costs memory from its first frame on, so ranks that never talk cost nothing.
 
@@ -13,7 +13,7 @@ use super::sync::{AtomicU32, AtomicU64};
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// Counts the layouts, and everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 2;
+pub(super) const VERSION: u64 = 3;
 
 /// The most ranks that one segment takes: more than the cores of a machine, and the rings then span 256 GiB of the 128
 /// TiB that a process can address.
@@ -70,6 +70,27 @@ pub(super) struct Control {
 #[repr(C, align(64))]
 pub(super) struct Taken(pub(super) AtomicU64);
 
+/// Areas for boards: as many groups of ranks may have them at a time.
+pub(super) const AREAS: usize = 16;
+/// Places of a board.
+pub(super) const PLACES: usize = 32;
+/// Chunks of a board, for texts that are too long for a place.
+pub(super) const CHUNKS: usize = 8;
+/// Bytes of a chunk.
+pub(super) const CHUNK: usize = 32 << 10;
+/// Bytes of a text in a place.
+pub(super) const SHORT: usize = size_of::<Apart<u8>>() - 2 * size_of::<u64>();
+
+/// One place of a board: two lines. The text, of which only addresses are ever taken, follows the words.
+pub(super) type Place = Apart<[AtomicU64; 2]>;
+
+/// A board without its chunks.
+#[repr(C)]
+pub(super) struct Lines {
+    pub(super) passed: Apart<AtomicU64>,
+    pub(super) places: [Place; PLACES],
+}
+
 /// The first words of a header, up to its size.
 pub(super) type Start = [[u8; 8]; 4];
 
@@ -111,7 +132,7 @@ impl Layout {
     }
 
     pub(super) fn size(self) -> usize {
-        self.rings() + self.ranks * self.ranks * RING
+        self.chunks(AREAS, 0)
     }
 
     pub(super) fn control(self, rank: usize) -> usize {
@@ -125,6 +146,18 @@ impl Layout {
 
     pub(super) fn ring(self, from: usize, to: usize) -> usize {
         self.rings() + self.pair(from, to) * RING
+    }
+
+    /// A rank's places on its board in an area; the boards of an area lie together.
+    pub(super) fn board(self, area: usize, rank: usize) -> usize {
+        let rings = self.rings() + self.ranks * self.ranks * RING;
+        rings + (area * self.ranks + rank) * size_of::<Lines>()
+    }
+
+    /// A rank's chunks in an area.
+    pub(super) fn chunks(self, area: usize, rank: usize) -> usize {
+        let boards = self.board(AREAS, 0).next_multiple_of(PAGE);
+        boards + (area * self.ranks + rank) * CHUNKS * CHUNK
     }
 
     fn pair(self, from: usize, to: usize) -> usize {
@@ -147,5 +180,6 @@ const _: () = {
     assert!(offset_of!(Header, size) == size_of::<Start>() - 8);
     assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
     assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
+    assert!(CHUNK.is_multiple_of(PAGE) && CHUNKS <= PLACES && SHORT < CHUNK);
     assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);
 };

@@ -3,6 +3,9 @@
 use pombo_kernel::channel::Event;
 use pombo_kernel::header::Node;
 
+use core::ptr::NonNull;
+
+use super::bell::Bell;
 use super::lane::Lane;
 use super::ring::{Consumer, Producer};
 use super::segment::Segment;
@@ -11,6 +14,7 @@ use crate::InPlace;
 pub(super) struct Peer {
     pub(super) out: Producer<Lane>,
     inbound: Consumer<Lane>,
+    bell: NonNull<Bell>,
     /// It knows that we send to it.
     pub(super) told: bool,
     /// Nothing reaches it any more.
@@ -28,6 +32,9 @@ pub(super) struct Served {
     pub(super) lost: bool,
 }
 
+// SAFETY: the bell lies in memory that all processes share, and only its atomic is used.
+unsafe impl Send for Peer {}
+
 impl Peer {
     /// # Safety
     /// The peer must not outlive the segment, in which the caller has claimed rank `me`, and there must be no second
@@ -38,11 +45,19 @@ impl Peer {
         Self {
             out: Producer::new(out),
             inbound: Consumer::new(inbound),
+            bell: NonNull::from(&segment.control(peer).bell.0),
             told: false,
             gone: false,
             ending: false,
             reported: false,
         }
+    }
+
+    /// Its bell.
+    #[inline]
+    pub(super) fn bell(&self) -> &Bell {
+        // SAFETY: it lies in the segment, which outlives the peer (`new`); its field is an atomic.
+        unsafe { self.bell.as_ref() }
     }
 
     /// Nothing goes there any more, and what came is all. False if that was known.
@@ -57,6 +72,7 @@ impl Peer {
     }
 
     /// Would a look find anything?
+    #[inline]
     pub(super) fn has_news(&self) -> bool {
         (self.ending && !self.reported) || self.inbound.has_next()
     }

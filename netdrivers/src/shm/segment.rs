@@ -1,11 +1,15 @@
 //! The memory that all ranks of a machine share: one anonymous file. A launcher creates it and keeps it to tell the
 //! others of a rank that died; a rank opens it and turns it into an [`Shm`](super::Shm).
 
+use core::ptr::NonNull;
+
 use super::error::ShmError;
 use super::file::{File, Mapping, SmallFiles};
 use super::futex::Futex;
 use super::lane::Lane;
-use super::layout::{self, Control, Header, Layout, MAGIC, RING, Taken, VERSION};
+use super::layout::{
+    self, AREAS, CHUNK, CHUNKS, Control, Header, Layout, Lines, MAGIC, RING, Taken, VERSION,
+};
 use super::quota;
 use super::sync::Ordering;
 
@@ -199,6 +203,19 @@ impl Segment {
         let control = self.mapping.at(control, size_of::<Control>());
         // SAFETY: as for the header; the layout aligns it.
         unsafe { control.cast().as_ref() }
+    }
+
+    /// Where a rank's board in an area begins: its places, its chunks.
+    pub(super) fn board(&self, area: usize, rank: usize) -> [NonNull<u8>; 2] {
+        assert!(area < AREAS && rank < self.ranks());
+        let (lines, chunks) = (
+            self.layout.board(area, rank),
+            self.layout.chunks(area, rank),
+        );
+        [
+            self.mapping.at(lines, size_of::<Lines>()),
+            self.mapping.at(chunks, CHUNKS * CHUNK),
+        ]
     }
 
     /// The ring from one rank to another.

@@ -120,7 +120,7 @@ macro_rules! conforms {
                 type Channel = Launched<$network>;
 
                 fn run(test: &str, nodes: u16, body: fn(Launched<$network>)) {
-                    crate::segment::inside(test, || run(nodes, $per_host, $over, body));
+                    crate::segment::in_namespace(test, || run(nodes, $per_host, $over, body));
                 }
             }
 

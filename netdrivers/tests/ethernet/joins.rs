@@ -74,42 +74,44 @@ fn a_table_that_cannot_be_is_refused() {
 #[test]
 fn frames_go_to_one_and_to_all_wherever_they_are() {
     inside!(frames_go_to_one_and_to_all_wherever_they_are, || {
-        segment(3, 1500);
-        // Two on each of the first two hosts, one alone.
-        let mut nodes = network(5, 2, Traffic::Group);
-        let longest = vec![7; nodes[0].mtu()];
-        for from in 0..5 {
-            for to in 0..5_u16 {
-                for bytes in [&b"x"[..], b"twelve bytes", &longest] {
-                    let (one, rest) = bytes.split_at(bytes.len() / 2);
-                    let parts = [Part::Bytes(one), Part::Bytes(rest)];
-                    nodes[from].transmit(Node(to), &parts).expect("room");
-                    let got = next(&mut nodes[usize::from(to)]);
-                    assert_eq!(got, (Node(from as u16), bytes.to_vec()));
-                }
-            }
-            nodes[from]
-                .broadcast(&[Part::Bytes(b"to all")])
-                .expect("room");
-            for to in (0..5).filter(|to| *to != from) {
-                assert_eq!(
-                    next(&mut nodes[to]),
-                    (Node(from as u16), b"to all".to_vec())
-                );
-            }
-        }
-        let parts = [Part::Bytes(&longest), Part::Bytes(b"!")];
-        let limit = longest.len();
-        let too_long = Err(ChannelError::TooLong { limit });
-        assert_eq!(nodes[0].transmit(Node(1), &parts), too_long);
-        assert_eq!(nodes[0].broadcast(&parts), too_long);
-        let nobody = Err(ChannelError::NoSuchNode(Node(5)));
-        assert_eq!(nodes[0].transmit(Node(5), &parts[1..]), nobody);
-        for node in &mut nodes {
-            assert_eq!(node.poll(|_| panic!("more than was sent")), Ok(false));
-            assert_eq!(node.counts(), Default::default());
+        segment(5, 1500);
+        // One on each host, or all on one.
+        for per_host in [1, 5] {
+            go_to_one_and_to_all(network(5, per_host, Traffic::Group));
         }
     });
+}
+
+fn go_to_one_and_to_all(mut nodes: Vec<Ethernet>) {
+    let longest = vec![7; nodes[0].mtu()];
+    for from in 0..5 {
+        for to in 0..5_u16 {
+            for bytes in [&b"x"[..], b"twelve bytes", &longest] {
+                let (one, rest) = bytes.split_at(bytes.len() / 2);
+                let parts = [Part::Bytes(one), Part::Bytes(rest)];
+                nodes[from].transmit(Node(to), &parts).expect("room");
+                let got = next(&mut nodes[usize::from(to)]);
+                assert_eq!(got, (Node(from as u16), bytes.to_vec()));
+            }
+        }
+        let parts = [Part::Bytes(b"to all")];
+        nodes[from].broadcast(&parts).expect("room");
+        for to in (0..5).filter(|to| *to != from) {
+            let got = next(&mut nodes[to]);
+            assert_eq!(got, (Node(from as u16), b"to all".to_vec()));
+        }
+    }
+    let parts = [Part::Bytes(&longest), Part::Bytes(b"!")];
+    let limit = longest.len();
+    let too_long = Err(ChannelError::TooLong { limit });
+    assert_eq!(nodes[0].transmit(Node(1), &parts), too_long);
+    assert_eq!(nodes[0].broadcast(&parts), too_long);
+    let nobody = Err(ChannelError::NoSuchNode(Node(5)));
+    assert_eq!(nodes[0].transmit(Node(5), &parts[1..]), nobody);
+    for node in &mut nodes {
+        assert_eq!(node.poll(|_| panic!("more than was sent")), Ok(false));
+        assert_eq!(node.counts(), Default::default());
+    }
 }
 
 #[test]

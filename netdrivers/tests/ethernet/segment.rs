@@ -12,7 +12,7 @@ const INSIDE: &str = "POMBO_TEST_SEGMENT";
 pub(crate) const JOB: u16 = 0x1701;
 
 /// Runs a test, named by its path, in a network namespace of its own.
-pub(crate) fn inside(test: &str, body: impl FnOnce()) {
+pub(crate) fn in_namespace(test: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
     }
@@ -44,7 +44,7 @@ fn unshare() -> Command {
 /// The path of the test function that calls it.
 macro_rules! inside {
     ($test:ident, $body:expr) => {
-        crate::segment::inside(concat!(module_path!(), "::", stringify!($test)), $body)
+        crate::segment::in_namespace(concat!(module_path!(), "::", stringify!($test)), $body)
     };
 }
 pub(crate) use inside;

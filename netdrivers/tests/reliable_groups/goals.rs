@@ -65,3 +65,23 @@ fn broadcast_reaches_its_goals() {
         assert!(coded >= goal, "{coded} of {goal} at {ppm} ppm");
     }
 }
+
+/// Everything at once: what arrives is what was sent.
+#[test]
+fn damage_is_noticed_and_repaired() {
+    let rate = Rate::percent;
+    let faults = Faults::NONE.lose(rate(5)).duplicate(rate(2));
+    let faults = faults.reorder(rate(2), 100_000).corrupt(rate(1));
+    let timing = Timing::default();
+    let mut cast = Cast::new(RECEIVERS, LIMITS, faults, 5, Habits::default(), timing);
+    for (seed, len) in [(1, 4 << 20), (2, 1 << 20), (3, 0), (4, 30), (5, 3 << 20)] {
+        cast.send(&bytes(len, seed));
+    }
+    let (source, sinks) = cast.counts();
+    assert!(source.corrupt > 0 && source.repairs > 0, "{source:?}");
+    assert!(
+        sinks
+            .iter()
+            .all(|sink| sink.corrupt > 0 && sink.decoded > 0)
+    );
+}

@@ -1,51 +1,134 @@
 //! What every call does before its operation can begin.
 
-use super::exchange::Buffers as Memory;
+use super::exchange::{Buffers as Memory, Line};
 use super::layout::Layout;
+use super::prepared::Operation;
+use super::requests;
 use super::schedule::{Stand, Steps};
 use super::scratch::{Pool, Scratch};
-use super::{Algorithm, Operation, Prepared};
-use crate::constants::Comm;
+use super::{Algorithm, Operation as Kind};
+use crate::constants::{Comm, Request};
 use crate::error::Error;
+use crate::header::Envelope;
 use crate::world::{self, Fault, World};
+use alloc::boxed::Box;
 use core::ffi::c_int;
 use pombo_kernel::collective::Segments;
 
 /// Long messages go through chains in segments of so many bytes.
 const SEGMENT: usize = 32 << 10;
 
-/// A call while it is being prepared.
+/// A collective call of this rank. Run or start it: the other ranks count on it.
+#[must_use = "the other ranks wait for it"]
+pub trait Collective {
+    /// The blocking call.
+    fn run(self) -> Result<(), Fault>;
+
+    /// The non-blocking call: it goes on whenever this rank is in a call.
+    fn start(self) -> Result<Request, Fault>;
+}
+
+/// A call whose two ways are known: over boards, where that is chosen, and by messages.
+struct Prepared<B, M> {
+    comm: Comm,
+    root: c_int,
+    boards: B,
+    messages: M,
+}
+
+/// A call while it is made.
 pub(super) struct Call<'w> {
-    world: &'w mut World,
+    pub(super) world: &'w mut World,
+    pub(super) comm: Comm,
+    /// The communicator's place in the table.
+    pub(super) index: usize,
     pub(super) stand: Stand,
 }
 
-/// Prepares a call without a root.
-pub(super) fn prepare(
-    comm: Comm,
-    call: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
-) -> Result<Prepared, Fault> {
-    prepare_rooted(comm, 0, call)
+/// Why a call does not come to its end.
+pub(super) enum Stop {
+    /// The communicator's handler hears of it.
+    Refused(Error),
+    /// Something else has failed meanwhile.
+    Failed(Fault),
 }
 
-/// Prepares a call with a root.
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Refused(error)
+    }
+}
+
+/// A call without a root. Over boards it is over when the first function returns true.
+pub(super) fn prepare(
+    comm: Comm,
+    boards: impl FnOnce(&mut Call<'_>) -> Result<bool, Stop>,
+    messages: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+) -> impl Collective {
+    prepare_rooted(comm, 0, boards, messages)
+}
+
+/// A call with a root.
 pub(super) fn prepare_rooted(
     comm: Comm,
     root: c_int,
-    call: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
-) -> Result<Prepared, Fault> {
-    world::with(|world| {
-        let group = world.comms.get(comm)?;
-        let root = group.root(root).map_err(Fault::on(comm))?;
-        let stand = Stand {
-            rank: group.rank,
-            ranks: group.size(),
-            root,
-        };
-        let mut place = Call { world, stand };
-        let ready = call(&mut place).map_err(Fault::on(comm))?;
-        Prepared::new(world, comm, ready.steps, ready.memory, ready.scratch)
-    })
+    boards: impl FnOnce(&mut Call<'_>) -> Result<bool, Stop>,
+    messages: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+) -> impl Collective {
+    Prepared {
+        comm,
+        root,
+        boards,
+        messages,
+    }
+}
+
+/// A call that knows messages only.
+pub(super) fn by_messages(
+    comm: Comm,
+    root: c_int,
+    messages: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+) -> impl Collective {
+    prepare_rooted(comm, root, |_| Ok(false), messages)
+}
+
+impl<B, M> Collective for Prepared<B, M>
+where
+    B: FnOnce(&mut Call<'_>) -> Result<bool, Stop>,
+    M: FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+{
+    #[inline]
+    fn run(self) -> Result<(), Fault> {
+        world::with(|world| {
+            let mut call = Call::new(world, self.comm, self.root)?;
+            let over = (self.boards)(&mut call);
+            if over.map_err(|stop| stop.on(self.comm))? {
+                return Ok(());
+            }
+            let ready = (self.messages)(&mut call);
+            let ready = ready.map_err(Fault::on(self.comm))?;
+            call.operation(ready)?.run(world)
+        })
+    }
+
+    fn start(self) -> Result<Request, Fault> {
+        world::with(|world| {
+            let mut call = Call::new(world, self.comm, self.root)?;
+            let ready = (self.messages)(&mut call);
+            let ready = ready.map_err(Fault::on(self.comm))?;
+            let operation = call.operation(ready)?;
+            requests::start(world, operation)
+        })
+    }
+}
+
+impl Stop {
+    fn on(self, comm: Comm) -> Fault {
+        match self {
+            Stop::Refused(error) => Fault { error, comm },
+            Stop::Failed(fault) => fault,
+        }
+    }
 }
 
 /// Everything that an operation needs.
@@ -71,11 +154,42 @@ impl Ready {
     }
 }
 
-impl Call<'_> {
-    /// The algorithm for an operation of so many bytes.
-    pub(super) fn pick(&self, operation: Operation, bytes: usize) -> Algorithm {
+impl<'w> Call<'w> {
+    #[inline]
+    fn new(world: &'w mut World, comm: Comm, root: c_int) -> Result<Self, Fault> {
+        let index = world.comms.index(comm)?;
+        let group = world.comms.get(comm)?;
+        let root = group.root(root).map_err(Fault::on(comm))?;
+        let stand = Stand {
+            rank: group.rank,
+            ranks: group.size(),
+            root,
+        };
+        Ok(Call {
+            world,
+            comm,
+            index,
+            stand,
+        })
+    }
+
+    /// The next operation by messages on the communicator: they carry its number.
+    #[inline(never)]
+    fn operation(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
+        let group = self.world.comms.get(self.comm)?;
+        group.operations = group.operations.wrapping_add(1) & (u32::MAX >> 1);
+        let line = Line {
+            index: self.index,
+            comm: self.comm,
+            header: Envelope::new(group.context * 2 + 1, group.operations),
+        };
+        Ok(Box::new(Operation::new(line, ready)))
+    }
+
+    /// The algorithm by messages for an operation of so many bytes.
+    pub(super) fn pick(&self, kind: Kind, bytes: usize) -> Algorithm {
         let choices = &self.world.collectives.choices;
-        choices.pick(operation, self.stand.ranks, bytes)
+        choices.pick(kind, self.stand.ranks, bytes, false)
     }
 
     /// Where temporary memory comes from.

@@ -52,6 +52,7 @@ algorithms! {
     Doubling "doubling" "twice as much, or twice as far, in every round";
     Halving "halving" "reduce-scatter by halves, then all-gather by doubles";
     Bruck "bruck" "blocks that go the same way travel together";
+    Boards "boards" "over memory that all share, without messages; blocking calls of ranks on one host";
 }
 
 /// What is chosen up to so many ranks and bytes.
@@ -82,6 +83,8 @@ pub struct Choice {
 }
 
 const ANY: usize = usize::MAX;
+/// The most ranks that use boards: each looks at all others.
+const BOARDS: usize = 64;
 
 const fn rule(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
     Rule {
@@ -107,14 +110,19 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Barrier,
         variable: c"POMBO_COLL_BARRIER",
-        allowed: &[Linear, Binomial, Chain, Doubling],
-        rules: &[crowded(16, ANY, Linear), rule(ANY, ANY, Doubling)],
+        allowed: &[Linear, Binomial, Chain, Doubling, Boards],
+        rules: &[
+            rule(BOARDS, ANY, Boards),
+            crowded(16, ANY, Linear),
+            rule(ANY, ANY, Doubling),
+        ],
     },
     Choice {
         operation: Operation::Bcast,
         variable: c"POMBO_COLL_BCAST",
-        allowed: &[Linear, Binomial, Chain, Scattered],
+        allowed: &[Linear, Binomial, Chain, Scattered, Boards],
         rules: &[
+            rule(BOARDS, ANY, Boards),
             crowded(16, ANY, Linear),
             rule(ANY, 1 << 18, Binomial),
             rule(7, ANY, Binomial),
@@ -136,8 +144,9 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Allgather,
         variable: c"POMBO_COLL_ALLGATHER",
-        allowed: &[Linear, Ring, Turns, Doubling],
+        allowed: &[Linear, Ring, Turns, Doubling, Boards],
         rules: &[
+            rule(BOARDS, ANY, Boards),
             crowded(16, 4096, Linear),
             crowded(16, ANY, Turns),
             rule(ANY, 8192, Doubling),
@@ -147,8 +156,9 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Alltoall,
         variable: c"POMBO_COLL_ALLTOALL",
-        allowed: &[Turns, Pairs, Bruck],
+        allowed: &[Turns, Pairs, Bruck, Boards],
         rules: &[
+            rule(BOARDS, ANY, Boards),
             rule(32, ANY, Turns),
             rule(ANY, 64, Bruck),
             rule(ANY, 8192, Turns),
@@ -158,8 +168,9 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Reduce,
         variable: c"POMBO_COLL_REDUCE",
-        allowed: &[Linear, Binomial, Chain],
+        allowed: &[Linear, Binomial, Chain, Boards],
         rules: &[
+            rule(BOARDS, ANY, Boards),
             crowded(16, 8192, Linear),
             rule(ANY, 1 << 18, Binomial),
             rule(16, ANY, Chain),
@@ -169,8 +180,9 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Allreduce,
         variable: c"POMBO_COLL_ALLREDUCE",
-        allowed: &[Linear, Binomial, Chain, Doubling, Halving, Ring],
+        allowed: &[Linear, Binomial, Chain, Doubling, Halving, Ring, Boards],
         rules: &[
+            rule(BOARDS, ANY, Boards),
             crowded(16, 4096, Linear),
             rule(ANY, 4096, Doubling),
             rule(ANY, 1 << 18, Halving),
@@ -223,16 +235,33 @@ impl Choices {
         })
     }
 
-    /// For so many ranks and bytes.
-    pub(super) fn pick(&self, operation: Operation, ranks: usize, bytes: usize) -> Algorithm {
+    /// For so many ranks and bytes, where the ranks have boards or not.
+    pub(super) fn pick(
+        &self,
+        operation: Operation,
+        ranks: usize,
+        bytes: usize,
+        boards: bool,
+    ) -> Algorithm {
         let place = operation as usize;
+        let can_be = |algorithm: Algorithm| boards || algorithm != Boards;
         let holds = |rule: &&Rule| {
-            ranks <= rule.ranks && bytes <= rule.bytes && (!rule.crowded || ranks > self.cores)
+            ranks <= rule.ranks
+                && bytes <= rule.bytes
+                && (!rule.crowded || self.is_crowded(ranks))
+                && can_be(rule.algorithm)
         };
         let choice = &TABLE[place];
         let ruled = choice.rules.iter().find(holds);
         let ruled = ruled.map_or(choice.allowed[0], |rule| rule.algorithm);
-        self.wanted[place].unwrap_or(ruled)
+        self.wanted[place]
+            .filter(|wanted| can_be(*wanted))
+            .unwrap_or(ruled)
+    }
+
+    /// Do so many ranks share cores?
+    pub(super) fn is_crowded(&self, ranks: usize) -> bool {
+        ranks > self.cores
     }
 }
 
@@ -312,10 +341,12 @@ mod tests {
             wanted: [None; TABLE.len()],
             cores: 1,
         };
-        let small = choices.pick(Operation::Allreduce, 4, 8);
-        let large = choices.pick(Operation::Allreduce, 4, 1 << 20);
+        let small = choices.pick(Operation::Allreduce, 4, 8, false);
+        let large = choices.pick(Operation::Allreduce, 4, 1 << 20, false);
         assert_ne!(small, large);
         choices.wanted[Operation::Allreduce as usize] = Some(Chain);
-        assert_eq!(choices.pick(Operation::Allreduce, 4, 8), Chain);
+        assert_eq!(choices.pick(Operation::Allreduce, 4, 8, true), Chain);
+        choices.wanted[Operation::Allreduce as usize] = Some(Boards);
+        assert_ne!(choices.pick(Operation::Allreduce, 4, 8, false), Boards);
     }
 }

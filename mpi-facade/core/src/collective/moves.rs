@@ -1,17 +1,29 @@
 //! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
 
-use super::call::{Call, Ready, cut, prepare, prepare_rooted};
+use super::call::{Call, Ready, by_messages, cut, prepare, prepare_rooted};
 use super::layout::Layout;
+use super::schedule::Stand;
 use super::scratch::Scratch;
-use super::{Algorithm, Buffer, Buffers, Operation, Prepared};
+use super::sides::{Side, Sides};
+use super::{Algorithm, Buffer, Buffers, Collective, Operation};
 use crate::constants::Comm;
 use crate::error::Error;
-use crate::world::Fault;
 use core::ffi::c_int;
+use pombo_kernel::Source;
+use pombo_kernel::collective as kernel;
+use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
 /// `MPI_Barrier`.
-pub fn barrier(comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub fn barrier(comm: Comm) -> impl Collective {
+    let boards = |call: &mut Call<'_>| {
+        let Some(area) = call.boards(Operation::Barrier, 0)? else {
+            return Ok(false);
+        };
+        let Stand { rank, ranks, .. } = call.stand;
+        let sides = Sides::plain(Side::nothing(), Side::nothing());
+        call.run_over(area, kernel::barrier_boards(rank, ranks), &sides)
+    };
+    prepare(comm, boards, |call| {
         let steps = call.stand.barrier(call.pick(Operation::Barrier, 0));
         Ok(Ready::plain(steps, Layout::nothing(), Layout::nothing()))
     })
@@ -21,8 +33,19 @@ pub fn barrier(comm: Comm) -> Result<Prepared, Fault> {
 ///
 /// # Safety
 /// The buffer holds, or has room for, what it says, until the operation is over.
-pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> Result<Prepared, Fault> {
-    prepare_rooted(comm, root, |call| {
+pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    let boards = move |call: &mut Call<'_>| {
+        let vector = buffer.whole()?;
+        let Some(area) = call.boards(Operation::Bcast, vector.bytes())? else {
+            return Ok(false);
+        };
+        let (grain, segments) = call.segments(vector.bytes(), 1, 1);
+        let output = Side::vector(vector.all(), grain);
+        let Stand { rank, root, .. } = call.stand;
+        let steps = kernel::broadcast_boards(rank, root, segments);
+        call.run_over(area, steps, &Sides::plain(Side::nothing(), output))
+    };
+    prepare_rooted(comm, root, boards, move |call| {
         let vector = buffer.whole()?;
         let algorithm = call.pick(Operation::Bcast, vector.bytes());
         let (output, blocks) = cut(vector, algorithm, call.stand.ranks);
@@ -35,13 +58,8 @@ pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> Result<Prepa
 ///
 /// # Safety
 /// The send buffer, and at the root the receive buffer, hold what they say, until the operation is over.
-pub unsafe fn gather(
-    send: Buffer,
-    receive: Buffer,
-    root: c_int,
-    comm: Comm,
-) -> Result<Prepared, Fault> {
-    prepare_rooted(comm, root, |call| {
+pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(comm, root, move |call| {
         let stand = call.stand;
         let output = match stand.is_root() {
             true => receive.blocks(stand.ranks)?,
@@ -66,13 +84,8 @@ pub unsafe fn gather(
 ///
 /// # Safety
 /// As for [`gather`]; the arrays have a number for every rank.
-pub unsafe fn gatherv(
-    send: Buffer,
-    receive: Buffers,
-    root: c_int,
-    comm: Comm,
-) -> Result<Prepared, Fault> {
-    prepare_rooted(comm, root, |call| {
+pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(comm, root, move |call| {
         let stand = call.stand;
         let output = match stand.is_root() {
             // SAFETY: the caller's promise.
@@ -91,13 +104,8 @@ pub unsafe fn gatherv(
 ///
 /// # Safety
 /// The receive buffer, and at the root the send buffer, hold what they say, until the operation is over.
-pub unsafe fn scatter(
-    send: Buffer,
-    receive: Buffer,
-    root: c_int,
-    comm: Comm,
-) -> Result<Prepared, Fault> {
-    prepare_rooted(comm, root, |call| {
+pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(comm, root, move |call| {
         let stand = call.stand;
         let input = match stand.is_root() {
             true => send.blocks(stand.ranks)?,
@@ -122,13 +130,8 @@ pub unsafe fn scatter(
 ///
 /// # Safety
 /// As for [`scatter`]; the arrays have a number for every rank.
-pub unsafe fn scatterv(
-    send: Buffers,
-    receive: Buffer,
-    root: c_int,
-    comm: Comm,
-) -> Result<Prepared, Fault> {
-    prepare_rooted(comm, root, |call| {
+pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(comm, root, move |call| {
         let stand = call.stand;
         let input = match stand.is_root() {
             // SAFETY: the caller's promise.
@@ -151,8 +154,26 @@ pub unsafe fn scatterv(
 ///
 /// # Safety
 /// Both buffers hold what they say, until the operation is over.
-pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
+    let boards = move |call: &mut Call<'_>| {
+        let output = receive.blocks(call.stand.ranks)?;
+        let Some(area) = call.boards(Operation::Allgather, output.bytes())? else {
+            return Ok(false);
+        };
+        let Stand { rank, ranks, .. } = call.stand;
+        let input = match send.is_in_place() {
+            true => output.region(kernel::Buffer::Input.block(rank)),
+            false => send.whole()?.all(),
+        };
+        let (grain, segments) = call.segments(input.len(), 1, 1);
+        let sides = Sides::plain(
+            Side::vector(input, grain),
+            Side::matrix(output.all(), ranks, grain),
+        );
+        let steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
+        call.run_over(area, steps, &sides)
+    };
+    prepare(comm, boards, move |call| {
         let output = receive.blocks(call.stand.ranks)?;
         collect(call, send, output)
     })
@@ -162,8 +183,8 @@ pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> Result<Pre
 ///
 /// # Safety
 /// As for [`allgather`]; the arrays have a number for every rank.
-pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Collective {
+    by_messages(comm, 0, move |call| {
         // SAFETY: the caller's promise.
         let output = unsafe { receive.blocks(call.stand.ranks)? };
         collect(call, send, output)
@@ -187,8 +208,30 @@ fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, E
 ///
 /// # Safety
 /// Both buffers hold what they say, until the operation is over.
-pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
+    let boards = move |call: &mut Call<'_>| {
+        let Stand { rank, ranks, .. } = call.stand;
+        let output = receive.blocks(ranks)?;
+        let each = output.bytes() / ranks;
+        let Some(area) = call.boards(Operation::Alltoall, each)? else {
+            return Ok(false);
+        };
+        let input = match send.is_in_place() {
+            true => receive.blocks(ranks)?,
+            false => send.blocks(ranks)?,
+        };
+        let (grain, segments) = call.segments(each, ranks, 1);
+        let sides = Sides {
+            scattered: Some(kernel::Buffer::Output),
+            ..Sides::plain(
+                Side::matrix(input.all(), ranks, grain),
+                Side::matrix(output.all(), ranks, grain),
+            )
+        };
+        let steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
+        call.run_over(area, steps, &sides)
+    };
+    prepare(comm, boards, move |call| {
         let ranks = call.stand.ranks;
         let output = receive.blocks(ranks)?;
         let (own, input) = match send.is_in_place() {
@@ -216,8 +259,8 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> Result<Prep
 ///
 /// # Safety
 /// As for [`alltoall`]; the arrays have a place for every rank.
-pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Collective {
+    by_messages(comm, 0, move |call| {
         let ranks = call.stand.ranks;
         // SAFETY: the caller's promise.
         let output = unsafe { receive.blocks(ranks)? };

@@ -1,22 +1,17 @@
-//! An operation that is ready to go, and one that is under way.
+//! An operation by messages that is under way.
 
+use super::call::Ready;
 use super::exchange::{Buffers, Exchange, Line};
-use super::requests;
 use super::schedule::Steps;
 use super::scratch::Scratch;
-use crate::constants::{Comm, Request};
-use crate::header::Envelope;
-use crate::world::{self, Fault, World};
+use crate::constants::Comm;
+use crate::world::{Fault, World};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pombo_kernel::collective::Running;
 use pombo_kernel::{Operate, Ticket};
 
-/// A collective operation of this rank. Run or start it: the other ranks count on it.
-#[must_use = "the other ranks wait for it"]
-pub struct Prepared(Box<Operation>);
-
-/// The operation itself: too large to be moved around.
+/// One rank's part in it: too large to be moved around.
 pub(super) struct Operation {
     running: Running<Steps>,
     line: Line,
@@ -26,54 +21,28 @@ pub(super) struct Operation {
     scratch: [Scratch; 2],
 }
 
-impl Prepared {
-    /// The next operation on a communicator: its messages carry its number.
-    #[inline(never)]
-    pub(super) fn new(
-        world: &mut World,
-        comm: Comm,
-        steps: Steps,
-        buffers: Buffers,
-        scratch: [Scratch; 2],
-    ) -> Result<Prepared, Fault> {
-        let index = world.comms.index(comm)?;
-        let group = world.comms.get(comm)?;
-        group.operations = group.operations.wrapping_add(1) & (u32::MAX >> 1);
-        let header = Envelope::new(group.context * 2 + 1, group.operations);
-        Ok(Prepared(Box::new(Operation {
-            running: Running::new(steps),
-            line: Line {
-                index,
-                comm,
-                header,
-            },
-            buffers,
-            begun: VecDeque::new(),
-            scratch,
-        })))
-    }
-
-    /// The blocking call.
-    #[inline(never)]
-    pub fn run(mut self) -> Result<(), Fault> {
-        world::with(|world| {
-            let done = world.until(|world| Ok(self.0.poll(world)?.then_some(())));
-            if done.is_err() {
-                self.0.abandon(world);
-            }
-            world.collectives.pool.give(self.0.scratch);
-            done
-        })
-    }
-
-    /// The non-blocking call: it goes on whenever this rank is in a call.
-    #[inline(never)]
-    pub fn start(self) -> Result<Request, Fault> {
-        world::with(|world| requests::start(world, self.0))
-    }
-}
-
 impl Operation {
+    pub(super) fn new(line: Line, ready: Ready) -> Self {
+        Operation {
+            running: Running::new(ready.steps),
+            line,
+            buffers: ready.memory,
+            begun: VecDeque::new(),
+            scratch: ready.scratch,
+        }
+    }
+
+    /// Sees it through.
+    #[inline(never)]
+    pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), Fault> {
+        let done = world.until(|world| Ok(self.poll(world)?.then_some(())));
+        if done.is_err() {
+            self.abandon(world);
+        }
+        world.collectives.pool.give(self.scratch);
+        done
+    }
+
     /// Goes as far as it can. After an error nothing of it is under way any more.
     pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, Fault> {
         let mut exchange = Exchange {

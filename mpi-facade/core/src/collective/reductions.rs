@@ -1,17 +1,20 @@
 //! The calls that combine: what each checks, which memory it uses, which schedule runs.
 
 use super::buffers::items;
-use super::call::{Call, Ready, cut, prepare, prepare_rooted};
+use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
 use super::exchange::Buffers as Memory;
 use super::layout::{Cut, Layout};
+use super::schedule::Stand;
 use super::scratch::Scratch;
-use super::{Buffer, Numbers, Operation, Prepared};
+use super::sides::{Side, Sides};
+use super::{Buffer, Collective, Numbers, Operation};
 use crate::constants::{Comm, Datatype, Op};
 use crate::error::Error;
 use crate::op::{self, Reduction};
-use crate::world::Fault;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
+use pombo_kernel::collective as kernel;
+use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
 /// The buffers of a reduction: as many items in each.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,14 @@ impl Reduced {
         }
     }
 
+    /// What this rank contributes, where only the root may do so in place.
+    fn given(&self, is_root: bool) -> Result<Layout, Error> {
+        match is_root {
+            true => self.input(),
+            false => self.at(self.input.cast_mut()).whole(),
+        }
+    }
+
     fn output(&self) -> Result<Layout, Error> {
         self.at(self.output).whole()
     }
@@ -62,14 +73,12 @@ impl Reduced {
 ///
 /// # Safety
 /// The input, and at the root the output, hold `count` items, until the operation is over.
-pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> Result<Prepared, Fault> {
-    prepare_rooted(comm, root, |call| {
+pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collective {
+    let boards = move |call: &mut Call<'_>| reduce_over_boards(call, reduced);
+    prepare_rooted(comm, root, boards, move |call| {
         let stand = call.stand;
         let reduction = reduced.reduction()?;
-        let input = match stand.is_root() {
-            true => reduced.input()?,
-            false => reduced.at(reduced.input.cast_mut()).whole()?,
-        };
+        let input = reduced.given(stand.is_root())?;
         let algorithm = call.pick(Operation::Reduce, input.bytes());
         let (input, blocks) = cut(input, algorithm, stand.ranks);
         // A leaf sends its input and needs nothing else.
@@ -97,12 +106,41 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> Result<Prepar
     })
 }
 
+fn reduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
+    let Stand { rank, ranks, root } = call.stand;
+    let is_root = call.stand.is_root();
+    let (reduction, input) = (reduced.reduction()?, reduced.given(is_root)?);
+    let Some(area) = call.boards(Operation::Reduce, input.bytes())? else {
+        return Ok(false);
+    };
+    let item = input.shape();
+    if item.size() != item.extent() {
+        return Ok(false);
+    }
+    let (grain, segments) = call.segments(input.bytes(), 1, item.size());
+    let output = match is_root {
+        true => Side::vector(reduced.output()?.all(), grain),
+        false => Side::nothing(),
+    };
+    let sides = Sides {
+        reduction: Some(reduction),
+        ..Sides::plain(Side::vector(input.all(), grain), output)
+    };
+    let place = match reduced.is_in_place() {
+        true => kernel::Buffer::Work,
+        false => kernel::Buffer::Output,
+    };
+    let steps = kernel::reduce_boards(rank, ranks, root, segments, place);
+    call.run_over(area, steps, &sides)
+}
+
 /// `MPI_Allreduce`.
 ///
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
-pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
+    let boards = move |call: &mut Call<'_>| allreduce_over_boards(call, reduced);
+    prepare(comm, boards, move |call| {
         let (reduction, input) = (reduced.reduction()?, reduced.input()?);
         let algorithm = call.pick(Operation::Allreduce, input.bytes());
         let (input, blocks) = cut(input, algorithm, call.stand.ranks);
@@ -121,12 +159,44 @@ pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault>
     })
 }
 
+/// Data of all ranks together up to which each rank combines all of it.
+const WHOLE: usize = 32 << 10;
+
+fn allreduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
+    let Stand { rank, ranks, .. } = call.stand;
+    let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+    let bytes = input.bytes();
+    let Some(area) = call.boards(Operation::Allreduce, bytes)? else {
+        return Ok(false);
+    };
+    let item = input.shape();
+    if item.size() != item.extent() {
+        return Ok(false);
+    }
+    let (input, output) = (input.all(), reduced.output()?.all());
+    let sides = |grain| Sides {
+        reduction: Some(reduction),
+        ..Sides::plain(Side::vector(input, grain), Side::vector(output, grain))
+    };
+    if bytes.saturating_mul(ranks) <= WHOLE {
+        let steps = kernel::allreduce_boards(rank, ranks);
+        return call.run_over(area, steps, &sides(bytes));
+    }
+    let (grain, segments) = call.segments(bytes.div_ceil(ranks), ranks, item.size());
+    let sides = Sides {
+        scattered: Some(kernel::Buffer::Incoming),
+        ..sides(grain)
+    };
+    let steps = kernel::allreduce_shares(rank, ranks, segments, ROUNDS_AHEAD / 2);
+    call.run_over(area, steps, &sides)
+}
+
 /// `MPI_Scan`.
 ///
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
-pub unsafe fn scan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
+    by_messages(comm, 0, move |call| {
         let (reduction, input) = (reduced.reduction()?, reduced.input()?);
         let algorithm = call.pick(Operation::Scan, input.bytes());
         let (own, incoming) = call.pool().like(&input)?;
@@ -148,8 +218,8 @@ pub unsafe fn scan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
 ///
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
-pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
+    by_messages(comm, 0, move |call| {
         let (reduction, input) = (reduced.reduction()?, reduced.input()?);
         let output = match call.stand.rank {
             0 => Layout::nothing(),
@@ -176,8 +246,8 @@ pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
 ///
 /// # Safety
 /// The input holds `count` items for every rank, the output `count` items, until the operation is over.
-pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collective {
+    by_messages(comm, 0, move |call| {
         let count = items(reduced.count)?;
         let ends = (1..=call.stand.ranks).map(|block| block.saturating_mul(count));
         spread(call, reduced, ends.collect())
@@ -189,12 +259,8 @@ pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> Result<Prepa
 /// # Safety
 /// The input holds all blocks, the output this rank's, until the operation is over; the array has a number for every
 /// rank.
-pub unsafe fn reduce_scatter(
-    reduced: Reduced,
-    counts: Numbers,
-    comm: Comm,
-) -> Result<Prepared, Fault> {
-    prepare(comm, |call| {
+pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> impl Collective {
+    by_messages(comm, 0, move |call| {
         let mut ends = Vec::with_capacity(call.stand.ranks);
         let mut end = 0_usize;
         for block in 0..call.stand.ranks {

@@ -11,8 +11,40 @@ use crate::{compiler, library};
 
 const OURS: &str = "pombo";
 
-/// Our networks, and the words with which `pombo run` takes them.
-const NETWORKS: [(&str, &[&str]); 1] = [("shm", &[])];
+/// What carries the messages.
+#[derive(Debug, PartialEq)]
+pub(super) struct Network {
+    /// As `--net` takes it.
+    pub(super) name: &'static str,
+    /// The words with which `pombo run` takes it.
+    ours: &'static [&'static str],
+    /// What others use in its place, and how they are told to.
+    theirs: (&'static str, &'static [(&'static str, &'static str)]),
+}
+
+const NETWORKS: [Network; 2] = [
+    Network {
+        name: "shm",
+        ours: &[],
+        theirs: ("", &[]),
+    },
+    Network {
+        name: "udp",
+        ours: &["--net", "udp"],
+        theirs: ("-tcp", &THROUGH_TCP),
+    },
+];
+
+/// The others' way through the system's network, also between two ranks of one machine: for Open MPI,
+/// for MPICH, for libfabric and UCX below it.
+const THROUGH_TCP: [(&str, &str); 6] = [
+    ("OMPI_MCA_pml", "ob1"),
+    ("OMPI_MCA_btl", "tcp,self"),
+    ("MPIR_CVAR_NOLOCAL", "1"),
+    ("MPIR_CVAR_CH4_SHM_ENABLE", "0"),
+    ("FI_PROVIDER", "tcp"),
+    ("UCX_TLS", "tcp,self"),
+];
 
 /// Name, compiler and launcher of the libraries that are found in PATH. Debian installs the
 /// first two side by side; the last are whatever the user has chosen.
@@ -42,15 +74,15 @@ const YIELDING: [(&str, &str); 2] = [
 /// A compiler that takes longer hangs.
 const COMPILING: Duration = Duration::from_secs(120);
 
-/// A library, and for ours a network.
+/// A library and a network.
+#[derive(Clone)]
 pub(super) struct Contender {
     /// Unique; heads its column.
     pub(super) name: String,
     /// None: our own, which is this process.
     compiler: Option<PathBuf>,
     launcher: PathBuf,
-    /// For our launcher.
-    network: &'static [&'static str],
+    pub(super) network: &'static Network,
     /// The compiled program.
     program: PathBuf,
 }
@@ -60,26 +92,46 @@ type Tools = [PathBuf; 2];
 
 /// The names of our networks.
 pub(super) fn networks() -> Vec<&'static str> {
-    NETWORKS.iter().map(|(name, _)| *name).collect()
+    NETWORKS.iter().map(|network| network.name).collect()
 }
 
-/// Ours over these networks, or over all.
+/// These, or the first: the others take long.
+fn wanted(names: &[String]) -> impl Iterator<Item = &'static Network> {
+    let is_wanted = move |network: &&Network| match names {
+        [] => network.name == NETWORKS[0].name,
+        names => names.iter().any(|name| name == network.name),
+    };
+    NETWORKS.iter().filter(is_wanted)
+}
+
+/// Ours over these networks.
 pub(super) fn ours(networks: &[String]) -> Result<Vec<Contender>, Error> {
-    let is_wanted = |name: &str| networks.is_empty() || networks.iter().any(|n| n == name);
-    let wanted = NETWORKS.iter().filter(|(name, _)| is_wanted(name));
     let launcher = library::executable()?;
-    let ours = wanted.map(|&(name, words)| Contender {
-        name: format!("{OURS}-{name}"),
+    let ours = wanted(networks).map(|network| Contender {
+        name: format!("{OURS}-{}", network.name),
         compiler: None,
         launcher: launcher.clone(),
-        network: words,
+        network,
         program: PathBuf::new(),
     });
     Ok(ours.collect())
 }
 
-/// Those that were named, then those that are installed.
-pub(super) fn others(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
+/// Those that were named, then those that are installed, each over what it has in place of these
+/// networks.
+pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Contender>, Error> {
+    let found = found(against)?;
+    let over = |network: &'static Network| {
+        found.iter().map(move |other| Contender {
+            name: format!("{}{}", other.name, network.theirs.0),
+            network,
+            ..other.clone()
+        })
+    };
+    Ok(wanted(networks).flat_map(over).collect())
+}
+
+fn found(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
     let mut found = Vec::new();
     for directory in against {
         add(&mut found, &name_of(directory), tools_in(directory)?);
@@ -135,7 +187,7 @@ fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
         name,
         compiler: Some(compiler),
         launcher,
-        network: &[],
+        network: &NETWORKS[0],
         program: PathBuf::new(),
     }));
 }
@@ -169,9 +221,10 @@ impl Contender {
     pub(super) fn launch(&self, ranks: u32, cores: usize) -> Command {
         let mut command = Command::new(&self.launcher);
         if self.is_ours() {
-            command.arg("run").args(self.network);
+            command.arg("run").args(self.network.ours);
         } else {
             command.envs(MANNERS);
+            command.envs(self.network.theirs.1.iter().copied());
             if ranks as usize > cores {
                 command.envs(YIELDING);
             }
@@ -214,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_directory_without_tools_is_refused() {
-        let error = others(&["/nowhere/at/all".into()]).err().unwrap();
+        let error = others(&["/nowhere/at/all".into()], &[]).err().unwrap();
         let text = error.to_string();
         assert!(text.contains("/nowhere/at/all"), "{text}");
         assert!(text.contains("bin/mpicc"), "{text}");
@@ -245,8 +298,9 @@ mod tests {
             let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
             ours(&names).unwrap().len()
         };
-        assert_eq!(count(&[]), NETWORKS.len());
+        assert_eq!(count(&[]), 1);
         assert_eq!(count(&["shm"]), 1);
+        assert_eq!(count(&["shm", "udp"]), 2);
         assert_eq!(count(&["smoke"]), 0);
     }
 

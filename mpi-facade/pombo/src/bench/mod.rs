@@ -42,7 +42,7 @@ pub(crate) struct Options {
     /// Numbers of ranks, with commas between; what is between two is measured with 2
     #[arg(short = 'n', long = "np", value_name = "RANKS", value_delimiter = ',', default_values_t = [2, 4, 8], value_parser = clap::value_parser!(u32).range(1..=1024))]
     ranks: Vec<u32>,
-    /// Our networks [default: all]
+    /// Our networks, each beside what other libraries have in its place [default: shm]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(contender::networks()))]
     net: Vec<String>,
     /// Compare with the MPI in this directory, which has bin/mpicc and bin/mpiexec [also: those
@@ -95,7 +95,7 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     known(&options.only)?;
     let mut contenders = contender::ours(&options.net)?;
     if !options.alone && !options.layers {
-        contenders.extend(contender::others(&options.against)?);
+        contenders.extend(contender::others(&options.against, &options.net)?);
     }
     let json = options.json.as_deref().map(create).transpose()?;
     let svg = options.plot.as_deref().map(create).transpose()?;
@@ -135,7 +135,9 @@ fn measure(
         let results = layers::measure(&contenders[0], jobs, effort, cores)?;
         return Ok((results, true));
     }
-    let columns = contenders.iter().map(|c| (c.name.clone(), c.is_ours()));
+    let columns = contenders
+        .iter()
+        .map(|c| (c.name.clone(), c.is_ours(), c.network.name));
     let mut bench = Bench {
         contenders,
         effort,

@@ -15,6 +15,8 @@ pub(super) struct Results {
 pub(super) struct Library {
     pub(super) name: String,
     pub(super) is_ours: bool,
+    /// Compared with those of the same.
+    pub(super) network: &'static str,
     /// What it says of itself; empty if it never came to that.
     pub(super) version: String,
 }
@@ -27,11 +29,12 @@ pub(super) struct Row {
 }
 
 impl Results {
-    /// Columns by name, and whether they are ours.
-    pub(super) fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Results {
-        let library = |(name, is_ours)| Library {
+    /// Columns by name, whether they are ours, and over which network.
+    pub(super) fn new(columns: impl IntoIterator<Item = (String, bool, &'static str)>) -> Results {
+        let library = |(name, is_ours, network)| Library {
             name,
             is_ours,
+            network,
             version: String::new(),
         };
         Results {
@@ -81,9 +84,11 @@ impl Results {
         self.libraries.iter().any(|library| !library.is_ours)
     }
 
-    /// The peer with the best median in this measurement.
-    fn best_peer(&self, row: &Row) -> Option<usize> {
-        let peers = (0..self.libraries.len()).filter(|who| !self.libraries[*who].is_ours);
+    /// The peer with the best median in this measurement, over the same network.
+    fn best_peer(&self, row: &Row, ours: usize) -> Option<usize> {
+        let network = self.libraries[ours].network;
+        let is_peer = |library: &Library| !library.is_ours && library.network == network;
+        let peers = (0..self.libraries.len()).filter(|who| is_peer(&self.libraries[*who]));
         let medians = peers.filter_map(|who| Some((who, row.spread(who)?.median)));
         let best = match row.key.is_cost() {
             true => medians.min_by(|a, b| a.1.total_cmp(&b.1)),
@@ -95,7 +100,7 @@ impl Results {
     /// How many times better a library of ours is than the best peer: the median of what it was
     /// in each round, as a round is short and the machine may be another one later.
     pub(super) fn ratio(&self, row: &Row, ours: usize) -> Option<f64> {
-        let best = self.best_peer(row)?;
+        let best = self.best_peer(row, ours)?;
         let ratios = row.rounds.iter().filter_map(|round| {
             let (ours, best) = (round[ours]?.median, round[best]?.median);
             Some(if row.key.is_cost() {
@@ -145,7 +150,8 @@ pub(super) mod tests {
     /// Ours and two peers, with lines of (round, library, line) on two ranks.
     pub(in super::super) fn results(lines: &[(usize, usize, &str)]) -> Results {
         let names = [("pombo", true), ("a", false), ("b", false)];
-        let mut results = Results::new(names.map(|(name, is_ours)| (name.into(), is_ours)));
+        let columns = names.map(|(name, is_ours)| (name.into(), is_ours, "shm"));
+        let mut results = Results::new(columns);
         for &(round, library, line) in lines {
             results.add(round, library, Figure::parse(line, 2).unwrap());
         }
@@ -201,6 +207,22 @@ pub(super) mod tests {
         ]);
         assert_eq!(ratio(&results), Some(2.0));
         assert_eq!(results.rows[0].spread(1).unwrap().median, 4.0);
+    }
+
+    #[test]
+    fn the_ratio_is_to_peers_over_the_same_network() {
+        let columns = [
+            ("pombo", true, "udp"),
+            ("a", false, "shm"),
+            ("b", false, "udp"),
+        ];
+        let columns = columns.map(|(name, is_ours, network)| (name.into(), is_ours, network));
+        let mut results = Results::new(columns);
+        for (library, line) in [(0, "4 4 4"), (1, "1 1 1"), (2, "8 8 8")] {
+            let line = format!("bench latency 8 {line} us");
+            results.add(0, library, Figure::parse(&line, 2).unwrap());
+        }
+        assert_eq!(ratio(&results), Some(2.0));
     }
 
     #[test]

@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn alone() {
-        let mut results = Results::new([("pombo".into(), true)]);
+        let mut results = Results::new([("pombo".into(), true, "shm")]);
         let line = "bench latency 8 0.25 0.2 0.3 us";
         results.add(0, 0, Figure::parse(line, 2).unwrap());
         results.describe(0, "Ours 1.0");

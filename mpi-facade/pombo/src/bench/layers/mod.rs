@@ -56,7 +56,7 @@ pub(super) fn measure(
 ) -> Result<Results, Error> {
     let names = LAYERS.iter().map(|(name, ..)| (*name, true));
     let columns = names.chain([("MPI", true)]);
-    let mut results = Results::new(columns.map(|(name, ours)| (name.to_owned(), ours)));
+    let mut results = Results::new(columns.map(|(name, ours)| (name.to_owned(), ours, "shm")));
     for (column, (_, meaning, _)) in LAYERS.iter().enumerate() {
         results.describe(column, meaning);
     }

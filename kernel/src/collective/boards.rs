@@ -1,0 +1,187 @@
+//! Boards: where ranks share memory, each publishes for all others at once, and nobody hands anything on.
+//!
+//! The steps are those of messages; functions over boards give them this meaning. Ranks go through rounds. `Send` puts a
+//! piece on the rank's own board, for the next round for which it has published nothing; the steps name the rank
+//! itself. Of a piece of several blocks every rank takes the one of its own number. `Receive` waits for what a rank has
+//! published for the present round: into `Incoming` it is only looked at where it lies, into other buffers it is
+//! copied. `Await(0)` ends the round: nothing received in it is used any more. `Work` is the room for the rank's own next
+//! text: to receive it from oneself waits for room, and to send it publishes what was built there. So a result that
+//! others want is made where they read it.
+//!
+//! Who publishes ahead waits for room on its own board only, until all have ended an earlier round; as each piece is
+//! published before its round is read, this ends.
+
+use super::step::{SETTLED, combine, copy, receive, send};
+use super::{Buffer, Piece, Step};
+
+/// Everybody publishes nothing, and looks at everybody.
+pub fn barrier_boards(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
+    let look = |from| receive(from, Piece::NOTHING);
+    let others = others(rank, ranks).map(look);
+    [send(rank, Piece::NOTHING)].into_iter().chain(others)
+}
+
+/// The root publishes segment by segment.
+pub fn broadcast_boards(
+    rank: usize,
+    root: usize,
+    segments: usize,
+) -> impl Iterator<Item = Step> + Clone {
+    (0..segments).flat_map(move |segment| {
+        let piece = Buffer::Output.block(segment);
+        let step = match rank == root {
+            true => send(rank, piece),
+            false => receive(root, piece),
+        };
+        [step, SETTLED]
+    })
+}
+
+/// Everybody publishes its data, in segments; the root combines them in the order of the ranks. It does so in `place`:
+/// the output, or the work buffer if the output is its input.
+pub fn reduce_boards(
+    rank: usize,
+    ranks: usize,
+    root: usize,
+    segments: usize,
+    place: Buffer,
+) -> impl Iterator<Item = Step> + Clone {
+    let give = move |segment| [send(rank, Buffer::Input.block(segment)), SETTLED];
+    let take = move |segment| {
+        let own = Buffer::Input.block(segment);
+        let (sum, result) = (place.block(segment), Buffer::Output.block(segment));
+        let elsewhere = place != Buffer::Output;
+        let room = elsewhere.then(|| receive(rank, sum));
+        let last = elsewhere.then(|| copy(sum, result));
+        let sums = chain(rank, ranks, own, sum);
+        room.into_iter().chain(sums).chain(last).chain([SETTLED])
+    };
+    let (gives, takes) = match rank == root {
+        true => (0, segments),
+        false => (segments, 0),
+    };
+    let gives = (0..gives).flat_map(give);
+    gives.chain((0..takes).flat_map(take))
+}
+
+/// Everybody publishes its data and combines those of all, in the order of the ranks, in the output, which may be the
+/// input.
+pub fn allreduce_boards(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
+    let (input, incoming, output) = (
+        Buffer::Input.block(0),
+        Buffer::Incoming.block(0),
+        Buffer::Output.block(0),
+    );
+    let last = ranks.saturating_sub(1);
+    let more = (0..last).rev();
+    let more = more.flat_map(move |from| [receive(from, incoming), combine(incoming, output)]);
+    [send(rank, input), receive(last, output)]
+        .into_iter()
+        .chain(more)
+}
+
+/// Every segment is cut into as many blocks as ranks, and every rank combines its own block of all and publishes the
+/// result. Everybody publishes the data of so many segments ahead of those that are combined.
+pub fn allreduce_shares(
+    rank: usize,
+    ranks: usize,
+    segments: usize,
+    ahead: usize,
+) -> impl Iterator<Item = Step> + Clone {
+    let give = move |segment| {
+        let all = Buffer::Input.blocks(segment * ranks, ranks);
+        (segment < segments).then(|| send(rank, all))
+    };
+    let add = move |segment| {
+        let own = Buffer::Input.block(segment * ranks + rank);
+        let sum = own.of(Buffer::Work);
+        let sums = chain(rank, ranks, own, sum);
+        let publish = [SETTLED, send(rank, sum)];
+        let next = give(segment + ahead);
+        [receive(rank, sum)]
+            .into_iter()
+            .chain(sums)
+            .chain(publish)
+            .chain(next)
+    };
+    let take = move |segment: usize| {
+        let result = move |from| Buffer::Output.block(segment * ranks + from);
+        let own = receive(rank, result(rank));
+        let others = others(rank, ranks).map(move |from| receive(from, result(from)));
+        [own].into_iter().chain(others).chain([SETTLED])
+    };
+    // Results of a segment follow the data of the one that was published just before.
+    let ahead = ahead.clamp(1, segments.max(1));
+    let first = (0..ahead).filter_map(give);
+    let rest = (0..segments + ahead - 1).flat_map(move |turn| {
+        let sum = (turn < segments).then(|| add(turn));
+        let result = turn.checked_sub(ahead - 1).map(take);
+        sum.into_iter()
+            .flatten()
+            .chain(result.into_iter().flatten())
+    });
+    first.chain(rest)
+}
+
+/// Everybody publishes its data, in segments, so many ahead of those that it reads. Block s x ranks + r of the output
+/// is segment s of rank r.
+pub fn allgather_boards(
+    rank: usize,
+    ranks: usize,
+    segments: usize,
+    ahead: usize,
+) -> impl Iterator<Item = Step> + Clone {
+    let piece = |segment| Buffer::Input.block(segment);
+    exchange(rank, ranks, segments, ahead, piece, piece)
+}
+
+/// Everybody publishes what it has for all, in segments, so many ahead of those that it reads. Block s x ranks + r is
+/// segment s of what goes to rank r, or comes from it. The output may be the input.
+pub fn alltoall_boards(
+    rank: usize,
+    ranks: usize,
+    segments: usize,
+    ahead: usize,
+) -> impl Iterator<Item = Step> + Clone {
+    let piece = move |segment| Buffer::Input.blocks(segment * ranks, ranks);
+    let own = move |segment| Buffer::Input.block(segment * ranks + rank);
+    exchange(rank, ranks, segments, ahead, piece, own)
+}
+
+fn exchange(
+    rank: usize,
+    ranks: usize,
+    segments: usize,
+    ahead: usize,
+    piece: impl Fn(usize) -> Piece + Copy,
+    own: impl Fn(usize) -> Piece + Copy,
+) -> impl Iterator<Item = Step> + Clone {
+    let ahead = ahead.max(1);
+    let give = move |segment| (segment < segments).then(|| send(rank, piece(segment)));
+    let turn = move |segment: usize| {
+        let place = move |from| Buffer::Output.block(segment * ranks + from);
+        let keep = copy(own(segment), place(rank));
+        let take = others(rank, ranks).map(move |from| receive(from, place(from)));
+        let end = [SETTLED].into_iter().chain(give(segment + ahead));
+        [keep].into_iter().chain(take).chain(end)
+    };
+    let first = (0..ahead).map_while(give);
+    first.chain((0..segments).flat_map(turn))
+}
+
+/// Combines in the order of the ranks: the sum grows from the last one's data to the first one's.
+fn chain(rank: usize, ranks: usize, own: Piece, sum: Piece) -> impl Iterator<Item = Step> + Clone {
+    let incoming = sum.of(Buffer::Incoming);
+    let add = move |from| match (from == rank, from + 1 == ranks) {
+        (true, true) => [Some(copy(own, sum)), None],
+        (true, false) => [Some(combine(own, sum)), None],
+        (false, true) => [Some(receive(from, incoming)), Some(copy(incoming, sum))],
+        (false, false) => [Some(receive(from, incoming)), Some(combine(incoming, sum))],
+    };
+    (0..ranks).rev().flat_map(add).flatten()
+}
+
+/// All but this rank, from the next one on.
+fn others(rank: usize, ranks: usize) -> impl Iterator<Item = usize> + Clone {
+    (rank + 1..ranks).chain(0..rank)
+}

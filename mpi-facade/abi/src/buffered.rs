@@ -1,0 +1,58 @@
+//! Buffered sends and their buffer.
+
+use core::ffi::{c_int, c_void};
+use pombo_mpi::buffered::{self, Attached};
+use pombo_mpi::constants::*;
+use pombo_mpi::error::Error;
+use pombo_mpi::request;
+
+fn attached(address: *mut c_void, size: i64) -> Result<Attached, Error> {
+    let size = usize::try_from(size).map_err(|_| Error::Count { got: size })?;
+    Ok(Attached { address, size })
+}
+
+macro_rules! buffered {
+    ($($send:ident $isend:ident $attach:ident $detach:ident $count:ident;)*) => {mpi! {$(
+        fn $send(buf: *const c_void, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) {
+            // SAFETY: the caller's buffer holds `count` items.
+            unsafe { buffered::send(buf, count.into(), datatype, dest, tag, comm) }
+        }
+
+        fn $isend(
+            buf: *const c_void,
+            count: $count,
+            datatype: Datatype,
+            dest: c_int,
+            tag: c_int,
+            comm: Comm,
+            request: *mut Request,
+        ) {
+            // SAFETY: the caller's buffer holds `count` items.
+            unsafe { buffered::send(buf, count.into(), datatype, dest, tag, comm) }?;
+            give!(request = request::SENT);
+            Ok(())
+        }
+
+        fn $attach(buffer: *mut c_void, size: $count) {
+            buffered::attach(attached(buffer, size.into())?)
+        }
+
+        fn $detach(buffer_addr: *mut c_void, size: *mut $count) {
+            let attached = buffered::detach()?;
+            let address = buffer_addr.cast::<*mut c_void>();
+            give!(address = attached.address, size = attached.size as $count);
+            Ok(())
+        }
+    )*}};
+}
+
+buffered! {
+    MPI_Bsend MPI_Ibsend MPI_Buffer_attach MPI_Buffer_detach c_int;
+    MPI_Bsend_c MPI_Ibsend_c MPI_Buffer_attach_c MPI_Buffer_detach_c Count;
+}
+
+mpi! {
+    fn MPI_Buffer_flush() {
+        buffered::flush()
+    }
+}

@@ -1,0 +1,169 @@
+//! Operations over boards in shared memory: which communicators have them, and the blocking call over them.
+//!
+//! Only blocking calls use boards: of one communicator they follow each other in the same order on all ranks, so rounds
+//! need no more than counting. Non-blocking ones go by messages.
+
+use super::call::{Call, Stop};
+use super::over_boards::{Broken, OverBoards, Round};
+use super::sides::Sides;
+use super::{Algorithm, Operation};
+use crate::comm::{Boards, Group};
+use crate::error::{Error, Kind};
+use crate::world::World;
+use alloc::vec::Vec;
+use pombo_kernel::Node;
+use pombo_kernel::collective::{Running, Step};
+use pombo_netdrivers::shm::collective::{AREAS, TEXT};
+
+/// The area of `MPI_COMM_WORLD`.
+const WORLD: usize = 0;
+/// Rounds that must be left: more than any operation takes.
+const RESERVE: u64 = 1 << 40;
+
+/// Long data is cut into so many texts at least, so that one is written while another is read; where ranks share
+/// cores, into as few as can be.
+const OVERLAP: usize = 4;
+/// But not into shorter ones, in bytes.
+const SHORTEST: usize = 8 << 10;
+/// Texts are cut at cache lines.
+const LINE: usize = 64;
+
+impl Call<'_> {
+    /// The area of the communicator's boards, if this operation is to use them. All ranks get the same answer.
+    #[inline]
+    pub(super) fn boards(
+        &mut self,
+        operation: Operation,
+        bytes: usize,
+    ) -> Result<Option<u8>, Error> {
+        let choices = &self.world.collectives.choices;
+        let ranks = self.stand.ranks;
+        if ranks < 2 || choices.pick(operation, ranks, bytes, true) != Algorithm::Boards {
+            return Ok(None);
+        }
+        let boards = match self.group()?.boards {
+            Boards::Unasked => self.enter_world()?,
+            known => known,
+        };
+        match boards {
+            Boards::In(area) => Ok(Some(area).filter(|_| self.has_rounds(area))),
+            Boards::Broken(error) => Err(error),
+            _ => Ok(None),
+        }
+    }
+
+    #[cold]
+    fn enter_world(&mut self) -> Result<Boards, Error> {
+        let group = self.group()?;
+        let (nodes, context) = (group.nodes.clone(), group.context);
+        let boards = enter(self.world, &nodes, context, WORLD);
+        self.group()?.boards = boards;
+        Ok(boards)
+    }
+
+    fn group(&mut self) -> Result<&mut Group, Error> {
+        self.world.comms.at(self.index).ok_or(Error::Handle {
+            kind: Kind::Comm,
+            got: self.comm.0,
+        })
+    }
+
+    #[inline]
+    fn has_rounds(&mut self, area: u8) -> bool {
+        let group = self.world.near().group(area.into());
+        group.is_some_and(|group| group.rounds() > RESERVE)
+    }
+
+    /// How many bytes of items of `item` bytes go into a text at a time, if `parts` times as many share it, and how many
+    /// texts that makes.
+    pub(super) fn segments(&self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
+        let whole = bytes.saturating_mul(parts);
+        let text = match self.world.collectives.choices.is_crowded(self.stand.ranks) {
+            true => TEXT,
+            false => (whole / OVERLAP).clamp(SHORTEST, TEXT),
+        };
+        let unit = if LINE.is_multiple_of(item) { LINE } else { item };
+        let grain = (text / parts / unit).max(1) * unit;
+        let grain = grain.min(bytes.next_multiple_of(unit)).max(1);
+        (grain, bytes.div_ceil(grain))
+    }
+
+    /// Runs an operation over boards to its end.
+    #[inline]
+    pub(super) fn run_over(
+        &mut self,
+        area: u8,
+        steps: impl Iterator<Item = Step>,
+        sides: &Sides,
+    ) -> Result<bool, Stop> {
+        let (mut running, mut round) = (Running::new(steps), Round::first());
+        let rank = self.stand.rank;
+        let mut broken = None;
+        let done = self.world.until(|world| {
+            let group = world.near().group(area.into());
+            let polled = group.map(|group| {
+                running.poll(&mut OverBoards {
+                    group,
+                    rank,
+                    sides,
+                    round: &mut round,
+                })
+            });
+            Ok(match polled {
+                Some(Ok(over)) => over.then_some(()),
+                Some(Err(error)) => {
+                    broken = Some(error);
+                    Some(())
+                }
+                None => Some(()),
+            })
+        });
+        if let Some(broken) = broken {
+            return Err(Stop::Refused(self.give_up(broken)));
+        }
+        done.map_err(Stop::Failed)?;
+        Ok(true)
+    }
+
+    /// The ranks are no longer in the same round: whatever comes ends like this.
+    #[cold]
+    fn give_up(&mut self, broken: Broken) -> Error {
+        let error = match broken {
+            Broken::Length(error) => error,
+            Broken::Lost(near) => {
+                let world = &mut self.world;
+                let host = world.hosts.of(world.kernel.node());
+                let node = world.hosts.members(host).get(near.index()).copied();
+                pombo_kernel::Error::PeerLost(node.unwrap_or(near)).into()
+            }
+        };
+        if let Ok(group) = self.group() {
+            group.boards = Boards::Broken(error);
+        }
+        error
+    }
+}
+
+/// Areas that are free in this rank, for a new communicator; that of `MPI_COMM_WORLD` never is.
+pub(crate) fn free_areas(world: &mut World) -> [bool; AREAS] {
+    let free = world.near().free_areas();
+    core::array::from_fn(|area| area != WORLD && free & 1 << area != 0)
+}
+
+/// Takes an area for a new communicator of these nodes, which all of them have found free.
+pub(crate) fn enter(world: &mut World, nodes: &[Node], context: u32, area: usize) -> Boards {
+    let host = world.hosts.of(world.kernel.node());
+    let near = world.hosts.members(host);
+    let place = |node: &Node| {
+        near.binary_search(node)
+            .ok()
+            .map(|place| Node(place as u16))
+    };
+    let Some(nodes) = nodes.iter().map(place).collect::<Option<Vec<Node>>>() else {
+        return Boards::None;
+    };
+    match world.near().enter(area, nodes.into_iter(), context.into()) {
+        true => Boards::In(area as u8),
+        false => Boards::None,
+    }
+}

@@ -1,0 +1,198 @@
+//! Boards in shared memory as a schedule sees them.
+
+use super::sides::Sides;
+use crate::error::Error;
+use core::ops::Range;
+use pombo_kernel::collective::{Buffer, Functions, Piece};
+use pombo_kernel::{Node, Sink, Source};
+use pombo_netdrivers::shm::collective::Group;
+
+/// What an operation keeps from poll to poll.
+pub(super) struct Round {
+    /// What was received last, where it lies.
+    incoming: *const u8,
+    /// This rank has done something in the round.
+    begun: bool,
+}
+
+impl Round {
+    /// The first one.
+    pub(super) fn first() -> Self {
+        Round {
+            incoming: core::ptr::null(),
+            begun: false,
+        }
+    }
+}
+
+/// One operation's functions, while it is polled.
+pub(super) struct OverBoards<'a> {
+    pub(super) group: Group<'a>,
+    pub(super) rank: usize,
+    pub(super) sides: &'a Sides,
+    pub(super) round: &'a mut Round,
+}
+
+/// Why an operation over boards ends early.
+pub(super) enum Broken {
+    /// A member is gone: its node in the segment.
+    Lost(Node),
+    /// Another rank brings another length.
+    Length(Error),
+}
+
+impl From<Node> for Broken {
+    fn from(node: Node) -> Self {
+        Broken::Lost(node)
+    }
+}
+
+impl OverBoards<'_> {
+    /// Where this rank finds a piece in the text that it comes with.
+    #[inline]
+    fn part(&self, piece: Piece) -> Range<usize> {
+        let side = self.sides.side(piece);
+        let start = match self.sides.scattered == Some(piece.buffer) {
+            true => side.part(self.rank),
+            false => 0,
+        };
+        start..start + side.len(piece)
+    }
+
+    /// The address of a piece of what that rank has published. It holds until the round is passed.
+    #[inline]
+    fn find(&mut self, from: usize, piece: Piece) -> Result<Option<*const u8>, Broken> {
+        let part = self.part(piece);
+        let is_empty = part.is_empty();
+        let whole = self.sides.scattered != Some(piece.buffer);
+        let found = self.group.read(from, |text| {
+            // A text that has parts may be longer, and is shorter if this rank's part is nothing.
+            let (sent, room) = (text.len(), part.end);
+            match text.get(part) {
+                Some(part) if !whole || sent == room => Ok(part.as_ptr()),
+                None if !whole && is_empty => Ok(text.as_ptr()),
+                _ => Err(pombo_kernel::Error::Truncated { sent, room }),
+            }
+        })?;
+        found
+            .transpose()
+            .map_err(|error| Broken::Length(error.into()))
+    }
+
+    /// Copies what was received to a piece of the output as long.
+    #[inline]
+    fn take(&mut self, piece: Piece) {
+        let side = &self.sides.output;
+        let len = side.len(piece);
+        if len > 0 {
+            // SAFETY: so many bytes were received, and stay until this rank passes the round.
+            let text = unsafe { core::slice::from_raw_parts(self.round.incoming, len) };
+            { side.region }.copy_in(side.start(piece), text);
+        }
+    }
+
+    /// Builds something in the room for the next text.
+    #[inline]
+    fn build(&mut self, piece: Piece, f: impl FnOnce(&mut [u8])) {
+        let len = self.sides.side(piece).len(piece);
+        // There is room: the schedule has waited for it.
+        let _ = self.group.fill(len, f);
+    }
+}
+
+impl Functions for OverBoards<'_> {
+    type Error = Broken;
+
+    #[inline]
+    fn send(&mut self, _to: usize, piece: Piece) -> Result<bool, Broken> {
+        let side = self.sides.side(piece);
+        let len = side.text(piece);
+        // Nobody reads a rank's own part.
+        let own = (piece.blocks > 1).then_some(self.rank);
+        let write = |text: &mut [u8]| {
+            for (part, (at, bytes)) in side.blocks(piece).enumerate() {
+                if own != Some(part) && !bytes.is_empty() {
+                    side.region
+                        .copy_out(bytes.start, &mut text[at..at + bytes.len()]);
+                }
+            }
+        };
+        if piece.buffer != Buffer::Work && self.group.fill(len, write)?.is_none() {
+            return Ok(false);
+        }
+        self.round.begun = true;
+        Ok(self.group.publish(len))
+    }
+
+    #[inline]
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Broken> {
+        let side = self.sides.side(piece);
+        let len = side.len(piece);
+        if piece.buffer == Buffer::Work && from == self.rank {
+            return Ok(self.group.fill(len, |_| ())?.is_some());
+        }
+        let Some(text) = self.find(from, piece)? else {
+            return Ok(false);
+        };
+        self.round.begun = true;
+        self.round.incoming = text;
+        if piece.buffer == Buffer::Output {
+            self.take(piece);
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn settled(&mut self, _open: usize) -> Result<bool, Broken> {
+        if core::mem::take(&mut self.round.begun) {
+            self.group.pass();
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn combine(&mut self, left: Piece, right: Piece) {
+        let sides = self.sides;
+        let Some(reduction) = &sides.reduction else {
+            return;
+        };
+        let address = |piece: Piece| {
+            let side = sides.side(piece);
+            side.region.base().wrapping_add(side.start(piece))
+        };
+        let items = sides.side(right).len(right) / sides.input.region.extent().max(1);
+        let from = match left.buffer {
+            Buffer::Incoming => self.round.incoming,
+            _ => address(left).cast_const(),
+        };
+        // SAFETY: as many items in both, of the datatype that the reduction was checked for: in the user's memory, in
+        // the text that was received in this round, or in this rank's own room, all of them without gaps.
+        let combine = |into: *mut u8| unsafe { reduction.apply(from, into, items) };
+        match right.buffer {
+            Buffer::Work => self.build(right, |room| combine(room.as_mut_ptr())),
+            _ => combine(address(right)),
+        }
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Piece, into: Piece) {
+        let Sides { input, output, .. } = self.sides;
+        match (from.buffer, into.buffer) {
+            (Buffer::Input, Buffer::Work) => self.build(into, |room| {
+                input.region.copy_out(input.start(from), room);
+            }),
+            (Buffer::Work, Buffer::Output) => self.build(from, |room| {
+                { output.region }.copy_in(output.start(into), room);
+            }),
+            (Buffer::Incoming, Buffer::Work) => {
+                let text = self.round.incoming;
+                // SAFETY: as many bytes as were received, which stay until this rank passes the round.
+                self.build(into, |room| unsafe {
+                    text.copy_to_nonoverlapping(room.as_mut_ptr(), room.len())
+                });
+            }
+            (Buffer::Incoming, _) => self.take(into),
+            _ => self.sides.keep(from, into),
+        }
+    }
+}

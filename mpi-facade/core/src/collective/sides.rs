@@ -1,0 +1,132 @@
+//! The memory of an operation over boards, and how it is cut: by bytes of data, as texts are.
+
+use crate::memory::Region;
+use crate::op::Reduction;
+use core::ops::Range;
+use pombo_kernel::collective::{Buffer, Piece};
+use pombo_kernel::{Sink, Source};
+
+/// One buffer: so many columns of equal length, each cut into blocks of `grain` bytes, the last one shorter. Blocks are
+/// counted row by row.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    pub(super) region: Region,
+    columns: usize,
+    column: usize,
+    grain: usize,
+}
+
+/// Everything that an operation over boards works on.
+pub(super) struct Sides {
+    pub(super) input: Side,
+    pub(super) output: Side,
+    /// Into this buffer come blocks of texts that have one for every rank.
+    pub(super) scattered: Option<Buffer>,
+    pub(super) reduction: Option<Reduction>,
+}
+
+impl Side {
+    /// No memory.
+    pub(super) fn nothing() -> Self {
+        Side::vector(Region::nothing(), 1)
+    }
+
+    /// A vector in blocks of so many bytes.
+    pub(super) fn vector(region: Region, grain: usize) -> Self {
+        Side::matrix(region, 1, grain)
+    }
+
+    /// Columns back to back, one for every rank.
+    pub(super) fn matrix(region: Region, columns: usize, grain: usize) -> Self {
+        let columns = columns.max(1);
+        Side {
+            region,
+            columns,
+            column: Source::len(&region) / columns,
+            grain: grain.max(1),
+        }
+    }
+
+    /// The bytes of a block.
+    #[inline]
+    pub(super) fn block(&self, block: usize) -> Range<usize> {
+        let (row, column) = (block / self.columns, block % self.columns);
+        let (start, end) = (row * self.grain, (row + 1) * self.grain);
+        let base = column * self.column;
+        base + start.min(self.column)..base + end.min(self.column)
+    }
+
+    /// Where the blocks of a piece lie in a text, and which bytes they are.
+    #[inline]
+    pub(super) fn blocks(&self, piece: Piece) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let place = move |part| (part * self.grain, self.block(piece.first + part));
+        (0..piece.blocks).map(place)
+    }
+
+    /// How long the text of a piece is.
+    #[inline]
+    pub(super) fn text(&self, piece: Piece) -> usize {
+        let ends = self.blocks(piece).map(|(at, bytes)| match bytes.len() {
+            0 => 0,
+            len => at + len,
+        });
+        ends.max().unwrap_or(0)
+    }
+
+    /// Bytes of a piece of one block, or of none.
+    #[inline]
+    pub(super) fn len(&self, piece: Piece) -> usize {
+        match piece.blocks {
+            0 => 0,
+            _ => self.block(piece.first).len(),
+        }
+    }
+
+    /// Where a block begins.
+    #[inline]
+    pub(super) fn start(&self, piece: Piece) -> usize {
+        self.block(piece.first).start
+    }
+
+    /// Where rank `part` finds its block in a text that has one for every rank.
+    #[inline]
+    pub(super) fn part(&self, part: usize) -> usize {
+        part * self.grain
+    }
+}
+
+impl Sides {
+    /// Of buffers that are read and written alone.
+    pub(super) fn plain(input: Side, output: Side) -> Self {
+        Sides {
+            input,
+            output,
+            scattered: None,
+            reduction: None,
+        }
+    }
+
+    /// The side whose blocks a piece names; what is incoming or under way is cut like the input.
+    #[inline]
+    pub(super) fn side(&self, piece: Piece) -> &Side {
+        match piece.buffer {
+            Buffer::Output => &self.output,
+            _ => &self.input,
+        }
+    }
+
+    /// Copies a block of the input to the output.
+    pub(super) fn keep(&self, from: Piece, into: Piece) {
+        let (from, into) = (self.input.block(from.first), self.output.block(into.first));
+        let mut between = [0; 256];
+        let mut output = self.output.region;
+        let steps = (0..from.len().min(into.len())).step_by(between.len());
+        for at in steps {
+            let len = between.len().min(from.len() - at).min(into.len() - at);
+            self.input
+                .region
+                .copy_out(from.start + at, &mut between[..len]);
+            output.copy_in(into.start + at, &between[..len]);
+        }
+    }
+}

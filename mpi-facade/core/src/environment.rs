@@ -1,0 +1,29 @@
+//! Environment variables, read while nobody changes them. `init`, `place` and the table of algorithms read them.
+
+use crate::place::PlaceError;
+use core::ffi::{CStr, c_char};
+
+/// One that holds a number.
+pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, PlaceError> {
+    let parse = |value: &str| value.parse().map_err(|_| wrong(name, "a whole number"));
+    text(name).map(parse).transpose()
+}
+
+/// One that holds text.
+pub(crate) fn text(name: &CStr) -> Option<&'static str> {
+    variable(name)?.to_str().ok()
+}
+
+/// As it is.
+pub(crate) fn variable(name: &CStr) -> Option<&'static CStr> {
+    // SAFETY: the name ends with a zero.
+    let value: *const c_char = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: not null, so a string of the environment, which nobody changes during MPI_Init and MPI_Finalize.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+}
+
+/// The error of a variable that says something else.
+pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> PlaceError {
+    let name = name.to_str().unwrap_or("an environment variable");
+    PlaceError::Variable { name, must }
+}

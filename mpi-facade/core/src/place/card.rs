@@ -1,0 +1,116 @@
+//! What every rank tells the others of itself, as text that a launcher carries. `place` only.
+
+use super::PlaceError;
+use alloc::format;
+use alloc::string::String;
+
+/// A rank's first word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Card {
+    /// Ranks with the same one share memory.
+    pub(super) host: u64,
+    /// Of its composition.
+    pub(super) fingerprint: u64,
+    /// Of rank 0: what all of the job share and nobody else.
+    pub(super) job: Option<Job>,
+}
+
+/// The life and the key of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Job {
+    /// Frames of another one are not believed.
+    pub(crate) epoch: u32,
+    /// Whoever knows it is a rank.
+    pub(crate) key: u128,
+}
+
+/// In front of all: other versions are told apart.
+const VERSION: &str = "pombo1";
+
+impl Card {
+    /// No spaces and no '=', so that it passes through any launcher; far below 1024 bytes.
+    pub(super) fn text(&self) -> String {
+        let card = format!("{VERSION}.{:016x}.{:016x}", self.host, self.fingerprint);
+        match self.job {
+            Some(Job { epoch, key }) => format!("{card}.{epoch:08x}.{key:032x}"),
+            None => card,
+        }
+    }
+
+    pub(super) fn read(rank: usize, text: &str) -> Result<Self, PlaceError> {
+        let card = || {
+            let mut fields = text.split('.');
+            let known = fields.next() == Some(VERSION);
+            let host = u64::from_str_radix(fields.next()?, 16).ok()?;
+            let fingerprint = u64::from_str_radix(fields.next()?, 16).ok()?;
+            let job = match fields.next() {
+                Some(epoch) => Some(Job {
+                    epoch: u32::from_str_radix(epoch, 16).ok()?,
+                    key: u128::from_str_radix(fields.next()?, 16).ok()?,
+                }),
+                None => None,
+            };
+            (known && fields.next().is_none() && job.is_some() == (rank == 0)).then_some(Card {
+                host,
+                fingerprint,
+                job,
+            })
+        };
+        card().ok_or_else(|| PlaceError::card(rank, text))
+    }
+}
+
+impl Job {
+    /// That no other job has.
+    pub(super) fn new() -> Result<Self, PlaceError> {
+        let mut bytes = [0; 20];
+        // SAFETY: the buffer is valid for its length. So few bytes come at once or not at all.
+        let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        if got != bytes.len() as isize {
+            return Err(PlaceError::last("get random numbers"));
+        }
+        let [a, b, c, d, key @ ..] = bytes;
+        Ok(Job {
+            epoch: u32::from_le_bytes([a, b, c, d]),
+            key: u128::from_le_bytes(key),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_is_read_as_it_was_written() {
+        let job = Job::new().expect("random numbers");
+        assert_ne!(job, Job::new().expect("random numbers"));
+        let mut card = Card {
+            host: 7,
+            fingerprint: u64::MAX,
+            job: Some(job),
+        };
+        assert_eq!(Card::read(0, &card.text()), Ok(card));
+        assert!(card.text().len() < 128 && !card.text().contains([' ', '=', '\n']));
+        card.job = None;
+        assert_eq!(Card::read(3, &card.text()), Ok(card));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        let key = "0123456789abcdef0123456789abcdef";
+        for (rank, text) in [
+            (1, String::new()),
+            (1, "pombo2.7.8".into()),
+            (1, "pombo1.7".into()),
+            (1, "pombo1.7.x".into()),
+            (1, "pombo1.7.8.9".into()),
+            (1, format!("pombo1.7.8.9.{key}")),
+            (0, "pombo1.7.8".into()),
+            (0, format!("pombo1.7.8.9.f{key}")),
+            (0, format!("pombo1.7.8.9.{key}.")),
+        ] {
+            assert_eq!(Card::read(rank, &text), Err(PlaceError::card(rank, &text)));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Why a process does not come to its place in a job, and what to do.
+
+use alloc::string::String;
+use core::fmt;
+#[cfg(feature = "hosts")]
+use core::net::SocketAddr;
+use pombo_netdrivers::shm::ShmError;
+#[cfg(feature = "hosts")]
+use pombo_netdrivers::udp::UdpError;
+
+/// Why `MPI_Init` cannot join the job.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// An environment variable says something that cannot be.
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// What it must be.
+        must: &'static str,
+    },
+    /// The memory that ranks of one host share.
+    Shm(ShmError),
+    /// A system call failed.
+    System {
+        /// What it was for.
+        doing: &'static str,
+        /// Its error number.
+        errno: i32,
+    },
+    /// The launcher has closed the connection.
+    LauncherGone {
+        /// What was asked of it.
+        asked: &'static str,
+    },
+    /// The launcher sent a line without an end.
+    LauncherLine {
+        /// The longest line in bytes.
+        limit: usize,
+    },
+    /// The launcher answered something else than what the protocol has.
+    LauncherAnswer {
+        /// What was asked of it.
+        asked: &'static str,
+        /// How its answer begins.
+        got: String,
+    },
+    /// The launcher said no.
+    LauncherRefused {
+        /// What was asked of it.
+        asked: &'static str,
+        /// Its reason.
+        said: String,
+    },
+    /// What a rank says of itself makes no sense.
+    Card {
+        /// The rank.
+        rank: usize,
+        /// How it begins.
+        got: String,
+    },
+    /// A rank is a program with another composition.
+    Fingerprint {
+        /// The rank.
+        rank: usize,
+        /// This process's.
+        ours: u64,
+        /// That rank's.
+        theirs: u64,
+    },
+    /// No interface of this host has that name.
+    #[cfg(feature = "hosts")]
+    NoInterface {
+        /// The name.
+        name: String,
+    },
+    /// The network between hosts.
+    #[cfg(feature = "hosts")]
+    Udp(UdpError),
+    /// The channel over that network.
+    Kernel(pombo_kernel::Error),
+    /// More ranks than keep connections to each other.
+    TooManyRanks {
+        /// How many there are.
+        ranks: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A rank of another host cannot be reached.
+    #[cfg(feature = "hosts")]
+    NoWay {
+        /// The rank.
+        rank: usize,
+        /// Where it said it is.
+        address: SocketAddr,
+        /// The error number of the connection.
+        errno: i32,
+    },
+    /// A rank of another host did not come.
+    Missing {
+        /// The rank.
+        rank: usize,
+        /// How long this one waited.
+        seconds: u64,
+    },
+    /// The ranks are on several hosts and may not use a network.
+    NoNetwork {
+        /// How many hosts.
+        hosts: usize,
+        /// Why not.
+        why: &'static str,
+    },
+}
+
+impl fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable { name, must } => write!(f, "{name} must be {must}"),
+            Self::Shm(error) => write!(f, "{error}"),
+            Self::System { doing, errno } => write!(f, "cannot {doing}: error number {errno}"),
+            Self::LauncherGone { asked } => write!(
+                f,
+                "the launcher has closed its connection when asked for {asked}: see its own messages"
+            ),
+            Self::LauncherLine { limit } => write!(
+                f,
+                "the launcher sent more than {limit} bytes without an end of line: PMI_FD or PMI_PORT leads elsewhere"
+            ),
+            Self::LauncherAnswer { asked, got } => write!(
+                f,
+                "asked for {asked}, the launcher answered '{got}': use one that speaks PMI-1, such as Hydra's mpiexec"
+            ),
+            Self::LauncherRefused { asked, said } => write!(
+                f,
+                "the launcher refused {asked}: {said}; see its own messages"
+            ),
+            Self::Card { rank, got } => write!(
+                f,
+                "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
+            ),
+            Self::Fingerprint { rank, ours, theirs } => write!(
+                f,
+                "this rank is composed as {ours:016x}, rank {rank} as {theirs:016x}: \
+                 use the same build of the library on every host"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::NoInterface { name } => write!(
+                f,
+                "POMBO_NET names '{name}', which is neither an address nor an interface of this host"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::Udp(error) => write!(f, "{error}"),
+            Self::Kernel(error) => write!(f, "{error}"),
+            Self::TooManyRanks { ranks, most } => write!(
+                f,
+                "{ranks} ranks on several hosts, but only {most} are possible: start fewer"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::NoWay {
+                rank,
+                address,
+                errno,
+            } => write!(
+                f,
+                "no connection to rank {rank} at {address}, error number {errno}: open that host's ports to this one, \
+                 or choose another interface with POMBO_NET"
+            ),
+            Self::Missing { rank, seconds } => write!(
+                f,
+                "rank {rank} of another host did not come in {seconds} s: see its own messages, open this host's ports \
+                 to that one, or choose another interface with POMBO_NET"
+            ),
+            Self::NoNetwork { hosts, why } => {
+                write!(f, "the ranks are on {hosts} hosts, and {why}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for PlaceError {}
+
+impl From<ShmError> for PlaceError {
+    fn from(error: ShmError) -> Self {
+        Self::Shm(error)
+    }
+}
+
+#[cfg(feature = "hosts")]
+impl From<UdpError> for PlaceError {
+    fn from(error: UdpError) -> Self {
+        Self::Udp(error)
+    }
+}
+
+impl From<pombo_kernel::Error> for PlaceError {
+    fn from(error: pombo_kernel::Error) -> Self {
+        Self::Kernel(error)
+    }
+}
+
+impl PlaceError {
+    /// What that rank says of itself makes no sense.
+    pub(crate) fn card(rank: usize, text: &str) -> Self {
+        Self::Card {
+            rank,
+            got: excerpt(text),
+        }
+    }
+
+    /// The call just made has failed.
+    pub(crate) fn last(doing: &'static str) -> Self {
+        // SAFETY: the location of this thread's errno is always valid.
+        let errno = unsafe { *libc::__errno_location() };
+        Self::System { doing, errno }
+    }
+
+    /// Was it that error number?
+    pub(crate) fn is(&self, number: i32) -> bool {
+        matches!(*self, Self::System { errno, .. } if errno == number)
+    }
+}
+
+/// The beginning of what somebody else sent, fit for a message.
+pub(crate) fn excerpt(text: &str) -> String {
+    text.chars().flat_map(char::escape_debug).take(80).collect()
+}

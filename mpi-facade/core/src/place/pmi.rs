@@ -1,0 +1,276 @@
+//! The client of PMI-1, the protocol between a process and the launcher that started it: Hydra's `mpiexec`, and
+//! `srun --mpi=pmi2`. Lines of `key=value`. `place` joins by it, `init` leaves by it.
+
+use super::PlaceError;
+use super::descriptor::{Descriptor, check};
+use super::error::excerpt;
+use crate::environment::{number, text, wrong};
+use alloc::ffi::CString;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ffi::c_int;
+use core::mem::zeroed;
+use core::ptr::null_mut;
+
+/// The connection to the launcher.
+pub(crate) struct Pmi {
+    wire: Wire,
+    rank: usize,
+    size: usize,
+    /// The name of the job's store of keys and values.
+    store: String,
+    /// Bytes of a value, at most.
+    longest: usize,
+}
+
+impl Pmi {
+    /// Says hello to the launcher, where the environment names one.
+    pub(super) fn connect() -> Result<Option<Self>, PlaceError> {
+        if let Some(descriptor) = number(c"PMI_FD")? {
+            let place = number(c"PMI_RANK")?.zip(number(c"PMI_SIZE")?);
+            let place = place.ok_or(wrong(c"PMI_RANK and PMI_SIZE", "set where PMI_FD is"))?;
+            let wire = Wire::over(Descriptor::returned(descriptor as c_int, "use PMI_FD")?);
+            return Self::begin(wire, place).map(Some);
+        }
+        let Some(port) = text(c"PMI_PORT") else {
+            return Ok(None);
+        };
+        let id = number(c"PMI_ID")?.ok_or(wrong(c"PMI_ID", "set where PMI_PORT is"))?;
+        let mut wire = Wire::over(dial(port)?);
+        let place = wire.introduce(id)?;
+        Self::begin(wire, place).map(Some)
+    }
+
+    fn begin(mut wire: Wire, (rank, size): (usize, usize)) -> Result<Self, PlaceError> {
+        if rank >= size {
+            return Err(wrong(c"PMI_RANK and PMI_SIZE", "a rank below a size"));
+        }
+        let hello = "cmd=init pmi_version=1 pmi_subversion=1\n";
+        wire.ask("version 1 of PMI", hello, "response_to_init")?;
+        let most = wire.ask("its limits", "cmd=get_maxes\n", "maxes")?;
+        let longest = most.number("vallen_max")?;
+        let name = "cmd=get_my_kvsname\n";
+        let name = wire.ask("the name of the job", name, "my_kvsname")?;
+        Ok(Pmi {
+            rank,
+            size,
+            longest,
+            store: name.field("kvsname")?.into(),
+            wire,
+        })
+    }
+
+    /// This process's rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many ranks the job has.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// A name that no other job of this launcher has.
+    pub(super) fn job(&self) -> &str {
+        &self.store
+    }
+
+    /// Publishes a value: others can get it after a [`Pmi::barrier`].
+    pub(super) fn put(&mut self, key: &str, value: &str) -> Result<(), PlaceError> {
+        let asked = "room for a value";
+        if value.len() >= self.longest {
+            return Err(PlaceError::LauncherRefused {
+                asked,
+                said: format!("values have less than {} bytes", self.longest),
+            });
+        }
+        let line = format!("cmd=put kvsname={} key={key} value={value}\n", self.store);
+        self.wire.ask(asked, &line, "put_result").map(drop)
+    }
+
+    /// Waits for all ranks, however long they take.
+    pub(super) fn barrier(&mut self) -> Result<(), PlaceError> {
+        let answer = self
+            .wire
+            .ask("all ranks", "cmd=barrier_in\n", "barrier_out");
+        answer.map(drop)
+    }
+
+    /// What somebody has published.
+    pub(super) fn get(&mut self, key: &str) -> Result<String, PlaceError> {
+        let line = format!("cmd=get kvsname={} key={key}\n", self.store);
+        let answer = self
+            .wire
+            .ask("a value of another rank", &line, "get_result")?;
+        Ok(answer.field("value")?.into())
+    }
+
+    /// Says that this rank goes in good order.
+    pub(crate) fn finish(&mut self) -> Result<(), PlaceError> {
+        let line = "cmd=finalize\n";
+        self.wire.ask("leave to go", line, "finalize_ack").map(drop)
+    }
+
+    /// Says that the whole job has to end.
+    pub(crate) fn abort(&mut self, code: c_int) {
+        let line = format!("cmd=abort exitcode={code}\n");
+        // Nobody is left to tell that it failed.
+        let _ = self.wire.descriptor.write_all(line.as_bytes());
+    }
+}
+
+/// Lines to and from the launcher.
+struct Wire {
+    descriptor: Descriptor,
+    /// What has arrived of lines not read yet, at most [`LINE`] bytes.
+    got: Vec<u8>,
+}
+
+/// The longest line in bytes: a value of 1024, the names of key and store, and the words around them.
+const LINE: usize = 2048;
+
+impl Wire {
+    fn over(descriptor: Descriptor) -> Self {
+        let got = Vec::new();
+        Wire { descriptor, got }
+    }
+
+    /// Sends a line and reads the answer, which must be that command and no refusal.
+    fn ask(
+        &mut self,
+        asked: &'static str,
+        line: &str,
+        command: &str,
+    ) -> Result<Answer, PlaceError> {
+        let sent = self.descriptor.write_all(line.as_bytes());
+        if sent.is_err_and(|error| error.is(libc::EPIPE)) {
+            return Err(PlaceError::LauncherGone { asked });
+        }
+        self.answer(asked, command)
+    }
+
+    fn answer(&mut self, asked: &'static str, command: &str) -> Result<Answer, PlaceError> {
+        let line = self.line(asked)?;
+        let answer = Answer { asked, line };
+        if answer.get("cmd") != Some(command) {
+            return Err(answer.wrong());
+        }
+        match answer.get("rc") {
+            None | Some("0") => Ok(answer),
+            Some(_) => Err(PlaceError::LauncherRefused {
+                asked,
+                said: excerpt(answer.get("msg").unwrap_or(&answer.line)),
+            }),
+        }
+    }
+
+    fn line(&mut self, asked: &'static str) -> Result<String, PlaceError> {
+        loop {
+            if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
+                let line = String::from_utf8_lossy(&self.got[..end]).into_owned();
+                self.got.drain(..=end);
+                return Ok(line);
+            }
+            if self.got.len() >= LINE {
+                return Err(PlaceError::LauncherLine { limit: LINE });
+            }
+            let mut bytes = [0; 512];
+            match self.descriptor.read(&mut bytes) {
+                Ok(0) => return Err(PlaceError::LauncherGone { asked }),
+                Err(error) if error.is(libc::ECONNRESET) => {
+                    return Err(PlaceError::LauncherGone { asked });
+                }
+                read => self.got.extend_from_slice(&bytes[..read?]),
+            }
+        }
+    }
+
+    /// The greeting of the port form: gives rank and size, which the descriptor form has in its environment.
+    fn introduce(&mut self, id: usize) -> Result<(usize, usize), PlaceError> {
+        let asked = "a place";
+        self.ask(asked, &format!("cmd=initack pmiid={id}\n"), "initack")?;
+        let (mut rank, mut size) = (None, None);
+        for _ in 0..3 {
+            let set = self.answer(asked, "set")?;
+            if set.get("rank").is_some() {
+                rank = Some(set.number("rank")?);
+            } else if set.get("size").is_some() {
+                size = Some(set.number("size")?);
+            }
+        }
+        rank.zip(size).ok_or(PlaceError::LauncherAnswer {
+            asked,
+            got: "neither rank nor size".into(),
+        })
+    }
+}
+
+/// A line of the launcher's.
+struct Answer {
+    asked: &'static str,
+    line: String,
+}
+
+impl Answer {
+    fn get(&self, key: &str) -> Option<&str> {
+        let mut pairs = self.line.split_ascii_whitespace();
+        pairs.find_map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            (name == key).then_some(value)
+        })
+    }
+
+    fn field(&self, key: &str) -> Result<&str, PlaceError> {
+        let value = self.get(key).filter(|value| !value.is_empty());
+        value.ok_or_else(|| self.wrong())
+    }
+
+    fn number(&self, key: &str) -> Result<usize, PlaceError> {
+        self.field(key)?.parse().map_err(|_| self.wrong())
+    }
+
+    fn wrong(&self) -> PlaceError {
+        PlaceError::LauncherAnswer {
+            asked: self.asked,
+            got: excerpt(&self.line),
+        }
+    }
+}
+
+/// Connects to `host:port`.
+fn dial(place: &str) -> Result<Descriptor, PlaceError> {
+    const DOING: &str = "connect to the launcher that PMI_PORT names";
+    let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
+    let (host, port) = place.rsplit_once(':').ok_or_else(must)?;
+    let name = |text: &str| CString::new(text).map_err(|_| must());
+    let (host, port) = (name(host)?, name(port)?);
+    // SAFETY: zeros are valid hints.
+    let mut hints: libc::addrinfo = unsafe { zeroed() };
+    hints.ai_socktype = libc::SOCK_STREAM;
+    let mut list = null_mut();
+    // SAFETY: two C strings, valid hints, and a place for the answer.
+    if unsafe { libc::getaddrinfo(host.as_ptr(), port.as_ptr(), &hints, &mut list) } != 0 {
+        return Err(must());
+    }
+    let (mut result, mut entry) = (Err(must()), list.cast_const());
+    while !entry.is_null() && result.is_err() {
+        // SAFETY: not null, so an entry of the list, which is freed below; its address is valid for its length.
+        unsafe {
+            let (kind, address) = (libc::SOCK_STREAM | libc::SOCK_CLOEXEC, (*entry).ai_addr);
+            let socket = libc::socket((*entry).ai_family, kind, 0);
+            result = Descriptor::returned(socket, DOING).and_then(|socket| {
+                let connected = libc::connect(socket.number(), address, (*entry).ai_addrlen);
+                check(connected as isize, DOING).map(|_| socket)
+            });
+            entry = (*entry).ai_next;
+        }
+    }
+    // SAFETY: the list came from getaddrinfo, and nothing of it is used any more.
+    unsafe { libc::freeaddrinfo(list) };
+    result
+}
+
+#[cfg(test)]
+#[path = "pmi_tests.rs"]
+mod tests;

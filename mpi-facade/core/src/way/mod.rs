@@ -1,0 +1,72 @@
+//! The channel below MPI: shared memory among the ranks of a host, UDP between hosts. `place` makes it, `World` holds
+//! it; whoever wants the memory or the network alone asks here.
+//!
+//! A job on one host pays a comparison for the network that is not there. Without the feature `hosts` there is none.
+
+#[cfg(feature = "hosts")]
+mod address;
+#[cfg(feature = "hosts")]
+mod far;
+#[cfg(feature = "hosts")]
+mod opening;
+#[cfg(feature = "hosts")]
+mod patient;
+#[cfg(feature = "hosts")]
+mod vigil;
+
+#[cfg(feature = "hosts")]
+pub use far::Far;
+#[cfg(feature = "hosts")]
+pub(crate) use opening::{Addresses, Opening};
+
+use pombo_netdrivers::shm::Shm;
+
+/// To every rank of `MPI_COMM_WORLD`: its rank is its node.
+#[cfg(feature = "hosts")]
+pub type Way = pombo_kernel::channel::Composite<
+    Shm,
+    Far,
+    pombo_kernel::aspect::Cap<{ crate::header::RANKS }>,
+    pombo_netdrivers::Growing,
+>;
+
+/// To every rank of `MPI_COMM_WORLD`: its rank is its node.
+#[cfg(not(feature = "hosts"))]
+pub type Way = Shm;
+
+/// Where all ranks share one host.
+pub(crate) fn of_one_host(near: Shm) -> Way {
+    #[cfg(feature = "hosts")]
+    return Way::alone(near);
+    #[cfg(not(feature = "hosts"))]
+    near
+}
+
+/// The memory that the ranks of this host share.
+#[inline]
+pub(crate) fn near(way: &mut Way) -> &mut Shm {
+    #[cfg(feature = "hosts")]
+    return way.near_mut();
+    #[cfg(not(feature = "hosts"))]
+    way
+}
+
+/// Has everything that this rank sent arrived, and has it told others what has arrived here?
+pub(crate) fn is_settled(way: &mut Way) -> bool {
+    #[cfg(feature = "hosts")]
+    return way.far_mut().is_none_or(Far::is_settled);
+    #[cfg(not(feature = "hosts"))]
+    {
+        let _ = way;
+        true
+    }
+}
+
+/// Goes in good order.
+pub(crate) fn finish(way: &mut Way) {
+    near(way).finish();
+    #[cfg(feature = "hosts")]
+    if let Some(far) = way.far_mut() {
+        far.finish();
+    }
+}

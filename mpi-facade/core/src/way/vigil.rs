@@ -1,0 +1,346 @@
+//! Who lives on other hosts. Each pair of ranks on different hosts has a connection that carries nothing: the systems
+//! keep it up while both processes live, whatever they compute, close it when one ends, and give it up when a host is
+//! gone. A rank that goes in good order says so with one byte.
+//!
+//! Whoever knocks at a rank's door shows the key of the job first. A child that a rank forks keeps its connections: of
+//! such a rank the others learn only when the child has ended too.
+
+use super::address::Raw;
+use crate::place::PlaceError;
+use crate::place::descriptor::{Descriptor, check};
+use alloc::vec::Vec;
+use core::ffi::c_int;
+use core::net::{IpAddr, SocketAddr};
+use pombo_kernel::Node;
+
+/// Ranks that a job over several hosts has, at most: each keeps a connection to each.
+pub(crate) const MOST: usize = 256;
+
+/// The connections of a rank.
+pub(super) struct Vigil {
+    peers: Vec<Peer>,
+    polled: Vec<libc::pollfd>,
+}
+
+struct Peer {
+    node: Node,
+    line: Descriptor,
+}
+
+/// What a rank says when it goes in good order.
+const BYE: &[u8] = b"!";
+
+impl Vigil {
+    fn new(peers: Vec<Peer>) -> Self {
+        let polled = peers.iter().map(|peer| libc::pollfd {
+            fd: peer.line.number(),
+            events: libc::POLLIN,
+            revents: 0,
+        });
+        Vigil {
+            polled: polled.collect(),
+            peers,
+        }
+    }
+
+    /// Calls `gone` with every rank that has gone since the last look.
+    pub(super) fn look(&mut self, mut gone: impl FnMut(Node)) {
+        let (entries, count) = (self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t);
+        // SAFETY: the entries are valid for the call.
+        if unsafe { libc::poll(entries, count, 0) } <= 0 {
+            return;
+        }
+        for index in (0..self.polled.len()).rev() {
+            if self.polled[index].revents != 0 && has_ended(&self.peers[index].line) {
+                self.polled.swap_remove(index);
+                gone(self.peers.swap_remove(index).node);
+            }
+        }
+    }
+
+    /// Says good-bye to all.
+    pub(super) fn finish(&mut self) {
+        for peer in self.peers.drain(..) {
+            let (line, flags) = (peer.line.number(), libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT);
+            // SAFETY: the bytes are valid for their length. Whoever has gone does not listen. Children may share the
+            // connection, so it is shut, not only closed.
+            unsafe {
+                libc::send(line, BYE.as_ptr().cast(), BYE.len(), flags);
+                libc::shutdown(line, libc::SHUT_WR);
+            }
+        }
+        self.polled.clear();
+    }
+}
+
+/// Reads what is there. A connection at its end has lost its process, or that has finished; of one that was reset or
+/// given up the process or its host is gone.
+fn has_ended(line: &Descriptor) -> bool {
+    let mut bytes = [0_u8; 16];
+    loop {
+        let (into, len) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: the buffer is valid for its length.
+        let got = unsafe { libc::recv(line.number(), into, len, libc::MSG_DONTWAIT) };
+        match check(got, "hear of a rank") {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) if error.is(libc::EINTR) => {}
+            Err(error) => return !error.is(libc::EAGAIN),
+        }
+    }
+}
+
+/// Where ranks with higher numbers knock.
+pub(super) struct Door {
+    socket: Descriptor,
+    address: SocketAddr,
+}
+
+/// Seconds that ranks wait for each other at the start.
+const MEETING: u64 = 60;
+/// Seconds for one that knocks to say who it is.
+const HELLO: libc::time_t = 2;
+
+impl Door {
+    pub(super) fn open(ip: IpAddr) -> Result<Self, PlaceError> {
+        const DOING: &str = "open a socket for other hosts";
+        let raw = Raw::of(SocketAddr::new(ip, 0));
+        let socket = stream(raw.family(), DOING)?;
+        let (address, len) = raw.raw();
+        // SAFETY: the address is valid for its length.
+        let bound = unsafe { libc::bind(socket.number(), address, len) };
+        check(bound as isize, DOING)?;
+        // SAFETY: no memory is passed.
+        let listening = unsafe { libc::listen(socket.number(), MOST as c_int) };
+        check(listening as isize, DOING)?;
+        let address = Raw::of_socket(&socket)?;
+        Ok(Door { socket, address })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connects to the doors of lower ranks and lets the higher ones in. A host that does not answer for `timeout`
+    /// seconds counts as gone from then on.
+    pub(super) fn meet(
+        self,
+        me: Node,
+        doors: &[SocketAddr],
+        is_near: impl Fn(Node) -> bool,
+        key: u128,
+        timeout: u32,
+    ) -> Result<Vigil, PlaceError> {
+        if doors.len() > MOST {
+            return Err(PlaceError::TooManyRanks {
+                ranks: doors.len(),
+                most: MOST,
+            });
+        }
+        let mut peers = Vec::new();
+        for (rank, door) in doors.iter().enumerate().take(me.index()) {
+            let node = Node(rank as u16);
+            if !is_near(node) {
+                let line = knock(node, *door)?;
+                line.write_all(
+                    &Hello {
+                        key,
+                        from: me,
+                        to: node,
+                    }
+                    .bytes(),
+                )?;
+                peers.push(Peer { node, line });
+            }
+        }
+        let ranks = doors.len() as u16;
+        let higher = (me.0 + 1..ranks).map(Node).filter(|node| !is_near(*node));
+        self.let_in(&mut peers, higher.collect(), (me, key))?;
+        for peer in &peers {
+            keep_up(&peer.line, timeout)?;
+        }
+        Ok(Vigil::new(peers))
+    }
+
+    fn let_in(
+        &self,
+        peers: &mut Vec<Peer>,
+        mut missing: Vec<Node>,
+        (me, key): (Node, u128),
+    ) -> Result<(), PlaceError> {
+        let end = now() + MEETING;
+        while let Some(first) = missing.first() {
+            let left = end.saturating_sub(now());
+            if left == 0 {
+                return Err(PlaceError::Missing {
+                    rank: first.index(),
+                    seconds: MEETING,
+                });
+            }
+            let Some(line) = self.next_guest(left)? else {
+                continue;
+            };
+            // Strangers are sent away.
+            let hello = Hello::read(&line).filter(|hello| hello.key == key && hello.to == me);
+            let place = hello.and_then(|hello| missing.iter().position(|node| *node == hello.from));
+            if let Some(place) = place {
+                let node = missing.swap_remove(place);
+                peers.push(Peer { node, line });
+            }
+        }
+        Ok(())
+    }
+
+    /// `None`: nobody came for a while.
+    fn next_guest(&self, seconds: u64) -> Result<Option<Descriptor>, PlaceError> {
+        const DOING: &str = "let a rank of another host in";
+        let mut polled = libc::pollfd {
+            fd: self.socket.number(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one entry, valid for the call.
+        if unsafe { libc::poll(&mut polled, 1, seconds as c_int * 1000) } <= 0 {
+            return Ok(None);
+        }
+        let none = core::ptr::null_mut();
+        // SAFETY: null pointers are allowed for an address that nobody asks for.
+        let fd =
+            unsafe { libc::accept4(self.socket.number(), none, none.cast(), libc::SOCK_CLOEXEC) };
+        match Descriptor::returned(fd, DOING) {
+            Ok(line) => {
+                set(
+                    &line,
+                    libc::SOL_SOCKET,
+                    libc::SO_RCVTIMEO,
+                    &seconds_of(HELLO),
+                )?;
+                Ok(Some(line))
+            }
+            // It has gone already.
+            Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What one that knocks says.
+struct Hello {
+    key: u128,
+    from: Node,
+    to: Node,
+}
+
+const MAGIC: &[u8; 8] = b"pombo-1\n";
+
+impl Hello {
+    fn bytes(&self) -> [u8; 28] {
+        let mut bytes = [0; 28];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..24].copy_from_slice(&self.key.to_le_bytes());
+        bytes[24..26].copy_from_slice(&self.from.0.to_le_bytes());
+        bytes[26..].copy_from_slice(&self.to.0.to_le_bytes());
+        bytes
+    }
+
+    fn read(line: &Descriptor) -> Option<Hello> {
+        let (mut bytes, mut got) = ([0; 28], 0);
+        while got < bytes.len() {
+            match line.read(&mut bytes[got..]) {
+                Ok(more @ 1..) => got += more,
+                _ => return None,
+            }
+        }
+        let (magic, rest) = bytes.split_first_chunk()?;
+        let (key, rest) = rest.split_first_chunk()?;
+        let (from, rest) = rest.split_first_chunk()?;
+        let (to, _) = rest.split_first_chunk()?;
+        (magic == MAGIC).then(|| Hello {
+            key: u128::from_le_bytes(*key),
+            from: Node(u16::from_le_bytes(*from)),
+            to: Node(u16::from_le_bytes(*to)),
+        })
+    }
+}
+
+fn knock(node: Node, door: SocketAddr) -> Result<Descriptor, PlaceError> {
+    const DOING: &str = "open a connection to another host";
+    let raw = Raw::of(door);
+    let line = stream(raw.family(), DOING)?;
+    // It limits how long connecting takes as well.
+    let limit = seconds_of(MEETING as libc::time_t);
+    set(&line, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
+    let (address, len) = raw.raw();
+    // SAFETY: the address is valid for its length.
+    let connected = unsafe { libc::connect(line.number(), address, len) };
+    match check(connected as isize, DOING) {
+        Ok(_) => Ok(line),
+        Err(PlaceError::System { errno, .. }) => Err(PlaceError::NoWay {
+            rank: node.index(),
+            address: door,
+            errno,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+/// Has the system look after the other side: the first question after two fifths of the time, then two more.
+fn keep_up(line: &Descriptor, seconds: u32) -> Result<(), PlaceError> {
+    let (first, next) = ((seconds * 2 / 5).max(1), (seconds / 5).max(1));
+    set(line, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &1_i32)?;
+    set(
+        line,
+        libc::IPPROTO_TCP,
+        libc::TCP_KEEPIDLE,
+        &(first as c_int),
+    )?;
+    set(
+        line,
+        libc::IPPROTO_TCP,
+        libc::TCP_KEEPINTVL,
+        &(next as c_int),
+    )?;
+    set(line, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, &3_i32)?;
+    set(
+        line,
+        libc::IPPROTO_TCP,
+        libc::TCP_USER_TIMEOUT,
+        &(seconds * 1000),
+    )
+}
+
+fn stream(family: c_int, doing: &'static str) -> Result<Descriptor, PlaceError> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    // SAFETY: no memory is passed.
+    Descriptor::returned(unsafe { libc::socket(family, kind, 0) }, doing)
+}
+
+fn set<T>(line: &Descriptor, level: c_int, name: c_int, value: &T) -> Result<(), PlaceError> {
+    let size = size_of::<T>() as libc::socklen_t;
+    let value = (&raw const *value).cast();
+    // SAFETY: the option's value is valid for its size.
+    let set = unsafe { libc::setsockopt(line.number(), level, name, value, size) };
+    check(set as isize, "set up a connection").map(drop)
+}
+
+fn seconds_of(seconds: libc::time_t) -> libc::timeval {
+    libc::timeval {
+        tv_sec: seconds,
+        tv_usec: 0,
+    }
+}
+
+/// Seconds on a clock that never goes back.
+fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the place is valid; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64
+}
+
+#[cfg(test)]
+#[path = "vigil_tests.rs"]
+mod tests;

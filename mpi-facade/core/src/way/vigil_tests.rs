@@ -1,0 +1,136 @@
+//! Connections between ranks that are threads.
+
+extern crate std;
+
+use super::*;
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const KEY: u128 = 0x1234_5678_9abc_def0;
+/// Far above what any of it takes.
+const HANG: Duration = Duration::from_secs(60);
+
+/// All ranks meet; `before` runs when all doors are open.
+fn meet(ranks: usize, before: impl FnOnce(&[SocketAddr])) -> Vec<Vigil> {
+    let ip = IpAddr::from([127, 0, 0, 1]);
+    let doors: Vec<_> = (0..ranks)
+        .map(|_| Door::open(ip).expect("a port"))
+        .collect();
+    let addresses: Vec<_> = doors.iter().map(Door::address).collect();
+    before(&addresses);
+    let met: Vec<_> = doors
+        .into_iter()
+        .enumerate()
+        .map(|(rank, door)| {
+            let addresses = addresses.clone();
+            let me = Node(rank as u16);
+            thread::spawn(move || door.meet(me, &addresses, |node| node == me, KEY, 10))
+        })
+        .collect();
+    let met = met.into_iter().map(|rank| rank.join().expect("no panic"));
+    met.map(|vigil| vigil.expect("they meet")).collect()
+}
+
+fn gone(vigil: &mut Vigil) -> Vec<u16> {
+    let mut nodes = Vec::new();
+    vigil.look(|node| nodes.push(node.0));
+    nodes.sort_unstable();
+    nodes
+}
+
+fn until_gone(vigil: &mut Vigil, expected: &[u16]) {
+    let (begin, mut nodes) = (Instant::now(), Vec::new());
+    while nodes != expected {
+        assert!(begin.elapsed() < HANG, "{nodes:?} instead of {expected:?}");
+        nodes.extend(gone(vigil));
+        nodes.sort_unstable();
+    }
+}
+
+#[test]
+fn every_end_is_noticed_once() {
+    let mut ranks = meet(4, |_| ());
+    for vigil in &mut ranks {
+        assert_eq!(gone(vigil), []);
+    }
+    // Like a process that ends, and like one that finishes.
+    drop(ranks.remove(1));
+    ranks[2].finish();
+    until_gone(&mut ranks[0], &[1, 3]);
+    until_gone(&mut ranks[1], &[1, 3]);
+    assert_eq!(gone(&mut ranks[0]), []);
+}
+
+#[test]
+fn strangers_stay_outside() {
+    let mut strangers = Vec::new();
+    let mut ranks = meet(3, |doors| {
+        for bytes in [
+            b"GET / HTTP/1.1\r\n\r\n plus some more".to_vec(),
+            Hello {
+                key: KEY + 1,
+                from: Node(1),
+                to: Node(0),
+            }
+            .bytes()
+            .to_vec(),
+            Hello {
+                key: KEY,
+                from: Node(1),
+                to: Node(2),
+            }
+            .bytes()
+            .to_vec(),
+            Hello {
+                key: KEY,
+                from: Node(9),
+                to: Node(0),
+            }
+            .bytes()
+            .to_vec(),
+            Vec::new(),
+        ] {
+            let mut stranger = TcpStream::connect(doors[0]).expect("an open door");
+            stranger.write_all(&bytes).expect("room");
+            if bytes.is_empty() {
+                stranger.shutdown(std::net::Shutdown::Write).expect("open");
+            }
+            strangers.push(stranger);
+        }
+    });
+    drop(strangers);
+    assert_eq!(gone(&mut ranks[0]), []);
+    drop(ranks.remove(2));
+    until_gone(&mut ranks[0], &[2]);
+    until_gone(&mut ranks[1], &[2]);
+}
+
+#[test]
+fn too_many_ranks_are_refused() {
+    let ip = IpAddr::from([127, 0, 0, 1]);
+    let door = Door::open(ip).expect("a port");
+    let addresses = std::vec![door.address(); MOST + 1];
+    let met = door.meet(Node(0), &addresses, |_| true, KEY, 10);
+    let refused = PlaceError::TooManyRanks {
+        ranks: MOST + 1,
+        most: MOST,
+    };
+    assert_eq!(met.err(), Some(refused));
+}
+
+#[test]
+fn a_door_that_is_closed_is_named() {
+    let ip = IpAddr::from([127, 0, 0, 1]);
+    let closed = Door::open(ip).expect("a port").address();
+    let door = Door::open(ip).expect("a port");
+    let addresses = [closed, door.address()];
+    let met = door.meet(Node(1), &addresses, |node| node == Node(1), KEY, 10);
+    let refused = PlaceError::NoWay {
+        rank: 0,
+        address: closed,
+        errno: libc::ECONNREFUSED,
+    };
+    assert_eq!(met.err(), Some(refused));
+}

@@ -1,0 +1,274 @@
+//! Boards on which the ranks of a group publish for each other: what collective operations on one machine need in
+//! place of messages. For whoever has an [`Shm`].
+//!
+//! The segment has [`AREAS`] areas, and in each a board for every rank. A group takes an area that is free for all of
+//! its members, so groups without common members may have the same one. The members must agree on the area, and on a
+//! number for the group that is larger than that of any group that one of them was in before.
+//!
+//! All members go through the same rounds: in each a rank publishes a text of up to [`TEXT`] bytes or none, reads what
+//! others have published, and passes on. What a rank has published for a round stays until all have passed it; a rank
+//! can be [`ROUNDS_AHEAD`] rounds ahead of the slowest with long texts.
+
+mod board;
+mod memory;
+
+use alloc::boxed::Box;
+use pombo_kernel::header::Node;
+
+use super::bell::Until;
+use super::futex::Futex;
+use super::patience::Step;
+use super::segment::{RankState, Segment};
+use super::sync::Ordering;
+use super::{Shm, layout, segment, sync};
+use board::Board;
+use memory::Memory;
+
+/// Groups that a rank can be in at a time.
+pub const AREAS: usize = layout::AREAS;
+/// Numbers of groups are below this.
+pub const NUMBERS: u64 = board::GROUPS;
+/// The longest text in bytes.
+pub const TEXT: usize = layout::CHUNK;
+/// Rounds for which a rank can have published long texts that not all have read.
+pub const ROUNDS_AHEAD: usize = layout::CHUNKS;
+
+/// The groups of one rank, by their areas.
+#[derive(Default)]
+pub(super) struct Groups {
+    areas: [Option<Box<Member>>; AREAS],
+    /// The area of the group in which this rank waits for something.
+    waiting: Option<u8>,
+}
+
+/// This rank as the member of a group.
+struct Member {
+    board: Board<Memory>,
+    /// The nodes of the members.
+    nodes: Box<[Node]>,
+    awaited: Awaited,
+    /// The segment's epoch when all others were last seen to be at work.
+    epoch: Option<u32>,
+    /// Its user has left the group. The area is free when the others have read everything.
+    left: bool,
+}
+
+/// What a rank waits for.
+#[derive(Clone, Copy)]
+enum Awaited {
+    /// What this member publishes.
+    Text(usize),
+    /// Room for so many bytes.
+    Room(usize),
+}
+
+impl Member {
+    #[inline]
+    fn is_there(&self, awaited: Awaited) -> bool {
+        match awaited {
+            Awaited::Text(rank) => self.board.has(rank),
+            Awaited::Room(len) => self.board.finds_room(len),
+        }
+    }
+}
+
+impl Groups {
+    /// Is what this rank waits for there?
+    pub(super) fn have_news(&self) -> bool {
+        let area = self
+            .waiting
+            .and_then(|area| self.areas.get(usize::from(area)));
+        let member = area.and_then(Option::as_ref);
+        member.is_some_and(|member| member.is_there(member.awaited))
+    }
+}
+
+/// A group that this rank is in, while it does something there.
+pub struct Group<'a> {
+    segment: &'a Segment,
+    park: &'a Futex,
+    member: &'a mut Member,
+    waiting: &'a mut Option<u8>,
+    area: u8,
+    looks: u32,
+}
+
+/// Looks for what others publish before a rank that has a processor of its own does something else: about as long as
+/// two transfers of a line from one processor to another.
+const LOOKS: u32 = 200;
+
+impl Shm {
+    /// The areas that are free for this rank, as bits.
+    pub fn free_areas(&mut self) -> u32 {
+        let mut free = 0;
+        for (area, place) in self.groups.areas.iter_mut().enumerate() {
+            if place
+                .as_ref()
+                .is_some_and(|member| member.left && member.board.is_over())
+            {
+                *place = None;
+            }
+            free |= u32::from(place.is_none()) << area;
+        }
+        free
+    }
+
+    /// Enters a group that consists of these nodes, this one among them. False if the area is not free here, if a node
+    /// is not of this segment, or if the number is not below [`NUMBERS`].
+    pub fn enter(&mut self, area: usize, nodes: impl Iterator<Item = Node>, number: u64) -> bool {
+        let nodes: Box<[Node]> = nodes.collect();
+        let is_free = area < AREAS && self.free_areas() & 1 << area != 0;
+        let known = nodes.iter().all(|node| node.index() < self.peers.len());
+        let me = nodes.iter().position(|node| *node == self.node);
+        let Some(me) = me.filter(|_| is_free && known && number < NUMBERS) else {
+            return false;
+        };
+        let ranks = nodes.iter().map(|node| node.index());
+        // SAFETY: the groups go before the segment.
+        let memory = unsafe { Memory::new(&self.segment, area, ranks) };
+        self.groups.areas[area] = Some(Box::new(Member {
+            board: Board::new(memory, me, number),
+            nodes,
+            awaited: Awaited::Room(0),
+            epoch: None,
+            left: false,
+        }));
+        true
+    }
+
+    /// Leaves the group in that area. The others may still read what this rank has published there.
+    pub fn leave_group(&mut self, area: usize) {
+        if let Some(Some(member)) = self.groups.areas.get_mut(area) {
+            member.left = true;
+        }
+    }
+
+    /// The group in that area, if this rank is in one.
+    #[inline]
+    pub fn group(&mut self, area: usize) -> Option<Group<'_>> {
+        let member = self.groups.areas.get_mut(area)?.as_deref_mut();
+        Some(Group {
+            segment: &self.segment,
+            park: &self.park,
+            member: member.filter(|member| !member.left)?,
+            waiting: &mut self.groups.waiting,
+            area: area as u8,
+            looks: match self.patience.step(0) {
+                Step::Look | Step::Spin => LOOKS,
+                Step::Yield | Step::Sleep => 0,
+            },
+        })
+    }
+}
+
+impl Group<'_> {
+    /// Rounds that the group has left.
+    #[inline]
+    pub fn rounds(&self) -> u64 {
+        self.member.board.rounds()
+    }
+
+    /// Hands out the room for this rank's next text, of so many bytes: what was written there before it is published
+    /// stays. `None` if there is no room, which then is waited for.
+    ///
+    /// # Errors
+    /// The node of a member that is gone: there will be no room.
+    #[inline]
+    pub fn fill<R>(
+        &mut self,
+        len: usize,
+        f: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<Option<R>, Node> {
+        let filled = self.member.board.fill(len, f);
+        if filled.is_none() {
+            self.await_that(Awaited::Room(len))?;
+        }
+        Ok(filled)
+    }
+
+    /// Publishes what was written, of so many bytes. False if there was no room.
+    #[inline]
+    pub fn publish(&mut self, len: usize) -> bool {
+        let published = self.member.board.publish(len);
+        self.ring();
+        published
+    }
+
+    /// Hands out what that member has published for this round. `None` if it has not yet; then it is waited for.
+    ///
+    /// # Errors
+    /// The node of a member that is gone.
+    #[inline]
+    pub fn read<R>(&mut self, rank: usize, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Node> {
+        if !self.comes(rank) {
+            self.await_that(Awaited::Text(rank))?;
+        }
+        Ok(self.member.board.read(rank, f))
+    }
+
+    /// Passes the round: what the others have published for it is no longer read here.
+    #[inline]
+    pub fn pass(&mut self) {
+        self.member.board.pass();
+        *self.waiting = None;
+        self.ring();
+    }
+
+    /// Looks until it is there, for a while.
+    #[inline]
+    fn comes(&self, rank: usize) -> bool {
+        self.member.board.has(rank)
+            || (0..self.looks).any(|_| {
+                core::hint::spin_loop();
+                self.member.board.has(rank)
+            })
+    }
+
+    /// Wakes those members that sleep.
+    #[inline]
+    fn ring(&self) {
+        for node in &self.member.nodes {
+            let bell = &self.segment.control(node.index()).bell.0;
+            bell.ring(Until::Frame, self.park);
+        }
+    }
+
+    /// From now on a sleep of this rank ends when that is there.
+    #[cold]
+    fn await_that(&mut self, awaited: Awaited) -> Result<(), Node> {
+        self.member.awaited = awaited;
+        *self.waiting = Some(self.area);
+        let epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
+        if self.member.epoch == Some(epoch) {
+            return Ok(());
+        }
+        let lost = self.lost(awaited);
+        // What it has published before its end counts.
+        if let Some(lost) = lost.filter(|_| !self.member.is_there(awaited)) {
+            *self.waiting = None;
+            return Err(lost);
+        }
+        let nodes = self.member.nodes.iter();
+        let all_work = nodes
+            .clone()
+            .all(|node| self.state(*node) == RankState::Attached);
+        self.member.epoch = all_work.then_some(epoch);
+        Ok(())
+    }
+
+    /// A member without which the group gets no further. Who has finished in good order has done its part in all rounds
+    /// but those in which it is waited for.
+    fn lost(&self, awaited: Awaited) -> Option<Node> {
+        let nodes = self.member.nodes.iter().enumerate();
+        let mut lost = nodes.filter(|(rank, node)| match self.state(**node) {
+            RankState::Dead => true,
+            RankState::Finished => matches!(awaited, Awaited::Text(from) if from == *rank),
+            _ => false,
+        });
+        lost.next().map(|(_, node)| *node)
+    }
+
+    fn state(&self, node: Node) -> RankState {
+        self.segment.state_of(node.index())
+    }
+}

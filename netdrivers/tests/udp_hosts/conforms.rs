@@ -1,0 +1,27 @@
+//! The suite of every driver, between hosts, without loss and with two per cent.
+
+use crate::crew::{Rank, run};
+use pombo_netdrivers::conformance::Worlds;
+
+macro_rules! conforms {
+    ($name:ident, $ppm:expr) => {
+        mod $name {
+            use super::*;
+
+            struct World;
+
+            impl Worlds for World {
+                type Channel = Rank;
+
+                fn run(test: &str, nodes: u16, body: fn(Rank)) {
+                    run(test, nodes, $ppm, body);
+                }
+            }
+
+            pombo_netdrivers::conformance!(World);
+        }
+    };
+}
+
+conforms!(calm, 0);
+conforms!(lossy, 20_000);

@@ -1,0 +1,213 @@
+//! Hosts made of network namespaces, for tests of jobs on several of them. No root needed: [`on_hosts`] starts the
+//! calling test once more, as root of a user namespace with processes, mounts and networks of its own. When it ends,
+//! the system takes all of that away.
+//!
+//! Host i is called `hI`, has the address 10.77.0.(i+1) on `eth0`, and hangs on a bridge. Names resolve.
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "each test uses a part of it"
+)]
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Set in the process that has the hosts.
+const INSIDE: &str = "POMBO_TEST_HOSTS";
+/// Everything of the harness lies here, in a file system of its own.
+const HOME: &str = "/run/pombo";
+/// A test on hosts that takes longer hangs: every test takes seconds.
+const HANG: Duration = Duration::from_secs(600);
+
+/// Switches of `unshare`, and what each is for: root; networks; mounts; processes, which end with the first of them.
+const APART: [&str; 6] = [
+    "--map-root-user",
+    "--net",
+    "--mount",
+    "--pid",
+    "--kill-child",
+    "--mount-proc",
+];
+
+/// Runs `body` with that many hosts. `test` is the path of the calling test, crate first. Where the system does not
+/// allow it, it says so and that is all.
+pub fn on_hosts(test: &str, count: usize, body: impl FnOnce(&Hosts)) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body(&Hosts::make(count));
+    }
+    if let Err(reason) = allowed() {
+        return eprintln!("SKIPPED {test}: this system makes no hosts without root: {reason}");
+    }
+    let (_crate, test) = test.split_once("::").expect("the path of a test");
+    let program = std::env::current_exe().expect("this program's path");
+    let mut command = apart();
+    command.arg(program);
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command.env(INSIDE, "1").stdin(Stdio::null());
+    let mut child = command.spawn().expect("unshare was just tried");
+    let start = std::time::Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        if start.elapsed() > HANG {
+            let _ = child.kill();
+            panic!("it hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(status.success(), "it failed on its hosts: {status}");
+}
+
+fn apart() -> Command {
+    let mut command = Command::new("unshare");
+    command.args(APART).arg("--fork").arg("--");
+    command
+}
+
+/// Can this user have hosts here? Else why not.
+fn allowed() -> Result<(), String> {
+    let mut command = apart();
+    let script = "mount -t tmpfs none /run && ip link add a0 type veth peer name a1";
+    command.args(["sh", "-c", script]).stdin(Stdio::null());
+    let output = command.output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}
+
+/// Hosts with a network between them.
+pub struct Hosts {
+    count: usize,
+}
+
+impl Hosts {
+    fn make(count: usize) -> Self {
+        assert!((1..=200).contains(&count));
+        let hosts = Hosts { count };
+        sh(
+            "mount -t tmpfs none /run && mkdir /run/netns /run/pombo && ip link set lo up \
+            && ip link add br0 type bridge mcast_snooping 0 && ip link set br0 up",
+        );
+        for host in 0..count {
+            sh(&format!(
+                "ip netns add h{host} \
+                 && ip link add v{host} type veth peer name eth0 netns h{host} \
+                 && ip link set v{host} master br0 up \
+                 && ip -n h{host} link set lo up && ip -n h{host} link set eth0 up \
+                 && ip -n h{host} addr add {}/24 brd + dev eth0 \
+                 && ip -n h{host} route add default dev eth0",
+                hosts.address(host)
+            ));
+        }
+        hosts.name();
+        hosts
+    }
+
+    /// Gives the hosts names, and writes what enters one in place of a login.
+    fn name(&self) {
+        let mut names = String::from("127.0.0.1 localhost\n");
+        for host in 0..self.count {
+            writeln!(names, "{} h{host}", self.address(host)).expect("memory");
+        }
+        // No server is asked: none is there to answer.
+        self.replace("/etc/hosts", &names);
+        self.replace(
+            "/etc/nsswitch.conf",
+            "hosts: files\npasswd: files\ngroup: files\n",
+        );
+        // As ssh: options, a host, and words that a shell takes apart.
+        let enter = "#!/bin/sh\n\
+            while [ \"${1#-}\" != \"$1\" ]; do shift; done\n\
+            host=$1; shift\n\
+            exec nsenter --net=/run/netns/$host sh -c \"$*\"\n";
+        std::fs::write(self.login(), enter).expect("a file system of its own");
+        sh(&format!("chmod +x {}", self.login().display()));
+    }
+
+    /// Other contents for a file, while the hosts are there.
+    fn replace(&self, path: &str, contents: &str) {
+        let copy = format!("{HOME}/{}", path.replace('/', "-"));
+        std::fs::write(&copy, contents).expect("a file system of its own");
+        if Path::new(path).exists() {
+            sh(&format!("mount --bind {copy} {path}"));
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The address of a host.
+    pub fn address(&self, host: usize) -> String {
+        format!("10.77.0.{}", host + 1)
+    }
+
+    /// All names with a comma between them.
+    pub fn names(&self) -> String {
+        let names: Vec<String> = (0..self.count).map(|host| format!("h{host}")).collect();
+        names.join(",")
+    }
+
+    /// A program to be called as `ssh HOST WORDS..`.
+    pub fn login(&self) -> PathBuf {
+        Path::new(HOME).join("login")
+    }
+
+    /// A directory that goes with the hosts, and that all of them see.
+    pub fn home(&self) -> &Path {
+        Path::new(HOME)
+    }
+
+    /// A command on a host.
+    pub fn command(&self, host: usize, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/h{host}"));
+        command.arg("--").arg(program).stdin(Stdio::null());
+        command
+    }
+
+    /// An `mpiexec` of the Hydra kind, on host 0, that starts so many ranks on every host in turn: 0 0 1 1 for two.
+    pub fn hydra(&self, mpiexec: &str, ranks_per_host: usize) -> Command {
+        let mut command = self.command(0, mpiexec);
+        command.args(["-iface", "eth0", "-launcher", "ssh", "-launcher-exec"]);
+        command.arg(self.login());
+        command.args(["-hosts", &self.names()]);
+        command.args(["-ppn", &ranks_per_host.to_string()]);
+        command.args(["-n", &(ranks_per_host * self.count).to_string()]);
+        command
+    }
+
+    /// From now on every host sends and receives no faster, through a queue of that many bytes on either side.
+    pub fn shape(&self, megabits: u32, queue: u32) {
+        let shape = format!("root tbf rate {megabits}mbit burst 16kb limit {queue}");
+        for host in 0..self.count {
+            sh(&format!(
+                "tc qdisc replace dev v{host} {shape} && tc -n h{host} qdisc replace dev eth0 {shape}"
+            ));
+        }
+    }
+
+    /// The host vanishes: its cable is out.
+    pub fn unplug(&self, host: usize) {
+        sh(&format!("ip link set v{host} down"));
+    }
+
+    /// The cable is in again.
+    pub fn plug(&self, host: usize) {
+        sh(&format!("ip link set v{host} up"));
+    }
+}
+
+/// Runs a script of the harness: it must succeed.
+fn sh(script: &str) {
+    let mut command = Command::new("sh");
+    let output = command.args(["-ec", script]).output().expect("a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}\n{said}");
+}

@@ -1,0 +1,14 @@
+//! Jobs on several hosts: network namespaces with a bridge between them, started by an `mpiexec` that other software
+//! brings. Where the system allows no such hosts, or has no such program, the tests say so and pass.
+
+#[path = "common/hosts.rs"]
+mod common;
+/// The path of the test of that name in this module.
+macro_rules! here {
+    ($test:ident) => {
+        concat!(module_path!(), "::", stringify!($test))
+    };
+}
+
+#[path = "hosts/harness.rs"]
+mod harness;
