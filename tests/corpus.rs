@@ -50,3 +50,15 @@ fn frames_and_calls_in_any_order() {
     replay("arrive", fuzz::arrive);
     random(fuzz::arrive);
 }
+
+#[test]
+fn links_bear_anything() {
+    replay("links", fuzz::links);
+    random(fuzz::links);
+}
+
+#[test]
+fn groups_bear_anything() {
+    replay("groups", fuzz::groups);
+    random(fuzz::groups);
+}

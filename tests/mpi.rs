@@ -11,8 +11,12 @@ mod bench;
 mod errors;
 #[path = "mpi/heat.rs"]
 mod heat;
+#[path = "mpi/hydra.rs"]
+mod hydra;
 #[path = "mpi/link.rs"]
 mod link;
+#[path = "mpi/network.rs"]
+mod network;
 #[path = "mpi/programs.rs"]
 mod programs;
 #[path = "mpi/traffic.rs"]

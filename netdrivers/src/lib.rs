@@ -18,6 +18,8 @@ mod growing;
 mod in_place;
 #[cfg(feature = "std")]
 pub mod loopback;
+#[cfg(feature = "sealed")]
+pub mod sealed;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
 #[cfg(all(feature = "udp", target_os = "linux"))]
@@ -29,6 +31,8 @@ pub use growing::Growing;
 pub use in_place::InPlace;
 #[cfg(feature = "std")]
 pub use loopback::Loopback;
+#[cfg(feature = "sealed")]
+pub use sealed::Sealed;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
 #[cfg(all(feature = "udp", target_os = "linux"))]

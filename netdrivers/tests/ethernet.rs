@@ -6,6 +6,9 @@
 mod conforms;
 #[path = "ethernet/joins.rs"]
 mod joins;
+#[cfg(feature = "sealed")]
+#[path = "ethernet/sealed.rs"]
+mod sealed;
 #[path = "ethernet/segment.rs"]
 mod segment;
 #[path = "ethernet/strangers.rs"]

@@ -1,7 +1,8 @@
-/* die.c [RANK] [collective|receive|send|spin] - rank RANK (0 if not said) kills
+/* die.c [RANK] [collective|receive|send|spin] [stubborn] - rank RANK (0 if not said) kills
  * itself with SIGKILL while all others wait for it: in a collective (the default),
  * in a receive, in a send of 1 MiB, or, as programs do, in a loop of MPI_Test. The
- * job must end, and its exit code must not be 0. Any number of ranks. */
+ * job must end, and its exit code must not be 0. Stubborn ranks do not listen to
+ * SIGTERM, so each of them hears of the death by itself. Any number of ranks. */
 #define _POSIX_C_SOURCE 200112L
 #include "check.h"
 
@@ -38,7 +39,9 @@ int main(int argc, char **argv)
     if (who < 0 || who >= size ||
         (strcmp(how, "collective") != 0 && strcmp(how, "receive") != 0 &&
          strcmp(how, "send") != 0 && strcmp(how, "spin") != 0))
-        return usage("die [RANK] [collective|receive|send|spin]");
+        return usage("die [RANK] [collective|receive|send|spin] [stubborn]");
+    if (argc > 3)
+        signal(SIGTERM, SIG_IGN);
     MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (rank == who) {
         nanosleep(&nap, NULL); /* until the others wait */

@@ -4,7 +4,7 @@
 //! piece on the rank's own board, for the next round for which it has published nothing; the steps name the rank
 //! itself. Of a piece of several blocks every rank takes the one of its own number. `Receive` waits for what a rank has
 //! published for the present round: into `Incoming` it is only looked at where it lies, into other buffers it is
-//! copied. `Await(0)` ends the round: nothing received in it is used any more. `Work` is the room for the rank's own next
+//! copied. `Await(0)` ends the round, as does the end of the operation: nothing received in it is used any more. `Work` is the room for the rank's own next
 //! text: to receive it from oneself waits for room, and to send it publishes what was built there. So a result that
 //! others want is made where they read it.
 //!
@@ -27,13 +27,12 @@ pub fn broadcast_boards(
     root: usize,
     segments: usize,
 ) -> impl Iterator<Item = Step> + Clone {
-    (0..segments).flat_map(move |segment| {
+    rounds(segments, move |segment| {
         let piece = Buffer::Output.block(segment);
-        let step = match rank == root {
+        [match rank == root {
             true => send(rank, piece),
             false => receive(root, piece),
-        };
-        [step, SETTLED]
+        }]
     })
 }
 
@@ -46,7 +45,7 @@ pub fn reduce_boards(
     segments: usize,
     place: Buffer,
 ) -> impl Iterator<Item = Step> + Clone {
-    let give = move |segment| [send(rank, Buffer::Input.block(segment)), SETTLED];
+    let give = move |segment| [send(rank, Buffer::Input.block(segment))];
     let take = move |segment| {
         let own = Buffer::Input.block(segment);
         let (sum, result) = (place.block(segment), Buffer::Output.block(segment));
@@ -54,14 +53,13 @@ pub fn reduce_boards(
         let room = elsewhere.then(|| receive(rank, sum));
         let last = elsewhere.then(|| copy(sum, result));
         let sums = chain(rank, ranks, own, sum);
-        room.into_iter().chain(sums).chain(last).chain([SETTLED])
+        room.into_iter().chain(sums).chain(last)
     };
     let (gives, takes) = match rank == root {
         true => (0, segments),
         false => (segments, 0),
     };
-    let gives = (0..gives).flat_map(give);
-    gives.chain((0..takes).flat_map(take))
+    rounds(gives, give).chain(rounds(takes, take))
 }
 
 /// Everybody publishes its data and combines those of all, in the order of the ranks, in the output, which may be the
@@ -81,13 +79,16 @@ pub fn allreduce_boards(rank: usize, ranks: usize) -> impl Iterator<Item = Step>
 }
 
 /// Every segment is cut into as many blocks as ranks, and every rank combines its own block of all and publishes the
-/// result. Everybody publishes the data of so many segments ahead of those that are combined.
-pub fn allreduce_shares(
+/// result, for all or for the root only. Everybody publishes the data of so many segments ahead of those that are
+/// combined. The output may be the input.
+pub fn reduce_shares(
     rank: usize,
     ranks: usize,
+    root: Option<usize>,
     segments: usize,
     ahead: usize,
 ) -> impl Iterator<Item = Step> + Clone {
+    let ahead = ahead.clamp(1, segments.max(1));
     let give = move |segment| {
         let all = Buffer::Input.blocks(segment * ranks, ranks);
         (segment < segments).then(|| send(rank, all))
@@ -98,29 +99,23 @@ pub fn allreduce_shares(
         let sums = chain(rank, ranks, own, sum);
         let publish = [SETTLED, send(rank, sum)];
         let next = give(segment + ahead);
-        [receive(rank, sum)]
-            .into_iter()
-            .chain(sums)
-            .chain(publish)
-            .chain(next)
+        let steps = [receive(rank, sum)].into_iter().chain(sums);
+        steps.chain(publish).chain(next)
     };
+    let takes = root.is_none_or(|root| root == rank);
     let take = move |segment: usize| {
-        let result = move |from| Buffer::Output.block(segment * ranks + from);
-        let own = receive(rank, result(rank));
-        let others = others(rank, ranks).map(move |from| receive(from, result(from)));
-        [own].into_iter().chain(others).chain([SETTLED])
+        let result = move |from| receive(from, Buffer::Output.block(segment * ranks + from));
+        let from = if takes { 0..ranks } else { 0..0 };
+        from.map(result).chain([SETTLED])
     };
-    // Results of a segment follow the data of the one that was published just before.
-    let ahead = ahead.clamp(1, segments.max(1));
-    let first = (0..ahead).filter_map(give);
-    let rest = (0..segments + ahead - 1).flat_map(move |turn| {
+    // The first results follow the data that is published ahead, the others the data of one more segment each.
+    let turns = (0..segments + ahead - 1).flat_map(move |turn| {
         let sum = (turn < segments).then(|| add(turn));
-        let result = turn.checked_sub(ahead - 1).map(take);
-        sum.into_iter()
-            .flatten()
-            .chain(result.into_iter().flatten())
+        let result = (turn + 1).checked_sub(ahead).map(take);
+        let result = result.into_iter().flatten();
+        sum.into_iter().flatten().chain(result)
     });
-    first.chain(rest)
+    (0..ahead).filter_map(give).chain(turns)
 }
 
 /// Everybody publishes its data, in segments, so many ahead of those that it reads. Block s x ranks + r of the output
@@ -162,11 +157,26 @@ fn exchange(
         let place = move |from| Buffer::Output.block(segment * ranks + from);
         let keep = copy(own(segment), place(rank));
         let take = others(rank, ranks).map(move |from| receive(from, place(from)));
-        let end = [SETTLED].into_iter().chain(give(segment + ahead));
-        [keep].into_iter().chain(take).chain(end)
+        // There is room for one more when the round before is over.
+        let next = (segment + ahead).checked_sub(1).filter(|_| segment > 0);
+        let next = next.and_then(give);
+        next.into_iter().chain([keep]).chain(take)
     };
-    let first = (0..ahead).map_while(give);
-    first.chain((0..segments).flat_map(turn))
+    (0..ahead).map_while(give).chain(rounds(segments, turn))
+}
+
+/// So many rounds.
+fn rounds<I: IntoIterator<Item = Step>>(
+    rounds: usize,
+    round: impl Fn(usize) -> I + Clone,
+) -> impl Iterator<Item = Step> + Clone
+where
+    I::IntoIter: Clone,
+{
+    (0..rounds).flat_map(move |number| {
+        let before = (number > 0).then_some(SETTLED);
+        before.into_iter().chain(round(number))
+    })
 }
 
 /// Combines in the order of the ranks: the sum grows from the last one's data to the first one's.

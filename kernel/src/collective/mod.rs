@@ -123,8 +123,8 @@ mod turns;
 pub use barrier::{barrier, barrier_dissemination, barrier_tree};
 pub use blocks::{Blocks, Cut, Parts};
 pub use boards::{
-    allgather_boards, allreduce_boards, allreduce_shares, alltoall_boards, barrier_boards,
-    broadcast_boards, reduce_boards,
+    allgather_boards, allreduce_boards, alltoall_boards, barrier_boards, broadcast_boards,
+    reduce_boards, reduce_shares,
 };
 pub use cells::{Cells, Shared};
 pub use distributor::Distributor;

@@ -10,7 +10,7 @@ use crate::error::{Class, Error};
 use crate::header::{CREDIT, Kernel};
 use crate::output::{self, Line};
 use crate::place::{self, Joined, PlaceError};
-use crate::way;
+use crate::way::{self, Traffic};
 use crate::world::{self, Fault, Phase, World};
 use core::ffi::{CStr, c_int};
 use core::fmt::Write;
@@ -65,11 +65,10 @@ pub fn finalize() -> Result<(), Fault> {
         world.until(|world| Ok(way::is_settled(world.kernel.channel_mut()).then_some(())))
     })?;
     if let Some(mut world) = world::end() {
-        report(&world);
+        report(&mut world);
         way::finish(world.kernel.channel_mut());
         if let Some(launcher) = &mut world.launcher {
-            // It may have gone first: that is nobody's loss any more.
-            let _ = launcher.finish();
+            launcher.finish();
         }
     }
     Ok(())
@@ -97,17 +96,16 @@ pub fn abort(comm: Comm, code: c_int) -> ! {
 pub fn exit(code: c_int) -> ! {
     // An exit status is one byte; a failure must not look like success.
     let status = if code & 0xff == 0 { 1 } else { code };
+    // SAFETY: a null stream means all of them.
+    unsafe { libc::fflush(core::ptr::null_mut()) };
     let _ = world::with(|world| {
         if let Some(launcher) = &mut world.launcher {
             launcher.abort(status);
         }
         Ok(())
     });
-    // SAFETY: a null stream means all of them; `_exit` never returns.
-    unsafe {
-        libc::fflush(core::ptr::null_mut());
-        libc::_exit(status)
-    }
+    // SAFETY: takes a number and never returns.
+    unsafe { libc::_exit(status) }
 }
 
 /// This process's rank in `MPI_COMM_WORLD`, as well as it is known.
@@ -115,19 +113,26 @@ pub fn world_rank() -> usize {
     world::with(|world| Ok(world.kernel.node().index())).unwrap_or_else(|_| place::rank())
 }
 
-/// Appends messages and bytes to the file that `POMBO_STATS` names.
-fn report(world: &World) {
+/// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS` names.
+fn report(world: &mut World) {
     let Some(path) = variable(c"POMBO_STATS") else {
         return;
     };
+    let (rank, (messages, bytes)) = (world.kernel.node(), world.sent);
+    let Traffic {
+        frames,
+        resent,
+        repairs,
+        duplicates,
+        dropped,
+        mut rejected,
+    } = way::traffic(world.kernel.channel_mut());
+    rejected += world.kernel.rejected();
     let mut line = Line::new();
-    // A line of three numbers fits.
+    // A line of nine numbers fits.
     let _ = write!(
         line,
-        "{} {} {}",
-        world.kernel.node(),
-        world.sent.0,
-        world.sent.1
+        "{rank} {messages} {bytes} {frames} {resent} {repairs} {duplicates} {dropped} {rejected}"
     );
     output::append(path, &line);
 }

@@ -7,7 +7,7 @@ use crate::constants::*;
 use crate::error::Error;
 use crate::header::Kernel;
 use crate::hosts::Hosts;
-use crate::place::pmi::Pmi;
+use crate::place::launcher::Launcher;
 use crate::way;
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -33,7 +33,7 @@ pub(crate) struct World {
     #[allow(dead_code, reason = "for collectives that know of hosts")]
     pub(crate) hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
-    pub(crate) launcher: Option<Pmi>,
+    pub(crate) launcher: Option<Launcher>,
 }
 
 /// An error, and the communicator whose handler hears of it.

@@ -34,6 +34,8 @@ pub(crate) enum Error {
     Job(ShmError),
     /// A rank could not be started.
     Start { rank: usize, source: io::Error },
+    /// Nothing here starts ranks on other hosts.
+    NoEngine,
     /// A file or directory operation.
     File {
         doing: &'static str,
@@ -146,6 +148,10 @@ impl fmt::Display for Error {
             Error::Start { rank, source } => write!(
                 f,
                 "cannot start rank {rank}: {source}; ask for fewer ranks or raise the limits that `ulimit -a` shows"
+            ),
+            Error::NoEngine => f.write_str(
+                "ranks on several hosts are started by Hydra, the mpiexec of MPICH, and PATH has none: install it \
+                 (Debian: apt install mpich; Python: pip install mpich); under Slurm use srun --mpi=pmi2",
             ),
             Error::File {
                 doing,

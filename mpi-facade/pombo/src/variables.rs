@@ -30,6 +30,14 @@ pub(crate) const CREDIT: &str = "POMBO_CREDIT";
 /// Read by the C library.
 pub(crate) const EAGER_LIMIT: &str = "POMBO_EAGER_LIMIT";
 /// Read by the C library.
+pub(crate) const NET: &str = "POMBO_NET";
+/// Read by the C library.
+pub(crate) const HOST: &str = "POMBO_HOST";
+/// Read by the C library.
+pub(crate) const HOST_TIMEOUT: &str = "POMBO_HOST_TIMEOUT";
+/// Read by the C library.
+pub(crate) const LOSS: &str = "POMBO_LOSS";
+/// Read by the C library.
 pub(crate) const STATS: &str = "POMBO_STATS";
 /// Read by whatever needs the C library.
 pub(crate) const LIB: &str = "POMBO_LIB";
@@ -88,9 +96,29 @@ pub(crate) const TABLE: &[Variable] = &[
         meaning: "longest message in bytes that is sent without asking, at most 8192",
     },
     Variable {
+        name: NET,
+        default: "auto",
+        meaning: "auto: memory inside a host and UDP between hosts; shm: memory alone; udp, udp:ADDRESS or udp:INTERFACE: UDP between all ranks",
+    },
+    Variable {
+        name: HOST_TIMEOUT,
+        default: "10",
+        meaning: "seconds after which a host that does not answer counts as gone, and the ranks on it",
+    },
+    Variable {
+        name: HOST,
+        default: "found out",
+        meaning: "for tests: name of the host that this rank is on; ranks with the same one share memory",
+    },
+    Variable {
+        name: LOSS,
+        default: "0",
+        meaning: "for tests: per cent of the frames from other hosts that are lost on purpose, and a seed, as in 5:42",
+    },
+    Variable {
         name: STATS,
         default: "none",
-        meaning: "file to which every rank appends at its end: rank, messages sent, bytes sent",
+        meaning: "file to which every rank appends at its end: rank, messages sent, bytes sent; frames between hosts sent, sent again, repairing others, arrived again, dropped, rejected",
     },
     Variable {
         name: LIB,

@@ -140,3 +140,18 @@ conforms!(rough, FaultyNetwork<Ethernet>, 1, |ethernet| {
         .corrupt(Rate::percent(1));
     FaultyNetwork::new(ethernet, faults, 7)
 });
+
+#[cfg(feature = "sealed")]
+conforms!(
+    sealed,
+    pombo_netdrivers::Sealed<FaultyNetwork<Ethernet>>,
+    2,
+    |ethernet| {
+        let faults = Faults::NONE
+            .lose(Rate::percent(1))
+            .duplicate(Rate::percent(3))
+            .reorder(Rate::percent(1), 100_000);
+        let faulty = FaultyNetwork::new(ethernet, faults, 9);
+        pombo_netdrivers::Sealed::new(faulty, crate::sealed::KEY).expect("room")
+    }
+);

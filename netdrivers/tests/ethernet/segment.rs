@@ -5,6 +5,10 @@ use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{Address, ETHER_TYPE, Opened, Seat, Traffic};
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far above the time that anything here takes on one host.
+pub(crate) const HANG: Duration = Duration::from_secs(60);
 
 /// Set inside of a namespace.
 const INSIDE: &str = "POMBO_TEST_SEGMENT";
@@ -75,6 +79,23 @@ pub(crate) fn segment(hosts: u16, mtu: usize) {
         );
     }
     ip(&commands);
+    await_ports(usize::from(hosts) + 1);
+}
+
+/// The segment carries frames a moment after its ports have come up.
+fn await_ports(ports: usize) {
+    let start = Instant::now();
+    loop {
+        let mut list = Command::new("ip");
+        list.args(["-d", "-o", "link", "show", "master", "segment"]);
+        let text = list.output().expect("ip").stdout;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        if text.matches("state forwarding").count() == ports {
+            return;
+        }
+        assert!(start.elapsed() < HANG, "{text}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 pub(crate) fn seat(node: u16, traffic: Traffic) -> Seat {

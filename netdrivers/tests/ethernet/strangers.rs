@@ -1,6 +1,6 @@
 //! Frames of others, forged, replayed, damaged, too many.
 
-use crate::segment::{Forged, Stranger, inside, network, opened, segment};
+use crate::segment::{Forged, HANG, Stranger, inside, network, opened, segment};
 use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
@@ -8,10 +8,7 @@ use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::{Opened, Traffic};
 use pombo_netdrivers::fault::Dice;
 use pombo_netdrivers::{Ethernet, Growing};
-use std::time::{Duration, Instant};
-
-/// Far above the time that a frame takes on one host.
-const HANG: Duration = Duration::from_secs(60);
+use std::time::Instant;
 
 /// The next frame that comes to that node.
 pub(crate) fn next<N: Network>(network: &mut N) -> (Node, Vec<u8>) {

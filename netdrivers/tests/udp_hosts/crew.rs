@@ -116,7 +116,7 @@ impl Rank {
         let bound = Udp::bind(host).expect("an address of this host");
         let own = bound.address();
         println!("{ADDRESS}{own}");
-        let mut orders = std::io::stdin().lines();
+        let mut orders = BufReader::new(std::io::stdin()).lines();
         let table = orders.next().expect("a table").expect("text");
         let table: Result<Vec<SocketAddr>, _> = table.split(' ').map(str::parse).collect();
         let udp = bound

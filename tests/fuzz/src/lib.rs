@@ -1,6 +1,7 @@
-//! A rank among hostile peers: any bytes are read as frames of theirs, and as what the user does meanwhile.
+//! A rank, a reliable channel and a table of groups among hostile peers: any bytes are read as frames of theirs, and as
+//! what the user does meanwhile.
 //!
-//! Two entries, for libFuzzer (`targets/`) and for the replay of the corpus in `cargo test`. They panic when something
+//! Four entries, for libFuzzer (`targets/`) and for the replay of the corpus in `cargo test`. They panic when something
 //! is wrong.
 #![allow(
     unreachable_pub,
@@ -9,6 +10,9 @@
 
 mod acts;
 mod feed;
+mod groups;
+mod line;
+mod links;
 mod protocol;
 mod rank;
 mod script;
@@ -37,6 +41,16 @@ pub fn frames(data: &[u8]) {
 /// Calls of the user, plausible frames, moods of the channel, losses: in any order.
 pub fn arrive(data: &[u8]) {
     compose(data, |feed, play| play.acts(feed));
+}
+
+/// Frames and calls in any order, for a reliable channel.
+pub fn links(data: &[u8]) {
+    links::run(&mut Feed::new(data));
+}
+
+/// Frames and calls in any order, for a table of groups.
+pub fn groups(data: &[u8]) {
+    groups::run(&mut Feed::new(data));
 }
 
 /// Something that works with every composition.

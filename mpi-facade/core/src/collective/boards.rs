@@ -4,7 +4,7 @@
 //! need no more than counting. Non-blocking ones go by messages.
 
 use super::call::{Call, Stop};
-use super::over_boards::{Broken, OverBoards, Round};
+use super::over_boards::{Broken, OverBoards};
 use super::sides::Sides;
 use super::{Algorithm, Operation};
 use crate::comm::{Boards, Group};
@@ -75,16 +75,24 @@ impl Call<'_> {
     }
 
     /// How many bytes of items of `item` bytes go into a text at a time, if `parts` times as many share it, and how many
-    /// texts that makes.
+    /// texts that makes. All bytes are whole items.
+    #[inline]
     pub(super) fn segments(&self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
         let whole = bytes.saturating_mul(parts);
+        if whole <= SHORTEST {
+            return (bytes, usize::from(bytes > 0));
+        }
         let text = match self.world.collectives.choices.is_crowded(self.stand.ranks) {
             true => TEXT,
             false => (whole / OVERLAP).clamp(SHORTEST, TEXT),
         };
-        let unit = if LINE.is_multiple_of(item) { LINE } else { item };
+        let unit = if LINE.is_multiple_of(item) {
+            LINE
+        } else {
+            item
+        };
         let grain = (text / parts / unit).max(1) * unit;
-        let grain = grain.min(bytes.next_multiple_of(unit)).max(1);
+        let grain = grain.min(bytes);
         (grain, bytes.div_ceil(grain))
     }
 
@@ -96,7 +104,7 @@ impl Call<'_> {
         steps: impl Iterator<Item = Step>,
         sides: &Sides,
     ) -> Result<bool, Stop> {
-        let (mut running, mut round) = (Running::new(steps), Round::first());
+        let (mut running, mut incoming) = (Running::new(steps), core::ptr::null());
         let rank = self.stand.rank;
         let mut broken = None;
         let done = self.world.until(|world| {
@@ -106,7 +114,7 @@ impl Call<'_> {
                     group,
                     rank,
                     sides,
-                    round: &mut round,
+                    incoming: &mut incoming,
                 })
             });
             Ok(match polled {

@@ -121,14 +121,37 @@ impl Buffer {
 
     /// As so many blocks of `count` items each.
     pub(super) fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
-        let (items, shape) = (items(self.count)?, shape(self.datatype)?);
-        let all = items.saturating_mul(blocks);
-        present(self.address, all, shape)?;
+        let (all, shape) = self.check(blocks)?;
         Ok(Layout::new(
             self.address,
             shape,
             Cut::Evenly(Segments::into_blocks(all, blocks)),
         ))
+    }
+
+    /// So many times `count` items back to back.
+    #[inline]
+    pub(super) fn region(&self, times: usize) -> Result<Region, Error> {
+        let (all, shape) = self.check(times)?;
+        // SAFETY: the caller's promise; a collective call keeps its buffers until it is over.
+        Ok(unsafe { Region::new(self.address, all, shape) })
+    }
+
+    /// The items of one rank, where as many of every rank lie back to back.
+    pub(super) fn one(&self, rank: usize) -> Result<Region, Error> {
+        let (items, shape) = self.check(1)?;
+        let offset = rank.wrapping_mul(items).wrapping_mul(shape.extent());
+        let base = self.address.wrapping_byte_add(offset);
+        // SAFETY: as above.
+        Ok(unsafe { Region::new(base, items, shape) })
+    }
+
+    #[inline]
+    fn check(&self, times: usize) -> Result<(usize, Shape), Error> {
+        let (items, shape) = (items(self.count)?, shape(self.datatype)?);
+        let all = items.saturating_mul(times);
+        present(self.address, all, shape)?;
+        Ok((all, shape))
     }
 
     /// As one vector of `count` items.

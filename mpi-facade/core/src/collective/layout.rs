@@ -118,16 +118,6 @@ impl Layout {
         unsafe { Region::new(base, end - first, self.shape) }
     }
 
-    /// All blocks that lie back to back; of others only the first.
-    pub(super) fn all(&self) -> Region {
-        let blocks = match &self.cut {
-            Cut::Evenly(segments) => segments.blocks(),
-            Cut::At(ends) => ends.len(),
-            Cut::Apart(_) => 1,
-        };
-        self.region(pombo_kernel::collective::Buffer::Input.all(blocks))
-    }
-
     /// Block `index` as the only one.
     pub(super) fn block(&self, index: usize) -> Layout {
         let block = pombo_kernel::collective::Buffer::Input.block(index);

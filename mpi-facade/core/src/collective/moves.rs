@@ -35,15 +35,16 @@ pub fn barrier(comm: Comm) -> impl Collective {
 /// The buffer holds, or has room for, what it says, until the operation is over.
 pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
     let boards = move |call: &mut Call<'_>| {
-        let vector = buffer.whole()?;
-        let Some(area) = call.boards(Operation::Bcast, vector.bytes())? else {
+        let vector = buffer.region(1)?;
+        let bytes = Source::len(&vector);
+        let Some(area) = call.boards(Operation::Bcast, bytes)? else {
             return Ok(false);
         };
-        let (grain, segments) = call.segments(vector.bytes(), 1, 1);
-        let output = Side::vector(vector.all(), grain);
+        let (grain, segments) = call.segments(bytes, 1, 1);
+        let sides = Sides::plain(Side::nothing(), Side::vector(vector, grain));
         let Stand { rank, root, .. } = call.stand;
         let steps = kernel::broadcast_boards(rank, root, segments);
-        call.run_over(area, steps, &Sides::plain(Side::nothing(), output))
+        call.run_over(area, steps, &sides)
     };
     prepare_rooted(comm, root, boards, move |call| {
         let vector = buffer.whole()?;
@@ -156,22 +157,22 @@ pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) 
 /// Both buffers hold what they say, until the operation is over.
 pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
     let boards = move |call: &mut Call<'_>| {
-        let output = receive.blocks(call.stand.ranks)?;
-        let Some(area) = call.boards(Operation::Allgather, output.bytes())? else {
+        let Stand { rank, ranks, .. } = call.stand;
+        let output = receive.region(ranks)?;
+        let Some(area) = call.boards(Operation::Allgather, Source::len(&output))? else {
             return Ok(false);
         };
-        let Stand { rank, ranks, .. } = call.stand;
         let input = match send.is_in_place() {
-            true => output.region(kernel::Buffer::Input.block(rank)),
-            false => send.whole()?.all(),
+            true => receive.one(rank)?,
+            false => send.region(1)?,
         };
-        let (grain, segments) = call.segments(input.len(), 1, 1);
-        let sides = Sides::plain(
+        let (grain, segments) = call.segments(Source::len(&input), 1, 1);
+        let (input, output) = (
             Side::vector(input, grain),
-            Side::matrix(output.all(), ranks, grain),
+            Side::matrix(output, ranks, grain),
         );
         let steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
-        call.run_over(area, steps, &sides)
+        call.run_over(area, steps, &Sides::plain(input, output))
     };
     prepare(comm, boards, move |call| {
         let output = receive.blocks(call.stand.ranks)?;
@@ -211,22 +212,20 @@ fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, E
 pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
     let boards = move |call: &mut Call<'_>| {
         let Stand { rank, ranks, .. } = call.stand;
-        let output = receive.blocks(ranks)?;
-        let each = output.bytes() / ranks;
+        let output = receive.region(ranks)?;
+        let each = Source::len(&output) / ranks;
         let Some(area) = call.boards(Operation::Alltoall, each)? else {
             return Ok(false);
         };
         let input = match send.is_in_place() {
-            true => receive.blocks(ranks)?,
-            false => send.blocks(ranks)?,
+            true => output,
+            false => send.region(ranks)?,
         };
         let (grain, segments) = call.segments(each, ranks, 1);
+        let side = |region| Side::matrix(region, ranks, grain);
         let sides = Sides {
             scattered: Some(kernel::Buffer::Output),
-            ..Sides::plain(
-                Side::matrix(input.all(), ranks, grain),
-                Side::matrix(output.all(), ranks, grain),
-            )
+            ..Sides::plain(side(input), side(output))
         };
         let steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
         call.run_over(area, steps, &sides)

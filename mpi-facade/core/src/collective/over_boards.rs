@@ -7,30 +7,13 @@ use pombo_kernel::collective::{Buffer, Functions, Piece};
 use pombo_kernel::{Node, Sink, Source};
 use pombo_netdrivers::shm::collective::Group;
 
-/// What an operation keeps from poll to poll.
-pub(super) struct Round {
-    /// What was received last, where it lies.
-    incoming: *const u8,
-    /// This rank has done something in the round.
-    begun: bool,
-}
-
-impl Round {
-    /// The first one.
-    pub(super) fn first() -> Self {
-        Round {
-            incoming: core::ptr::null(),
-            begun: false,
-        }
-    }
-}
-
 /// One operation's functions, while it is polled.
 pub(super) struct OverBoards<'a> {
     pub(super) group: Group<'a>,
     pub(super) rank: usize,
     pub(super) sides: &'a Sides,
-    pub(super) round: &'a mut Round,
+    /// What was received last, where it lies.
+    pub(super) incoming: &'a mut *const u8,
 }
 
 /// Why an operation over boards ends early.
@@ -86,7 +69,7 @@ impl OverBoards<'_> {
         let len = side.len(piece);
         if len > 0 {
             // SAFETY: so many bytes were received, and stay until this rank passes the round.
-            let text = unsafe { core::slice::from_raw_parts(self.round.incoming, len) };
+            let text = unsafe { core::slice::from_raw_parts(*self.incoming, len) };
             { side.region }.copy_in(side.start(piece), text);
         }
     }
@@ -120,7 +103,6 @@ impl Functions for OverBoards<'_> {
         if piece.buffer != Buffer::Work && self.group.fill(len, write)?.is_none() {
             return Ok(false);
         }
-        self.round.begun = true;
         Ok(self.group.publish(len))
     }
 
@@ -134,8 +116,7 @@ impl Functions for OverBoards<'_> {
         let Some(text) = self.find(from, piece)? else {
             return Ok(false);
         };
-        self.round.begun = true;
-        self.round.incoming = text;
+        *self.incoming = text;
         if piece.buffer == Buffer::Output {
             self.take(piece);
         }
@@ -144,9 +125,7 @@ impl Functions for OverBoards<'_> {
 
     #[inline]
     fn settled(&mut self, _open: usize) -> Result<bool, Broken> {
-        if core::mem::take(&mut self.round.begun) {
-            self.group.pass();
-        }
+        self.group.pass();
         Ok(true)
     }
 
@@ -162,7 +141,7 @@ impl Functions for OverBoards<'_> {
         };
         let items = sides.side(right).len(right) / sides.input.region.extent().max(1);
         let from = match left.buffer {
-            Buffer::Incoming => self.round.incoming,
+            Buffer::Incoming => *self.incoming,
             _ => address(left).cast_const(),
         };
         // SAFETY: as many items in both, of the datatype that the reduction was checked for: in the user's memory, in
@@ -185,7 +164,7 @@ impl Functions for OverBoards<'_> {
                 { output.region }.copy_in(output.start(into), room);
             }),
             (Buffer::Incoming, Buffer::Work) => {
-                let text = self.round.incoming;
+                let text = *self.incoming;
                 // SAFETY: as many bytes as were received, which stay until this rank passes the round.
                 self.build(into, |room| unsafe {
                     text.copy_to_nonoverlapping(room.as_mut_ptr(), room.len())

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::op::{self, Reduction};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
+use pombo_kernel::Source;
 use pombo_kernel::collective as kernel;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
@@ -48,20 +49,17 @@ impl Reduced {
         self.at(self.input.cast_mut()).is_in_place()
     }
 
-    /// What this rank contributes, where that may be the result's own memory.
-    fn input(&self) -> Result<Layout, Error> {
-        match self.is_in_place() {
-            true => self.output(),
-            false => self.at(self.input.cast_mut()).whole(),
+    /// What this rank contributes; `MPI_IN_PLACE` has a meaning for some ranks only.
+    fn buffer(&self, in_place: bool) -> Buffer {
+        match in_place && self.is_in_place() {
+            true => self.at(self.output),
+            false => self.at(self.input.cast_mut()),
         }
     }
 
-    /// What this rank contributes, where only the root may do so in place.
-    fn given(&self, is_root: bool) -> Result<Layout, Error> {
-        match is_root {
-            true => self.input(),
-            false => self.at(self.input.cast_mut()).whole(),
-        }
+    /// What this rank contributes, where that may be the result's own memory.
+    fn input(&self) -> Result<Layout, Error> {
+        self.buffer(true).whole()
     }
 
     fn output(&self) -> Result<Layout, Error> {
@@ -78,7 +76,7 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collecti
     prepare_rooted(comm, root, boards, move |call| {
         let stand = call.stand;
         let reduction = reduced.reduction()?;
-        let input = reduced.given(stand.is_root())?;
+        let input = reduced.buffer(stand.is_root()).whole()?;
         let algorithm = call.pick(Operation::Reduce, input.bytes());
         let (input, blocks) = cut(input, algorithm, stand.ranks);
         // A leaf sends its input and needs nothing else.
@@ -108,23 +106,23 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collecti
 
 fn reduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, root } = call.stand;
-    let is_root = call.stand.is_root();
-    let (reduction, input) = (reduced.reduction()?, reduced.given(is_root)?);
-    let Some(area) = call.boards(Operation::Reduce, input.bytes())? else {
+    let is_root = rank == root;
+    let (reduction, input) = (reduced.reduction()?, reduced.buffer(is_root).region(1)?);
+    let bytes = Source::len(&input);
+    let Some(area) = call.boards(Operation::Reduce, bytes)? else {
         return Ok(false);
     };
-    let item = input.shape();
-    if item.size() != item.extent() {
+    let Some(item) = Side::item(&input) else {
         return Ok(false);
-    }
-    let (grain, segments) = call.segments(input.bytes(), 1, item.size());
+    };
+    let (grain, segments) = call.segments(bytes, 1, item);
     let output = match is_root {
-        true => Side::vector(reduced.output()?.all(), grain),
+        true => Side::vector(reduced.at(reduced.output).region(1)?, grain),
         false => Side::nothing(),
     };
     let sides = Sides {
         reduction: Some(reduction),
-        ..Sides::plain(Side::vector(input.all(), grain), output)
+        ..Sides::plain(Side::vector(input, grain), output)
     };
     let place = match reduced.is_in_place() {
         true => kernel::Buffer::Work,
@@ -164,16 +162,15 @@ const WHOLE: usize = 32 << 10;
 
 fn allreduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, .. } = call.stand;
-    let (reduction, input) = (reduced.reduction()?, reduced.input()?);
-    let bytes = input.bytes();
+    let (reduction, input) = (reduced.reduction()?, reduced.buffer(true).region(1)?);
+    let bytes = Source::len(&input);
     let Some(area) = call.boards(Operation::Allreduce, bytes)? else {
         return Ok(false);
     };
-    let item = input.shape();
-    if item.size() != item.extent() {
+    let Some(item) = Side::item(&input) else {
         return Ok(false);
-    }
-    let (input, output) = (input.all(), reduced.output()?.all());
+    };
+    let output = reduced.at(reduced.output).region(1)?;
     let sides = |grain| Sides {
         reduction: Some(reduction),
         ..Sides::plain(Side::vector(input, grain), Side::vector(output, grain))
@@ -182,12 +179,13 @@ fn allreduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, 
         let steps = kernel::allreduce_boards(rank, ranks);
         return call.run_over(area, steps, &sides(bytes));
     }
-    let (grain, segments) = call.segments(bytes.div_ceil(ranks), ranks, item.size());
+    let share = (bytes / item).div_ceil(ranks) * item;
+    let (grain, segments) = call.segments(share, ranks, item);
     let sides = Sides {
         scattered: Some(kernel::Buffer::Incoming),
         ..sides(grain)
     };
-    let steps = kernel::allreduce_shares(rank, ranks, segments, ROUNDS_AHEAD / 2);
+    let steps = kernel::reduce_shares(rank, ranks, None, segments, ROUNDS_AHEAD / 2);
     call.run_over(area, steps, &sides)
 }
 

@@ -47,10 +47,22 @@ impl Side {
         }
     }
 
+    /// Bytes of an item, if the items lie back to back without gaps.
+    #[inline]
+    pub(super) fn item(region: &Region) -> Option<usize> {
+        let item = region.extent();
+        (item > 0 && Source::len(region) == region.items() * item).then_some(item)
+    }
+
     /// The bytes of a block.
     #[inline]
     pub(super) fn block(&self, block: usize) -> Range<usize> {
-        let (row, column) = (block / self.columns, block % self.columns);
+        // Divisions take longer than everything else here.
+        let (row, column) = match self.columns {
+            1 => (block, 0),
+            columns if block < columns => (0, block),
+            columns => (block / columns, block % columns),
+        };
         let (start, end) = (row * self.grain, (row + 1) * self.grain);
         let base = column * self.column;
         base + start.min(self.column)..base + end.min(self.column)
@@ -116,17 +128,22 @@ impl Sides {
     }
 
     /// Copies a block of the input to the output.
+    #[inline]
     pub(super) fn keep(&self, from: Piece, into: Piece) {
         let (from, into) = (self.input.block(from.first), self.output.block(into.first));
+        let len = from.len().min(into.len());
+        let (input, output) = (&self.input.region, &self.output.region);
+        if Side::item(input).is_some() && Side::item(output).is_some() {
+            let from = input.base().wrapping_add(from.start);
+            let into = output.base().wrapping_add(into.start);
+            // SAFETY: blocks of the user's memory, without gaps, which may be the same.
+            return unsafe { from.copy_to(into, len) };
+        }
         let mut between = [0; 256];
-        let mut output = self.output.region;
-        let steps = (0..from.len().min(into.len())).step_by(between.len());
-        for at in steps {
-            let len = between.len().min(from.len() - at).min(into.len() - at);
-            self.input
-                .region
-                .copy_out(from.start + at, &mut between[..len]);
-            output.copy_in(into.start + at, &between[..len]);
+        for at in (0..len).step_by(between.len()) {
+            let some = &mut between[..256.min(len - at)];
+            input.copy_out(from.start + at, some);
+            { *output }.copy_in(into.start + at, some);
         }
     }
 }

@@ -96,6 +96,11 @@ pub enum PlaceError {
         /// The error number of the connection.
         errno: i32,
     },
+    /// A rank ended before all had joined.
+    Ended {
+        /// The rank.
+        rank: usize,
+    },
     /// A rank of another host did not come.
     Missing {
         /// The rank.
@@ -165,6 +170,9 @@ impl fmt::Display for PlaceError {
                 "no connection to rank {rank} at {address}, error number {errno}: open that host's ports to this one, \
                  or choose another interface with POMBO_NET"
             ),
+            Self::Ended { rank } => {
+                write!(f, "rank {rank} has ended: see its own messages")
+            }
             Self::Missing { rank, seconds } => write!(
                 f,
                 "rank {rank} of another host did not come in {seconds} s: see its own messages, open this host's ports \

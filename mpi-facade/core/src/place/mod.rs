@@ -3,17 +3,19 @@
 //!
 //! | who started it | says so by | ranks meet |
 //! | --- | --- | --- |
-//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file |
+//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` is udp or `POMBO_HOST` is set they only exchange addresses there |
 //! | somebody, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | by the name of the job |
 //! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | by the launcher's store of keys and values |
 //! | nobody | | alone |
 
+mod assembly;
 mod card;
 pub(crate) mod descriptor;
 mod error;
 mod host;
+pub(crate) mod launcher;
 mod net;
-pub(crate) mod pmi;
+mod pmi;
 
 pub(crate) use card::Job;
 pub use error::PlaceError;
@@ -25,9 +27,10 @@ use crate::way::{self, Way};
 #[cfg(feature = "hosts")]
 use crate::way::{Addresses, Opening};
 use alloc::format;
-use alloc::vec::Vec;
+use assembly::Assembly;
 use card::Card;
 use core::ffi::c_int;
+use launcher::Launcher;
 use net::Net;
 use pmi::Pmi;
 use pombo_kernel::Node;
@@ -38,7 +41,7 @@ pub(crate) struct Joined {
     pub(crate) way: Way,
     pub(crate) hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
-    pub(crate) launcher: Option<Pmi>,
+    pub(crate) launcher: Option<Launcher>,
 }
 
 /// Joins the job that the environment names, or makes a world of one.
@@ -46,10 +49,17 @@ pub(crate) fn join() -> Result<Joined, PlaceError> {
     let net = Net::read()?;
     let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
         (None, None) => match Pmi::connect()? {
-            Some(launcher) => return by_launcher(launcher, net),
+            Some(pmi) => return by_launcher(Launcher::Pmi(pmi), net),
             None => Shm::alone()?,
         },
-        (Some(rank), Some(size)) if rank < size => on_this_host(rank, size, net)?,
+        (Some(rank), Some(size)) if rank < size => {
+            let shm = on_this_host(rank, size)?;
+            let apart = matches!(net, Net::Udp { .. }) || host::is_told();
+            if apart && size > 1 {
+                return by_launcher(Launcher::Memory(Assembly::new(shm)), net);
+            }
+            shm
+        }
         _ => {
             let must = "a rank below a size, both set or neither";
             return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must));
@@ -69,11 +79,7 @@ pub(crate) fn rank() -> usize {
     rank.flat_map(number).flatten().next().unwrap_or(0)
 }
 
-fn on_this_host(rank: usize, size: usize, net: Net) -> Result<Shm, PlaceError> {
-    if matches!(net, Net::Udp { .. }) {
-        let must = "auto or shm where no launcher of several hosts started the ranks: see 'pombo run --net'";
-        return Err(wrong(c"POMBO_NET", must));
-    }
+fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
     Ok(match (number(c"POMBO_SHM_FD")?, text(c"POMBO_JOB")) {
         (Some(file), _) => Shm::attach(Segment::open(file as c_int)?, rank, FINGERPRINT)?,
         (None, Some(job)) => shm::meet(job, rank, size, FINGERPRINT)?,
@@ -89,11 +95,11 @@ fn on_this_host(rank: usize, size: usize, net: Net) -> Result<Shm, PlaceError> {
 }
 
 /// Every rank tells where it is; those of one host meet in memory, hosts over the network.
-fn by_launcher(mut launcher: Pmi, net: Net) -> Result<Joined, PlaceError> {
+fn by_launcher(mut launcher: Launcher, net: Net) -> Result<Joined, PlaceError> {
     let rank = launcher.rank();
     let (hosts, job) = introduce(&mut launcher, net)?;
     let members = hosts.members(hosts.of(Node(rank as u16)));
-    let near = meet(launcher.job(), rank, members)?;
+    let near = meet(job, rank, members)?;
     let way = match hosts.is_one() {
         true => way::of_one_host(near),
         false => over_hosts(&mut launcher, net, job, &hosts, near)?,
@@ -106,12 +112,12 @@ fn by_launcher(mut launcher: Pmi, net: Net) -> Result<Joined, PlaceError> {
 }
 
 /// Exchanges cards.
-fn introduce(launcher: &mut Pmi, net: Net) -> Result<(Hosts, Job), PlaceError> {
-    let (rank, size) = (launcher.rank(), launcher.size());
+fn introduce(launcher: &mut Launcher, net: Net) -> Result<(Hosts, Job), PlaceError> {
+    let rank = launcher.rank();
     let alone = match net {
         // A host of its own.
-        Net::Udp { .. } => host::hash(host::START, &rank.to_le_bytes()),
-        Net::Auto | Net::Shm => 0,
+        Net::Udp { .. } if !host::is_told() => host::hash(host::START, &rank.to_le_bytes()),
+        _ => 0,
     };
     let job = Job::new()?;
     let card = Card {
@@ -119,9 +125,7 @@ fn introduce(launcher: &mut Pmi, net: Net) -> Result<(Hosts, Job), PlaceError> {
         fingerprint: FINGERPRINT,
         job: (rank == 0).then_some(job),
     };
-    let cards = exchange(launcher, "pombo", &card.text(), |rank, text| {
-        Card::read(rank, text)
-    })?;
+    let cards = launcher.exchange("pombo", &card.text(), Card::read)?;
     let stranger = cards
         .iter()
         .enumerate()
@@ -133,33 +137,20 @@ fn introduce(launcher: &mut Pmi, net: Net) -> Result<(Hosts, Job), PlaceError> {
             theirs: card.fingerprint,
         });
     }
-    debug_assert_eq!(cards.len(), size);
     let job = cards.first().and_then(|card| card.job).unwrap_or(job);
     Ok((Hosts::by(cards.iter().map(|card| card.host)), job))
 }
 
-/// Publishes a value under this rank's key and reads those of all.
-fn exchange<T>(
-    launcher: &mut Pmi,
-    name: &str,
-    own: &str,
-    read: impl Fn(usize, &str) -> Result<T, PlaceError>,
-) -> Result<Vec<T>, PlaceError> {
-    launcher.put(&format!("{name}-{}", launcher.rank()), own)?;
-    launcher.barrier()?;
-    (0..launcher.size())
-        .map(|rank| read(rank, &launcher.get(&format!("{name}-{rank}"))?))
-        .collect()
-}
-
 /// Meets the ranks of this host.
-fn meet(job: &str, rank: usize, members: &[Node]) -> Result<Shm, PlaceError> {
+fn meet(job: Job, rank: usize, members: &[Node]) -> Result<Shm, PlaceError> {
     if members.len() <= 1 {
         return Ok(Shm::alone()?);
     }
     let local = members.iter().position(|node| node.index() == rank);
     let first = members.first().map_or(0, |node| node.index());
-    let name = format!("{:016x}-{first}", host::hash(host::START, job.as_bytes()));
+    // The key itself is nobody's to see.
+    let job = host::hash(host::START, &job.key.to_le_bytes());
+    let name = format!("{job:016x}-{first}");
     Ok(shm::meet(
         &name,
         local.unwrap_or(0),
@@ -171,7 +162,7 @@ fn meet(job: &str, rank: usize, members: &[Node]) -> Result<Shm, PlaceError> {
 /// The network between hosts, and the memory of this one.
 #[cfg(feature = "hosts")]
 fn over_hosts(
-    launcher: &mut Pmi,
+    launcher: &mut Launcher,
     net: Net,
     job: Job,
     hosts: &Hosts,
@@ -189,13 +180,13 @@ fn over_hosts(
     };
     let me = Node(launcher.rank() as u16);
     let opening = Opening::new(by, hosts.count())?;
-    let all = exchange(launcher, "pombo-at", &opening.text(), Addresses::read)?;
+    let all = launcher.exchange("pombo-at", &opening.text(), Addresses::read)?;
     let far = opening.join(me, &all, |node| hosts.are_near(me, node), job)?;
     Ok(Way::new(near, far, hosts.members(hosts.of(me)))?)
 }
 
 #[cfg(not(feature = "hosts"))]
-fn over_hosts(_: &mut Pmi, _: Net, _: Job, hosts: &Hosts, _: Shm) -> Result<Way, PlaceError> {
+fn over_hosts(_: &mut Launcher, _: Net, _: Job, hosts: &Hosts, _: Shm) -> Result<Way, PlaceError> {
     Err(PlaceError::NoNetwork {
         hosts: hosts.count(),
         why: "this library was built without the feature 'hosts'",

@@ -71,11 +71,6 @@ impl Pmi {
         self.size
     }
 
-    /// A name that no other job of this launcher has.
-    pub(super) fn job(&self) -> &str {
-        &self.store
-    }
-
     /// Publishes a value: others can get it after a [`Pmi::barrier`].
     pub(super) fn put(&mut self, key: &str, value: &str) -> Result<(), PlaceError> {
         let asked = "room for a value";

@@ -1,10 +1,11 @@
 //! The ranks of other hosts: a reliable channel over UDP, and connections by which everybody learns who has gone.
 
+use super::Traffic;
 use super::patient::Patient;
 use super::vigil::Vigil;
 use crate::header::RANKS;
 use core::net::IpAddr;
-use pombo_kernel::channel::reliable::{Arrived, Counts, Reliable, Timing, Window};
+use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Node};
@@ -53,14 +54,22 @@ impl Far {
     }
 
     /// What has happened to frames so far.
-    pub fn counts(&self) -> Counts {
-        self.reliable.counts()
-    }
-
-    /// Frames from strangers, and those lost on purpose.
-    pub fn dropped(&self) -> (u64, u64) {
+    pub fn traffic(&self) -> Traffic {
+        let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        (lossy.inner().inner().counts().foreign, lossy.lost())
+        let strangers = lossy.inner().inner().counts().foreign;
+        Traffic {
+            frames: counts.sent + counts.reports,
+            resent: counts.resent,
+            repairs: 0,
+            duplicates: counts.duplicates,
+            dropped: counts.beyond + lossy.lost(),
+            rejected: strangers
+                + counts.foreign
+                + counts.corrupt
+                + counts.stale
+                + counts.impossible,
+        }
     }
 
     /// This host's address on the network between hosts.

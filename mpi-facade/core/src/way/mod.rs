@@ -70,3 +70,31 @@ pub(crate) fn finish(way: &mut Way) {
         far.finish();
     }
 }
+
+/// What became of the frames between hosts. Those in memory are not counted: nothing becomes of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Frames that left for the first time, reports among them.
+    pub frames: u64,
+    /// Frames that left again.
+    pub resent: u64,
+    /// Frames that repair others of a group.
+    pub repairs: u64,
+    /// Frames that arrived again.
+    pub duplicates: u64,
+    /// Frames that arrived and found no place, or were lost on purpose.
+    pub dropped: u64,
+    /// Frames that were not believed.
+    pub rejected: u64,
+}
+
+/// So far.
+pub(crate) fn traffic(way: &mut Way) -> Traffic {
+    #[cfg(feature = "hosts")]
+    return way.far().map(Far::traffic).unwrap_or_default();
+    #[cfg(not(feature = "hosts"))]
+    {
+        let _ = way;
+        Traffic::default()
+    }
+}

@@ -32,12 +32,12 @@ compose   {} bytes of envelope for each message under way (bare: {}),
     ))
 }
 
-/// Adds up lines of rank, messages, bytes.
+/// Adds up lines that begin with rank, messages, bytes.
 fn sum(text: &str) -> (u64, u64) {
     let mut sums = (0, 0);
     for line in text.lines() {
         let numbers: Vec<u64> = line.split_whitespace().flat_map(str::parse).collect();
-        if let [_rank, messages, bytes] = numbers[..] {
+        if let [_rank, messages, bytes, ..] = numbers[..] {
             sums = (sums.0 + messages, sums.1 + bytes);
         }
     }
@@ -48,7 +48,7 @@ fn sum(text: &str) -> (u64, u64) {
 mod tests {
     #[test]
     fn ranks_add_up() {
-        let sums = super::sum("0 10 1000\n1 20 3000\nnonsense\n");
+        let sums = super::sum("0 10 1000 0\n1 20 3000 0\nnonsense\n");
         assert_eq!(sums, (30, 4000));
     }
 }

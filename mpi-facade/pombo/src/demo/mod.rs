@@ -78,7 +78,6 @@ fn request(files: &Files, ranks: usize) -> Request {
             program: "./heat".into(),
             arguments: vec!["heat.deck".into()],
         }],
-        tag: false,
-        bind: false,
+        ..Request::default()
     }
 }

@@ -12,9 +12,10 @@ use clap::{Args, Command, FromArgMatches, ValueEnum};
 
 use crate::error::Error;
 use crate::terminal::warn;
+use crate::variables;
 
 /// A job as asked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Request {
     /// The parts between `:`, in rank order.
     pub(crate) contexts: Vec<Context>,
@@ -22,6 +23,19 @@ pub(crate) struct Request {
     pub(crate) tag: bool,
     /// Whether ranks are pinned to cores.
     pub(crate) bind: bool,
+    /// Where to start the ranks; None: here.
+    pub(crate) hosts: Option<Hosts>,
+    /// Whether to tell at the end what became of messages and frames.
+    pub(crate) stats: bool,
+}
+
+/// Machines, as another launcher wants to be told of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Hosts {
+    /// A file with a host on every line.
+    File(PathBuf),
+    /// Names with commas between them.
+    List(OsString),
 }
 
 /// One program of a job.
@@ -84,6 +98,28 @@ struct Options {
     #[arg(short = 'l', long = "tag-output")]
     tag: bool,
 
+    /// By what ranks reach each other: auto, shm, udp, udp:ADDRESS or udp:INTERFACE [default: auto]
+    #[arg(long = "net", value_name = "WHAT", value_parser = net)]
+    net: Option<String>,
+
+    /// Start the ranks on the hosts in this file, one on a line, by the mpiexec of MPICH
+    #[arg(
+        short = 'f',
+        long = "hostfile",
+        visible_alias = "machinefile",
+        value_name = "FILE",
+        conflicts_with = "host"
+    )]
+    hostfile: Option<PathBuf>,
+
+    /// Start the ranks on these hosts, by the mpiexec of MPICH
+    #[arg(long = "host", visible_alias = "hosts", value_name = "NAME,NAME...")]
+    host: Option<OsString>,
+
+    /// Tell at the end what every rank sent and what became of it
+    #[arg(long = "stats")]
+    stats: bool,
+
     /// The program, looked up in PATH if it has no slash, and its arguments
     #[arg(value_name = "PROGRAM AND ARGUMENTS")]
     program: Vec<OsString>,
@@ -91,17 +127,17 @@ struct Options {
 
 /// Reads a whole command line, without the name it was called by.
 pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error> {
-    let mut request = Request {
-        contexts: Vec::new(),
-        tag: false,
-        bind: false,
-    };
+    let mut request = Request::default();
     let mut everywhere = Vec::new();
     for (index, part) in arguments.split(|word| word == ":").enumerate() {
         let options = options(name, part)?;
         request.tag |= options.tag;
         request.bind |= options.bind == Some(Binding::Core);
+        request.stats |= options.stats;
+        request.hosts = request.hosts.take().or(options.hosts());
         everywhere.extend(pairs("-genv", &options.genv)?);
+        let net = options.net.as_ref();
+        everywhere.extend(net.map(|net| (variables::NET.into(), net.into())));
         request.contexts.push(context(index, options)?);
     }
     for context in &mut request.contexts {
@@ -117,6 +153,13 @@ fn command(name: &str) -> Command {
         .no_binary_name(true)
         .override_usage(format!("{name} {USAGE}"))
         .after_help(AFTER_HELP)
+}
+
+impl Options {
+    fn hosts(&self) -> Option<Hosts> {
+        let file = self.hostfile.clone().map(Hosts::File);
+        file.or(self.host.clone().map(Hosts::List))
+    }
 }
 
 const USAGE: &str = "[OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...";
@@ -153,6 +196,16 @@ fn ranks(text: &str) -> Result<usize, String> {
         Ok(0) => Err("a job needs at least 1 rank".into()),
         Ok(ranks) => Ok(ranks),
         Err(_) => Err("give a whole number, 1 or more".into()),
+    }
+}
+
+/// What `POMBO_NET` may say; whether the address exists is for the ranks to find out.
+fn net(text: &str) -> Result<String, String> {
+    let by = text.strip_prefix("udp:").is_some_and(|by| !by.is_empty());
+    match text {
+        "auto" | "shm" | "udp" => Ok(text.into()),
+        _ if by => Ok(text.into()),
+        _ => Err("give auto, shm, udp, or udp: and an address or an interface".into()),
     }
 }
 
@@ -318,6 +371,25 @@ mod tests {
     }
 
     #[test]
+    fn networks_and_hosts() {
+        let request = parse("-net udp:eth0 --stats a : b").unwrap();
+        let net = [(OsString::from("POMBO_NET"), OsString::from("udp:eth0"))];
+        assert!(
+            request
+                .contexts
+                .iter()
+                .all(|context| context.environment == net)
+        );
+        assert!(request.stats && request.hosts.is_none());
+        let hosts = |line: &str| parse(line).unwrap().hosts;
+        let file = Some(Hosts::File("list".into()));
+        for line in ["-f list a", "-hostfile list a", "--machinefile=list a"] {
+            assert_eq!(hosts(line), file, "{line}");
+        }
+        assert_eq!(hosts("-host x,y a"), Some(Hosts::List("x,y".into())));
+    }
+
+    #[test]
     fn refusals_name_the_thing() {
         for (line, name) in [
             ("-n 0 p", "0"),
@@ -332,6 +404,9 @@ mod tests {
             ("-x =3 p", "-x"),
             ("-env A=B c p", "-env"),
             ("-bind-to socket p", "socket"),
+            ("-net tcp p", "tcp"),
+            ("-net udp: p", "udp:"),
+            ("-host a -f b p", "--host"),
         ] {
             let error = parse(line).unwrap_err();
             assert_eq!(error.exit_code(), 1, "{line}");

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(crate) mod child;
+mod engine;
 pub(crate) mod guard;
 mod input;
 mod job;
@@ -11,6 +12,7 @@ mod program;
 mod rank;
 mod signals;
 mod spawn;
+mod statistics;
 mod supervise;
 
 use std::ffi::OsString;
@@ -20,14 +22,29 @@ pub(crate) use arguments::{Context, Request};
 use job::Job;
 use signals::Signals;
 pub(crate) use spawn::allowed_cores;
+use statistics::Statistics;
 use supervise::Supervisor;
 
 /// Runs the job that the arguments describe; `name` is what the user called.
 pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
-    launch(&arguments::parse(name, arguments)?)
+    let mut request = arguments::parse(name, arguments)?;
+    if !request.stats {
+        return start(&request);
+    }
+    let statistics = Statistics::collect(&mut request)?;
+    let code = start(&request);
+    statistics.tell();
+    code
 }
 
-/// Runs a job to its end and answers with the exit code to leave with.
+fn start(request: &Request) -> Result<u8, Error> {
+    match &request.hosts {
+        Some(hosts) => engine::launch(request, hosts),
+        None => launch(request),
+    }
+}
+
+/// Runs a job on this machine to its end and answers with the exit code to leave with.
 pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     let plan = spawn::plan(request)?;
     let grace = supervise::grace()?;

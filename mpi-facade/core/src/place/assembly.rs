@@ -1,0 +1,129 @@
+//! The ranks of `pombo run` where they are not to talk through memory: they meet there, exchange addresses, and part.
+//! `place` only.
+
+use super::PlaceError;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::{Node, Part};
+use pombo_netdrivers::shm::Shm;
+
+/// All ranks of a job in the launcher's memory file.
+pub(crate) struct Assembly {
+    shm: Shm,
+    /// What every rank has said and this one has not read: at most the words of two rounds.
+    said: Vec<Vec<String>>,
+}
+
+impl Assembly {
+    pub(super) fn new(shm: Shm) -> Self {
+        let said = vec![Vec::new(); shm.nodes()];
+        Assembly { shm, said }
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.shm.node().index()
+    }
+
+    /// One word of each, in the order of ranks.
+    pub(super) fn exchange(&mut self, own: &str) -> Result<Vec<String>, PlaceError> {
+        let ranks = self.said.len() as u16;
+        for to in (0..ranks).map(Node) {
+            self.send(to, own)?;
+        }
+        let mut idle = 0;
+        while self.said.iter().any(Vec::is_empty) {
+            self.turn(&mut idle)?;
+        }
+        Ok(self.said.iter_mut().map(|said| said.remove(0)).collect())
+    }
+
+    fn send(&mut self, to: Node, word: &str) -> Result<(), PlaceError> {
+        let (parts, mut idle) = ([Part::Bytes(word.as_bytes())], 0);
+        loop {
+            match self.shm.try_send(to, Cookie::COPY, &parts) {
+                Ok(_) => return Ok(()),
+                Err(ChannelError::Full) => self.turn(&mut idle)?,
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+    }
+
+    fn turn(&mut self, idle: &mut u32) -> Result<(), PlaceError> {
+        let (said, mut lost) = (&mut self.said, None);
+        let any = self.shm.poll(|event| match event {
+            Event::Arrival(frame) => {
+                let mut word = Vec::new();
+                frame.pieces(0, frame.len(), |piece| word.extend_from_slice(piece));
+                said[frame.from().index()].push(String::from_utf8_lossy(&word).into_owned());
+            }
+            Event::PeerLost(node) => lost = Some(node),
+            _ => {}
+        });
+        if let Some(node) = lost.filter(|node| self.said[node.index()].is_empty()) {
+            return Err(PlaceError::Ended { rank: node.index() });
+        }
+        *idle = if any.map_err(wrong)? { 0 } else { *idle + 1 };
+        match *idle {
+            0 => Ok(()),
+            idle => self.shm.wait(idle - 1).map_err(wrong),
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.shm.finish();
+    }
+}
+
+fn wrong(error: ChannelError) -> PlaceError {
+    match error {
+        ChannelError::PeerLost(node) => PlaceError::Ended { rank: node.index() },
+        error => PlaceError::Kernel(pombo_kernel::Error::Channel(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use alloc::format;
+    use pombo_netdrivers::shm;
+    use std::thread;
+
+    #[test]
+    fn everybody_hears_everybody_round_by_round() {
+        let job = format!("assembly-{}", std::process::id());
+        let ranks = (0..3).map(|rank| {
+            let job = job.clone();
+            thread::spawn(move || {
+                let shm = shm::meet(&job, rank, 3, 7).expect("they meet");
+                let mut assembly = Assembly::new(shm);
+                for round in 0..50 {
+                    let said = assembly.exchange(&format!("{round} of {rank}"));
+                    let expected: Vec<_> =
+                        (0..3).map(|from| format!("{round} of {from}")).collect();
+                    assert_eq!(said, Ok(expected));
+                }
+                assembly.finish();
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks
+            .into_iter()
+            .for_each(|rank| rank.join().expect("no panic"));
+    }
+
+    #[test]
+    fn one_who_ends_is_named() {
+        let job = format!("assembly-end-{}", std::process::id());
+        let other = job.clone();
+        let gone = thread::spawn(move || drop(shm::meet(&other, 1, 2, 7)));
+        let mut assembly = Assembly::new(shm::meet(&job, 0, 2, 7).expect("they meet"));
+        assert_eq!(
+            assembly.exchange("word"),
+            Err(PlaceError::Ended { rank: 1 })
+        );
+        gone.join().expect("no panic");
+    }
+}

@@ -1,0 +1,105 @@
+//! Jobs on several hosts: the launcher of another MPI starts them, and the C library speaks its protocol. Only `run`
+//! uses it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::arguments::{Hosts, Request};
+use super::program;
+use crate::error::Error;
+use crate::terminal::warn;
+
+/// Launchers that may be Hydra, by what they are called.
+const NAMES: [&str; 3] = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
+
+/// Runs the job there and answers with its exit code.
+pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
+    let engine = find()?;
+    warn(&format!("handing over to {}", engine.display()));
+    let mut command = Command::new(&engine);
+    command.args(arguments(request, hosts));
+    let ended = command.status().map_err(Error::file("start", engine))?;
+    use std::os::unix::process::ExitStatusExt;
+    let signal = ended.signal().map(|signal| 128 + signal);
+    let code = ended.code().or(signal).unwrap_or(1);
+    Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// The first that is Hydra and not this program under another name.
+fn find() -> Result<PathBuf, Error> {
+    let own = std::env::current_exe().and_then(fs::canonicalize).ok();
+    let there = |name: &&str| program::find(name.as_ref(), Path::new(".")).ok();
+    let found = NAMES.iter().filter_map(|name| there(&name));
+    let mut found = found.filter(|file| fs::canonicalize(file).ok() != own);
+    found.find(|file| is_hydra(file)).ok_or(Error::NoEngine)
+}
+
+fn is_hydra(file: &Path) -> bool {
+    let said = Command::new(file)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("HYDRA"))
+}
+
+/// The job in Hydra's words. It passes the whole environment on.
+fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
+    let mut words: Vec<OsString> = match hosts {
+        Hosts::File(file) => vec!["-f".into(), file.into()],
+        Hosts::List(list) => vec!["-hosts".into(), list.clone()],
+    };
+    if request.tag {
+        words.push("-prepend-rank".into());
+    }
+    if request.bind {
+        words.extend(["-bind-to".into(), "core".into()]);
+    }
+    for (index, context) in request.contexts.iter().enumerate() {
+        if index > 0 {
+            words.push(":".into());
+        }
+        words.extend(["-n".into(), context.ranks.to_string().into()]);
+        if let Some(directory) = &context.directory {
+            words.extend(["-wdir".into(), directory.into()]);
+        }
+        for (name, value) in &context.environment {
+            words.extend(["-env".into(), name.clone(), value.clone()]);
+        }
+        words.push(context.program.clone());
+        words.extend(context.arguments.iter().cloned());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arguments::Context;
+    use super::*;
+
+    #[test]
+    fn the_job_in_other_words() {
+        let context = |ranks, program: &str| Context {
+            ranks,
+            directory: Some("/d".into()),
+            environment: vec![("POMBO_NET".into(), "udp".into())],
+            program: program.into(),
+            arguments: vec!["-n".into()],
+        };
+        let request = Request {
+            contexts: vec![context(3, "a"), context(1, "b")],
+            tag: true,
+            ..Request::default()
+        };
+        let words = arguments(&request, &Hosts::List("x,y".into()));
+        let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+        assert_eq!(
+            words.join(" "),
+            "-hosts x,y -prepend-rank -n 3 -wdir /d -env POMBO_NET udp a -n \
+             : -n 1 -wdir /d -env POMBO_NET udp b -n"
+        );
+        let words = arguments(&Request::default(), &Hosts::File("list".into()));
+        assert_eq!(words, ["-f", "list"]);
+    }
+}

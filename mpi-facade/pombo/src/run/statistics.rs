@@ -1,0 +1,112 @@
+//! `--stats`: what every rank sent and what became of it, at the end of a job. Only `run` uses it.
+//!
+//! The ranks append to a file that [`variables::STATS`] names; those of other hosts have such a file on theirs.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::arguments::Request;
+use crate::error::Error;
+use crate::terminal::warn;
+use crate::variables;
+
+/// The file of a job; it goes when this does.
+pub(crate) struct Statistics {
+    file: PathBuf,
+    ranks: usize,
+}
+
+/// Numbers of a line, as the C library writes them, and their heads.
+const HEADS: [&str; 9] = [
+    "rank",
+    "messages",
+    "bytes",
+    "frames",
+    "resent",
+    "repairs",
+    "duplicates",
+    "dropped",
+    "rejected",
+];
+
+impl Statistics {
+    /// Has the ranks of a job write theirs.
+    pub(crate) fn collect(request: &mut Request) -> Result<Self, Error> {
+        let file = std::env::temp_dir().join(format!("pombo-stats-{}", std::process::id()));
+        // Nobody else's: the name is easy to guess.
+        let created = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&file);
+        created.map_err(Error::file("create", &file))?;
+        for context in &mut request.contexts {
+            let named = (variables::STATS.into(), file.clone().into());
+            context.environment.push(named);
+        }
+        let ranks = request.contexts.iter().map(|context| context.ranks).sum();
+        Ok(Statistics { file, ranks })
+    }
+
+    /// Prints the table.
+    pub(crate) fn tell(&self) {
+        let text = fs::read_to_string(&self.file).unwrap_or_default();
+        warn(&table(&text, self.ranks));
+    }
+}
+
+impl Drop for Statistics {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+fn table(text: &str, ranks: usize) -> String {
+    let numbers = |line: &str| -> Vec<u64> {
+        let words = line.split_whitespace().map(str::parse);
+        words.filter_map(Result::ok).collect()
+    };
+    let rows = text.lines().map(numbers);
+    let mut rows: Vec<_> = rows.filter(|row| row.len() == HEADS.len()).collect();
+    rows.sort();
+    let mut table = String::from("messages and bytes sent; frames between hosts\n");
+    let mut add = |words: Vec<String>| {
+        let words = words
+            .iter()
+            .zip(WIDTHS)
+            .map(|(word, width)| format!("{word:>width$}"));
+        table.push_str(words.collect::<String>().trim_end());
+        table.push('\n');
+    };
+    add(HEADS.map(String::from).to_vec());
+    for row in &rows {
+        add(row.iter().map(u64::to_string).collect());
+    }
+    if rows.len() < ranks {
+        let missing = ranks - rows.len();
+        table.push_str(&format!(
+            "{missing} of {ranks} ranks did not finish, or ran on other hosts\n"
+        ));
+    }
+    table
+}
+
+/// Columns of the table.
+const WIDTHS: [usize; 9] = [5, 11, 16, 11, 9, 9, 11, 9, 9];
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn rows_stand_in_the_order_of_ranks() {
+        let text = "1 20 300 4 5 6 7 8 9\nnonsense\n0 1 2 3 0 0 0 0 0\n";
+        let table = table(text, 3);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 5);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words(lines[2]), "0 1 2 3 0 0 0 0 0");
+        assert_eq!(words(lines[3]), "1 20 300 4 5 6 7 8 9");
+        assert!(lines[4].starts_with("1 of 3 ranks"));
+    }
+}

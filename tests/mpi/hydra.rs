@@ -1,0 +1,137 @@
+//! Programs started by another MPI's launcher, to which the library speaks PMI-1. Where Hydra is not installed the tests
+//! say so.
+
+use crate::programs::program;
+use crate::support::{Outcome, finish, pombo};
+use std::process::{Command, Stdio};
+
+/// Hydra with these arguments, and without the environment of a job around it.
+fn hydra(arguments: &[&str]) -> Option<Command> {
+    let is_hydra = |name: &&&str| {
+        let said = Command::new(**name)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output();
+        said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("HYDRA"))
+    };
+    let Some(name) = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"]
+        .iter()
+        .find(is_hydra)
+    else {
+        eprintln!("SKIPPED: there is no Hydra on this machine; Debian's package mpich has it");
+        return None;
+    };
+    // A clean environment is the launcher's as well.
+    let plain = pombo([""; 0]);
+    let mut command = Command::new(name);
+    for (variable, value) in plain.get_envs().filter(|(_, value)| value.is_none()) {
+        assert!(value.is_none());
+        command.env_remove(variable);
+    }
+    command.args(arguments);
+    Some(command)
+}
+
+fn expect_ok(outcome: &Outcome, name: &str) {
+    let expected = (0, format!("ok {name}\n"));
+    assert_eq!(
+        (outcome.code, outcome.out.clone()),
+        expected,
+        "{}",
+        outcome.err
+    );
+}
+
+#[test]
+fn in_memory_and_over_udp_by_descriptor_and_by_port() {
+    for form in [&["-n", "4"][..], &["-pmi-port", "-n", "4"]] {
+        for net in ["auto", "shm", "udp"] {
+            let Some(mut command) = hydra(form) else {
+                return;
+            };
+            command.arg(program("collectives")).env("POMBO_NET", net);
+            expect_ok(&finish(&mut command), "collectives");
+        }
+    }
+}
+
+#[test]
+fn hosts_of_several_ranks() {
+    let Some(mut command) = hydra(&["-n", "3", "-env", "POMBO_HOST", "a"]) else {
+        return;
+    };
+    command
+        .arg(program("many"))
+        .args([":", "-n", "1", "-env", "POMBO_HOST", "b"]);
+    command
+        .arg(program("many"))
+        .args([":", "-n", "2", "-env", "POMBO_HOST", "a"]);
+    expect_ok(&finish(command.arg(program("many"))), "many");
+}
+
+#[test]
+fn an_abort_ends_the_job_with_its_code() {
+    for net in ["shm", "udp"] {
+        let Some(mut command) = hydra(&["-n", "3"]) else {
+            return;
+        };
+        let outcome = finish(command.arg(program("abort")).arg("2").env("POMBO_NET", net));
+        assert_eq!(outcome.code, 17, "{}", outcome.err);
+        assert!(
+            outcome.err.contains("rank 2 called MPI_Abort with code 17"),
+            "{}",
+            outcome.err
+        );
+    }
+}
+
+/// A launcher that leaves the others alone: they hear of the death by themselves.
+#[test]
+fn a_killed_rank_is_named_by_all_others() {
+    for net in ["shm", "udp"] {
+        let Some(mut command) = hydra(&["-disable-auto-cleanup", "-l", "-n", "4"]) else {
+            return;
+        };
+        command
+            .arg(program("die"))
+            .args(["1", "receive", "stubborn"]);
+        let outcome = finish(command.env("POMBO_NET", net));
+        assert_ne!(outcome.code, 0);
+        for rank in ["0", "2", "3"] {
+            let named = |line: &str| {
+                line.starts_with(&format!("[{rank}]"))
+                    && line.contains("rank 1 of MPI_COMM_WORLD has ended")
+            };
+            assert!(
+                outcome.err.lines().any(named),
+                "{net}, {rank}: {}",
+                outcome.err
+            );
+        }
+    }
+}
+
+#[test]
+fn pombo_run_hands_over() {
+    if hydra(&[]).is_none() {
+        return;
+    }
+    let mut command = pombo([
+        "run",
+        "--host",
+        "localhost",
+        "-net",
+        "udp",
+        "--stats",
+        "-n",
+        "3",
+    ]);
+    let outcome = finish(command.arg(program("p2p")));
+    expect_ok(&outcome, "p2p");
+    assert!(outcome.err.contains("handing over to"), "{}", outcome.err);
+    assert!(outcome.err.contains("resent"), "{}", outcome.err);
+    let mut command = pombo(["run", "--host", "localhost", "-n", "2", "p2p"]);
+    let outcome = finish(command.env("PATH", "/nowhere"));
+    assert_eq!(outcome.code, 1, "{}", outcome.err);
+    assert!(outcome.err.contains("mpich"), "{}", outcome.err);
+}

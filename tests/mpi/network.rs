@@ -1,0 +1,141 @@
+//! Programs over the network between hosts: UDP between ranks that share this machine, or between two hosts that are
+//! hosts by name only.
+
+use crate::programs::{ok, program};
+use crate::support::{Outcome, finish, pombo};
+
+const UDP: (&str, &str) = ("POMBO_NET", "udp");
+
+/// Two ranks on each of two hosts, with variables for the library.
+fn on_two_hosts(name: &str, variables: &[(&str, &str)]) -> Outcome {
+    let program = program(name);
+    let mut command = pombo(["run", "--stats", "-n", "2", "-env", "POMBO_HOST", "a"]);
+    command
+        .arg(&program)
+        .args([":", "-n", "2", "-env", "POMBO_HOST", "b"]);
+    finish(command.arg(&program).envs(variables.iter().copied()))
+}
+
+/// The table of `--stats`, by rank.
+fn table(outcome: &Outcome) -> Vec<Vec<u64>> {
+    let numbers = |line: &str| {
+        let words = line.split_whitespace().map(str::parse);
+        words.collect::<Result<Vec<u64>, _>>().ok()
+    };
+    outcome.err.lines().filter_map(numbers).collect()
+}
+
+/// Columns of the table.
+const FRAMES: usize = 3;
+const RESENT: usize = 4;
+const DROPPED: usize = 7;
+
+#[test]
+fn programs_over_udp() {
+    for name in [
+        "p2p", "ordering", "probe", "matched", "several", "comms", "env",
+    ] {
+        ok(3, name, &[], &[UDP]);
+    }
+    ok(5, "collectives", &[], &[UDP]);
+}
+
+#[test]
+fn programs_over_udp_that_loses() {
+    for name in ["p2p", "ordering", "many"] {
+        ok(4, name, &[], &[UDP, ("POMBO_LOSS", "2:7")]);
+    }
+}
+
+#[test]
+fn programs_on_two_hosts() {
+    for name in [
+        "p2p",
+        "ordering",
+        "probe",
+        "matched",
+        "collectives",
+        "many",
+        "comms",
+    ] {
+        let outcome = on_two_hosts(name, &[]);
+        let expected = (0, format!("ok {name}\n"));
+        assert_eq!((outcome.code, outcome.out), expected, "{}", outcome.err);
+    }
+}
+
+#[test]
+fn the_table_tells_what_the_network_did() {
+    let outcome = on_two_hosts("many", &[("POMBO_LOSS", "5")]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let table = table(&outcome);
+    assert_eq!(table.len(), 4, "{}", outcome.err);
+    for (rank, row) in table.iter().enumerate() {
+        assert_eq!(row[0], rank as u64);
+        let bad = [FRAMES, RESENT, DROPPED]
+            .iter()
+            .any(|column| row[*column] == 0);
+        assert!(!bad, "{}", outcome.err);
+    }
+}
+
+/// In memory nothing has to be sent again, and there are no frames to count.
+#[test]
+fn a_job_on_one_host_has_no_network() {
+    let mut command = pombo(["run", "--stats", "-n", "3"]);
+    let outcome = finish(command.arg(program("p2p")));
+    let table = table(&outcome);
+    assert_eq!(table.len(), 3, "{}", outcome.err);
+    assert!(
+        table
+            .iter()
+            .all(|row| row[1] > 0 && row[FRAMES..].iter().all(|n| *n == 0))
+    );
+}
+
+/// Every other rank hears of a death by itself, whatever it waits in, and names the dead one.
+#[test]
+fn a_killed_rank_is_named_by_all_others() {
+    for way in ["collective", "receive", "send", "spin"] {
+        let mut command = pombo(["run", "-l", "--net", "udp", "-n", "4"]);
+        command.arg(program("die")).args(["1", way, "stubborn"]);
+        let outcome = finish(command.env("POMBO_GRACE", "60"));
+        assert_eq!(outcome.code, 137, "{way}: {}", outcome.err);
+        for rank in ["0", "2", "3"] {
+            let named = |line: &str| {
+                line.starts_with(&format!("[{rank}]"))
+                    && line.contains("rank 1 of MPI_COMM_WORLD has ended")
+            };
+            assert!(
+                outcome.err.lines().any(named),
+                "{way}, {rank}: {}",
+                outcome.err
+            );
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_named() {
+    let net = |net: &str| {
+        let mut command = pombo(["run", "-n", "2"]);
+        finish(command.arg(program("p2p")).env("POMBO_NET", net))
+    };
+    for (wrong, named) in [
+        ("tcp", "POMBO_NET must be"),
+        ("udp:no-such-interface", "'no-such-interface'"),
+        ("udp:192.0.2.1", "192.0.2.1"),
+    ] {
+        let outcome = net(wrong);
+        assert_eq!(outcome.code, 16, "{}", outcome.err);
+        assert!(outcome.err.contains(named), "{}", outcome.err);
+    }
+    let outcome = on_two_hosts("p2p", &[("POMBO_NET", "shm")]);
+    assert!(
+        outcome.err.contains("on 2 hosts, and POMBO_NET is shm"),
+        "{}",
+        outcome.err
+    );
+    let outcome = on_two_hosts("p2p", &[("POMBO_LOSS", "much")]);
+    assert!(outcome.err.contains("POMBO_LOSS"), "{}", outcome.err);
+}
