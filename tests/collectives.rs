@@ -5,6 +5,8 @@
 mod algorithms;
 #[path = "collectives/any.rs"]
 mod any;
+#[path = "collectives/boards.rs"]
+mod boards;
 #[path = "collectives/case.rs"]
 mod case;
 #[path = "collectives/channels.rs"]

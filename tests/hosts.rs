@@ -3,6 +3,10 @@
 
 #[path = "common/hosts.rs"]
 mod common;
+#[path = "launcher/support.rs"]
+#[allow(dead_code, reason = "the launcher's own tests use the rest")]
+mod support;
+
 /// The path of the test of that name in this module.
 macro_rules! here {
     ($test:ident) => {
@@ -12,3 +16,5 @@ macro_rules! here {
 
 #[path = "hosts/harness.rs"]
 mod harness;
+#[path = "hosts/jobs.rs"]
+mod jobs;

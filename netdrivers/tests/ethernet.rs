@@ -2,8 +2,14 @@
 //! No rights are needed where the system lets users make namespaces; elsewhere the tests say that they are skipped.
 #![cfg(all(feature = "std", feature = "ethernet", target_os = "linux"))]
 
+#[path = "ethernet/cast.rs"]
+mod cast;
+#[path = "ethernet/casts.rs"]
+mod casts;
 #[path = "ethernet/conforms.rs"]
 mod conforms;
+#[path = "ethernet/inside.rs"]
+mod inside;
 #[path = "ethernet/joins.rs"]
 mod joins;
 #[cfg(feature = "sealed")]
@@ -11,5 +17,7 @@ mod joins;
 mod sealed;
 #[path = "ethernet/segment.rs"]
 mod segment;
+#[path = "ethernet/stranger.rs"]
+mod stranger;
 #[path = "ethernet/strangers.rs"]
 mod strangers;

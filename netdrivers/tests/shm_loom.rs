@@ -1,5 +1,5 @@
-//! Every interleaving, within bounds, of the two sides of a ring and of falling asleep and waking: the driver's own
-//! source, with a model checker's atomics in place of the machine's.
+//! Every interleaving, within bounds, of the two sides of a ring, of the boards of a group, and of falling asleep and
+//! waking: the driver's own source, with a model checker's atomics in place of the machine's.
 //!
 //! The model has real fences on both sides of a bell. The driver prefers `membarrier`, which is a real fence in every
 //! process for the sleeper's, so it allows nothing more.
@@ -8,6 +8,9 @@
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/bell.rs"]
 mod bell;
+#[allow(dead_code, reason = "a test uses less than the driver")]
+#[path = "../src/shm/collective/board.rs"]
+mod board;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/ring.rs"]
 mod ring;
@@ -19,6 +22,8 @@ mod sync {
 
 #[path = "shm_loom/bells.rs"]
 mod bells;
+#[path = "shm_loom/boards.rs"]
+mod boards;
 #[path = "shm_loom/both.rs"]
 mod both;
 #[path = "shm_loom/memory.rs"]

@@ -10,6 +10,8 @@ macro_rules! path {
     };
 }
 
+#[path = "shm_processes/boards.rs"]
+mod boards;
 #[path = "shm_processes/crowd.rs"]
 mod crowd;
 #[path = "shm_processes/unwatched.rs"]

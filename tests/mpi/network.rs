@@ -93,25 +93,55 @@ fn a_job_on_one_host_has_no_network() {
     );
 }
 
-/// Every other rank hears of a death by itself, whatever it waits in, and names the dead one.
+/// Every other rank hears of a death by itself, whatever it waits in, and names the dead one. In a collective operation
+/// a rank may wait for one that has ended because of the first.
 #[test]
 fn a_killed_rank_is_named_by_all_others() {
-    for way in ["collective", "receive", "send", "spin"] {
+    for way in ["receive", "send", "spin", "collective"] {
         let mut command = pombo(["run", "-l", "--net", "udp", "-n", "4"]);
         command.arg(program("die")).args(["1", way, "stubborn"]);
         let outcome = finish(command.env("POMBO_GRACE", "60"));
         assert_eq!(outcome.code, 137, "{way}: {}", outcome.err);
-        for rank in ["0", "2", "3"] {
-            let named = |line: &str| {
-                line.starts_with(&format!("[{rank}]"))
-                    && line.contains("rank 1 of MPI_COMM_WORLD has ended")
-            };
-            assert!(
-                outcome.err.lines().any(named),
-                "{way}, {rank}: {}",
-                outcome.err
-            );
-        }
+        let says = |rank: &str, what: &str| {
+            let mut lines = outcome.err.lines();
+            lines.any(|line| line.starts_with(&format!("[{rank}]")) && line.contains(what))
+        };
+        let dead = "rank 1 of MPI_COMM_WORLD has ended";
+        let named = match way {
+            "collective" => "of MPI_COMM_WORLD has ended",
+            _ => dead,
+        };
+        let others = ["0", "2", "3"];
+        let all = others.iter().all(|rank| says(rank, named));
+        let any = others.iter().any(|rank| says(rank, dead));
+        assert!(all && any, "{way}: {}", outcome.err);
+    }
+}
+
+/// A rank that computes until another has had both directions of a long exchange with it. Only the thread can do that.
+#[test]
+fn the_thread_serves_others_while_the_program_computes() {
+    let done = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi-served");
+    for variables in [&[][..], &[UDP], &[UDP, ("POMBO_LOSS", "5")]] {
+        let _ = std::fs::remove_file(&done);
+        let mut command = pombo(["run", "-n", "2"]);
+        command.arg(program("busy")).arg(&done);
+        command
+            .env("POMBO_PROGRESS_THREAD", "1")
+            .envs(variables.iter().copied());
+        let outcome = finish(&mut command);
+        let expected = (0, "ok busy\n".to_owned());
+        assert_eq!(
+            (outcome.code, outcome.out),
+            expected,
+            "{variables:?}: {}",
+            outcome.err
+        );
+    }
+    for name in ["p2p", "collectives", "ordering"] {
+        let thread = ("POMBO_PROGRESS_THREAD", "1");
+        ok(3, name, &[], &[thread]);
+        ok(3, name, &[], &[thread, UDP, ("POMBO_LOSS", "2")]);
     }
 }
 

@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | nodes | `N` | [`Error::TooManyNodes`] when it is made |
 //! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
-//! | sleep in the near channel while the far one may have news | 1.6 ms | |
+//! | sleep in the near channel while the far one may have news | 0.05 ms, 6.4 ms after some seconds | |
 
 use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
@@ -53,7 +53,7 @@ const EVERY: u32 = 8;
 /// Idle so often, the near channel has nothing to hurry for.
 const CALM: u32 = 64;
 /// The shortest sleep, and how often it doubles.
-const PAUSE: (u64, u32) = (50_000, 5);
+const PAUSE: (u64, u32) = (50_000, 7);
 /// Idle calls before it doubles again.
 const DOUBLES: u32 = 2048;
 

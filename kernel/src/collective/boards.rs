@@ -1,15 +1,15 @@
-//! Boards: where ranks share memory, each publishes for all others at once, and nobody hands anything on.
+//! Where ranks share memory each publishes for all others at once, on a board of its own, and nobody hands anything on.
 //!
 //! The steps are those of messages; functions over boards give them this meaning. Ranks go through rounds. `Send` puts a
 //! piece on the rank's own board, for the next round for which it has published nothing; the steps name the rank
 //! itself. Of a piece of several blocks every rank takes the one of its own number. `Receive` waits for what a rank has
-//! published for the present round: into `Incoming` it is only looked at where it lies, into other buffers it is
-//! copied. `Await(0)` ends the round, as does the end of the operation: nothing received in it is used any more. `Work` is the room for the rank's own next
-//! text: to receive it from oneself waits for room, and to send it publishes what was built there. So a result that
-//! others want is made where they read it.
+//! published for the present round: into `Incoming` it is only looked at where it lies, into the output it is copied.
+//! `Await(0)` ends the round, as does the end of the operation: nothing received in it is used any more. `Work` is the
+//! room for the rank's own next text: to receive it from oneself waits for room, and to send it publishes what was
+//! built there. So a result that others want is made where they read it.
 //!
-//! Who publishes ahead waits for room on its own board only, until all have ended an earlier round; as each piece is
-//! published before its round is read, this ends.
+//! A board keeps what was published for a number of rounds, and has room again when all have ended the oldest of them.
+//! Who publishes ahead must say how far, and not further than there is room, else all wait for each other.
 
 use super::step::{SETTLED, combine, copy, receive, send};
 use super::{Buffer, Piece, Step};
@@ -80,7 +80,7 @@ pub fn allreduce_boards(rank: usize, ranks: usize) -> impl Iterator<Item = Step>
 
 /// Every segment is cut into as many blocks as ranks, and every rank combines its own block of all and publishes the
 /// result, for all or for the root only. Everybody publishes the data of so many segments ahead of those that are
-/// combined. The output may be the input.
+/// combined, which takes room for twice as many rounds. The output may be the input.
 pub fn reduce_shares(
     rank: usize,
     ranks: usize,
@@ -118,8 +118,8 @@ pub fn reduce_shares(
     (0..ahead).filter_map(give).chain(turns)
 }
 
-/// Everybody publishes its data, in segments, so many ahead of those that it reads. Block s x ranks + r of the output
-/// is segment s of rank r.
+/// Everybody publishes its data, in segments, so many ahead of those that it reads, which takes room for as many rounds.
+/// Block s x ranks + r of the output is segment s of rank r.
 pub fn allgather_boards(
     rank: usize,
     ranks: usize,
@@ -130,8 +130,8 @@ pub fn allgather_boards(
     exchange(rank, ranks, segments, ahead, piece, piece)
 }
 
-/// Everybody publishes what it has for all, in segments, so many ahead of those that it reads. Block s x ranks + r is
-/// segment s of what goes to rank r, or comes from it. The output may be the input.
+/// Everybody publishes what it has for all, in segments, so many ahead of those that it reads, which takes room for as
+/// many rounds. Block s x ranks + r is segment s of what goes to rank r, or comes from it. The output may be the input.
 pub fn alltoall_boards(
     rank: usize,
     ranks: usize,

@@ -71,6 +71,10 @@
 //! | reduce-scatter | [`reduce_scatter`]: reduce, then scatter | [`reduce_scatter_circle`] |
 //! | scan | [`scan`], [`exscan`]: from rank to rank | [`scan_doubling`], [`exscan_doubling`] |
 //!
+//! Where ranks share memory they need not hand anything on: [`barrier_boards`], [`broadcast_boards`], [`reduce_boards`],
+//! [`reduce_shares`], [`allreduce_boards`], [`allgather_boards`] and [`alltoall_boards`] are for functions over boards, on
+//! which each publishes for all; what their steps mean there, and which buffers they use, they say themselves.
+//!
 //! # Buffers
 //!
 //! The steps name [`Piece`]s of four buffers; how large block i of a buffer is, and where it lies, only the functions

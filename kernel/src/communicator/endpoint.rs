@@ -152,6 +152,12 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
         self.ports.0.state.rejected
     }
 
+    /// Has that node gone, and has all come that it sent?
+    pub fn is_gone(&self, node: Node) -> bool {
+        let peers = self.ports.0.state.peers.as_ref();
+        peers.get(node.index()).is_some_and(|peer| peer.gone)
+    }
+
     /// Every frame that was due has been taken by the channel; what is left waits for the peers.
     pub fn is_flushed(&self) -> bool {
         !self.ports.0.state.due

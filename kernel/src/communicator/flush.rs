@@ -598,7 +598,7 @@ impl<H: Header, C: Config> Peer<H, C> {
     }
 
     /// A whole message.
-    #[inline]
+    #[inline(always)]
     fn put_whole<L: Outlet>(
         &mut self,
         channel: &mut L,

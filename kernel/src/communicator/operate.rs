@@ -755,7 +755,7 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn claim_with<M: Memory, R>(
         &mut self,
         ticket: Ticket,

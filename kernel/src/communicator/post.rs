@@ -105,7 +105,9 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn enlist(&mut self, pattern: H::Pattern, ticket: Ticket, bank: &mut impl Bank) {
         self.forget(|envelope, _| pattern.matches(envelope.node(), &envelope.header()));
         self.counters.note(Note::Searched);
-        if let Some(place) = self.unexpected.find(&pattern) {
+        if self.unexpected.len() > 0
+            && let Some(place) = self.unexpected.find(&pattern)
+        {
             return self.take(place, ticket, bank);
         }
         let source = pattern.source();

@@ -296,7 +296,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// A place that a message of `from` had credit for is free again.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn owe_place(&mut self, from: Node) {
         let credit = self.credit;
         if let Some(peer) = self.peers.as_mut().get_mut(from.index()) {
@@ -375,7 +375,7 @@ impl<H: Header, C: Config> Operation<H, C> {
     }
 
     /// Ends a receive: `stored` bytes are in its buffer. Is there nobody who will claim it?
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver(&mut self, envelope: Envelope<H, C>, stored: usize) -> bool {
         let sent = envelope.len();
         self.peer = envelope.node();

@@ -43,7 +43,7 @@ pub struct BinnedExpected<H: Header, C: Config, const DEPTH: usize, const BINS: 
 impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
     BinnedExpected<H, C, DEPTH, BINS>
 {
-    #[inline]
+    #[inline(always)]
     fn first(&mut self, from: Node, header: &H) -> Search<u32> {
         if self.entries.is_binned() {
             return self.first_in_bins(from, header);
@@ -160,7 +160,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         Search { found, steps }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, from: Node, header: &H) -> Option<u32> {
         let place = self.first(from, header).found?;
         let slot = self.entries.list().item(place)?.slot;
@@ -168,7 +168,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         Some(slot)
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, place: u32) {
         if self.entries.is_binned()
             && let Some(posted) = self.entries.list().item(place)

@@ -58,14 +58,14 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         Some(place)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, place: u32) {
         self.set_aside(place);
         self.drop_aside(place);
     }
 
     /// Takes an entry out of the order and of its groups, but not out of the table.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_aside(&mut self, place: u32) {
         if self.binned && self.list.item(place).is_some() {
             self.bins.remove(place);
@@ -74,7 +74,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
     }
 
     /// Takes out what was set aside.
-    #[inline]
+    #[inline(always)]
     pub(super) fn drop_aside(&mut self, place: u32) {
         self.list.drop_unlinked(place);
         if self.list.count() == 0 {

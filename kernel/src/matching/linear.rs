@@ -95,7 +95,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     }
 
     /// Out of the order, but not out of the table.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unlink(&mut self, place: u32) {
         if self.slab.get(place).is_some() {
             self.order.unlink(&mut self.slab, place);
@@ -103,7 +103,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
     }
 
     /// What was unlinked before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn drop_unlinked(&mut self, place: u32) {
         self.slab.remove(place);
     }

@@ -77,18 +77,36 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
     })
 }
 
+/// What the ranks have agreed on for a new communicator.
+struct Agreed {
+    context: u32,
+    /// Where it may have boards.
+    area: Option<usize>,
+    /// May it have a group of the network's?
+    casts: bool,
+}
+
 /// Takes a new communicator of these nodes in, made from another one.
 fn insert(
     world: &mut World,
     parent: Comm,
     nodes: Vec<Node>,
-    (context, area): (u32, Option<usize>),
+    agreed: Agreed,
 ) -> Result<Comm, Fault> {
+    let Agreed {
+        context,
+        area,
+        casts,
+    } = agreed;
     let (own, all) = (world.kernel.node(), world.kernel.nodes());
     let boards = match area {
         Some(area) if nodes.len() > 1 => collective::enter(world, &nodes, context, area),
         _ => Boards::None,
     };
+    let host = nodes.first().map_or(0, |node| world.hosts.of(*node));
+    if casts && nodes.iter().any(|node| world.hosts.of(*node) != host) {
+        world.collectives.casts.enter(context, &nodes);
+    }
     let handler = world.comms.get(parent)?.handler;
     let mut group = Group::new(context, own, nodes, all, handler);
     group.boards = boards;
@@ -100,8 +118,12 @@ pub fn free(comm: Comm) -> Result<(), Fault> {
     // The standard calls it collective; nobody has to wait, for contexts are never used again.
     world::with(|world| {
         let boards = world.comms.get(comm).map(|group| group.boards);
+        let context = world.comms.get(comm).map(|group| group.context);
         let freed = world.comms.free(comm);
         freed.map_err(Fault::on(MPI_COMM_WORLD))?;
+        if let Ok(context) = context {
+            world.collectives.casts.leave(context);
+        }
         if let Ok(Boards::In(area)) = boards {
             world.near().leave_group(area.into());
         }
@@ -110,12 +132,13 @@ pub fn free(comm: Comm) -> Result<(), Fault> {
 }
 
 /// A context that no member has used: the largest next one of all. An area for boards that all members have free.
-fn agree(comm: Comm) -> Result<(u32, Option<usize>), Fault> {
+fn agree(comm: Comm) -> Result<Agreed, Fault> {
     let mut all = world::with(|world| {
         world.comms.get(comm)?;
-        let mut own = [0; 1 + AREAS];
+        let mut own = [0; 2 + AREAS];
         own[0] = world.comms.next_context;
-        for (taken, free) in own[1..].iter_mut().zip(collective::free_areas(world)) {
+        own[1] = u32::from(!world.collectives.casts.has_room());
+        for (taken, free) in own[2..].iter_mut().zip(collective::free_areas(world)) {
             *taken = u32::from(!free);
         }
         Ok(own)
@@ -129,7 +152,7 @@ fn agree(comm: Comm) -> Result<(u32, Option<usize>), Fault> {
     };
     // SAFETY: so many unsigned ints.
     unsafe { collective::allreduce(largest, comm).run()? };
-    let [next, taken @ ..] = all;
+    let [next, full, taken @ ..] = all;
     let area = taken.iter().position(|taken| *taken == 0);
     world::with(|world| {
         // The context number doubles on the wire.
@@ -142,6 +165,10 @@ fn agree(comm: Comm) -> Result<(u32, Option<usize>), Fault> {
             return Err(Fault { error, comm });
         }
         world.comms.next_context = next + 1;
-        Ok((next, area))
+        Ok(Agreed {
+            context: next,
+            area,
+            casts: full == 0,
+        })
     })
 }

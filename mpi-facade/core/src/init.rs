@@ -10,6 +10,8 @@ use crate::error::{Class, Error};
 use crate::header::{CREDIT, Kernel};
 use crate::output::{self, Line};
 use crate::place::{self, Joined, PlaceError};
+#[cfg(feature = "progress-thread")]
+use crate::progress;
 use crate::way::{self, Traffic};
 use crate::world::{self, Fault, Phase, World};
 use core::ffi::{CStr, c_int};
@@ -47,7 +49,18 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         sent: (0, 0),
         hosts,
         launcher,
+        #[cfg(feature = "progress-thread")]
+        thread: None,
     });
+    collective::open_casts()?;
+    #[cfg(feature = "progress-thread")]
+    {
+        let thread = progress::start().map_err(|error| refuse(&error))?;
+        world::with(|world| {
+            world.thread = thread;
+            Ok(())
+        })?;
+    }
     Ok(threads)
 }
 
@@ -58,7 +71,15 @@ pub fn threads() -> Result<c_int, Fault> {
 
 /// Waits for everybody, lets the last frames leave, and ends the world.
 pub fn finalize() -> Result<(), Fault> {
+    #[cfg(feature = "progress-thread")]
+    if let Some(thread) = world::with(|world| Ok(world.thread.take()))? {
+        progress::stop(thread);
+    }
     buffered::flush()?;
+    // The others may need repairs of what this rank has broadcast.
+    world::with(|world| {
+        world.until(|world| Ok(world.collectives.casts.is_settled().then_some(())))
+    })?;
     collective::barrier(MPI_COMM_WORLD).run()?;
     world::with(|world| {
         world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
@@ -128,6 +149,14 @@ fn report(world: &mut World) {
         mut rejected,
     } = way::traffic(world.kernel.channel_mut());
     rejected += world.kernel.rejected();
+    let casts = world.collectives.casts.traffic();
+    let (frames, resent, repairs) = (
+        frames + casts.frames,
+        resent + casts.resent,
+        repairs + casts.repairs,
+    );
+    let (duplicates, dropped) = (duplicates + casts.duplicates, dropped + casts.dropped);
+    rejected += casts.rejected;
     let mut line = Line::new();
     // A line of nine numbers fits.
     let _ = write!(

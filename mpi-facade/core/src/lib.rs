@@ -23,9 +23,12 @@ pub mod op;
 mod output;
 pub mod place;
 pub mod point;
+#[cfg(feature = "progress-thread")]
+mod progress;
 pub mod request;
 pub mod several;
 pub mod status;
+pub mod text;
 pub mod way;
 mod world;
 

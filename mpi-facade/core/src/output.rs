@@ -1,42 +1,12 @@
 //! Lines to standard error and to files, without an allocator.
 
+use crate::text::Text;
 use core::ffi::{CStr, c_int};
-use core::fmt;
 
 /// A line of bounded length; what is beyond is cut.
-pub(crate) struct Line {
-    bytes: [u8; 512],
-    len: usize,
-}
+pub(crate) type Line = Text<LONGEST>;
 
-impl Line {
-    /// Empty.
-    pub(crate) const fn new() -> Self {
-        Line {
-            bytes: [0; 512],
-            len: 0,
-        }
-    }
-}
-
-impl Default for Line {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Write for Line {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        // One byte stays for the end of the line.
-        let room = self.bytes.len() - 1 - self.len;
-        let cut = &text.as_bytes()[..text.len().min(room)];
-        if let Some(place) = self.bytes.get_mut(self.len..self.len + cut.len()) {
-            place.copy_from_slice(cut);
-            self.len += cut.len();
-        }
-        Ok(())
-    }
-}
+const LONGEST: usize = 511;
 
 /// Writes the line, and its end, to standard error in one piece.
 pub(crate) fn error(line: &Line) {
@@ -56,8 +26,10 @@ pub(crate) fn append(path: &CStr, line: &Line) {
 }
 
 fn write(file: c_int, line: &Line) {
-    let mut bytes = line.bytes;
-    bytes[line.len] = b'\n';
+    let (text, mut bytes) = (line.as_bytes(), [b'\n'; LONGEST + 1]);
+    if let Some(place) = bytes.get_mut(..text.len()) {
+        place.copy_from_slice(text);
+    }
     // SAFETY: the bytes are there. A short write cuts the message; there is nowhere to say so.
-    let _ = unsafe { libc::write(file, bytes.as_ptr().cast(), line.len + 1) };
+    let _ = unsafe { libc::write(file, bytes.as_ptr().cast(), text.len() + 1) };
 }

@@ -121,7 +121,10 @@ pub(crate) fn wait_one(
 ) -> Result<(), Fault> {
     let mut failed = None;
     wait_until_over(world, request, Some(status), &mut failed)?;
-    failed.map_or(Ok(()), Err)
+    match failed {
+        None => Ok(()),
+        Some(fault) => Err(fault),
+    }
 }
 
 #[inline(always)]
@@ -133,7 +136,7 @@ fn wait_until_over(
 ) -> Result<(), Fault> {
     let mut idle = 0;
     while !look(world, request, status.as_deref_mut(), failed)? {
-        collective::progress(world);
+        collective::progress(world, &mut idle);
         world.kernel.advance(&mut idle)?;
     }
     Ok(())
@@ -148,7 +151,7 @@ pub fn wait(request: Request, status: &mut Status) -> Result<(), Fault> {
 pub fn test(request: Request, status: &mut Status) -> Result<bool, Fault> {
     world::with(|world| {
         world.kernel.check_messages()?;
-        collective::progress(world);
+        collective::progress(world, &mut 0);
         match test_one(world, request, status)? {
             Standing::Open => Ok(false),
             Standing::Over => Ok(true),

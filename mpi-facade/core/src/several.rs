@@ -33,7 +33,7 @@ pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
 pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Look, Fault> {
     world::with(|world| {
         world.kernel.check_messages()?;
-        collective::progress(world);
+        collective::progress(world, &mut 0);
         look(world, requests, status)
     })
 }

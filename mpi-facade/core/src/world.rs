@@ -8,6 +8,8 @@ use crate::error::Error;
 use crate::header::Kernel;
 use crate::hosts::Hosts;
 use crate::place::launcher::Launcher;
+#[cfg(feature = "progress-thread")]
+use crate::progress::Thread;
 use crate::way;
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -34,6 +36,9 @@ pub(crate) struct World {
     pub(crate) hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
     pub(crate) launcher: Option<Launcher>,
+    /// Makes progress beside the program, if there is one.
+    #[cfg(feature = "progress-thread")]
+    pub(crate) thread: Option<Thread>,
 }
 
 /// An error, and the communicator whose handler hears of it.
@@ -79,44 +84,69 @@ pub enum Phase {
     After,
 }
 
-struct Global(UnsafeCell<(Phase, Option<Box<World>>)>);
+struct Global {
+    phase: UnsafeCell<Phase>,
+    world: UnsafeCell<Option<Box<World>>>,
+}
 
 // SAFETY: at most MPI_THREAD_SERIALIZED is granted, so the program never lets two calls overlap, and a call that
-// follows another one happens after it. Nothing in this crate calls back into it while a borrow is alive.
+// follows another one happens after it. A thread of this library's own touches the world only while it has the turn,
+// which every call takes, and the phase never. Nothing in this crate calls back into it while a borrow is alive.
 unsafe impl Sync for Global {}
 
-static GLOBAL: Global = Global(UnsafeCell::new((Phase::Before, None)));
+static GLOBAL: Global = Global {
+    phase: UnsafeCell::new(Phase::Before),
+    world: UnsafeCell::new(None),
+};
 
 /// Where this process stands.
 pub fn phase() -> Phase {
     // SAFETY: see `Global`; the value is copied out.
-    unsafe { (*GLOBAL.0.get()).0 }
+    unsafe { *GLOBAL.phase.get() }
 }
 
 /// Runs a call on the world.
 #[inline]
 pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
+    #[cfg(feature = "progress-thread")]
+    let _turn = crate::progress::turn();
+    with_turn(call)
+}
+
+/// As [`with`], for who has the turn already.
+#[inline]
+pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
     // SAFETY: see `Global`; this borrow ends before the call returns, and no call runs inside another.
-    let (phase, world) = unsafe { &mut *GLOBAL.0.get() };
-    match (world, *phase) {
-        (Some(world), _) => call(world),
-        (None, Phase::After) => Err(Error::Finalised.into()),
-        (None, _) => Err(Error::NotInitialised.into()),
+    match unsafe { &mut *GLOBAL.world.get() } {
+        Some(world) => call(world),
+        None => Err(absent()),
+    }
+}
+
+#[cold]
+fn absent() -> Fault {
+    match phase() {
+        Phase::After => Error::Finalised.into(),
+        _ => Error::NotInitialised.into(),
     }
 }
 
 /// Begins the world.
 pub(crate) fn begin(world: World) {
-    // SAFETY: see `Global`.
-    unsafe { *GLOBAL.0.get() = (Phase::Running, Some(Box::new(world))) };
+    // SAFETY: see `Global`; there is no other thread yet.
+    unsafe {
+        *GLOBAL.phase.get() = Phase::Running;
+        *GLOBAL.world.get() = Some(Box::new(world));
+    }
 }
 
 /// Ends the world and gives it back to be taken apart.
 pub(crate) fn end() -> Option<Box<World>> {
-    // SAFETY: see `Global`.
-    let (phase, world) = unsafe { &mut *GLOBAL.0.get() };
-    *phase = Phase::After;
-    world.take()
+    // SAFETY: see `Global`; there is no other thread any more.
+    unsafe {
+        *GLOBAL.phase.get() = Phase::After;
+        (*GLOBAL.world.get()).take()
+    }
 }
 
 impl World {
@@ -130,7 +160,7 @@ impl World {
             if let Some(result) = over(self)? {
                 return Ok(result);
             }
-            collective::progress(self);
+            collective::progress(self, &mut idle);
             self.kernel.advance(&mut idle)?;
         }
     }

@@ -38,6 +38,8 @@ pub(crate) const HOST_TIMEOUT: &str = "POMBO_HOST_TIMEOUT";
 /// Read by the C library.
 pub(crate) const LOSS: &str = "POMBO_LOSS";
 /// Read by the C library.
+pub(crate) const PROGRESS_THREAD: &str = "POMBO_PROGRESS_THREAD";
+/// Read by the C library.
 pub(crate) const STATS: &str = "POMBO_STATS";
 /// Read by whatever needs the C library.
 pub(crate) const LIB: &str = "POMBO_LIB";
@@ -99,6 +101,11 @@ pub(crate) const TABLE: &[Variable] = &[
         name: NET,
         default: "auto",
         meaning: "auto: memory inside a host and UDP between hosts; shm: memory alone; udp, udp:ADDRESS or udp:INTERFACE: UDP between all ranks",
+    },
+    Variable {
+        name: PROGRESS_THREAD,
+        default: "0",
+        meaning: "1: a thread of every rank serves the others while the program computes",
     },
     Variable {
         name: HOST_TIMEOUT,

@@ -68,8 +68,11 @@ fn choose(mut all: Vec<Interface>) -> Result<Interface, EthernetError> {
         0 => Err(EthernetError::NoLink),
         1 => Ok(all.remove(0)),
         _ => {
-            let names: Vec<&str> = all.iter().map(|one| &*one.name).collect();
-            let names = names.join(", ");
+            let mut names = String::new();
+            for (number, one) in all.iter().enumerate() {
+                names.push_str(if number > 0 { ", " } else { "" });
+                names.push_str(&one.name);
+            }
             Err(EthernetError::Which { names })
         }
     }

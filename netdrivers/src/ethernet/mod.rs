@@ -32,6 +32,8 @@ mod frame;
 mod interface;
 mod line;
 mod opened;
+#[cfg(feature = "pnet")]
+mod portable;
 mod socket;
 
 pub use address::{Address, Mac};
@@ -41,4 +43,6 @@ pub use frame::{ETHER_TYPE, Seat, Traffic};
 pub use interface::{Interface, interfaces};
 pub use line::{Line, Packets};
 pub use opened::Opened;
+#[cfg(feature = "pnet")]
+pub use portable::Portable;
 pub use socket::{RECEIVE_BYTES, SEND_BYTES};

@@ -70,6 +70,27 @@ impl Socket {
         self.fd
     }
 
+    /// The same socket under another number.
+    #[cfg(feature = "pnet")]
+    pub(super) fn again(&self) -> Result<Self, EthernetError> {
+        // SAFETY: no memory is passed.
+        let fd = unsafe { libc::fcntl(self.fd, libc::F_DUPFD_CLOEXEC, 0) };
+        EthernetError::check(fd, "fcntl").map(Self::take)
+    }
+
+    /// The number, for who closes it.
+    #[cfg(feature = "pnet")]
+    pub(super) fn give(self) -> i32 {
+        core::mem::ManuallyDrop::new(self).fd
+    }
+
+    /// An error that it keeps to itself, which it then forgets.
+    #[cfg(feature = "pnet")]
+    pub(super) fn error(&self) -> Option<i32> {
+        let error = self.get(libc::SOL_SOCKET, libc::SO_ERROR);
+        error.ok().map(|[number]| number as i32)
+    }
+
     /// The filter stays for good: whoever gets this socket hears no more than this.
     fn filter(&self, seat: Seat, interfaces: [i32; 2]) -> Result<(), EthernetError> {
         let mut filter = filter::of(seat, interfaces);

@@ -2,8 +2,10 @@
 
 use core::ptr::NonNull;
 
+use pombo_kernel::memory::Part;
+
 use super::layout::{GRANULES, RING};
-use super::ring::{GRANULE, Slots, WORD};
+use super::ring::{self, GRANULE, Slots, WORD};
 use super::sync::AtomicU64;
 
 /// Where the ring of one ordered pair lies.
@@ -44,6 +46,20 @@ impl Slots for Lane {
         unsafe { self.ring.add(granule * GRANULE).cast().as_ref() }
     }
 
+    #[inline(always)]
+    fn want(&self, granule: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if granule < GRANULES {
+            let line = self.ring.as_ptr().wrapping_add(granule * GRANULE);
+            // SAFETY: a hint; it changes neither memory nor registers. Processors without it take it for a `nop`.
+            unsafe {
+                core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = granule;
+    }
+
     #[inline]
     fn taken(&self) -> &AtomicU64 {
         // SAFETY: valid as long as the lane, see `new`.
@@ -51,11 +67,13 @@ impl Slots for Lane {
     }
 
     #[inline(always)]
-    unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8])) {
+    unsafe fn fill(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
         let bytes = self.bytes(granule, len);
         // SAFETY: the bytes lie inside the ring and are initialised, as the file starts with zeros; the caller sees to
         // it that nobody else uses them.
-        f(unsafe { core::slice::from_raw_parts_mut(bytes, len) });
+        ring::gather(parts, unsafe {
+            core::slice::from_raw_parts_mut(bytes, len)
+        });
     }
 
     #[inline]

@@ -1,8 +1,9 @@
 //! A lock-free ring of records for one producer and one consumer, over memory that they share. Used by `Shm` only.
 //!
-//! The ring is cut into granules of one cache line. A record is a header word and a frame, rounded up to granules; it
-//! never wraps. The word at the producer's position is 0 until the record there is complete, so a consumer polls the
-//! very line that holds a small frame. Positions count granules and never repeat.
+//! The ring is cut into granules, two in a cache line. A record is a header word and a frame, rounded up to granules; it
+//! never wraps. One of a single granule shares its line with another such; longer ones start with a line. The word at
+//! the producer's position is 0 until the record there is complete, so a consumer polls the very line that holds a small
+//! frame. Positions count granules and never repeat.
 //!
 //! Both sides check what they read: whatever the memory holds, nothing outside it is touched and nothing panics.
 
@@ -18,14 +19,19 @@ pub(super) trait Slots {
     /// The first word of a granule.
     fn word(&self, granule: usize) -> &AtomicU64;
 
+    /// The producer will write there soon.
+    fn want(&self, granule: usize) {
+        let _ = granule;
+    }
+
     /// How far the consumer is. Written by the consumer alone.
     fn taken(&self) -> &AtomicU64;
 
-    /// Hands out `len` bytes after the first word of that granule, inside the ring.
+    /// Copies the parts, `len` bytes, to what follows the first word of that granule, inside the ring; see [`gather`].
     ///
     /// # Safety
     /// Nobody else reads or writes these bytes during the call.
-    unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8]));
+    unsafe fn fill(&self, granule: usize, len: usize, parts: &[Part<'_>]);
 
     /// Hands out `len` bytes after the first word of that granule, inside the ring.
     ///
@@ -34,8 +40,12 @@ pub(super) trait Slots {
     unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8]));
 }
 
-/// Bytes in a granule: a cache line.
-pub(super) const GRANULE: usize = 64;
+/// Bytes in a granule: half a cache line, which a frame of MPI with one or two numbers needs.
+pub(super) const GRANULE: usize = 32;
+/// Granules in a cache line.
+const LINE: usize = 2;
+/// Granules ahead of the producer: so far away are lines asked for.
+const AHEAD: u64 = 16;
 /// Bytes of a record's header word.
 pub(super) const WORD: usize = 8;
 
@@ -80,18 +90,22 @@ impl<S: Slots> Producer<S> {
         // One granule more: the word behind the record becomes 0.
         self.reserve(gap + size + 1)?;
         if gap > 0 {
-            self.slots.word(0).store(0, Ordering::Relaxed);
-            self.publish(GAP);
+            self.clear_behind(gap);
+            self.publish(GAP | gap as u32);
             self.position += gap as u64;
         }
         let granule = self.granule();
-        let behind = (granule + size) % S::GRANULES;
-        self.slots.word(behind).store(0, Ordering::Relaxed);
+        self.clear_behind(size);
         // SAFETY: these granules are free, which `reserve` has seen after the consumer's last use of them, and the
         // consumer does not look past the word at our position before it is published below.
-        unsafe { self.slots.fill(granule, len, |room| gather(parts, room)) };
+        unsafe { self.slots.fill(granule, len, parts) };
         self.publish(len as u32);
         self.position += size as u64;
+        // Lines that the consumer has read take long to come back: a burst of small frames would wait for each.
+        if size <= LINE && self.position + AHEAD <= self.taken + S::GRANULES as u64 {
+            let ahead = (self.position + AHEAD) % S::GRANULES as u64;
+            self.slots.want(ahead as usize);
+        }
         Ok(())
     }
 
@@ -121,6 +135,13 @@ impl<S: Slots> Producer<S> {
         } else {
             Err(RingError::Full)
         }
+    }
+
+    /// Nothing is there yet.
+    #[inline(always)]
+    fn clear_behind(&self, granules: usize) {
+        let behind = (self.granule() + granules) % S::GRANULES;
+        self.slots.word(behind).store(0, Ordering::Relaxed);
     }
 
     #[inline]
@@ -174,11 +195,12 @@ impl<S: Slots> Consumer<S> {
         if word == 0 {
             return Ok(None);
         }
-        if word as u32 != GAP {
+        if word as u32 & GAP == 0 {
             return self.check(word).map(Some);
         }
         self.skip(word)?;
-        match self.slots.word(0).load(Ordering::Acquire) {
+        // A gap is followed by a record.
+        match self.slots.word(self.granule()).load(Ordering::Acquire) {
             0 => Ok(None),
             word => self.check(word).map(Some),
         }
@@ -196,12 +218,13 @@ impl<S: Slots> Consumer<S> {
         }
     }
 
-    #[cold]
     fn skip(&mut self, word: u64) -> Result<(), RingError> {
-        if self.granule() == 0 || (word >> 32) as u32 != tag(self.position) {
+        let gap = (word as u32 & !GAP) as usize;
+        let fits = (1..=S::GRANULES - self.granule()).contains(&gap);
+        if !fits || (word >> 32) as u32 != tag(self.position) {
             return Err(RingError::Corrupt);
         }
-        self.advance(S::GRANULES - self.granule());
+        self.advance(gap);
         Ok(())
     }
 
@@ -212,8 +235,8 @@ impl<S: Slots> Consumer<S> {
     }
 }
 
-/// In place of a length: the rest of the ring holds nothing.
-pub(super) const GAP: u32 = u32::MAX;
+/// In place of a length, with a number of granules: they hold nothing.
+pub(super) const GAP: u32 = 1 << 31;
 
 /// Marks a record of that position; never 0.
 #[inline]
@@ -226,18 +249,23 @@ fn granules(len: usize) -> usize {
     (WORD + len).div_ceil(GRANULE)
 }
 
-/// Granules to leave out because the record would wrap.
+/// Granules to leave out because the record would begin in the middle of a line, and not end there, or would wrap.
 #[inline]
 fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
-    if granule + size > granules {
+    if size == 1 {
+        return 0;
+    }
+    let line = granule.next_multiple_of(LINE);
+    if line + size > granules {
         granules - granule
     } else {
-        0
+        line - granule
     }
 }
 
+/// Copies the parts one after the other. `room` is as long as all of them.
 #[inline(always)]
-fn gather(parts: &[Part<'_>], room: &mut [u8]) {
+pub(super) fn gather(parts: &[Part<'_>], room: &mut [u8]) {
     // What the kernel sends nearly always: here the compiler knows both parts.
     if let [head @ Part::Bytes(_), payload] = parts {
         let (front, back) = room.split_at_mut(head.len());

@@ -1,12 +1,13 @@
 //! A reliable channel over it passes the suite of every driver, on a good and on a bad network.
 
-use crate::segment::{Forged, Stranger, opened, segment};
+use crate::segment::{opened_by, segment};
+use crate::stranger::{Forged, Stranger};
 use pombo_kernel::channel::reliable::{Arrived, Reliable, Window};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::conformance::{Worlds, threads};
-use pombo_netdrivers::ethernet::{Address, Traffic};
+use pombo_netdrivers::ethernet::{Address, EthernetError, Line, Opened, Seat, Traffic};
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_netdrivers::{Ethernet, Growing};
 use std::sync::{Arc, Mutex};
@@ -88,14 +89,15 @@ impl<N: Network> Drop for Launched<N> {
     }
 }
 
-fn run<N: Network + Send>(
+fn run<L: Line, N: Network + Send>(
     nodes: u16,
     per_host: u16,
-    over: fn(Ethernet) -> N,
+    open: impl Fn(&str, Seat) -> Result<Opened<L>, EthernetError>,
+    over: fn(Ethernet<L>) -> N,
     body: fn(Launched<N>),
 ) {
     segment(nodes.div_ceil(per_host), 1500);
-    let (opened, addresses) = opened(nodes, per_host, Traffic::Single);
+    let (opened, addresses) = opened_by(nodes, per_host, Traffic::Single, open);
     let gone = Mutex::default();
     let job = Arc::new(Job { addresses, gone });
     let ranks = opened.into_iter().map(|one| {
@@ -111,6 +113,9 @@ fn run<N: Network + Send>(
 
 macro_rules! conforms {
     ($name:ident, $network:ty, $per_host:expr, $over:expr) => {
+        conforms!($name, $network, $per_host, Ethernet::open, $over);
+    };
+    ($name:ident, $network:ty, $per_host:expr, $open:expr, $over:expr) => {
         mod $name {
             use super::*;
 
@@ -120,7 +125,7 @@ macro_rules! conforms {
                 type Channel = Launched<$network>;
 
                 fn run(test: &str, nodes: u16, body: fn(Launched<$network>)) {
-                    crate::segment::in_namespace(test, || run(nodes, $per_host, $over, body));
+                    crate::inside::in_namespace(test, || run(nodes, $per_host, $open, $over, body));
                 }
             }
 
@@ -154,4 +159,13 @@ conforms!(
         let faulty = FaultyNetwork::new(ethernet, faults, 9);
         pombo_netdrivers::Sealed::new(faulty, crate::sealed::KEY).expect("room")
     }
+);
+
+#[cfg(feature = "pnet")]
+conforms!(
+    portable,
+    Ethernet<pombo_netdrivers::ethernet::Portable>,
+    2,
+    Ethernet::open_portable,
+    |ethernet| ethernet
 );

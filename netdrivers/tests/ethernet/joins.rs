@@ -1,12 +1,15 @@
 //! What a node says before it is on the segment, and how frames find their way.
 
-use crate::segment::{JOB, inside, ip, network, opened, seat, segment};
+use crate::inside::inside;
+#[cfg(feature = "pnet")]
+use crate::segment::opened_by;
+use crate::segment::{JOB, ip, joined, network, opened, seat, segment};
 use crate::strangers::next;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, Seat, Traffic};
+use pombo_netdrivers::ethernet::{Address, EthernetError, Line, Seat, Traffic};
 
 #[test]
 fn an_interface_is_found_or_named() {
@@ -82,7 +85,20 @@ fn frames_go_to_one_and_to_all_wherever_they_are() {
     });
 }
 
-fn go_to_one_and_to_all(mut nodes: Vec<Ethernet>) {
+#[cfg(feature = "pnet")]
+#[test]
+fn frames_go_by_the_portable_line_as_well() {
+    inside!(frames_go_by_the_portable_line_as_well, || {
+        segment(5, 1500);
+        for per_host in [1, 5] {
+            let open = Ethernet::open_portable;
+            let opened = opened_by(5, per_host, Traffic::Group, open);
+            go_to_one_and_to_all(joined(opened));
+        }
+    });
+}
+
+fn go_to_one_and_to_all<L: Line>(mut nodes: Vec<Ethernet<L>>) {
     let longest = vec![7; nodes[0].mtu()];
     for from in 0..5 {
         for to in 0..5_u16 {
@@ -129,8 +145,7 @@ fn jobs_and_traffic_do_not_meet() {
         });
         let others: Vec<_> = others.collect();
         let table: Vec<Address> = others.iter().map(|one| one.address()).collect();
-        let join = |one: pombo_netdrivers::ethernet::Opened| one.join(&table).expect("the table");
-        let mut others: Vec<Ethernet> = others.into_iter().map(join).collect();
+        let mut others = joined((others, table));
         let mut all = [&mut singles, &mut groups, &mut others];
         for world in &mut all {
             world[0]
@@ -151,29 +166,39 @@ fn jobs_and_traffic_do_not_meet() {
 fn an_interface_goes_down_and_comes_up() {
     inside!(an_interface_goes_down_and_comes_up, || {
         segment(2, 1500);
-        let mut nodes = network(2, 1, Traffic::Single);
-        let hello = [Part::Bytes(b"hello")];
-        for (side, down) in [("host0", true), ("host1", false), ("port1", false)] {
-            ip(&format!("link set {side} down\n"));
-            (0..10).for_each(|_| nodes[0].transmit(Node(1), &hello).expect("no error"));
-            assert_eq!(nodes[1].poll(|_| panic!("by which way?")), Ok(false));
-            assert_eq!(
-                nodes[0].counts().unsent,
-                if down { 10 } else { nodes[0].counts().unsent }
-            );
-            ip(&format!("link set {side} up\n"));
-            // The segment learns that the port is there again some time later.
-            let mut came = false;
-            while !came {
-                nodes[0].transmit(Node(1), &hello).expect("no error");
-                nodes[1].poll(|_| came = true).expect("no error");
-            }
-            while nodes[1].poll(|_| ()).expect("no error") {}
-        }
-        ip("link del host0\n");
-        let gone = Err(ChannelError::Device(libc::ENXIO));
-        assert_eq!(nodes[0].transmit(Node(1), &hello), gone);
-        assert_eq!(nodes[0].interface(), "host0");
-        assert_eq!(nodes[0].poll(|_| panic!("from where?")), Ok(false));
+        goes_down_and_comes_up(network(2, 1, Traffic::Single));
     });
+}
+
+#[cfg(feature = "pnet")]
+#[test]
+fn the_portable_line_goes_down_and_comes_up() {
+    inside!(the_portable_line_goes_down_and_comes_up, || {
+        segment(2, 1500);
+        let opened = opened_by(2, 1, Traffic::Single, Ethernet::open_portable);
+        goes_down_and_comes_up(joined(opened));
+    });
+}
+
+fn goes_down_and_comes_up<L: Line>(mut nodes: Vec<Ethernet<L>>) {
+    let hello = [Part::Bytes(b"hello")];
+    for (side, down) in [("host0", true), ("host1", false), ("port1", false)] {
+        ip(&format!("link set {side} down\n"));
+        (0..10).for_each(|_| nodes[0].transmit(Node(1), &hello).expect("no error"));
+        assert_eq!(nodes[1].poll(|_| panic!("by which way?")), Ok(false));
+        assert!(!down || nodes[0].counts().unsent == 10);
+        ip(&format!("link set {side} up\n"));
+        // The segment learns that the port is there again some time later.
+        let mut came = false;
+        while !came {
+            nodes[0].transmit(Node(1), &hello).expect("no error");
+            nodes[1].poll(|_| came = true).expect("no error");
+        }
+        while nodes[1].poll(|_| ()).expect("no error") {}
+    }
+    ip("link del host0\n");
+    let gone = Err(ChannelError::Device(libc::ENXIO));
+    assert_eq!(nodes[0].transmit(Node(1), &hello), gone);
+    assert_eq!(nodes[0].interface(), "host0");
+    assert_eq!(nodes[0].poll(|_| panic!("from where?")), Ok(false));
 }

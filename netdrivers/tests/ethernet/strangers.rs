@@ -1,6 +1,8 @@
 //! Frames of others, forged, replayed, damaged, too many.
 
-use crate::segment::{Forged, HANG, Stranger, inside, network, opened, segment};
+use crate::inside::inside;
+use crate::segment::{HANG, network, opened, segment};
+use crate::stranger::{Forged, Stranger};
 use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;

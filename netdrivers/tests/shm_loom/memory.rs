@@ -5,10 +5,12 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use pombo_kernel::memory::Part;
 
-use crate::ring::{Consumer, GRANULE, Producer, RingError, Slots, WORD};
+use crate::ring::{Consumer, GRANULE, Producer, RingError, Slots, WORD, gather};
 
-/// Frames of up to two granules: 120 bytes.
-pub(super) const GRANULES: usize = 8;
+/// Frames of up to four granules: 120 bytes.
+pub(super) const GRANULES: usize = 16;
+/// The longest frame that takes one granule.
+pub(super) const SHORT: usize = GRANULE - WORD;
 pub(super) const LIMIT: usize = crate::ring::limit(GRANULES);
 
 #[derive(Clone)]
@@ -53,10 +55,10 @@ impl Slots for Memory {
         &self.0.taken
     }
 
-    unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8])) {
+    unsafe fn fill(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
         self.0.bytes[granule].with_mut(|bytes| {
             // SAFETY: the checker fails before two uses of the same bytes meet.
-            f(unsafe { &mut (&mut *bytes)[..len] });
+            gather(parts, unsafe { &mut (&mut *bytes)[..len] });
         });
         for over in Self::rest(granule, len) {
             self.0.places[over].with_mut(|_| ());

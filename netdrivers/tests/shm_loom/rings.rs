@@ -3,7 +3,7 @@
 use loom::thread;
 
 use crate::check;
-use crate::memory::{LIMIT, Memory, put, take};
+use crate::memory::{LIMIT, Memory, SHORT, put, take};
 use crate::ring::{Consumer, Producer, RingError};
 
 /// Sends frames of these lengths through a ring while another thread takes them. So many came before.
@@ -37,28 +37,28 @@ fn stream(before: usize, lengths: &'static [usize]) {
 
 #[test]
 fn small_frames_wrap() {
-    check(3, || stream(6, &[1, 56, 2, 3]));
+    check(3, || stream(14, &[1, SHORT, 2, 3]));
 }
 
 #[test]
 fn long_frames_leave_gaps() {
-    check(3, || stream(3, &[LIMIT, LIMIT, 1, LIMIT]));
+    check(3, || stream(7, &[LIMIT, LIMIT, 1, LIMIT]));
 }
 
 #[test]
 fn a_frame_may_end_with_the_ring() {
-    check(3, || stream(6, &[57, LIMIT, 57, 1]));
+    check(3, || stream(12, &[57, LIMIT, 57, 1]));
 }
 
 /// The word at which the consumer looks was in the middle of an earlier frame.
 #[test]
 fn old_bytes_are_no_frame() {
-    check(3, || stream(5, &[LIMIT, LIMIT, 1, 1, 1]));
+    check(3, || stream(11, &[LIMIT, LIMIT, 1, 1, 1]));
 }
 
 #[test]
 fn all_kinds_of_frames_in_turn() {
-    check(2, || stream(0, &[57, 1, LIMIT, 56, LIMIT, 1]));
+    check(2, || stream(0, &[57, 1, LIMIT, SHORT, LIMIT, 1]));
 }
 
 /// What a producer without room sees before it sleeps.

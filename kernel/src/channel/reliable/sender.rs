@@ -134,13 +134,15 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
                 ask: true,
             };
         }
-        // Often enough that the window never closes for want of a report, rarely enough to cost little.
+        // Often enough that the window never closes for want of a report. Where frames of the peer tell what has
+        // arrived there is nothing to ask, once it is known how long an answer takes.
         let quarter = (Z::Frames::N as u32 / 4).max(1);
-        let closes =
-            self.outstanding() + 1 == self.credit || self.under_way() + 1 == self.throttle.frames();
+        let open = self.outstanding() + 1;
+        let closes = open == self.credit || self.under_way() + 1 == self.throttle.frames();
+        let curious = open == 1 && self.trip.usual().is_none();
         Marks {
             stamp: self.stamp.wrapping_add(1),
-            ask: number.is_multiple_of(quarter) || closes,
+            ask: open.is_multiple_of(quarter) || closes || curious,
         }
     }
 

@@ -61,7 +61,7 @@ impl Call<'_> {
         Ok(boards)
     }
 
-    fn group(&mut self) -> Result<&mut Group, Error> {
+    pub(super) fn group(&mut self) -> Result<&mut Group, Error> {
         self.world.comms.at(self.index).ok_or(Error::Handle {
             kind: Kind::Comm,
             got: self.comm.0,

@@ -1,5 +1,6 @@
 //! What every call does before its operation can begin.
 
+use super::cast::Cast;
 use super::exchange::{Buffers as Memory, Line};
 use super::layout::Layout;
 use super::prepared::Operation;
@@ -151,6 +152,11 @@ impl Ready {
             memory,
             scratch: Default::default(),
         }
+    }
+
+    /// Over the network's own broadcast.
+    pub(super) fn cast(cast: Cast) -> Ready {
+        Ready::plain(Steps::Cast(cast), Layout::nothing(), Layout::nothing())
     }
 }
 

@@ -52,6 +52,7 @@ algorithms! {
     Doubling "doubling" "twice as much, or twice as far, in every round";
     Halving "halving" "reduce-scatter by halves, then all-gather by doubles";
     Bruck "bruck" "blocks that go the same way travel together";
+    Cast "cast" "by the network's own broadcast, one frame for all; where ranks are on several hosts";
     Boards "boards" "over memory that all share, without messages; blocking calls of ranks on one host";
 }
 
@@ -120,9 +121,10 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Bcast,
         variable: c"POMBO_COLL_BCAST",
-        allowed: &[Linear, Binomial, Chain, Scattered, Boards],
+        allowed: &[Linear, Binomial, Chain, Scattered, Cast, Boards],
         rules: &[
             rule(BOARDS, ANY, Boards),
+            rule(ANY, ANY, Cast),
             crowded(16, ANY, Linear),
             rule(ANY, 1 << 18, Binomial),
             rule(7, ANY, Binomial),
@@ -243,8 +245,34 @@ impl Choices {
         bytes: usize,
         boards: bool,
     ) -> Algorithm {
+        let can_be = |algorithm| algorithm != Cast && (boards || algorithm != Boards);
+        self.pick_of(operation, ranks, bytes, can_be)
+    }
+
+    /// For so many ranks and bytes, where the network carries one frame to all.
+    pub(super) fn pick_cast(
+        &self,
+        operation: Operation,
+        ranks: usize,
+        bytes: usize,
+    ) -> Algorithm {
+        self.pick_of(operation, ranks, bytes, |algorithm| algorithm != Boards)
+    }
+
+    /// May any operation use the network's own broadcast?
+    pub(super) fn wants_casts(&self) -> bool {
+        let wanted = self.wanted[Operation::Bcast as usize];
+        wanted.is_none_or(|wanted| wanted == Cast)
+    }
+
+    fn pick_of(
+        &self,
+        operation: Operation,
+        ranks: usize,
+        bytes: usize,
+        can_be: impl Fn(Algorithm) -> bool,
+    ) -> Algorithm {
         let place = operation as usize;
-        let can_be = |algorithm: Algorithm| boards || algorithm != Boards;
         let holds = |rule: &&Rule| {
             ranks <= rule.ranks
                 && bytes <= rule.bytes

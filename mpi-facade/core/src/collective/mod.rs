@@ -7,6 +7,11 @@
 mod boards;
 mod buffers;
 mod call;
+#[cfg(feature = "hosts")]
+mod cast;
+#[cfg(not(feature = "hosts"))]
+#[path = "no_cast.rs"]
+mod cast;
 mod choice;
 mod exchange;
 mod layout;
@@ -22,6 +27,7 @@ mod sides;
 pub(crate) use boards::{enter, free_areas};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
 pub use call::Collective;
+pub(crate) use cast::open as open_casts;
 pub(crate) use choice::Choices;
 pub use choice::{Algorithm, Choice, Operation, Rule, TABLE};
 pub use moves::{

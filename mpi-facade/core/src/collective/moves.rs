@@ -47,6 +47,9 @@ pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collect
         call.run_over(area, steps, &sides)
     };
     prepare_rooted(comm, root, boards, move |call| {
+        if let Some(cast) = call.cast(buffer.region(1)?)? {
+            return Ok(Ready::cast(cast));
+        }
         let vector = buffer.whole()?;
         let algorithm = call.pick(Operation::Bcast, vector.bytes());
         let (output, blocks) = cut(vector, algorithm, call.stand.ranks);

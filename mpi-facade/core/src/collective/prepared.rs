@@ -1,6 +1,7 @@
 //! An operation by messages that is under way.
 
 use super::call::Ready;
+use super::cast::Cast;
 use super::exchange::{Buffers, Exchange, Line};
 use super::schedule::Steps;
 use super::scratch::Scratch;
@@ -13,7 +14,7 @@ use pombo_kernel::{Operate, Ticket};
 
 /// One rank's part in it: too large to be moved around.
 pub(super) struct Operation {
-    running: Running<Steps>,
+    running: Part,
     line: Line,
     buffers: Buffers,
     begun: VecDeque<Ticket>,
@@ -21,10 +22,20 @@ pub(super) struct Operation {
     scratch: [Scratch; 2],
 }
 
+/// How it goes.
+enum Part {
+    Messages(Running<Steps>),
+    /// Over the network's own broadcast.
+    Cast(Cast),
+}
+
 impl Operation {
     pub(super) fn new(line: Line, ready: Ready) -> Self {
         Operation {
-            running: Running::new(ready.steps),
+            running: match ready.steps {
+                Steps::Cast(cast) => Part::Cast(cast),
+                steps => Part::Messages(Running::new(steps)),
+            },
             line,
             buffers: ready.memory,
             begun: VecDeque::new(),
@@ -45,13 +56,20 @@ impl Operation {
 
     /// Goes as far as it can. After an error nothing of it is under way any more.
     pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, Fault> {
+        let running = match &mut self.running {
+            Part::Messages(running) => running,
+            Part::Cast(cast) => {
+                let polled = cast.poll(world);
+                return polled.map_err(Fault::on(self.line.comm));
+            }
+        };
         let mut exchange = Exchange {
             world,
             line: self.line,
             buffers: &self.buffers,
             begun: &mut self.begun,
         };
-        let polled = self.running.poll(&mut exchange);
+        let polled = running.poll(&mut exchange);
         if polled.is_err() {
             self.abandon(world);
         }
@@ -61,6 +79,9 @@ impl Operation {
     /// Takes back what is under way, for its memory goes away. What cannot be taken back keeps the operation's own
     /// memory for ever.
     fn abandon(&mut self, world: &mut World) {
+        if let Part::Cast(cast) = &mut self.running {
+            cast.abandon(world);
+        }
         for &ticket in &self.begun {
             // What is over need not be cancelled.
             let _ = world.kernel.cancel(ticket);

@@ -1,6 +1,7 @@
 //! Collective operations under way without a call that waits for them.
 
 use super::Choices;
+use super::cast::{self, Casting};
 use super::prepared::Operation;
 use super::scratch::Pool;
 use crate::constants::{FIRST_OWN_HANDLE, Request};
@@ -18,6 +19,8 @@ pub(crate) struct Ongoing {
     pub(super) choices: Choices,
     /// Memory for the next ones.
     pub(super) pool: Pool,
+    /// Broadcasts over the network's own.
+    pub(crate) casts: Casting,
     slots: Vec<Slot>,
     /// Those that are not over.
     active: usize,
@@ -29,6 +32,7 @@ impl Ongoing {
         Ok(Ongoing {
             choices: Choices::read()?,
             pool: Pool::default(),
+            casts: Casting::default(),
             slots: Vec::new(),
             active: 0,
         })
@@ -94,9 +98,12 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
     Ok(request)
 }
 
-/// Lets every operation go as far as it can.
+/// Lets every operation go as far as it can. `idle`: how often in a row nothing has come.
 #[inline]
-pub(crate) fn progress(world: &mut World) {
+pub(crate) fn progress(world: &mut World, idle: &mut u32) {
+    if world.collectives.casts.is_open() {
+        cast::progress(world, idle);
+    }
     if world.collectives.active > 0 {
         for index in 0..world.collectives.slots.len() {
             poll(world, index);

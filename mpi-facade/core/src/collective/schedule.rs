@@ -1,15 +1,21 @@
 //! The kernel's schedules by the names of their algorithms.
 
 use super::Algorithm;
+use super::cast::Cast;
 use alloc::boxed::Box;
 use pombo_kernel::collective::{self as kernel, Distributor, Step};
 use pombo_kernel::topology::{Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree};
 
 /// One rank's part of an operation.
-pub(super) struct Steps(Box<dyn Part>);
+pub(super) enum Steps {
+    /// Messages, and what happens between them.
+    Schedule(Box<dyn Part>),
+    /// No messages: the network's own broadcast.
+    Cast(Cast),
+}
 
 /// An iterator as far as schedules need one: the table of an iterator object would hold much that is never called.
-trait Part {
+pub(super) trait Part {
     fn next(&mut self) -> Option<Step>;
 }
 
@@ -23,12 +29,15 @@ impl Iterator for Steps {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
-        self.0.next()
+        match self {
+            Steps::Schedule(part) => part.next(),
+            Steps::Cast(_) => None,
+        }
     }
 }
 
 fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
-    Steps(Box::new(part))
+    Steps::Schedule(Box::new(part))
 }
 
 /// The shape of a tree, chosen while the program runs, so that each operation is compiled once for all of them.

@@ -2,7 +2,7 @@
 //! `place` only.
 
 use super::PlaceError;
-use alloc::string::String;
+use super::launcher::Word;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
@@ -13,7 +13,7 @@ use pombo_netdrivers::shm::Shm;
 pub(crate) struct Assembly {
     shm: Shm,
     /// What every rank has said and this one has not read: at most the words of two rounds.
-    said: Vec<Vec<String>>,
+    said: Vec<Vec<Word>>,
 }
 
 impl Assembly {
@@ -27,10 +27,10 @@ impl Assembly {
     }
 
     /// One word of each, in the order of ranks.
-    pub(super) fn exchange(&mut self, own: &str) -> Result<Vec<String>, PlaceError> {
+    pub(super) fn exchange(&mut self, own: &Word) -> Result<Vec<Word>, PlaceError> {
         let ranks = self.said.len() as u16;
         for to in (0..ranks).map(Node) {
-            self.send(to, own)?;
+            self.send(to, own.as_bytes())?;
         }
         let mut idle = 0;
         while self.said.iter().any(Vec::is_empty) {
@@ -39,8 +39,8 @@ impl Assembly {
         Ok(self.said.iter_mut().map(|said| said.remove(0)).collect())
     }
 
-    fn send(&mut self, to: Node, word: &str) -> Result<(), PlaceError> {
-        let (parts, mut idle) = ([Part::Bytes(word.as_bytes())], 0);
+    fn send(&mut self, to: Node, word: &[u8]) -> Result<(), PlaceError> {
+        let (parts, mut idle) = ([Part::Bytes(word)], 0);
         loop {
             match self.shm.try_send(to, Cookie::COPY, &parts) {
                 Ok(_) => return Ok(()),
@@ -54,9 +54,10 @@ impl Assembly {
         let (said, mut lost) = (&mut self.said, None);
         let any = self.shm.poll(|event| match event {
             Event::Arrival(frame) => {
-                let mut word = Vec::new();
-                frame.pieces(0, frame.len(), |piece| word.extend_from_slice(piece));
-                said[frame.from().index()].push(String::from_utf8_lossy(&word).into_owned());
+                // Words are shorter than any head.
+                let word = frame.head(frame.len()).unwrap_or_default();
+                let word = core::str::from_utf8(word).unwrap_or_default();
+                said[frame.from().index()].push(Word::from(word));
             }
             Event::PeerLost(node) => lost = Some(node),
             _ => {}
@@ -91,6 +92,10 @@ mod tests {
     use pombo_netdrivers::shm;
     use std::thread;
 
+    fn word(round: usize, rank: usize) -> Word {
+        Word::of(format_args!("{round} of {rank}"))
+    }
+
     #[test]
     fn everybody_hears_everybody_round_by_round() {
         let job = format!("assembly-{}", std::process::id());
@@ -100,9 +105,8 @@ mod tests {
                 let shm = shm::meet(&job, rank, 3, 7).expect("they meet");
                 let mut assembly = Assembly::new(shm);
                 for round in 0..50 {
-                    let said = assembly.exchange(&format!("{round} of {rank}"));
-                    let expected: Vec<_> =
-                        (0..3).map(|from| format!("{round} of {from}")).collect();
+                    let said = assembly.exchange(&word(round, rank));
+                    let expected: Vec<_> = (0..3).map(|from| word(round, from)).collect();
                     assert_eq!(said, Ok(expected));
                 }
                 assembly.finish();
@@ -121,7 +125,7 @@ mod tests {
         let gone = thread::spawn(move || drop(shm::meet(&other, 1, 2, 7)));
         let mut assembly = Assembly::new(shm::meet(&job, 0, 2, 7).expect("they meet"));
         assert_eq!(
-            assembly.exchange("word"),
+            assembly.exchange(&Word::from("word")),
             Err(PlaceError::Ended { rank: 1 })
         );
         gone.join().expect("no panic");

@@ -1,14 +1,15 @@
 //! What every rank tells the others of itself, as text that a launcher carries. `place` only.
 
 use super::PlaceError;
-use alloc::format;
-use alloc::string::String;
+use super::launcher::Word;
 
 /// A rank's first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Card {
     /// Ranks with the same one share memory.
     pub(super) host: u64,
+    /// The same for all ranks that could, whatever they were told.
+    pub(super) machine: u64,
     /// Of its composition.
     pub(super) fingerprint: u64,
     /// Of rank 0: what all of the job share and nobody else.
@@ -29,11 +30,17 @@ const VERSION: &str = "pombo1";
 
 impl Card {
     /// No spaces and no '=', so that it passes through any launcher; far below 1024 bytes.
-    pub(super) fn text(&self) -> String {
-        let card = format!("{VERSION}.{:016x}.{:016x}", self.host, self.fingerprint);
+    pub(super) fn text(&self) -> Word {
+        let Card {
+            host,
+            machine,
+            fingerprint,
+            ..
+        } = self;
+        let card = format_args!("{VERSION}.{host:016x}.{machine:016x}.{fingerprint:016x}");
         match self.job {
-            Some(Job { epoch, key }) => format!("{card}.{epoch:08x}.{key:032x}"),
-            None => card,
+            Some(Job { epoch, key }) => Word::of(format_args!("{card}.{epoch:08x}.{key:032x}")),
+            None => Word::of(card),
         }
     }
 
@@ -42,6 +49,7 @@ impl Card {
             let mut fields = text.split('.');
             let known = fields.next() == Some(VERSION);
             let host = u64::from_str_radix(fields.next()?, 16).ok()?;
+            let machine = u64::from_str_radix(fields.next()?, 16).ok()?;
             let fingerprint = u64::from_str_radix(fields.next()?, 16).ok()?;
             let job = match fields.next() {
                 Some(epoch) => Some(Job {
@@ -52,6 +60,7 @@ impl Card {
             };
             (known && fields.next().is_none() && job.is_some() == (rank == 0)).then_some(Card {
                 host,
+                machine,
                 fingerprint,
                 job,
             })
@@ -80,6 +89,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::{format, string::String};
 
     #[test]
     fn a_card_is_read_as_it_was_written() {
@@ -87,13 +97,15 @@ mod tests {
         assert_ne!(job, Job::new().expect("random numbers"));
         let mut card = Card {
             host: 7,
+            machine: 0,
             fingerprint: u64::MAX,
             job: Some(job),
         };
-        assert_eq!(Card::read(0, &card.text()), Ok(card));
-        assert!(card.text().len() < 128 && !card.text().contains([' ', '=', '\n']));
+        assert_eq!(Card::read(0, card.text().as_str()), Ok(card));
+        let word = card.text();
+        assert!(word.as_str().len() < 128 && !word.as_str().contains([' ', '=', '\n']));
         card.job = None;
-        assert_eq!(Card::read(3, &card.text()), Ok(card));
+        assert_eq!(Card::read(3, card.text().as_str()), Ok(card));
     }
 
     #[test]
@@ -101,14 +113,14 @@ mod tests {
         let key = "0123456789abcdef0123456789abcdef";
         for (rank, text) in [
             (1, String::new()),
-            (1, "pombo2.7.8".into()),
-            (1, "pombo1.7".into()),
-            (1, "pombo1.7.x".into()),
-            (1, "pombo1.7.8.9".into()),
-            (1, format!("pombo1.7.8.9.{key}")),
-            (0, "pombo1.7.8".into()),
-            (0, format!("pombo1.7.8.9.f{key}")),
-            (0, format!("pombo1.7.8.9.{key}.")),
+            (1, "pombo2.7.6.8".into()),
+            (1, "pombo1.7.6".into()),
+            (1, "pombo1.7.6.x".into()),
+            (1, "pombo1.7.6.8.9".into()),
+            (1, format!("pombo1.7.6.8.9.{key}")),
+            (0, "pombo1.7.6.8".into()),
+            (0, format!("pombo1.7.6.8.9.f{key}")),
+            (0, format!("pombo1.7.6.8.9.{key}.")),
         ] {
             assert_eq!(Card::read(rank, &text), Err(PlaceError::card(rank, &text)));
         }

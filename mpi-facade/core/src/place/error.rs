@@ -1,6 +1,6 @@
 //! Why a process does not come to its place in a job, and what to do.
 
-use alloc::string::String;
+use crate::text::Text;
 use core::fmt;
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
@@ -9,7 +9,7 @@ use pombo_netdrivers::shm::ShmError;
 use pombo_netdrivers::udp::UdpError;
 
 /// Why `MPI_Init` cannot join the job.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PlaceError {
     /// An environment variable says something that cannot be.
@@ -43,21 +43,21 @@ pub enum PlaceError {
         /// What was asked of it.
         asked: &'static str,
         /// How its answer begins.
-        got: String,
+        got: Excerpt,
     },
     /// The launcher said no.
     LauncherRefused {
         /// What was asked of it.
         asked: &'static str,
         /// Its reason.
-        said: String,
+        said: Excerpt,
     },
     /// What a rank says of itself makes no sense.
     Card {
         /// The rank.
         rank: usize,
         /// How it begins.
-        got: String,
+        got: Excerpt,
     },
     /// A rank is a program with another composition.
     Fingerprint {
@@ -72,7 +72,7 @@ pub enum PlaceError {
     #[cfg(feature = "hosts")]
     NoInterface {
         /// The name.
-        name: String,
+        name: Excerpt,
     },
     /// The network between hosts.
     #[cfg(feature = "hosts")]
@@ -229,6 +229,9 @@ impl PlaceError {
 }
 
 /// The beginning of what somebody else sent, fit for a message.
-pub(crate) fn excerpt(text: &str) -> String {
-    text.chars().flat_map(char::escape_debug).take(80).collect()
+pub type Excerpt = Text<80>;
+
+/// Shows it without anything that would disturb a terminal.
+pub(crate) fn excerpt(text: &str) -> Excerpt {
+    Text::of(format_args!("{}", text.escape_debug()))
 }

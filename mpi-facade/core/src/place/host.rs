@@ -5,26 +5,23 @@ use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
 /// The same number for processes that can meet through shared memory and look after each other's lives: one boot of
-/// one machine, one network namespace, one process namespace. `POMBO_HOST` names another host, for tests.
-pub(super) fn identity() -> u64 {
-    if let Some(name) = text(c"POMBO_HOST") {
-        return hash(START, name.as_bytes());
-    }
+/// one machine, one network namespace, one process namespace.
+pub(super) fn machine() -> u64 {
     let mut bytes = [0; 64];
     let boot = read(c"/proc/sys/kernel/random/boot_id", &mut bytes);
-    let mut identity = hash(START, boot.unwrap_or_default());
+    let mut machine = hash(START, boot.unwrap_or_default());
     if boot.is_none() {
-        identity = hash(identity, name(&mut bytes));
+        machine = hash(machine, name(&mut bytes));
     }
     for space in [c"/proc/self/ns/net", c"/proc/self/ns/pid"] {
-        identity = hash(identity, &inode(space).to_le_bytes());
+        machine = hash(machine, &inode(space).to_le_bytes());
     }
-    identity
+    machine
 }
 
-/// Has the user said on which host this rank is?
-pub(super) fn is_told() -> bool {
-    text(c"POMBO_HOST").is_some()
+/// The host that `POMBO_HOST` names, for tests.
+pub(super) fn told() -> Option<u64> {
+    text(c"POMBO_HOST").map(|name| hash(START, name.as_bytes()))
 }
 
 /// FNV-1a: names differ by accident only, nobody gains by making them equal.
@@ -74,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_host_is_the_same_twice_and_differs_from_others() {
-        assert_eq!(identity(), identity());
+        assert_eq!(machine(), machine());
         assert_ne!(hash(START, b"a"), hash(START, b"b"));
         assert_ne!(hash(hash(START, b"a"), b"b"), hash(hash(START, b"b"), b"a"));
     }

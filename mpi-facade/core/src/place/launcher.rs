@@ -3,7 +3,7 @@
 use super::PlaceError;
 use super::assembly::Assembly;
 use super::pmi::Pmi;
-use alloc::format;
+use crate::text::Text;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 
@@ -15,6 +15,9 @@ pub(crate) enum Launcher {
     Memory(Assembly),
 }
 
+/// What a rank tells: without spaces and '=', so that it passes through any launcher.
+pub(crate) type Word = Text<127>;
+
 impl Launcher {
     /// This process's rank.
     pub(super) fn rank(&self) -> usize {
@@ -24,27 +27,14 @@ impl Launcher {
         }
     }
 
-    /// Tells the others a word and reads theirs, in the order of ranks. All ranks do so with the same names in the same
+    /// Tells the others a word and hears theirs, in the order of ranks. All ranks do so with the same names in the same
     /// order.
-    pub(super) fn exchange<T>(
-        &mut self,
-        name: &str,
-        own: &str,
-        read: impl Fn(usize, &str) -> Result<T, PlaceError>,
-    ) -> Result<Vec<T>, PlaceError> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn exchange(&mut self, name: &str, own: &Word) -> Result<Vec<Word>, PlaceError> {
         match self {
-            Launcher::Pmi(pmi) => {
-                pmi.put(&format!("{name}-{}", pmi.rank()), own)?;
-                pmi.barrier()?;
-                (0..pmi.size())
-                    .map(|rank| read(rank, &pmi.get(&format!("{name}-{rank}"))?))
-                    .collect()
-            }
-            Launcher::Memory(assembly) => {
-                let words = assembly.exchange(own)?;
-                let words = words.iter().enumerate();
-                words.map(|(rank, word)| read(rank, word)).collect()
-            }
+            Launcher::Pmi(pmi) => pmi.exchange(name, own),
+            Launcher::Memory(assembly) => assembly.exchange(own),
         }
     }
 

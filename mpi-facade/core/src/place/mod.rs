@@ -18,7 +18,9 @@ mod net;
 mod pmi;
 
 pub(crate) use card::Job;
-pub use error::PlaceError;
+#[cfg(feature = "hosts")]
+pub(crate) use error::excerpt;
+pub use error::{Excerpt, PlaceError};
 
 use crate::environment::{number, text, wrong};
 use crate::header::FINGERPRINT;
@@ -26,11 +28,11 @@ use crate::hosts::Hosts;
 use crate::way::{self, Way};
 #[cfg(feature = "hosts")]
 use crate::way::{Addresses, Opening};
-use alloc::format;
+use alloc::vec::Vec;
 use assembly::Assembly;
 use card::Card;
 use core::ffi::c_int;
-use launcher::Launcher;
+use launcher::{Launcher, Word};
 use net::Net;
 use pmi::Pmi;
 use pombo_kernel::Node;
@@ -45,6 +47,8 @@ pub(crate) struct Joined {
 }
 
 /// Joins the job that the environment names, or makes a world of one.
+#[cold]
+#[inline(never)]
 pub(crate) fn join() -> Result<Joined, PlaceError> {
     let net = Net::read()?;
     let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
@@ -54,7 +58,7 @@ pub(crate) fn join() -> Result<Joined, PlaceError> {
         },
         (Some(rank), Some(size)) if rank < size => {
             let shm = on_this_host(rank, size)?;
-            let apart = matches!(net, Net::Udp { .. }) || host::is_told();
+            let apart = matches!(net, Net::Udp { .. }) || host::told().is_some();
             if apart && size > 1 {
                 return by_launcher(Launcher::Memory(Assembly::new(shm)), net);
             }
@@ -95,100 +99,120 @@ fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
 }
 
 /// Every rank tells where it is; those of one host meet in memory, hosts over the network.
+#[inline(never)]
 fn by_launcher(mut launcher: Launcher, net: Net) -> Result<Joined, PlaceError> {
-    let rank = launcher.rank();
-    let (hosts, job) = introduce(&mut launcher, net)?;
-    let members = hosts.members(hosts.of(Node(rank as u16)));
-    let near = meet(job, rank, members)?;
-    let way = match hosts.is_one() {
+    let me = Node(launcher.rank() as u16);
+    let met = introduce(&mut launcher, net)?;
+    let near = meet(met.job, me, met.hosts.members(met.hosts.of(me)))?;
+    let way = match met.hosts.is_one() {
         true => way::of_one_host(near),
-        false => over_hosts(&mut launcher, net, job, &hosts, near)?,
+        false => over_hosts(&mut launcher, net, &met, near)?,
     };
     Ok(Joined {
         way,
-        hosts,
+        hosts: met.hosts,
         launcher: Some(launcher),
     })
 }
 
+/// What the ranks have told each other.
+struct Met {
+    hosts: Hosts,
+    job: Job,
+    /// All of them are on one machine, whatever hosts they pretend to be.
+    one_machine: bool,
+}
+
 /// Exchanges cards.
-fn introduce(launcher: &mut Launcher, net: Net) -> Result<(Hosts, Job), PlaceError> {
+#[inline(never)]
+fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
     let rank = launcher.rank();
-    let alone = match net {
-        // A host of its own.
-        Net::Udp { .. } if !host::is_told() => host::hash(host::START, &rank.to_le_bytes()),
-        _ => 0,
+    let (job, machine) = (Job::new()?, host::machine());
+    let host = match (host::told(), net) {
+        (Some(told), _) => told,
+        // Every rank is a host.
+        (None, Net::Udp { .. }) => host::hash(machine, &rank.to_le_bytes()),
+        (None, Net::Auto | Net::Shm) => machine,
     };
-    let job = Job::new()?;
     let card = Card {
-        host: host::identity() ^ alone,
+        host,
+        machine,
         fingerprint: FINGERPRINT,
         job: (rank == 0).then_some(job),
     };
-    let cards = launcher.exchange("pombo", &card.text(), Card::read)?;
-    let stranger = cards
-        .iter()
-        .enumerate()
-        .find(|(_, card)| card.fingerprint != FINGERPRINT);
-    if let Some((rank, card)) = stranger {
+    let cards = read(&launcher.exchange("pombo", &card.text())?, Card::read)?;
+    let mut ranks = cards.iter().enumerate();
+    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != FINGERPRINT) {
         return Err(PlaceError::Fingerprint {
             rank,
             ours: FINGERPRINT,
-            theirs: card.fingerprint,
+            theirs: other.fingerprint,
         });
     }
-    let job = cards.first().and_then(|card| card.job).unwrap_or(job);
-    Ok((Hosts::by(cards.iter().map(|card| card.host)), job))
+    Ok(Met {
+        hosts: Hosts::by(&cards.iter().map(|card| card.host).collect::<Vec<_>>()),
+        job: cards.first().and_then(|card| card.job).unwrap_or(job),
+        one_machine: cards.iter().all(|card| card.machine == machine),
+    })
+}
+
+/// What the words mean, by rank.
+fn read<T>(
+    words: &[Word],
+    read: impl Fn(usize, &str) -> Result<T, PlaceError>,
+) -> Result<Vec<T>, PlaceError> {
+    let words = words.iter().enumerate();
+    words
+        .map(|(rank, word)| read(rank, word.as_str()))
+        .collect()
 }
 
 /// Meets the ranks of this host.
-fn meet(job: Job, rank: usize, members: &[Node]) -> Result<Shm, PlaceError> {
-    if members.len() <= 1 {
+fn meet(job: Job, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
+    let (Some(first), 2..) = (members.first(), members.len()) else {
         return Ok(Shm::alone()?);
-    }
-    let local = members.iter().position(|node| node.index() == rank);
-    let first = members.first().map_or(0, |node| node.index());
+    };
+    let place = members.iter().position(|node| *node == me);
     // The key itself is nobody's to see.
     let job = host::hash(host::START, &job.key.to_le_bytes());
-    let name = format!("{job:016x}-{first}");
+    let (name, ranks) = (Word::of(format_args!("{job:016x}-{first}")), members.len());
     Ok(shm::meet(
-        &name,
-        local.unwrap_or(0),
-        members.len(),
+        name.as_str(),
+        place.unwrap_or(0),
+        ranks,
         FINGERPRINT,
     )?)
 }
 
 /// The network between hosts, and the memory of this one.
 #[cfg(feature = "hosts")]
-fn over_hosts(
-    launcher: &mut Launcher,
-    net: Net,
-    job: Job,
-    hosts: &Hosts,
-    near: Shm,
-) -> Result<Way, PlaceError> {
+#[inline(never)]
+fn over_hosts(launcher: &mut Launcher, net: Net, met: &Met, near: Shm) -> Result<Way, PlaceError> {
+    let (hosts, me) = (&met.hosts, Node(launcher.rank() as u16));
     let by = match net {
-        Net::Udp { by } => by,
-        Net::Auto => None,
+        Net::Udp { by: Some(by) } => Some(by),
         Net::Shm => {
             return Err(PlaceError::NoNetwork {
                 hosts: hosts.count(),
                 why: "POMBO_NET is shm: set it to auto or udp",
             });
         }
+        // No interface is needed, and no wall stands in the way.
+        _ if met.one_machine => Some("127.0.0.1"),
+        _ => None,
     };
-    let me = Node(launcher.rank() as u16);
     let opening = Opening::new(by, hosts.count())?;
-    let all = launcher.exchange("pombo-at", &opening.text(), Addresses::read)?;
-    let far = opening.join(me, &all, |node| hosts.are_near(me, node), job)?;
+    let all = launcher.exchange("pombo-at", &opening.text())?;
+    let all = read(&all, Addresses::read)?;
+    let far = opening.join(me, &all, |node| hosts.are_near(me, node), met.job)?;
     Ok(Way::new(near, far, hosts.members(hosts.of(me)))?)
 }
 
 #[cfg(not(feature = "hosts"))]
-fn over_hosts(_: &mut Launcher, _: Net, _: Job, hosts: &Hosts, _: Shm) -> Result<Way, PlaceError> {
+fn over_hosts(_: &mut Launcher, _: Net, met: &Met, _: Shm) -> Result<Way, PlaceError> {
+    let _ = (met.job, met.one_machine);
     Err(PlaceError::NoNetwork {
-        hosts: hosts.count(),
+        hosts: met.hosts.count(),
         why: "this library was built without the feature 'hosts'",
     })
 }

@@ -3,13 +3,12 @@
 
 use super::PlaceError;
 use super::descriptor::{Descriptor, check};
-use super::error::excerpt;
+use super::error::{Excerpt, excerpt};
+use super::launcher::Word;
 use crate::environment::{number, text, wrong};
-use alloc::ffi::CString;
-use alloc::format;
-use alloc::string::String;
+use crate::text::Text;
 use alloc::vec::Vec;
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use core::ptr::null_mut;
 
@@ -19,7 +18,7 @@ pub(crate) struct Pmi {
     rank: usize,
     size: usize,
     /// The name of the job's store of keys and values.
-    store: String,
+    store: Text<256>,
     /// Bytes of a value, at most.
     longest: usize,
 }
@@ -56,7 +55,7 @@ impl Pmi {
             rank,
             size,
             longest,
-            store: name.field("kvsname")?.into(),
+            store: Text::from(name.field("kvsname")?),
             wire,
         })
     }
@@ -66,26 +65,24 @@ impl Pmi {
         self.rank
     }
 
-    /// How many ranks the job has.
-    pub(super) fn size(&self) -> usize {
-        self.size
-    }
-
     /// Publishes a value: others can get it after a [`Pmi::barrier`].
-    pub(super) fn put(&mut self, key: &str, value: &str) -> Result<(), PlaceError> {
+    fn put(&mut self, key: &str, value: &str) -> Result<(), PlaceError> {
         let asked = "room for a value";
         if value.len() >= self.longest {
             return Err(PlaceError::LauncherRefused {
                 asked,
-                said: format!("values have less than {} bytes", self.longest),
+                said: Excerpt::of(format_args!("a value has less than {} bytes", self.longest)),
             });
         }
-        let line = format!("cmd=put kvsname={} key={key} value={value}\n", self.store);
-        self.wire.ask(asked, &line, "put_result").map(drop)
+        let store = &self.store;
+        let line = Line::of(format_args!(
+            "cmd=put kvsname={store} key={key} value={value}\n"
+        ));
+        self.wire.ask(asked, line.as_str(), "put_result").map(drop)
     }
 
     /// Waits for all ranks, however long they take.
-    pub(super) fn barrier(&mut self) -> Result<(), PlaceError> {
+    fn barrier(&mut self) -> Result<(), PlaceError> {
         let answer = self
             .wire
             .ask("all ranks", "cmd=barrier_in\n", "barrier_out");
@@ -93,12 +90,20 @@ impl Pmi {
     }
 
     /// What somebody has published.
-    pub(super) fn get(&mut self, key: &str) -> Result<String, PlaceError> {
-        let line = format!("cmd=get kvsname={} key={key}\n", self.store);
-        let answer = self
-            .wire
-            .ask("a value of another rank", &line, "get_result")?;
-        Ok(answer.field("value")?.into())
+    fn get(&mut self, key: &str) -> Result<Word, PlaceError> {
+        let line = Line::of(format_args!("cmd=get kvsname={} key={key}\n", self.store));
+        let asked = "a value of another rank";
+        let answer = self.wire.ask(asked, line.as_str(), "get_result")?;
+        Ok(Word::from(answer.field("value")?))
+    }
+
+    /// Tells the others a word and hears theirs, in the order of ranks.
+    pub(super) fn exchange(&mut self, name: &str, own: &Word) -> Result<Vec<Word>, PlaceError> {
+        let key = |rank: usize| Word::of(format_args!("{name}-{rank}"));
+        self.put(key(self.rank).as_str(), own.as_str())?;
+        self.barrier()?;
+        let ranks = 0..self.size;
+        ranks.map(|rank| self.get(key(rank).as_str())).collect()
     }
 
     /// Says that this rank goes in good order.
@@ -107,13 +112,23 @@ impl Pmi {
         self.wire.ask("leave to go", line, "finalize_ack").map(drop)
     }
 
-    /// Says that the whole job has to end.
+    /// Says that the whole job has to end. Hydra then ends it at once, and what ranks have printed and it has not passed
+    /// on yet goes with it: so everybody gets the time to say what is wrong.
     pub(crate) fn abort(&mut self, code: c_int) {
-        let line = format!("cmd=abort exitcode={code}\n");
+        let line = Line::of(format_args!("cmd=abort exitcode={code}\n"));
+        let pause = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: LAST_WORDS,
+        };
+        // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
+        unsafe { libc::nanosleep(&pause, null_mut()) };
         // Nobody is left to tell that it failed.
         let _ = self.wire.descriptor.write_all(line.as_bytes());
     }
 }
+
+/// Nanoseconds before an abort.
+const LAST_WORDS: i64 = 200_000_000;
 
 /// Lines to and from the launcher.
 struct Wire {
@@ -123,7 +138,9 @@ struct Wire {
 }
 
 /// The longest line in bytes: a value of 1024, the names of key and store, and the words around them.
-const LINE: usize = 2048;
+const LINE: usize = 1536;
+
+type Line = Text<LINE>;
 
 impl Wire {
     fn over(descriptor: Descriptor) -> Self {
@@ -155,15 +172,16 @@ impl Wire {
             None | Some("0") => Ok(answer),
             Some(_) => Err(PlaceError::LauncherRefused {
                 asked,
-                said: excerpt(answer.get("msg").unwrap_or(&answer.line)),
+                said: excerpt(answer.get("msg").unwrap_or(answer.line.as_str())),
             }),
         }
     }
 
-    fn line(&mut self, asked: &'static str) -> Result<String, PlaceError> {
+    fn line(&mut self, asked: &'static str) -> Result<Line, PlaceError> {
         loop {
             if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
-                let line = String::from_utf8_lossy(&self.got[..end]).into_owned();
+                // What is no text is no answer either.
+                let line = Line::from(core::str::from_utf8(&self.got[..end]).unwrap_or("(bytes)"));
                 self.got.drain(..=end);
                 return Ok(line);
             }
@@ -184,7 +202,8 @@ impl Wire {
     /// The greeting of the port form: gives rank and size, which the descriptor form has in its environment.
     fn introduce(&mut self, id: usize) -> Result<(usize, usize), PlaceError> {
         let asked = "a place";
-        self.ask(asked, &format!("cmd=initack pmiid={id}\n"), "initack")?;
+        let line = Line::of(format_args!("cmd=initack pmiid={id}\n"));
+        self.ask(asked, line.as_str(), "initack")?;
         let (mut rank, mut size) = (None, None);
         for _ in 0..3 {
             let set = self.answer(asked, "set")?;
@@ -196,7 +215,7 @@ impl Wire {
         }
         rank.zip(size).ok_or(PlaceError::LauncherAnswer {
             asked,
-            got: "neither rank nor size".into(),
+            got: Excerpt::from("neither rank nor size"),
         })
     }
 }
@@ -204,12 +223,12 @@ impl Wire {
 /// A line of the launcher's.
 struct Answer {
     asked: &'static str,
-    line: String,
+    line: Line,
 }
 
 impl Answer {
     fn get(&self, key: &str) -> Option<&str> {
-        let mut pairs = self.line.split_ascii_whitespace();
+        let mut pairs = self.line.as_str().split_ascii_whitespace();
         pairs.find_map(|pair| {
             let (name, value) = pair.split_once('=')?;
             (name == key).then_some(value)
@@ -228,7 +247,7 @@ impl Answer {
     fn wrong(&self) -> PlaceError {
         PlaceError::LauncherAnswer {
             asked: self.asked,
-            got: excerpt(&self.line),
+            got: excerpt(self.line.as_str()),
         }
     }
 }
@@ -238,8 +257,13 @@ fn dial(place: &str) -> Result<Descriptor, PlaceError> {
     const DOING: &str = "connect to the launcher that PMI_PORT names";
     let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
     let (host, port) = place.rsplit_once(':').ok_or_else(must)?;
-    let name = |text: &str| CString::new(text).map_err(|_| must());
-    let (host, port) = (name(host)?, name(port)?);
+    let name = |text: &str| Text::<256>::of(format_args!("{text}\0"));
+    let (host, port) = (name(host), name(port));
+    let (host, port) = (
+        CStr::from_bytes_until_nul(host.as_bytes()),
+        CStr::from_bytes_until_nul(port.as_bytes()),
+    );
+    let (host, port) = (host.map_err(|_| must())?, port.map_err(|_| must())?);
     // SAFETY: zeros are valid hints.
     let mut hints: libc::addrinfo = unsafe { zeroed() };
     hints.ai_socktype = libc::SOCK_STREAM;

@@ -1,12 +1,11 @@
 //! Addresses in the system's form, and which of this host's others can reach. `way` only.
 
-use crate::place::PlaceError;
 use crate::place::descriptor::{Descriptor, check};
-use alloc::string::ToString;
+use crate::place::{PlaceError, excerpt};
 use core::ffi::c_int;
 use core::mem::{size_of, zeroed};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use pombo_netdrivers::udp::interfaces;
+use pombo_netdrivers::udp::{Interface, interfaces};
 
 /// An address in the system's form.
 pub(super) struct Raw(libc::sockaddr_storage, libc::socklen_t);
@@ -82,21 +81,23 @@ pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, PlaceErro
     if let Some(address) = by.and_then(|name| name.parse().ok()) {
         return Ok(address);
     }
-    let mut all = interfaces()?;
+    let all = interfaces()?;
     // Version 4 first: the network's groups have it.
-    all.sort_by_key(|interface| !interface.address.is_ipv4());
+    let first = |fits: &dyn Fn(&Interface) -> bool| {
+        let mut fitting = all.iter().filter(|interface| fits(interface));
+        let four = fitting
+            .clone()
+            .find(|interface| interface.address.is_ipv4());
+        four.or_else(|| fitting.next())
+            .map(|interface| interface.address)
+    };
     if let Some(name) = by {
-        let named = all.iter().find(|interface| interface.name == name);
-        let named = named.map(|interface| interface.address);
-        return named.ok_or_else(|| PlaceError::NoInterface {
-            name: name.to_string(),
+        return first(&|interface| interface.name == name).ok_or_else(|| PlaceError::NoInterface {
+            name: excerpt(name),
         });
     }
-    let outward = || {
-        all.iter()
-            .find(|interface| interface.running && !interface.loopback)
-    };
-    let address = way_out().or_else(|| outward().map(|interface| interface.address));
+    let outward = || first(&|interface| interface.running && !interface.loopback);
+    let address = way_out().or_else(outward);
     address.ok_or(PlaceError::NoNetwork {
         hosts,
         why: "this one has no interface with an address that is up",

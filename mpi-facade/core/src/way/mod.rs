@@ -17,7 +17,7 @@ mod vigil;
 #[cfg(feature = "hosts")]
 pub use far::Far;
 #[cfg(feature = "hosts")]
-pub(crate) use opening::{Addresses, Opening};
+pub(crate) use opening::{Addresses, Opening, loss};
 
 use pombo_netdrivers::shm::Shm;
 

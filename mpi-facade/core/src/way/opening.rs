@@ -6,9 +6,8 @@ use super::far::Far;
 use super::patient::Patient;
 use super::vigil::Door;
 use crate::environment::{number, text, wrong};
+use crate::place::launcher::Word;
 use crate::place::{Job, PlaceError};
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use pombo_kernel::Node;
@@ -37,11 +36,16 @@ impl Opening {
     }
 
     /// To be published.
-    pub(crate) fn text(&self) -> String {
-        format!("{}/{}", self.bound.address(), self.door.address())
+    pub(crate) fn text(&self) -> Word {
+        Word::of(format_args!(
+            "{}/{}",
+            self.bound.address(),
+            self.door.address()
+        ))
     }
 
     /// Joins the ranks at these addresses. Those for which `is_near` holds are reached otherwise.
+    #[inline(never)]
     pub(crate) fn join(
         self,
         me: Node,
@@ -75,7 +79,7 @@ impl Addresses {
 }
 
 /// `POMBO_LOSS`: arriving frames that are lost on purpose, in a million, and the seed that chooses them.
-fn loss() -> Result<(u32, u64), PlaceError> {
+pub(crate) fn loss() -> Result<(u32, u64), PlaceError> {
     let Some(text) = text(c"POMBO_LOSS") else {
         return Ok((0, 0));
     };
@@ -93,7 +97,13 @@ fn parse_loss(text: &str) -> Option<(u32, u64)> {
     if none || decimals.len() > 4 || !digits(decimals) || !digits(whole) {
         return None;
     }
-    let parts: u32 = format!("{whole}{decimals:0<4}").parse().ok()?;
+    let number = |digits: &str| match digits {
+        "" => Some(0),
+        digits => digits.parse::<u32>().ok(),
+    };
+    let shift = 10_u32.pow(4 - decimals.len() as u32);
+    let whole = number(whole)?.checked_mul(10_000)?;
+    let parts = whole.checked_add(number(decimals)? * shift)?;
     (parts <= 1_000_000).then_some((parts, seed.parse().ok()?))
 }
 
@@ -119,7 +129,7 @@ mod tests {
     #[test]
     fn addresses_are_read_as_they_were_written() {
         let opening = Opening::new(Some("127.0.0.1"), 2).expect("every host has it");
-        let at = Addresses::read(3, &opening.text()).expect("two addresses");
+        let at = Addresses::read(3, opening.text().as_str()).expect("two addresses");
         assert_eq!(at.frames, opening.bound.address());
         assert_eq!(at.door, opening.door.address());
         for text in ["", "127.0.0.1:1", "127.0.0.1:1/", "127.0.0.1/127.0.0.1:1"] {

@@ -132,9 +132,10 @@ impl<P: Places> Board<P> {
         length.store(len as u64, Ordering::Relaxed);
         self.next += 1;
         number.store(self.base + self.next, Ordering::Release);
-        // Fetches the line of the next place while this rank waits for the others, who do not look there yet.
+        // Fetches the line of the next place while this rank waits for the others. Whoever still wants what the place
+        // says may find it by this store.
         let [number, _] = self.places.head(self.me, self.next);
-        number.store(number.load(Ordering::Relaxed), Ordering::Relaxed);
+        number.store(number.load(Ordering::Relaxed), Ordering::Release);
         true
     }
 

@@ -256,16 +256,19 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// A member without which the group gets no further. Who has finished in good order has done its part in all rounds
-    /// but those in which it is waited for.
+    /// A member without which the group gets no further: one that died, or the one that is waited for, if it has
+    /// finished in good order.
     fn lost(&self, awaited: Awaited) -> Option<Node> {
-        let nodes = self.member.nodes.iter().enumerate();
-        let mut lost = nodes.filter(|(rank, node)| match self.state(**node) {
-            RankState::Dead => true,
-            RankState::Finished => matches!(awaited, Awaited::Text(from) if from == *rank),
-            _ => false,
-        });
-        lost.next().map(|(_, node)| *node)
+        let nodes = &self.member.nodes;
+        let dead = nodes
+            .iter()
+            .find(|node| self.state(**node) == RankState::Dead);
+        let from = match awaited {
+            Awaited::Text(from) => nodes.get(from),
+            Awaited::Room(_) => None,
+        };
+        let finished = || from.filter(|node| self.state(**node) == RankState::Finished);
+        dead.or_else(finished).copied()
     }
 
     fn state(&self, node: Node) -> RankState {

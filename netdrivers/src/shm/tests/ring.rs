@@ -10,33 +10,37 @@ use crate::shm::ring::*;
 use crate::shm::sync::{AtomicU64, Ordering};
 
 /// A small ring: frames of up to 1016 bytes.
+const GRANULES: usize = 128;
+/// The longest frame that takes one granule.
+const SHORT: usize = GRANULE - WORD;
+
 #[repr(C, align(64))]
 struct Memory {
-    granules: UnsafeCell<[[u8; GRANULE]; 64]>,
+    granules: UnsafeCell<[[u8; GRANULE]; GRANULES]>,
     taken: AtomicU64,
 }
 
 impl Memory {
     fn new() -> Self {
         Self {
-            granules: UnsafeCell::new([[0; GRANULE]; 64]),
+            granules: UnsafeCell::new([[0; GRANULE]; GRANULES]),
             taken: AtomicU64::new(0),
         }
     }
 
     fn at(&self, granule: usize, len: usize) -> *mut u8 {
         let start = granule * GRANULE + WORD;
-        assert!(start + len <= 64 * GRANULE, "outside the ring");
+        assert!(start + len <= GRANULES * GRANULE, "outside the ring");
         // SAFETY: inside the array, as was just checked.
         unsafe { self.granules.get().cast::<u8>().add(start) }
     }
 }
 
 impl Slots for &Memory {
-    const GRANULES: usize = 64;
+    const GRANULES: usize = GRANULES;
 
     fn word(&self, granule: usize) -> &AtomicU64 {
-        assert!(granule < 64);
+        assert!(granule < GRANULES);
         let granules = self.granules.get().cast::<[u8; GRANULE]>();
         // SAFETY: inside the array and aligned; one thread uses it, and no slice of it is alive.
         unsafe { &*granules.add(granule).cast() }
@@ -46,9 +50,11 @@ impl Slots for &Memory {
         &self.taken
     }
 
-    unsafe fn fill(&self, granule: usize, len: usize, f: impl FnOnce(&mut [u8])) {
+    unsafe fn fill(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
         // SAFETY: `at` has checked the place; one thread uses it, and nothing else during the call.
-        f(unsafe { core::slice::from_raw_parts_mut(self.at(granule, len), len) });
+        gather(parts, unsafe {
+            core::slice::from_raw_parts_mut(self.at(granule, len), len)
+        });
     }
 
     unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8])) {
@@ -57,7 +63,7 @@ impl Slots for &Memory {
     }
 }
 
-const LIMIT: usize = limit(64);
+const LIMIT: usize = limit(GRANULES);
 
 fn frame(number: u64, len: usize) -> Vec<u8> {
     (0..len)
@@ -116,14 +122,22 @@ fn is_a_queue() {
 
 #[test]
 fn takes_the_longest_frame_at_every_place() {
-    for before in 0..64 {
+    for before in 0..GRANULES as u64 {
         let memory = Memory::new();
         let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
         for number in 0..before {
-            put(&mut producer, &frame(number, 56)).expect("room");
-            assert_eq!(take(&mut consumer), Ok(Some(frame(number, 56))));
+            put(&mut producer, &frame(number, SHORT)).expect("room");
+            assert_eq!(take(&mut consumer), Ok(Some(frame(number, SHORT))));
         }
-        for len in [LIMIT, LIMIT - 55, LIMIT - 56, 0, 1, 56, 57] {
+        for len in [
+            LIMIT,
+            LIMIT - SHORT + 1,
+            LIMIT - SHORT,
+            0,
+            1,
+            SHORT,
+            SHORT + 1,
+        ] {
             put(&mut producer, &frame(before, len)).expect("an empty ring takes any frame");
             assert_eq!(take(&mut consumer), Ok(Some(frame(before, len))));
             assert_eq!(take(&mut consumer), Ok(None));
@@ -172,19 +186,19 @@ fn nothing_is_published_when_the_lender_panics() {
 /// Any word where a record may start: it is taken as a record inside the ring, or refused.
 #[test]
 fn a_damaged_word_is_refused() {
-    let lengths = (0..5000).chain([u32::MAX - 1, GAP, 1 << 31]);
+    let lengths = (0..5000).chain([u32::MAX, GAP, GAP | 1, GAP | 2, GAP | 128, GAP | 129]);
     let tags = [
         0,
         1,
         2,
         3,
         tag(10),
-        tag(60),
-        tag(64),
+        tag(124),
+        tag(128),
         tag(1 << 40),
         u32::MAX,
     ];
-    for (len, before) in lengths.flat_map(|len| [0, 10, 60, 63].map(|before| (len, before))) {
+    for (len, before) in lengths.flat_map(|len| [0, 10, 124, 127].map(|before| (len, before))) {
         for tag in tags {
             let memory = Memory::new();
             let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
@@ -193,10 +207,12 @@ fn a_damaged_word_is_refused() {
                 take(&mut consumer).expect("a frame");
             }
             let word = u64::from(tag) << 32 | u64::from(len);
-            (&memory).word(before % 64).store(word, Ordering::Relaxed);
+            (&memory)
+                .word(before % GRANULES)
+                .store(word, Ordering::Relaxed);
             match take(&mut consumer) {
                 Ok(Some(bytes)) => assert_eq!(bytes.len(), len as usize),
-                Ok(None) => assert!(word == 0 || len == GAP),
+                Ok(None) => assert!(word == 0 || len & GAP != 0),
                 Err(error) => assert_eq!(error, RingError::Corrupt),
             }
         }
@@ -208,7 +224,7 @@ fn a_damaged_position_is_refused() {
     for damage in [1, 5, 9000, u64::MAX, u64::MAX / 2] {
         let memory = Memory::new();
         let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
-        for _ in 0..40 {
+        for _ in 0..80 {
             put(&mut producer, b"x").expect("room");
             take(&mut consumer).expect("a frame");
         }

@@ -127,6 +127,12 @@ impl<N: Broadcast, Z: Groups, S: Storage> Casts<N, Z, S> {
         counts
     }
 
+    /// Is that group open here?
+    pub fn is_open(&self, group: u32) -> bool {
+        let mut entries = self.entries.as_ref().iter().flatten();
+        entries.any(|entry| entry.id() == group && !entry.is_closed())
+    }
+
     /// Is there a place for one group more?
     pub fn has_room(&self) -> bool {
         let entries = self.entries.as_ref();

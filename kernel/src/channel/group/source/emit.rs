@@ -11,7 +11,6 @@ use crate::channel::group::frame::{
 use crate::channel::group::out::NOTHING;
 use crate::channel::group::pick::Pick;
 use crate::channel::group::room::{add_to, place_of};
-use crate::channel::group::seat::Seat;
 use crate::channel::group::{Groups, out};
 use crate::memory::{Part, Source as Bytes};
 use crate::network::Broadcast;
@@ -109,39 +108,17 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
                     len: U64::new(self.len as u64),
                     chunk: U16::new(self.chunk as u16),
                 };
-                let packets = self.packets;
-                self.to_silent(network, head, announce.as_bytes(), |s| s.waits(packets))
+                let announce = Part::Bytes(announce.as_bytes());
+                out::broadcast(network, head, [announce, NOTHING])
             }
-            Step::Poll => {
-                let next = self.next;
-                // Who has all of a train may be without room for more of it.
-                let waits = self.end() < self.packets;
-                self.to_silent(network, head, &[], |seat| seat.expected < next || waits)
-            }
+            // To all: what goes to one may take another way, and come too early.
+            Step::Poll => out::broadcast(network, head, [NOTHING, NOTHING]),
             Step::Packet(packet) => self.send_packet(*packet, head, network, message),
             Step::Repair(pick) => match pick.packets() {
                 [packet] => self.send_packet(*packet, head, network, message),
                 _ => self.send_repair(pick, head, network, message),
             },
         }
-    }
-
-    /// To all if all are silent, else one by one.
-    fn to_silent<N: Broadcast>(
-        &self,
-        network: &mut N,
-        head: Head,
-        rest: &[u8],
-        silent: impl Fn(&Seat) -> bool,
-    ) -> Result<(), ChannelError> {
-        if self.up().all(&silent) {
-            return out::broadcast(network, head, [Part::Bytes(rest), NOTHING]);
-        }
-        let mut sent = Ok(());
-        for seat in self.up().filter(|seat| silent(seat)) {
-            sent = sent.and(out::transmit(network, seat.node, head, rest));
-        }
-        sent
     }
 
     fn send_packet<N: Broadcast>(

@@ -1,0 +1,360 @@
+//! The groups of a rank, and the memory that they are shown. `cast` only.
+
+use crate::error::Error;
+use crate::memory::Region;
+use crate::way::Traffic;
+use crate::world::World;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use pombo_kernel::channel::group::{Begun, Casts, Group, Hands, Room};
+use pombo_kernel::{ChannelError, Network, Node, Sink, Source};
+use pombo_netdrivers::Growing;
+use pombo_netdrivers::udp::{Lossy, UdpCast};
+
+/// Communicators of a rank that have a group.
+pub(super) const GROUPS: usize = 32;
+/// Ranks of a group.
+pub(super) const RANKS: usize = 64;
+/// Bytes of a frame: what Ethernet carries with an address of version 4.
+pub(super) const FRAME: usize = 1472;
+
+pub(super) type Table = Casts<Lossy<UdpCast>, Group<63, FRAME, 32, 1024, GROUPS>, Growing>;
+
+/// The groups, where the ranks are on several hosts and the network carries one frame to all.
+#[derive(Default)]
+pub(crate) struct Casting(Option<Box<Open>>);
+
+pub(super) struct Open {
+    table: Table,
+    memory: Memory,
+    /// For every group and root.
+    lanes: Vec<Lane>,
+    /// Groups whose communicators are freed.
+    freed: Vec<u32>,
+    /// Nodes of whose end the table knows.
+    gone: Vec<Node>,
+    /// What has failed.
+    failed: Option<ChannelError>,
+    /// Looks at the memory until the next look at who has gone.
+    rest: u32,
+    /// Others are on this host.
+    near: bool,
+}
+
+/// The messages of one root in one group, as this rank's calls have named them.
+struct Lane {
+    group: u32,
+    root: Node,
+    begun: u32,
+    over: u32,
+    /// One of them did not come to its end.
+    broken: bool,
+}
+
+#[derive(Default)]
+struct Memory {
+    out: Vec<(u32, Region)>,
+    into: Vec<(u32, Node, Place)>,
+}
+
+/// Where a message is put together. It is lent to the operation that shows it.
+struct Place(Region);
+
+impl Room for Place {
+    fn len(&self) -> usize {
+        Source::len(&self.0)
+    }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        self.0.copy_in(at, bytes);
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) {
+        self.0.copy_out(at, into);
+    }
+}
+
+impl Hands for Memory {
+    type Out = Region;
+    type Into = Place;
+
+    fn outgoing(&mut self, group: u32) -> Option<&Region> {
+        let mut out = self.out.iter();
+        out.find(|(of, _)| *of == group).map(|(_, region)| region)
+    }
+
+    fn incoming(&mut self, group: u32, source: Node) -> Option<&mut Place> {
+        let mut into = self.into.iter_mut();
+        let found = into.find(|(of, from, _)| *of == group && *from == source);
+        found.map(|(_, _, place)| place)
+    }
+}
+
+/// Turns between two looks at who has gone.
+const REST: u32 = 1024;
+/// So often without news, and it may sleep: before the channel does, which does not hear of groups.
+const CALM: u32 = 400;
+/// The longest sleep in nanoseconds: somebody has to look at the other channels, too.
+const NAP: u64 = 1_000_000;
+/// With others on this host the channel sleeps itself, up to here in short naps.
+const SHORT: u32 = 2000;
+
+impl Casting {
+    pub(super) fn new(table: Table, near: bool) -> Self {
+        Casting(Some(Box::new(Open {
+            table,
+            memory: Memory::default(),
+            lanes: Vec::new(),
+            freed: Vec::new(),
+            gone: Vec::new(),
+            failed: None,
+            rest: 0,
+            near,
+        })))
+    }
+
+    /// Is there anything to look after?
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Has the communicator of that context a group?
+    pub(super) fn has(&self, context: u32) -> bool {
+        let open = self.0.as_ref();
+        open.is_some_and(|open| open.table.is_open(context))
+    }
+
+    /// Is there a place for one more?
+    pub(crate) fn has_room(&self) -> bool {
+        let open = self.0.as_ref();
+        open.is_some_and(|open| open.table.has_room())
+    }
+
+    pub(super) fn open(&mut self) -> Result<Option<&mut Open>, Error> {
+        match &mut self.0 {
+            Some(open) => match open.failed {
+                Some(error) => Err(pombo_kernel::Error::from(error).into()),
+                None => Ok(Some(open)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// A new communicator of these ranks, all of which have a place for a group.
+    pub(crate) fn enter(&mut self, context: u32, nodes: &[Node]) {
+        if let Some(open) = &mut self.0
+            && nodes.len() <= RANKS
+        {
+            // The numbers of contexts grow, and there is a place.
+            let _ = open.table.open(context, nodes.iter().copied());
+            for node in &open.gone {
+                open.table.declare_lost(*node);
+            }
+        }
+    }
+
+    /// A communicator was freed; its operations may still be under way.
+    pub(crate) fn leave(&mut self, context: u32) {
+        if let Some(open) = &mut self.0
+            && open.table.is_open(context)
+        {
+            open.freed.push(context);
+            open.sweep();
+        }
+    }
+
+    /// Has everything that this rank sent reached the others?
+    pub(crate) fn is_settled(&self) -> bool {
+        let open = self.0.as_ref();
+        open.is_none_or(|open| open.failed.is_some() || open.table.is_settled())
+    }
+
+    /// What has become of frames so far.
+    pub(crate) fn traffic(&self) -> Traffic {
+        let Some(open) = &self.0 else {
+            return Traffic::default();
+        };
+        let (counts, network) = (open.table.counts(), open.table.network());
+        Traffic {
+            frames: counts.packets + counts.polls + counts.reports,
+            resent: counts.resent,
+            repairs: counts.repairs,
+            duplicates: counts.useless + counts.stale,
+            dropped: network.lost(),
+            rejected: network.inner().counts().foreign
+                + counts.foreign
+                + counts.corrupt
+                + counts.impossible,
+        }
+    }
+}
+
+/// Lets frames come and go; `idle`: how often in a row nothing has come.
+#[cold]
+pub(crate) fn progress(world: &mut World, idle: &mut u32) {
+    let descriptor = world.kernel.channel_mut().far_mut().map(|far| far.fd());
+    let Some(open) = &mut world.collectives.casts.0 else {
+        return;
+    };
+    match open.table.poll(&mut open.memory) {
+        Ok(true) => *idle = 0,
+        Ok(false) => open.pause(idle, descriptor),
+        Err(error) => open.failed = Some(error),
+    }
+    match open.rest {
+        0 => look(world),
+        _ => open.rest -= 1,
+    }
+}
+
+/// Who has gone?
+fn look(world: &mut World) {
+    let (kernel, casts) = (&world.kernel, &mut world.collectives.casts);
+    let Some(open) = &mut casts.0 else { return };
+    open.rest = REST;
+    for node in (0..kernel.nodes()).map(|node| Node(node as u16)) {
+        if kernel.is_gone(node) && !open.gone.contains(&node) {
+            open.gone.push(node);
+            open.table.declare_lost(node);
+        }
+    }
+}
+
+impl Open {
+    fn lane(&mut self, group: u32, root: Node) -> &mut Lane {
+        let known = self.lanes.iter();
+        let known = known
+            .clone()
+            .position(|lane| lane.group == group && lane.root == root);
+        let place = known.unwrap_or_else(|| {
+            self.lanes.push(Lane {
+                group,
+                root,
+                begun: 0,
+                over: 0,
+                broken: false,
+            });
+            self.lanes.len() - 1
+        });
+        &mut self.lanes[place]
+    }
+
+    /// The number of the next operation of that root.
+    pub(super) fn begin(&mut self, group: u32, root: Node) -> u32 {
+        let lane = self.lane(group, root);
+        lane.begun = lane.begun.wrapping_add(1);
+        lane.begun.wrapping_sub(1)
+    }
+
+    /// Are all before it over?
+    pub(super) fn is_next(&mut self, group: u32, root: Node, number: u32) -> Result<bool, Error> {
+        let lane = self.lane(group, root);
+        match lane.broken {
+            true => Err(pombo_kernel::Error::Revoked.into()),
+            false => Ok(lane.over == number),
+        }
+    }
+
+    /// It is over.
+    pub(super) fn end(&mut self, group: u32, root: Node) {
+        let lane = self.lane(group, root);
+        lane.over = lane.over.wrapping_add(1);
+        self.forget(group, root);
+        self.sweep();
+    }
+
+    /// It will not come to its end.
+    pub(super) fn abandon(&mut self, group: u32, root: Node) {
+        self.lane(group, root).broken = true;
+        self.forget(group, root);
+    }
+
+    /// The memory that was shown for it is not any more.
+    fn forget(&mut self, group: u32, root: Node) {
+        if self.table.network().node() == root {
+            self.memory.out.retain(|(of, _)| *of != group);
+        }
+        let into = &mut self.memory.into;
+        into.retain(|(of, from, _)| *of != group || *from != root);
+    }
+
+    pub(super) fn send(
+        &mut self,
+        group: u32,
+        region: Region,
+    ) -> Result<Begun, pombo_kernel::Error> {
+        let begun = self.table.send(group, &region)?;
+        if begun == Begun::Lent {
+            self.memory.out.push((group, region));
+        }
+        Ok(begun)
+    }
+
+    pub(super) fn is_sent(&mut self, group: u32) -> Result<bool, Error> {
+        Ok(self.table.is_sent(group)?)
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        group: u32,
+        root: Node,
+        region: Region,
+    ) -> Result<bool, Error> {
+        let received = self.table.receive(group, root, &mut Place(region))?;
+        if received.is_none() && self.memory.incoming(group, root).is_none() {
+            self.memory.into.push((group, root, Place(region)));
+        }
+        Ok(received.is_some())
+    }
+
+    /// Closes groups that are freed, when their operations are over.
+    fn sweep(&mut self) {
+        let (lanes, table) = (&mut self.lanes, &mut self.table);
+        self.freed.retain(|group| {
+            let mut own = lanes.iter().filter(|lane| lane.group == *group);
+            if own.any(|lane| lane.begun != lane.over && !lane.broken) {
+                return true;
+            }
+            lanes.retain(|lane| lane.group != *group);
+            // It is open.
+            let _ = table.close(*group);
+            false
+        });
+    }
+
+    /// Sleeps when nothing has come for long, if nobody on this host may have something.
+    fn pause(&mut self, idle: &mut u32, descriptor: Option<i32>) {
+        if self.near {
+            *idle = (*idle).min(SHORT);
+        } else if *idle >= CALM {
+            *idle = CALM;
+            let left = self
+                .table
+                .deadline()
+                .saturating_sub(self.table.network().now());
+            sleep(
+                descriptor,
+                self.table.network().inner().fds(),
+                left.min(NAP),
+            );
+        }
+    }
+}
+
+/// Until there is something to read, or the time is over.
+fn sleep(far: Option<i32>, fds: [i32; 2], nanoseconds: u64) {
+    let [one, other] = fds;
+    // The system passes over numbers below zero.
+    let mut polled = [far.unwrap_or(-1), one, other].map(|fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let limit = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: nanoseconds as libc::c_long,
+    };
+    // SAFETY: entries and limit are valid for the call. Whatever it says, somebody looks again.
+    unsafe { libc::ppoll(polled.as_mut_ptr(), 3, &raw const limit, core::ptr::null()) };
+}

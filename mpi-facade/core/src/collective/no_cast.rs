@@ -1,0 +1,60 @@
+//! Broadcasts over the network's own, where there is no network: see `cast`.
+
+use super::call::Call;
+use crate::error::Error;
+use crate::memory::Region;
+use crate::way::Traffic;
+use crate::world::{Fault, World};
+use pombo_kernel::Node;
+
+/// There are none.
+#[derive(Default)]
+pub(crate) struct Casting;
+
+/// There is none.
+pub(super) enum Cast {}
+
+impl Casting {
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn enter(&mut self, _: u32, _: &[Node]) {}
+
+    pub(crate) fn leave(&mut self, _: u32) {}
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        true
+    }
+}
+
+pub(crate) fn progress(_: &mut World, _: &mut u32) {}
+
+pub(crate) fn open() -> Result<(), Fault> {
+    Ok(())
+}
+
+impl Call<'_> {
+    pub(super) fn cast(&mut self, _: Region) -> Result<Option<Cast>, Error> {
+        Ok(None)
+    }
+}
+
+impl Cast {
+    pub(super) fn poll(&mut self, _: &mut World) -> Result<bool, Error> {
+        match *self {}
+    }
+
+    pub(super) fn abandon(&mut self, _: &mut World) {
+        match *self {}
+    }
+}

@@ -1,0 +1,274 @@
+//! Boards of a group: nobody reads what is not complete, and nobody overwrites what somebody still reads.
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::thread;
+
+use crate::bell::{AWAKE, Bell, Until};
+use crate::bells::System;
+use crate::board::{Board, Places};
+use crate::check;
+
+/// Places of a board, and bytes of a text beside its number: few, so that all are used again soon.
+const PLACES: usize = 2;
+const SHORT: usize = 1;
+const LONG: usize = 2;
+
+/// The boards of so many ranks. Whoever uses bytes of a text while another writes them fails the model.
+struct Memory<const RANKS: usize>(Arc<[Site; RANKS]>);
+
+struct Site {
+    heads: [[AtomicU64; 2]; PLACES],
+    short: [UnsafeCell<[u8; SHORT]>; PLACES],
+    /// One chunk.
+    long: UnsafeCell<[u8; LONG]>,
+    passed: AtomicU64,
+}
+
+impl Site {
+    fn new(passed: u64) -> Self {
+        Self {
+            heads: core::array::from_fn(|_| core::array::from_fn(|_| AtomicU64::new(0))),
+            short: core::array::from_fn(|_| UnsafeCell::new([0; SHORT])),
+            long: UnsafeCell::new([0; LONG]),
+            passed: AtomicU64::new(passed),
+        }
+    }
+}
+
+impl<const RANKS: usize> Memory<RANKS> {
+    fn new() -> Self {
+        Self(Arc::new(core::array::from_fn(|_| Site::new(0))))
+    }
+
+    /// One board for every rank.
+    fn boards(&self) -> [Board<Self>; RANKS] {
+        self.boards_of(0)
+    }
+
+    /// The same memory for another group.
+    fn boards_of(&self, group: u64) -> [Board<Self>; RANKS] {
+        core::array::from_fn(|me| Board::new(Self(self.0.clone()), me, group))
+    }
+}
+
+impl<const RANKS: usize> Places for Memory<RANKS> {
+    const PLACES: u64 = PLACES as u64;
+    const CHUNKS: u64 = 1;
+    const SHORT: usize = SHORT;
+    const LONG: usize = LONG;
+
+    fn ranks(&self) -> usize {
+        RANKS
+    }
+
+    fn head(&self, rank: usize, round: u64) -> &[AtomicU64; 2] {
+        &self.0[rank].heads[round as usize % PLACES]
+    }
+
+    fn passed(&self, rank: usize) -> &AtomicU64 {
+        &self.0[rank].passed
+    }
+
+    unsafe fn fill<R>(
+        &self,
+        rank: usize,
+        round: u64,
+        len: usize,
+        f: impl FnOnce(&mut [u8]) -> R,
+    ) -> R {
+        let site = &self.0[rank];
+        if len > SHORT {
+            // SAFETY: the checker fails before two uses of the same bytes meet.
+            return site
+                .long
+                .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }));
+        }
+        // SAFETY: as above.
+        site.short[round as usize % PLACES]
+            .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }))
+    }
+
+    unsafe fn read<R>(&self, rank: usize, round: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+        let site = &self.0[rank];
+        if len > SHORT {
+            // SAFETY: as above.
+            return site.long.with(|bytes| f(unsafe { &(&*bytes)[..len] }));
+        }
+        // SAFETY: as above.
+        site.short[round as usize % PLACES].with(|bytes| f(unsafe { &(&*bytes)[..len] }))
+    }
+}
+
+/// What a rank publishes in a round: as many bytes as `len`, all the same.
+fn text(rank: usize, round: usize) -> u8 {
+    (rank * 16 + round + 1) as u8
+}
+
+fn publish<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, byte: u8, len: usize) {
+    while board.fill(len, |room| room.fill(byte)).is_none() {
+        thread::yield_now();
+    }
+    assert!(board.publish(len), "there was room");
+}
+
+fn expect<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, rank: usize, byte: u8, len: usize) {
+    loop {
+        let read = board.read(rank, |text| {
+            assert_eq!(text.len(), len);
+            assert!(text.iter().all(|found| *found == byte), "another text");
+        });
+        match read {
+            Some(()) => return,
+            None => thread::yield_now(),
+        }
+    }
+}
+
+/// Runs each rank's part in a thread of its own.
+fn ranks<const RANKS: usize>(
+    boards: [Board<Memory<RANKS>>; RANKS],
+    part: impl Fn(usize, &mut Board<Memory<RANKS>>) + Clone + Send + 'static,
+) {
+    let mut boards = boards.into_iter().enumerate();
+    let (first, mut own) = boards.next().expect("a rank");
+    let others = boards.map(|(rank, mut board)| {
+        let part = part.clone();
+        thread::spawn(move || part(rank, &mut board))
+    });
+    let others: Vec<_> = others.collect();
+    part(first, &mut own);
+    for other in others {
+        other.join().expect("a rank");
+    }
+}
+
+/// Everybody publishes and reads everybody, so often that places are used again.
+fn exchange<const RANKS: usize>(rank: usize, board: &mut Board<Memory<RANKS>>, lengths: &[usize]) {
+    for (round, len) in lengths.iter().enumerate() {
+        publish(board, text(rank, round), *len);
+        for other in 0..RANKS {
+            expect(board, other, text(other, round), *len);
+        }
+        board.pass();
+    }
+}
+
+/// Each rank counts itself before a barrier; behind it all are counted.
+#[test]
+fn a_barrier_holds_everybody() {
+    check(2, || {
+        let counts = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+        ranks(Memory::<2>::new().boards(), move |rank, board| {
+            for round in 0..3 {
+                counts[rank].store(round + 1, Ordering::Relaxed);
+                publish(board, 0, 0);
+                expect(board, 1 - rank, 0, 0);
+                board.pass();
+                assert!(counts[1 - rank].load(Ordering::Relaxed) > round);
+            }
+        });
+    });
+}
+
+#[test]
+fn short_texts_come_whole_and_stay() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            exchange(rank, board, &[1, 1, 1])
+        });
+    });
+}
+
+#[test]
+fn long_texts_share_a_chunk() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            exchange(rank, board, &[2, 1, 2])
+        });
+    });
+}
+
+#[test]
+fn three_ranks() {
+    check(1, || {
+        ranks(Memory::<3>::new().boards(), |rank, board| {
+            exchange(rank, board, &[2])
+        });
+    });
+}
+
+/// One publishes ahead as far as there is room; the other never publishes.
+#[test]
+fn a_root_runs_ahead() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            for round in 0..4 {
+                match rank {
+                    0 => publish(board, text(0, round), 1),
+                    _ => expect(board, 0, text(0, round), 1),
+                }
+                board.pass();
+            }
+        });
+    });
+}
+
+/// The next round's text is published before this round's is read, and a result built bit by bit.
+#[test]
+fn texts_for_rounds_to_come() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            publish(board, text(rank, 0), 1);
+            for round in 0..3 {
+                if round < 2 {
+                    publish(board, text(rank, round + 1), 1);
+                }
+                expect(board, 1 - rank, text(1 - rank, round), 1);
+                board.pass();
+            }
+        });
+    });
+}
+
+/// What an earlier group has left behind is nothing to the next one.
+#[test]
+fn a_group_after_another() {
+    check(2, || {
+        let memory = Memory::<2>::new();
+        ranks(memory.boards(), |rank, board| {
+            exchange(rank, board, &[1, 2])
+        });
+        ranks(memory.boards_of(5), |rank, board| {
+            exchange(rank, board, &[2, 1])
+        });
+    });
+}
+
+/// Who sleeps until a text is there, or room, is woken by whoever publishes or passes.
+#[test]
+fn nobody_sleeps_through_a_round() {
+    check(2, || {
+        let bells = Arc::new([(); 2].map(|()| (Bell(AtomicU32::new(AWAKE)), System::new())));
+        ranks(Memory::<2>::new().boards(), move |rank, board| {
+            let ring = || bells[1 - rank].0.ring(Until::Frame, &bells[1 - rank].1);
+            let (own, system) = &bells[rank];
+            for round in 0..2 {
+                if rank == 0 {
+                    while board.fill(2, |room| room.fill(round)).is_none() {
+                        own.sleep(Until::Frame, None, system, || board.finds_room(2));
+                    }
+                    assert!(board.publish(2), "there was room");
+                    ring();
+                } else {
+                    while board.read(0, |text| assert_eq!(text, [round; 2])).is_none() {
+                        own.sleep(Until::Frame, None, system, || board.has(0));
+                    }
+                }
+                board.pass();
+                ring();
+            }
+        });
+    });
+}

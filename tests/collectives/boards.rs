@@ -1,0 +1,316 @@
+//! Every operation over boards against what each rank can compute alone: boards as small as they may be, ranks polled by
+//! chance, an operator for which the order of operands matters, operations one after the other.
+
+use pombo_kernel::collective::{self, Buffer, Functions, Piece, Running, Step};
+use pombo_netdrivers::fault::Dice;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+/// The map x -> a x + b over bytes: composing two of them is associative, and the order matters.
+type Value = [u8; 2];
+
+fn compose([a, b]: Value, [c, d]: Value) -> Value {
+    [a.wrapping_mul(c), a.wrapping_mul(d).wrapping_add(b)]
+}
+
+/// What all ranks see.
+struct Boards {
+    /// Texts that not all have done with: by rank and round.
+    texts: HashMap<(usize, usize), Vec<Value>>,
+    /// Rounds that each rank has ended.
+    ended: Vec<usize>,
+    /// Rounds that a board keeps.
+    rounds: usize,
+}
+
+/// One rank; every block of its buffers is one value.
+struct Rank<'a> {
+    me: usize,
+    boards: &'a RefCell<Boards>,
+    next: usize,
+    input: Vec<Value>,
+    output: Vec<Value>,
+    in_place: bool,
+    work: Option<Value>,
+    incoming: Option<Value>,
+}
+
+impl Rank<'_> {
+    fn round(&self) -> usize {
+        self.boards.borrow().ended[self.me]
+    }
+
+    fn has_room(&self) -> bool {
+        let boards = self.boards.borrow();
+        let slowest = boards.ended.iter().min().copied();
+        self.next < slowest.unwrap_or(0) + boards.rounds
+    }
+
+    fn values(&self, piece: Piece) -> Vec<Value> {
+        let blocks = piece.first..piece.first + piece.blocks;
+        match piece.buffer {
+            Buffer::Input if self.in_place => self.output[blocks].to_vec(),
+            Buffer::Input => self.input[blocks].to_vec(),
+            Buffer::Output => self.output[blocks].to_vec(),
+            Buffer::Work => vec![self.work.expect("something was built")],
+            Buffer::Incoming => vec![self.incoming.expect("something was received")],
+        }
+    }
+
+    fn set(&mut self, piece: Piece, value: Value) {
+        match piece.buffer {
+            Buffer::Output => self.output[piece.first] = value,
+            Buffer::Work => self.work = Some(value),
+            Buffer::Incoming => self.incoming = Some(value),
+            Buffer::Input => panic!("the input is only read"),
+        }
+    }
+}
+
+impl Functions for Rank<'_> {
+    type Error = Infallible;
+
+    fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Infallible> {
+        assert_eq!(to, self.me, "the steps name the rank itself");
+        if !self.has_room() {
+            assert_ne!(piece.buffer, Buffer::Work, "room was waited for");
+            return Ok(false);
+        }
+        let text = self.values(piece);
+        let known = self
+            .boards
+            .borrow_mut()
+            .texts
+            .insert((self.me, self.next), text);
+        assert_eq!(known, None, "once in a round");
+        self.next += 1;
+        self.work = None;
+        Ok(true)
+    }
+
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Infallible> {
+        if from == self.me && piece.buffer == Buffer::Work {
+            return Ok(self.has_room());
+        }
+        let text = self
+            .boards
+            .borrow()
+            .texts
+            .get(&(from, self.round()))
+            .cloned();
+        let Some(text) = text else {
+            return Ok(false);
+        };
+        if piece.blocks > 0 {
+            let part = if text.len() > 1 { self.me } else { 0 };
+            self.set(piece, text[part]);
+        }
+        Ok(true)
+    }
+
+    fn settled(&mut self, open: usize) -> Result<bool, Infallible> {
+        assert_eq!(open, 0);
+        self.incoming = None;
+        let mut boards = self.boards.borrow_mut();
+        boards.ended[self.me] += 1;
+        self.next = self.next.max(boards.ended[self.me]);
+        let slowest = boards.ended.iter().min().copied().unwrap_or(0);
+        boards.texts.retain(|(_, round), _| *round >= slowest);
+        Ok(true)
+    }
+
+    fn combine(&mut self, left: Piece, right: Piece) {
+        let (a, b) = (self.values(left)[0], self.values(right)[0]);
+        self.set(right, compose(a, b));
+    }
+
+    fn copy(&mut self, from: Piece, into: Piece) {
+        let value = self.values(from)[0];
+        self.set(into, value);
+    }
+}
+
+/// One operation of all ranks.
+struct Case {
+    name: String,
+    /// Blocks of each rank's input and output.
+    blocks: (usize, usize),
+    may_be_in_place: bool,
+    steps: Box<dyn Fn(usize) -> Box<dyn Iterator<Item = Step>>>,
+    /// What a rank must have in its output, from all inputs; none if that is not looked at.
+    expected: Box<dyn Fn(usize, &[Vec<Value>]) -> Option<Vec<Value>>>,
+}
+
+/// `steps!(rank => schedule)` as a boxed function.
+macro_rules! steps {
+    ($rank:ident => $schedule:expr) => {
+        Box::new(move |$rank| Box::new($schedule) as Box<dyn Iterator<Item = Step>>)
+    };
+}
+
+fn sums(inputs: &[Vec<Value>]) -> Vec<Value> {
+    let blocks = 0..inputs[0].len();
+    let sum = |block| {
+        inputs
+            .iter()
+            .map(|input: &Vec<Value>| input[block])
+            .reduce(compose)
+    };
+    blocks.map(|block| sum(block).expect("a rank")).collect()
+}
+
+/// All operations, for boards that keep so many rounds.
+fn cases(n: usize, rounds: usize, dice: &mut Dice) -> Vec<Case> {
+    let (root, segments) = (dice.index(n), dice.index(6));
+    let ahead = 1 + dice.index(rounds);
+    let about = format!("{n} ranks, root {root}, {segments} segments, {ahead} ahead of {rounds}");
+    let case = |name: &str, blocks, may_be_in_place, steps, expected| Case {
+        name: format!("{name}, {about}"),
+        blocks,
+        may_be_in_place,
+        steps,
+        expected,
+    };
+    let mut all = vec![
+        case(
+            "barrier",
+            (0, 0),
+            false,
+            steps!(rank => collective::barrier_boards(rank, n)),
+            Box::new(|_, _| None),
+        ),
+        case(
+            "broadcast",
+            (0, segments),
+            true,
+            steps!(rank => collective::broadcast_boards(rank, root, segments)),
+            Box::new(move |_, inputs| Some(inputs[root].clone())),
+        ),
+        case(
+            "allreduce",
+            (1, 1),
+            true,
+            steps!(rank => collective::allreduce_boards(rank, n)),
+            Box::new(|_, inputs| Some(sums(inputs))),
+        ),
+        case(
+            "allgather",
+            (segments, segments * n),
+            false,
+            steps!(rank => collective::allgather_boards(rank, n, segments, ahead)),
+            Box::new(move |_, inputs| {
+                let blocks = 0..segments * n;
+                Some(blocks.map(|block| inputs[block % n][block / n]).collect())
+            }),
+        ),
+        case(
+            "alltoall",
+            (segments * n, segments * n),
+            true,
+            steps!(rank => collective::alltoall_boards(rank, n, segments, ahead)),
+            Box::new(move |rank, inputs| {
+                let blocks = 0..segments * n;
+                let from = |block: usize| inputs[block % n][block / n * n + rank];
+                Some(blocks.map(from).collect())
+            }),
+        ),
+    ];
+    for (place, in_place) in [(Buffer::Output, false), (Buffer::Work, true)] {
+        all.push(case(
+            &format!("reduce in {place:?}"),
+            (segments, segments),
+            in_place,
+            steps!(rank => collective::reduce_boards(rank, n, root, segments, place)),
+            Box::new(move |rank, inputs| (rank == root).then(|| sums(inputs))),
+        ));
+    }
+    if rounds > 1 {
+        let ahead = 1 + dice.index(rounds / 2);
+        for only in [None, Some(root)] {
+            all.push(case(
+                &format!("shares for {only:?}"),
+                (segments * n, segments * n),
+                true,
+                steps!(rank => collective::reduce_shares(rank, n, only, segments, ahead)),
+                Box::new(move |rank, inputs| {
+                    let here = only.is_none_or(|root| root == rank);
+                    here.then(|| sums(inputs))
+                }),
+            ));
+        }
+    }
+    all
+}
+
+fn run(case: &Case, boards: &RefCell<Boards>, dice: &mut Dice) {
+    let n = boards.borrow().ended.len();
+    let (blocks, results) = case.blocks;
+    let in_place = case.may_be_in_place && (blocks == 0 || dice.index(2) == 0);
+    let mut value = || [dice.below(256) as u8 | 1, dice.below(256) as u8];
+    let given = if in_place { results } else { blocks };
+    let inputs: Vec<Vec<Value>> = (0..n)
+        .map(|_| (0..given).map(|_| value()).collect())
+        .collect();
+    let start = boards.borrow().ended[0];
+    let mut ranks: Vec<_> = inputs
+        .iter()
+        .enumerate()
+        .map(|(me, input)| {
+            let output = match in_place {
+                true => input.clone(),
+                false => vec![[0x6b; 2]; results],
+            };
+            let rank = Rank {
+                me,
+                boards,
+                next: start,
+                input: input.clone(),
+                output,
+                in_place,
+                work: None,
+                incoming: None,
+            };
+            (rank, Running::new((case.steps)(me)), false)
+        })
+        .collect();
+    let mut turns = 0;
+    while !ranks.iter().all(|(.., over)| *over) {
+        let (rank, running, over) = &mut ranks[dice.index(n)];
+        if !*over {
+            *over = running.poll(rank).unwrap_or_else(|never| match never {});
+        }
+        turns += 1;
+        assert!(turns < 1_000_000, "nobody gets on in {}", case.name);
+    }
+    for (rank, ..) in &ranks {
+        if let Some(expected) = (case.expected)(rank.me, &inputs) {
+            assert_eq!(rank.output, expected, "rank {}: {}", rank.me, case.name);
+        }
+    }
+    let boards = boards.borrow();
+    assert!(
+        boards.ended.iter().all(|ended| *ended == boards.ended[0]),
+        "{}",
+        case.name
+    );
+    assert!(boards.texts.is_empty(), "{} leaves texts behind", case.name);
+}
+
+#[test]
+fn every_operation_over_boards() {
+    for seed in 0..40 {
+        for ranks in 1..=9 {
+            let mut dice = Dice::stream(seed, ranks as u64);
+            let rounds = 1 + dice.index(6);
+            let boards = RefCell::new(Boards {
+                texts: HashMap::new(),
+                ended: vec![0; ranks],
+                rounds,
+            });
+            for case in cases(ranks, rounds, &mut dice) {
+                run(&case, &boards, &mut dice);
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! MPI programs as jobs of eight ranks on four hosts, started by Hydra (Debian's package mpich has it).
+
+use crate::common::{Hosts, on_hosts};
+use crate::support::{HANG, Job, Outcome, directory, finish, pombo};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const HOSTS: usize = 4;
+const RANKS_PER_HOST: usize = 2;
+
+/// A launcher of eight ranks, without variables of a job around it. `None`, and it says so, if there is no Hydra.
+fn job(hosts: &Hosts) -> Option<Command> {
+    let hydra = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
+    let is_hydra = |name: &&&str| {
+        let said = Command::new(**name).arg("--version").output();
+        said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("HYDRA"))
+    };
+    let Some(name) = hydra.iter().find(is_hydra) else {
+        eprintln!("SKIPPED: there is no Hydra on this machine; Debian's package mpich has it");
+        return None;
+    };
+    let mut command = hosts.hydra(name, RANKS_PER_HOST);
+    let variables = std::env::vars().filter(|(name, _)| name.starts_with("POMBO_"));
+    variables.for_each(|(name, _)| drop(command.env_remove(name)));
+    Some(command)
+}
+
+/// Eight ranks use a machine of two processors up: one job at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn source(path: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.join(path)
+}
+
+/// Compiles into a directory of the test.
+fn compile(test: &str, path: &str) -> PathBuf {
+    let source = source(path);
+    let name = source.file_stem().expect("a file");
+    let program = directory(test).join(name);
+    let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
+    command.arg(source).arg("-o").arg(&program);
+    let outcome = finish(command.args(["-lm", "-lpthread"]));
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    program
+}
+
+/// Runs self-checking programs of `tests/c` on a network that loses so many per cent.
+fn programs(hosts: &Hosts, test: &str, loss: &str) {
+    let names = std::env::var("POMBO_PROGRAMS").unwrap_or_else(|_| PROGRAMS.to_owned());
+    for name in names.split_whitespace() {
+        let Some(mut command) = job(hosts) else {
+            return;
+        };
+        command.arg(compile(test, &format!("tests/c/{name}.c")));
+        expect_ok(&finish(command.env("POMBO_LOSS", loss)), name);
+    }
+}
+
+fn expect_ok(outcome: &Outcome, name: &str) {
+    let expected = (0, format!("ok {name}\n"));
+    let got = (outcome.code, outcome.out.clone());
+    assert_eq!(got, expected, "{}", outcome.err);
+}
+
+/// `POMBO_PROGRAMS="collectives random"` runs others, of which some take a while when eight ranks share two processors.
+const PROGRAMS: &str = "p2p ordering probe matched several many";
+
+#[test]
+fn programs_on_four_hosts() {
+    let _alone = alone();
+    on_hosts(here!(programs_on_four_hosts), HOSTS, |hosts| {
+        programs(hosts, "hosts-programs", "0");
+    });
+}
+
+#[test]
+fn programs_on_four_hosts_whose_network_loses_two_per_cent() {
+    let _alone = alone();
+    let test = here!(programs_on_four_hosts_whose_network_loses_two_per_cent);
+    on_hosts(test, HOSTS, |hosts| {
+        programs(hosts, "hosts-loss", "2");
+    });
+}
+
+const DECK: &str = "grid 61 47\nsteps 300\nreport 100\ninitial 20\nleft 0\nright 35\ntop 10\nbottom 60\n\
+                    spot 20 20 6 100\nspot 45 30 8 0\n";
+
+/// What a solver draws depends on all halos: those between hosts as well.
+#[test]
+fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
+    let _alone = alone();
+    let test = here!(heat_draws_the_same_picture_on_four_hosts_as_on_one);
+    on_hosts(test, HOSTS, |hosts| {
+        let program = compile("hosts-heat", "examples/ported/heat.c");
+        let picture = |name: &str, mut command: Command| {
+            let place = directory(name);
+            std::fs::write(place.join("heat.deck"), DECK).expect("a directory");
+            let outcome = finish(command.arg(&program).arg("heat.deck").current_dir(&place));
+            assert_eq!(outcome.code, 0, "{}", outcome.err);
+            std::fs::read(place.join("heat.ppm")).expect("a picture")
+        };
+        let one = picture("hosts-heat-one", pombo(["run", "-n", "1"]));
+        for loss in ["0", "2"] {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command.env("POMBO_LOSS", loss);
+            let four = picture(&format!("hosts-heat-{loss}"), command);
+            assert!(one == four, "another picture at {loss} per cent loss");
+        }
+    });
+}
+
+/// `POMBO_NAP=30` lets it sleep as long as a program may compute.
+#[test]
+fn a_rank_that_sleeps_is_not_dead() {
+    let _alone = alone();
+    on_hosts(here!(a_rank_that_sleeps_is_not_dead), HOSTS, |hosts| {
+        let nap = std::env::var("POMBO_NAP").unwrap_or_else(|_| "3".to_owned());
+        let Some(mut command) = job(hosts) else {
+            return;
+        };
+        // Shorter than the nap: silence is no sign of death.
+        command
+            .env("POMBO_LOSS", "5")
+            .env("POMBO_HOST_TIMEOUT", "1");
+        command
+            .arg(compile("hosts-nap", "tests/hosts/nap.c"))
+            .arg(nap);
+        expect_ok(&finish(&mut command), "nap");
+    });
+}
+
+/// A job whose ranks wait for one that never sends.
+struct Waiting {
+    said: PathBuf,
+    _launcher: Job,
+}
+
+impl Waiting {
+    fn for_rank(who: usize, hosts: &Hosts, test: &str, loss: &str) -> Option<Self> {
+        let mut command = job(hosts)?;
+        let program = compile(test, "tests/hosts/wait.c");
+        let said = directory(&format!("{test}-said"));
+        // The launcher ends the others when one fails, or breaks when it cannot reach them; these ranks are out of its
+        // hands, as each is to find out by itself.
+        let script = "setsid \"$0\" \"$1\" >\"$2/$PMI_RANK\" 2>&1 & sleep 600";
+        command.args(["sh", "-c", script]).arg(program);
+        command.arg(who.to_string()).arg(&said);
+        command
+            .env("POMBO_HOST_TIMEOUT", "2")
+            .env("POMBO_LOSS", loss);
+        let waiting = Waiting {
+            said,
+            _launcher: Job::start(&mut command),
+        };
+        let ready = |rank| waiting.said(rank).contains("waits");
+        until("all wait", || (0..8).all(ready));
+        Some(waiting)
+    }
+
+    fn said(&self, rank: usize) -> String {
+        std::fs::read_to_string(self.said.join(rank.to_string())).unwrap_or_default()
+    }
+
+    /// That rank's process.
+    fn process(&self, rank: usize) -> i32 {
+        let said = self.said(rank);
+        let number = said.split_whitespace().nth(1);
+        number.and_then(|n| n.parse().ok()).expect("it waits")
+    }
+
+    /// All of these ranks say that the other one is lost.
+    fn all_name(&self, lost: usize, ranks: impl Iterator<Item = usize>) {
+        let text = format!("rank {lost} of MPI_COMM_WORLD has ended");
+        for rank in ranks {
+            let what = format!("rank {rank} names rank {lost}");
+            until(&what, || self.said(rank).contains(&text));
+            assert!(!self.said(rank).contains("survived"));
+        }
+    }
+}
+
+/// Waits for something that must come.
+fn until(what: &str, happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < HANG, "it hangs until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_killed_rank_is_named_by_every_other_rank() {
+    let _alone = alone();
+    let test = here!(a_killed_rank_is_named_by_every_other_rank);
+    on_hosts(test, HOSTS, |hosts| {
+        let Some(job) = Waiting::for_rank(5, hosts, "hosts-killed", "2") else {
+            return;
+        };
+        let process = Pid::from_raw(job.process(5));
+        kill(process, Signal::SIGKILL).expect("it waits");
+        job.all_name(5, (0..8).filter(|rank| *rank != 5));
+    });
+}
+
+/// A cable that is pulled out ends nothing: the others find out by the system's own questions.
+#[test]
+fn a_vanished_host_is_named_by_every_other_rank() {
+    let _alone = alone();
+    let test = here!(a_vanished_host_is_named_by_every_other_rank);
+    on_hosts(test, HOSTS, |hosts| {
+        let Some(job) = Waiting::for_rank(7, hosts, "hosts-vanished", "0") else {
+            return;
+        };
+        hosts.unplug(3);
+        job.all_name(7, 0..6);
+    });
+}
