@@ -14,6 +14,8 @@ macro_rules! here {
     };
 }
 
+#[path = "hosts/broadcast.rs"]
+mod broadcast;
 #[path = "hosts/harness.rs"]
 mod harness;
 #[path = "hosts/jobs.rs"]

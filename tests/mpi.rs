@@ -7,6 +7,8 @@ mod support;
 
 #[path = "mpi/bench.rs"]
 mod bench;
+#[path = "mpi/broadcast.rs"]
+mod broadcast;
 #[path = "mpi/errors.rs"]
 mod errors;
 #[path = "mpi/heat.rs"]

@@ -202,10 +202,13 @@ fn channels() -> [Box<dyn Side>; 2] {
     })
 }
 
+/// Short messages.
+const SHORT: usize = 1000;
+
 /// 16 bytes to seven receivers, until all are known to have them.
 fn short() {
     let nodes = segment::network(8, 1, Traffic::Group);
-    let times = cast::broadcast(nodes, vec![16; 4000]);
+    let times = cast::broadcast(nodes, vec![16; SHORT]);
     let mut each: Vec<f64> = times
         .each
         .iter()

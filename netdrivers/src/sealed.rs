@@ -315,7 +315,7 @@ mod tests {
                 highest = highest.max(number);
             }
             // Most steps go back and forth in one place.
-            if (dice >> 40) % 50 == 0 {
+            if (dice >> 40).is_multiple_of(50) {
                 highest += dice % 300;
                 assert_eq!(heard.take(highest), taken.insert(highest));
             }

@@ -12,6 +12,8 @@ mod conforms;
 mod inside;
 #[path = "ethernet/joins.rs"]
 mod joins;
+#[path = "ethernet/rights.rs"]
+mod rights;
 #[cfg(feature = "sealed")]
 #[path = "ethernet/sealed.rs"]
 mod sealed;

@@ -9,11 +9,11 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-const HOSTS: usize = 4;
+pub(crate) const HOSTS: usize = 4;
 const RANKS_PER_HOST: usize = 2;
 
 /// A launcher of eight ranks, without variables of a job around it. `None`, and it says so, if there is no Hydra.
-fn job(hosts: &Hosts) -> Option<Command> {
+pub(crate) fn job(hosts: &Hosts) -> Option<Command> {
     let hydra = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
     let is_hydra = |name: &&&str| {
         let said = Command::new(**name).arg("--version").output();
@@ -25,12 +25,14 @@ fn job(hosts: &Hosts) -> Option<Command> {
     };
     let mut command = hosts.hydra(name, RANKS_PER_HOST);
     let variables = std::env::vars().filter(|(name, _)| name.starts_with("POMBO_"));
-    variables.for_each(|(name, _)| drop(command.env_remove(name)));
+    for (name, _) in variables {
+        command.env_remove(name);
+    }
     Some(command)
 }
 
 /// Eight ranks use a machine of two processors up: one job at a time.
-fn alone() -> MutexGuard<'static, ()> {
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -41,7 +43,7 @@ fn source(path: &str) -> PathBuf {
 }
 
 /// Compiles into a directory of the test.
-fn compile(test: &str, path: &str) -> PathBuf {
+pub(crate) fn compile(test: &str, path: &str) -> PathBuf {
     let source = source(path);
     let name = source.file_stem().expect("a file");
     let program = directory(test).join(name);
@@ -64,7 +66,7 @@ fn programs(hosts: &Hosts, test: &str, loss: &str) {
     }
 }
 
-fn expect_ok(outcome: &Outcome, name: &str) {
+pub(crate) fn expect_ok(outcome: &Outcome, name: &str) {
     let expected = (0, format!("ok {name}\n"));
     let got = (outcome.code, outcome.out.clone());
     assert_eq!(got, expected, "{}", outcome.err);

@@ -7,7 +7,7 @@ use crate::support::{Outcome, finish, pombo};
 const UDP: (&str, &str) = ("POMBO_NET", "udp");
 
 /// Two ranks on each of two hosts, with variables for the library.
-fn on_two_hosts(name: &str, variables: &[(&str, &str)]) -> Outcome {
+pub(crate) fn on_two_hosts(name: &str, variables: &[(&str, &str)]) -> Outcome {
     let program = program(name);
     let mut command = pombo(["run", "--stats", "-n", "2", "-env", "POMBO_HOST", "a"]);
     command

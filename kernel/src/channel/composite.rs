@@ -140,7 +140,12 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
         node.copied().unwrap_or(number)
     }
 
-    fn poll(&mut self, mut f: impl FnMut(Event<B::Arrival<'_>>)) -> Result<bool, ChannelError> {
+    /// Whoever has nobody beyond does not carry this along: it is not made a part of its caller, and there is one of it.
+    #[inline(never)]
+    fn poll<A: Channel>(
+        &mut self,
+        f: &mut dyn for<'a> FnMut(Event<Either<A::Arrival<'a>, B::Arrival<'a>>>),
+    ) -> Result<bool, ChannelError> {
         if self.rest > 0 && !self.is_alone() {
             self.rest -= 1;
             return Ok(false);
@@ -149,13 +154,38 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
         self.far.poll(|event| {
             // How a near node lives is the near channel's to say.
             let near = matches!(event, Event::PeerLost(node) if ways[node.index()] != FAR);
-            if !near {
-                any = true;
-                f(event);
+            if near {
+                return;
             }
+            any = true;
+            f(match event {
+                Event::Arrival(frame) => Event::Arrival(Either::Far(frame)),
+                Event::Completed(cookie) => Event::Completed(cookie),
+                Event::PeerLost(node) => Event::PeerLost(node),
+            });
         })?;
         self.rest = if any { 0 } else { EVERY - 1 };
         Ok(any)
+    }
+
+    #[inline(never)]
+    fn try_send(
+        &mut self,
+        near: &mut impl Channel,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        let Some(number) = self.way(to) else {
+            return self.far.try_send(to, cookie, parts);
+        };
+        self.own |= to == self.far.node();
+        let sent = near.try_send(number, cookie, parts);
+        sent.map_err(|error| match error {
+            ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
+            ChannelError::NoSuchNode(_) => ChannelError::NoSuchNode(to),
+            error => error,
+        })
     }
 
     /// How long the near channel may sleep now.
@@ -204,19 +234,10 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        let Some(beyond) = &mut self.beyond else {
-            return self.near.try_send(to, cookie, parts);
-        };
-        let Some(number) = beyond.way(to) else {
-            return beyond.far.try_send(to, cookie, parts);
-        };
-        beyond.own |= to == beyond.far.node();
-        let sent = self.near.try_send(number, cookie, parts);
-        sent.map_err(|error| match error {
-            ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
-            ChannelError::NoSuchNode(_) => ChannelError::NoSuchNode(to),
-            error => error,
-        })
+        match &mut self.beyond {
+            None => self.near.try_send(to, cookie, parts),
+            Some(beyond) => beyond.try_send(&mut self.near, to, cookie, parts),
+        }
     }
 
     #[inline]
@@ -239,14 +260,7 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
             return Ok(near);
         };
         beyond.own = false;
-        let far = beyond.poll(|event| {
-            f(match event {
-                Event::Arrival(frame) => Event::Arrival(Either::Far(frame)),
-                Event::Completed(cookie) => Event::Completed(cookie),
-                Event::PeerLost(node) => Event::PeerLost(node),
-            });
-        })?;
-        Ok(near || far)
+        Ok(beyond.poll::<A>(&mut f)? || near)
     }
 
     #[inline]

@@ -137,7 +137,7 @@ impl Part<'_> {
     }
 
     /// Copies `into.len()` bytes from `at` of this piece. Callers stay inside [`Part::len`].
-    #[inline]
+    #[inline(always)]
     pub fn copy_to(&self, at: usize, into: &mut [u8]) {
         match *self {
             Part::Bytes(bytes) => into.copy_from_slice(&bytes[at..at + into.len()]),

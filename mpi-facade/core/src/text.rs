@@ -57,7 +57,11 @@ impl<const N: usize> fmt::Write for Text<N> {
             place.copy_from_slice(text);
             self.len += cut;
         }
-        Ok(())
+        match cut == text.len() {
+            true => Ok(()),
+            // Nothing behind it either.
+            false => Err(fmt::Error),
+        }
     }
 }
 

@@ -169,7 +169,7 @@ mod tests {
     fn what_is_written_is_read() {
         for (to, cast) in [(7, false), (ALL, true)] {
             let frame = frame(to);
-            let read = read(&frame, SEAT).ok().expect("it is ours");
+            let read = read(&frame, SEAT).expect("it is ours");
             assert_eq!(
                 (read.mac, read.from, read.cast, read.bytes),
                 (Mac([2; 6]), Node(0x0203), cast, &b"abc"[..])

@@ -30,6 +30,7 @@ mod error;
 mod filter;
 mod frame;
 mod interface;
+mod lent;
 mod line;
 mod opened;
 #[cfg(feature = "pnet")]
@@ -41,6 +42,7 @@ pub use device::{Counts, Ethernet};
 pub use error::EthernetError;
 pub use frame::{ETHER_TYPE, Seat, Traffic};
 pub use interface::{Interface, interfaces};
+pub use lent::{asked, lend};
 pub use line::{Line, Packets};
 pub use opened::Opened;
 #[cfg(feature = "pnet")]

@@ -5,6 +5,7 @@ use super::device::{Ethernet, OURS};
 use super::error::EthernetError;
 use super::frame::Seat;
 use super::interface::{self, Interface};
+use super::lent;
 use super::line::{Line, Packets};
 use super::socket::Socket;
 use pombo_kernel::network::MIN_MTU;
@@ -42,7 +43,7 @@ impl<L: Line> Opened<L> {
     ) -> Result<Self, EthernetError> {
         let interface = interface::find(name)?;
         let (own, loopback) = interface::loopback()?;
-        let socket = Socket::open(seat, &interface, own)?;
+        let socket = lent::socket(seat, &interface, own)?;
         let granted = socket.buffers()?;
         let mtu = socket.mtu(&interface)?;
         if mtu < MIN_MTU + OURS {

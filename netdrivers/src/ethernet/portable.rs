@@ -12,6 +12,7 @@ use super::device::Ethernet;
 use super::error::EthernetError;
 use super::frame::{ETHER, ETHER_TYPE, Head, Seat};
 use super::interface;
+use super::lent;
 use super::line::{BATCH, Line};
 use super::opened::Opened;
 use super::socket::Socket;
@@ -40,7 +41,7 @@ impl Ethernet<Portable> {
     pub fn open_portable(name: &str, seat: Seat) -> Result<Opened<Portable>, EthernetError> {
         let at = interface::find(name)?;
         Opened::new(name, seat, |socket, [out, here], mtu| {
-            let beside = Socket::open(seat, &at, here)?;
+            let beside = lent::socket(seat, &at, here)?;
             Ok(Portable {
                 ways: [Way::new(socket, out, mtu)?, Way::new(beside, here, mtu)?],
                 frame: Vec::with_capacity(mtu + ETHER),

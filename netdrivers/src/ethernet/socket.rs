@@ -159,7 +159,7 @@ impl Socket {
     }
 
     /// `T` is what the system expects under that name, without padding.
-    fn set<T>(&self, level: i32, name: i32, value: &T) -> Result<(), EthernetError> {
+    pub(super) fn set<T>(&self, level: i32, name: i32, value: &T) -> Result<(), EthernetError> {
         let size = size_of_val(value) as libc::socklen_t;
         let value: *const T = value;
         // SAFETY: the option's value is valid for its size, and only read.

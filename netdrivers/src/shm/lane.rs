@@ -60,6 +60,19 @@ impl Slots for Lane {
         let _ = granule;
     }
 
+    #[inline(always)]
+    fn expect(&self, granule: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if granule < GRANULES {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let line = self.ring.as_ptr().wrapping_add(granule * GRANULE);
+            // SAFETY: a hint, which every such processor has; it changes nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = granule;
+    }
+
     #[inline]
     fn taken(&self) -> &AtomicU64 {
         // SAFETY: valid as long as the lane, see `new`.

@@ -24,6 +24,11 @@ pub(super) trait Slots {
         let _ = granule;
     }
 
+    /// The consumer will read there soon.
+    fn expect(&self, granule: usize) {
+        let _ = granule;
+    }
+
     /// How far the consumer is. Written by the consumer alone.
     fn taken(&self) -> &AtomicU64;
 
@@ -46,6 +51,8 @@ pub(super) const GRANULE: usize = 32;
 const LINE: usize = 2;
 /// Granules ahead of the producer: so far away are lines asked for.
 const AHEAD: u64 = 16;
+/// Lines that a consumer looks ahead, its own included.
+const LOOK: usize = 6;
 /// Bytes of a record's header word.
 pub(super) const WORD: usize = 8;
 
@@ -157,24 +164,48 @@ impl<S: Slots> Producer<S> {
 pub(super) struct Consumer<S> {
     slots: S,
     position: u64,
+    /// Frames that were there one behind the other.
+    streak: u32,
 }
 
 impl<S: Slots> Consumer<S> {
     pub(super) fn new(slots: S) -> Self {
-        Self { slots, position: 0 }
+        Self {
+            slots,
+            position: 0,
+            streak: 0,
+        }
     }
 
     /// Hands out the oldest frame in place and frees its room afterwards. False if there is none.
     #[inline]
     pub(super) fn take(&mut self, f: impl FnOnce(&[u8])) -> Result<bool, RingError> {
         let Some(len) = self.front()? else {
+            self.streak = 0;
             return Ok(false);
         };
+        self.look_ahead();
         // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer leaves it alone until
         // our position has passed it.
         unsafe { self.slots.read(self.granule(), len, f) };
         self.advance(granules(len));
         Ok(true)
+    }
+
+    /// Where frames follow one another their producer is ahead: fetches lines that it has written. One that it has not
+    /// would have to go back to it.
+    #[inline(always)]
+    fn look_ahead(&mut self) {
+        let far = match self.streak {
+            0 => 0..0,
+            1 => 1..LOOK,
+            _ => LOOK - 1..LOOK,
+        };
+        for line in far {
+            let granule = self.granule() + line * LINE;
+            self.slots.expect(granule % S::GRANULES);
+        }
+        self.streak = self.streak.saturating_add(1);
     }
 
     /// Is there anything to take, or to complain about?

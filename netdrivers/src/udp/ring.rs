@@ -54,17 +54,32 @@ impl Ring {
     /// Takes what has come, at most a batch; how many frames.
     #[inline]
     pub(super) fn fill(&mut self, from: &Socket) -> Result<usize, ChannelError> {
-        let list = &mut self.list[..self.ask];
-        for head in list.iter_mut() {
-            head.msg_hdr.msg_namelen = size_of::<Raw>() as libc::socklen_t;
-        }
-        // SAFETY: every entry points to a name, and to one vector with room for a datagram, of this ring.
-        let got = unsafe { from.receive(list) }?;
+        let got = match self.ask {
+            1 => self.fill_one(from)?,
+            _ => self.fill_several(from)?,
+        };
         self.ask = match got == self.ask {
             true => BATCH.min(2 * self.ask),
             false => got.max(1),
         };
         Ok(got)
+    }
+
+    /// The usual case while a rank waits: the system has less to look at.
+    #[inline]
+    fn fill_one(&mut self, from: &Socket) -> Result<usize, ChannelError> {
+        let got = from.receive_one(&mut self.names[0], &mut self.bytes[..ROOM])?;
+        self.list[0].msg_len = got.unwrap_or(0) as libc::c_uint;
+        Ok(usize::from(got.is_some()))
+    }
+
+    fn fill_several(&mut self, from: &Socket) -> Result<usize, ChannelError> {
+        let list = &mut self.list[..self.ask];
+        for head in list.iter_mut() {
+            head.msg_hdr.msg_namelen = size_of::<Raw>() as libc::socklen_t;
+        }
+        // SAFETY: every entry points to a name, and to one vector with room for a datagram, of this ring.
+        unsafe { from.receive(list) }
     }
 
     /// A frame that the last call has taken, and where it came from.

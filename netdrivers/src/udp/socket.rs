@@ -137,30 +137,54 @@ impl Socket {
         Ok(Taken::Lost)
     }
 
+    /// Receives a datagram: its length, if one has come.
+    #[inline]
+    pub(super) fn receive_one(
+        &self,
+        from: &mut Raw,
+        into: &mut [u8],
+    ) -> Result<Option<usize>, ChannelError> {
+        let (place, room) = (into.as_mut_ptr().cast(), into.len());
+        received(|| {
+            let mut size = size_of::<Raw>() as libc::socklen_t;
+            let name = (&raw mut *from).cast();
+            // SAFETY: both places are valid for the sizes given, which the call does not exceed.
+            unsafe { libc::recvfrom(self.0, place, room, libc::MSG_DONTWAIT, name, &mut size) }
+        })
+    }
+
     /// Receives datagrams into places that are valid for it; how many came.
     ///
     /// # Safety
     /// All that the list points to is valid for reading and writing, and nobody else's.
     #[inline]
     pub(super) unsafe fn receive(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
-        let most = list.len() as libc::c_uint;
-        for _ in 0..STALE_ERRORS {
-            let flags = libc::MSG_DONTWAIT;
-            let none = core::ptr::null_mut();
+        let (start, most) = (list.as_mut_ptr(), list.len() as libc::c_uint);
+        let got = received(|| {
+            let (flags, none) = (libc::MSG_DONTWAIT, core::ptr::null_mut());
             // SAFETY: the caller vouches for the list.
-            let got = unsafe { libc::recvmmsg(self.0, list.as_mut_ptr(), most, flags as _, none) };
-            if let Ok(got) = usize::try_from(got) {
-                return Ok(got);
-            }
-            match errno() {
-                libc::EAGAIN => return Ok(0),
-                libc::EINTR => {}
-                number if may_pass(number) => {}
-                number => return Err(ChannelError::Device(number)),
-            }
-        }
-        Ok(0)
+            let got = unsafe { libc::recvmmsg(self.0, start, most, flags as _, none) };
+            got as isize
+        })?;
+        Ok(got.unwrap_or(0))
     }
+}
+
+/// Calls until there is something, or nothing; errors of earlier frames are passed over.
+#[inline]
+fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelError> {
+    for _ in 0..STALE_ERRORS {
+        if let Ok(got) = usize::try_from(call()) {
+            return Ok(Some(got));
+        }
+        match errno() {
+            libc::EAGAIN => return Ok(None),
+            libc::EINTR => {}
+            number if may_pass(number) => {}
+            number => return Err(ChannelError::Device(number)),
+        }
+    }
+    Ok(None)
 }
 
 impl Drop for Socket {

@@ -175,7 +175,7 @@ fn a_member_is_killed_in_the_middle_of_a_round() {
 #[test]
 fn a_member_is_killed_while_the_others_sleep() {
     if let Some(shm) = this_rank() {
-        let mut member = Member::new(shm);
+        let member = Member::new(shm);
         if member.me == 1 {
             loop {
                 std::thread::park();

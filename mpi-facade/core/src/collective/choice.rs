@@ -250,12 +250,7 @@ impl Choices {
     }
 
     /// For so many ranks and bytes, where the network carries one frame to all.
-    pub(super) fn pick_cast(
-        &self,
-        operation: Operation,
-        ranks: usize,
-        bytes: usize,
-    ) -> Algorithm {
+    pub(super) fn pick_cast(&self, operation: Operation, ranks: usize, bytes: usize) -> Algorithm {
         self.pick_of(operation, ranks, bytes, |algorithm| algorithm != Boards)
     }
 

@@ -10,6 +10,7 @@ use super::sides::{Side, Sides};
 use super::{Buffer, Collective, Numbers, Operation};
 use crate::constants::{Comm, Datatype, Op};
 use crate::error::Error;
+use crate::memory::Region;
 use crate::op::{self, Reduction};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -104,6 +105,9 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collecti
     })
 }
 
+/// Data of all ranks together up to which one rank combines all of it.
+const WHOLE: usize = 32 << 10;
+
 fn reduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, root } = call.stand;
     let is_root = rank == root;
@@ -115,20 +119,46 @@ fn reduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Sto
     let Some(item) = Side::item(&input) else {
         return Ok(false);
     };
-    let (grain, segments) = call.segments(bytes, 1, item);
     let output = match is_root {
-        true => Side::vector(reduced.at(reduced.output).region(1)?, grain),
-        false => Side::nothing(),
+        true => reduced.at(reduced.output).region(1)?,
+        false => Region::nothing(),
     };
+    // Two ranks get no more done together than one by itself.
+    if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE {
+        return over_shares(call, area, reduction, (input, output), Some(root));
+    }
+    let (grain, segments) = call.segments(bytes, 1, item);
     let sides = Sides {
         reduction: Some(reduction),
-        ..Sides::plain(Side::vector(input, grain), output)
+        ..Sides::plain(Side::vector(input, grain), Side::vector(output, grain))
     };
     let place = match reduced.is_in_place() {
         true => kernel::Buffer::Work,
         false => kernel::Buffer::Output,
     };
     let steps = kernel::reduce_boards(rank, ranks, root, segments, place);
+    call.run_over(area, steps, &sides)
+}
+
+/// Every rank combines its share of every text.
+fn over_shares(
+    call: &mut Call<'_>,
+    area: u8,
+    reduction: Reduction,
+    (input, output): (Region, Region),
+    root: Option<usize>,
+) -> Result<bool, Stop> {
+    let Stand { rank, ranks, .. } = call.stand;
+    let item = input.extent();
+    let share = input.items().div_ceil(ranks) * item;
+    let (grain, segments) = call.segments(share, ranks, item);
+    let sides = Sides {
+        scattered: Some(kernel::Buffer::Incoming),
+        reduction: Some(reduction),
+        ..Sides::plain(Side::vector(input, grain), Side::vector(output, grain))
+    };
+    // A result for every text takes room too.
+    let steps = kernel::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
     call.run_over(area, steps, &sides)
 }
 
@@ -157,9 +187,6 @@ pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
     })
 }
 
-/// Data of all ranks together up to which each rank combines all of it.
-const WHOLE: usize = 32 << 10;
-
 fn allreduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, .. } = call.stand;
     let (reduction, input) = (reduced.reduction()?, reduced.buffer(true).region(1)?);
@@ -167,26 +194,18 @@ fn allreduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, 
     let Some(area) = call.boards(Operation::Allreduce, bytes)? else {
         return Ok(false);
     };
-    let Some(item) = Side::item(&input) else {
+    if Side::item(&input).is_none() {
         return Ok(false);
-    };
-    let output = reduced.at(reduced.output).region(1)?;
-    let sides = |grain| Sides {
-        reduction: Some(reduction),
-        ..Sides::plain(Side::vector(input, grain), Side::vector(output, grain))
-    };
-    if bytes.saturating_mul(ranks) <= WHOLE {
-        let steps = kernel::allreduce_boards(rank, ranks);
-        return call.run_over(area, steps, &sides(bytes));
     }
-    let share = (bytes / item).div_ceil(ranks) * item;
-    let (grain, segments) = call.segments(share, ranks, item);
+    let output = reduced.at(reduced.output).region(1)?;
+    if bytes.saturating_mul(ranks) > WHOLE {
+        return over_shares(call, area, reduction, (input, output), None);
+    }
     let sides = Sides {
-        scattered: Some(kernel::Buffer::Incoming),
-        ..sides(grain)
+        reduction: Some(reduction),
+        ..Sides::plain(Side::vector(input, bytes), Side::vector(output, bytes))
     };
-    let steps = kernel::reduce_shares(rank, ranks, None, segments, ROUNDS_AHEAD / 2);
-    call.run_over(area, steps, &sides)
+    call.run_over(area, kernel::allreduce_boards(rank, ranks), &sides)
 }
 
 /// `MPI_Scan`.

@@ -1,7 +1,7 @@
 //! Why a process does not come to its place in a job, and what to do.
 
 use crate::text::Text;
-use core::fmt;
+use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
 use pombo_netdrivers::shm::ShmError;
@@ -233,5 +233,12 @@ pub type Excerpt = Text<80>;
 
 /// Shows it without anything that would disturb a terminal.
 pub(crate) fn excerpt(text: &str) -> Excerpt {
-    Text::of(format_args!("{}", text.escape_debug()))
+    let mut excerpt = Excerpt::new();
+    for letter in text.chars() {
+        let shown = if letter.is_control() { '?' } else { letter };
+        if excerpt.write_char(shown).is_err() {
+            break;
+        }
+    }
+    excerpt
 }

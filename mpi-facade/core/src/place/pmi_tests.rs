@@ -95,7 +95,7 @@ fn wrong_answers_are_named() {
     for (answer, error) in [
         (
             "HTTP/1.1 400\r\n",
-            wrong("version 1 of PMI", "HTTP/1.1 400\\r"),
+            wrong("version 1 of PMI", "HTTP/1.1 400?"),
         ),
         ("\n", wrong("version 1 of PMI", "")),
         (

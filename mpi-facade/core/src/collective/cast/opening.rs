@@ -93,7 +93,7 @@ fn join(world: &mut World, bound: Option<Bound>, cards: &[Card]) -> Option<Table
         world.kernel.channel_mut().far_mut()?.job(),
         way::loss().ok()?,
     );
-    let frame = bound.mtu().min(FRAME).max(1);
+    let frame = bound.mtu().clamp(1, FRAME);
     let cast = bound.join_cast(me, addresses?, multicast_group(job)).ok()?;
     let habits = Habits {
         window: (room / (COST * frame.div_ceil(FRAME))).clamp(16, 256) as u16,
