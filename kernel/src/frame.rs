@@ -50,13 +50,6 @@ pub(crate) enum Kind {
     Whole,
 }
 
-impl Kind {
-    #[inline]
-    fn of(byte: u8) -> Option<Kind> {
-        Kind::try_read_from_bytes(&[byte]).ok()
-    }
-}
-
 /// An operation at a peer, as frames name it. Generation 0 names nothing.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
@@ -134,7 +127,7 @@ impl<'a, A: Arrival> Reader<'a, A> {
             kind &= !BIG_ENDIAN;
         }
         Some((
-            Kind::of(kind)?,
+            Kind::try_read_from_bytes(&[kind]).ok()?,
             credit,
             big_endian,
             Reader { arrival, at: LEAD },
@@ -193,7 +186,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for byte in 0..=255 {
-            let Some(kind) = Kind::of(byte) else {
+            let Ok(kind) = Kind::try_read_from_bytes(&[byte]) else {
                 assert!(!(1..=17).contains(&byte));
                 continue;
             };

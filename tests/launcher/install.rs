@@ -61,7 +61,7 @@ fn everything_has_its_place() {
     let names = |place: &str| fs::read_dir(prefix.join(place)).unwrap().count();
     assert_eq!(
         (names("bin"), names("lib"), names("include")),
-        (6, 4, 1),
+        (7, 4, 1),
         "nothing else"
     );
     let outcome = installed(

@@ -66,10 +66,7 @@ impl<H: Header, C: Config> State<H, C> {
         bank: &mut impl Bank,
     ) -> Option<()> {
         let from = arrival.from();
-        if kind == Kind::Credit {
-            return Some(());
-        }
-        if !<C::Transfer as Transfer>::RENDEZVOUS {
+        if kind != Kind::Credit && !<C::Transfer as Transfer>::RENDEZVOUS {
             return None;
         }
         match kind {

@@ -167,13 +167,9 @@ impl<H: Header, C: Config, A: Slice<Entry<Arrived<H, C>>>> Unexpected<H, C>
         self.append(arrived)
     }
 
+    #[inline]
     fn search(&mut self, pattern: &H::Pattern) -> Search<u32> {
         List::search(self, |arrived| arrived.matches(pattern))
-    }
-
-    #[inline]
-    fn find(&mut self, pattern: &H::Pattern) -> Option<u32> {
-        self.first(|arrived| arrived.matches(pattern))
     }
 
     #[inline]

@@ -163,7 +163,7 @@ pub trait Unexpected<H: Header, C: Config> {
     fn push(&mut self, arrived: Arrived<H, C>) -> Option<u32>;
     /// The place of the first one that a receive with this pattern takes, and how long it took to find it.
     fn search(&mut self, pattern: &H::Pattern) -> Search<u32>;
-    /// The same for those who do not ask how long it took: [`Linear`] counts nothing then.
+    /// The same for those who do not ask how long it took.
     #[inline]
     fn find(&mut self, pattern: &H::Pattern) -> Option<u32> {
         self.search(pattern).found

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use crate::{bench, demo, info, install, run};
+use crate::{bench, demo, info, install, run, setup};
 
 /// Run message-passing programs on this machine
 ///
@@ -34,6 +34,12 @@ enum Action {
     },
     /// Tell the version, where the library is, and every environment variable
     Info,
+    /// Look whether ranks may send raw Ethernet frames, or tell how to allow it
+    Setup {
+        /// The interface; without it the only one that has a link
+        #[arg(value_name = "INTERFACE", default_value = "")]
+        interface: String,
+    },
     /// Lay down launcher, compiler wrappers, header and libraries in a directory
     Install {
         /// Directory that gets bin, include and lib
@@ -60,6 +66,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
     match cli.command {
         Action::Run { words } => run::main("pombo run", &words),
         Action::Info => info::main(),
+        Action::Setup { interface } => setup::main(&interface),
         Action::Install { prefix } => install::main(&prefix),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),

@@ -46,7 +46,7 @@ fn text() -> String {
         let now = now.map_or(String::new(), |now| format!(" (now {})", now.display()));
         let _ = writeln!(
             text,
-            "  {:<18}{} [default: {}]{now}",
+            "  {:<23}{} [default: {}]{now}",
             variable.name, variable.meaning, variable.default
         );
     }

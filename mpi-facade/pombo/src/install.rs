@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::library::{self, Library, SHARED, SONAME, STATIC};
+use crate::setup::HELPER;
 use crate::terminal::tell;
 
 /// The header that programs are compiled with.
@@ -32,7 +33,13 @@ pub(crate) fn main(prefix: &Path) -> Result<u8, Error> {
     let prefix = prefix.canonicalize().map_err(Error::file("open", prefix))?;
     let bin = prefix.join("bin");
     make_directory(&bin)?;
-    copy(&library::executable()?, &bin.join(LAUNCHER))?;
+    let launcher = library::executable()?;
+    copy(&launcher, &bin.join(LAUNCHER))?;
+    // Not there where only the launcher was built; `pombo setup` says what is missing.
+    let helper = launcher.with_file_name(HELPER);
+    if helper.is_file() {
+        copy(&helper, &bin.join(HELPER))?;
+    }
     for name in LINKS {
         link(Path::new(LAUNCHER), &bin.join(name))?;
     }

@@ -12,6 +12,7 @@ mod info;
 mod install;
 mod library;
 mod run;
+mod setup;
 mod terminal;
 mod variables;
 

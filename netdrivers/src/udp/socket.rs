@@ -137,20 +137,33 @@ impl Socket {
         Ok(Taken::Lost)
     }
 
-    /// Receives a datagram: its length, if one has come.
+    /// Receives a datagram into the only place of this entry; whether one came.
+    ///
+    /// # Safety
+    /// As for [`Socket::receive`].
     #[inline]
-    pub(super) fn receive_one(
+    pub(super) unsafe fn receive_one(
         &self,
-        from: &mut Raw,
-        into: &mut [u8],
-    ) -> Result<Option<usize>, ChannelError> {
-        let (place, room) = (into.as_mut_ptr().cast(), into.len());
-        received(|| {
+        into: &mut libc::mmsghdr,
+    ) -> Result<bool, ChannelError> {
+        let got = received(|| {
             let mut size = size_of::<Raw>() as libc::socklen_t;
-            let name = (&raw mut *from).cast();
-            // SAFETY: both places are valid for the sizes given, which the call does not exceed.
-            unsafe { libc::recvfrom(self.0, place, room, libc::MSG_DONTWAIT, name, &mut size) }
-        })
+            // SAFETY: the caller vouches for what the entry points to; the call does not exceed the sizes.
+            unsafe {
+                let (name, place) = (into.msg_hdr.msg_name, *into.msg_hdr.msg_iov);
+                let (base, room) = (place.iov_base, place.iov_len);
+                libc::recvfrom(
+                    self.0,
+                    base,
+                    room,
+                    libc::MSG_DONTWAIT,
+                    name.cast(),
+                    &mut size,
+                )
+            }
+        })?;
+        into.msg_len = got.unwrap_or(0) as libc::c_uint;
+        Ok(got.is_some())
     }
 
     /// Receives datagrams into places that are valid for it; how many came.

@@ -190,15 +190,6 @@ fn long_texts_share_a_chunk() {
     });
 }
 
-#[test]
-fn three_ranks() {
-    check(1, || {
-        ranks(Memory::<3>::new().boards(), |rank, board| {
-            exchange(rank, board, &[2])
-        });
-    });
-}
-
 /// One publishes ahead as far as there is room; the other never publishes.
 #[test]
 fn a_root_runs_ahead() {

@@ -49,7 +49,9 @@ fn supervise(mut processes: Vec<Process>) {
     for process in &mut processes {
         // Nobody may wait for the other side to read what it prints.
         let said = process.said.take().expect("not taken");
-        drains.push(std::thread::spawn(move || said.map_while(Result::ok).for_each(drop)));
+        drains.push(std::thread::spawn(move || {
+            said.map_while(Result::ok).for_each(drop)
+        }));
     }
     while !processes.is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(1));

@@ -70,6 +70,8 @@ pub(super) const ASK: u8 = 1;
 pub(super) const WHOLE: u8 = 2;
 /// Report: what has come until now was dropped, for nobody was there.
 pub(super) const REFUSED: u8 = 4;
+/// To one receiver alone: it may have overtaken what went to all, so its stamp says nothing.
+pub(super) const ALONE: u8 = 8;
 
 impl Head {
     /// Writes the checksum over the header and what follows it.
@@ -99,7 +101,7 @@ impl Head {
             REPORT => head.len() == size_of::<Bits>(),
             _ => false,
         };
-        if !whole || !right || head.flags & !(ASK | WHOLE | REFUSED) != 0 {
+        if !whole || !right || head.flags & !(ASK | WHOLE | REFUSED | ALONE) != 0 {
             return Err(Refusal::Foreign);
         }
         match head.epoch.get() == epoch {

@@ -3,7 +3,7 @@
 use super::{Coming, Sink, Size};
 use crate::aspect::{Capacity, Storage};
 use crate::channel::Arrival;
-use crate::channel::group::frame::{ANNOUNCE, EXTRA, HEAD, Head, PACKET, POLL, REPORT};
+use crate::channel::group::frame::{ALONE, ANNOUNCE, EXTRA, HEAD, Head, PACKET, POLL, REPORT};
 use crate::channel::group::ring::Ring;
 use crate::channel::group::room::{add, place_of};
 use crate::channel::group::{Groups, Room};
@@ -52,7 +52,7 @@ impl<Z: Groups, S: Storage> Sink<Z, S> {
             return;
         }
         let stamp = head.stamp.get();
-        if stamp.wrapping_sub(self.echo) < 1 << 31 {
+        if head.flags & ALONE == 0 && stamp.wrapping_sub(self.echo) < 1 << 31 {
             self.echo = stamp;
         }
         self.answer = head.message.get();

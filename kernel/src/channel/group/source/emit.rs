@@ -6,11 +6,12 @@ use crate::aspect::Storage;
 use crate::channel::ChannelError;
 use crate::channel::group::bits::WINDOW;
 use crate::channel::group::frame::{
-    ANNOUNCE, ASK, Announce, Deltas, EXTRA, Head, PACKET, POLL, REPAIR, WHOLE,
+    ALONE, ANNOUNCE, ASK, Announce, Deltas, EXTRA, Head, PACKET, POLL, REPAIR, WHOLE,
 };
 use crate::channel::group::out::NOTHING;
 use crate::channel::group::pick::Pick;
 use crate::channel::group::room::{add_to, place_of};
+use crate::channel::group::seat::Seat;
 use crate::channel::group::{Groups, out};
 use crate::memory::{Part, Source as Bytes};
 use crate::network::Broadcast;
@@ -39,7 +40,10 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
                 self.counts.packets += 1;
             }
             Step::Repair(pick) => self.mark(pick, stamp),
-            Step::Announce | Step::Poll => self.counts.polls += 1,
+            Step::Announce | Step::Poll => {
+                self.counts.polls += 1;
+                self.alone = !self.alone && self.asks >= 2;
+            }
         }
         self.stamp = stamp;
         self.note_asked(step, ask, now);
@@ -53,6 +57,7 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             _ => 1,
         };
         if ask {
+            self.alone &= matches!(step, Step::Announce | Step::Poll);
             (self.asked_at, self.since, self.unasked) = (now, now, 0);
             self.asks += 1;
             // An answer to an earlier question will do as well.
@@ -108,17 +113,45 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
                     len: U64::new(self.len as u64),
                     chunk: U16::new(self.chunk as u16),
                 };
-                let announce = Part::Bytes(announce.as_bytes());
-                out::broadcast(network, head, [announce, NOTHING])
+                let packets = self.packets;
+                self.ask(network, head, announce.as_bytes(), |seat| {
+                    seat.waits(packets)
+                })
             }
-            // To all: what goes to one may take another way, and come too early.
-            Step::Poll => out::broadcast(network, head, [NOTHING, NOTHING]),
+            Step::Poll => {
+                let (next, waits) = (self.next, self.end() < self.packets);
+                // Who has all of a train may be without room for more of it.
+                let full = |seat: &Seat| waits && seat.expected + seat.credit <= next;
+                self.ask(network, head, &[], |seat| {
+                    seat.expected < next || full(seat)
+                })
+            }
             Step::Packet(packet) => self.send_packet(*packet, head, network, message),
             Step::Repair(pick) => match pick.packets() {
                 [packet] => self.send_packet(*packet, head, network, message),
                 _ => self.send_repair(pick, head, network, message),
             },
         }
+    }
+
+    /// All, who keep the order of what goes to all; in the long run by turns those who are silent, one by one: if all
+    /// answered all the time the source might never hear some.
+    fn ask<N: Broadcast>(
+        &self,
+        network: &mut N,
+        mut head: Head,
+        rest: &[u8],
+        silent: impl Fn(&Seat) -> bool,
+    ) -> Result<(), ChannelError> {
+        if !self.alone {
+            return out::broadcast(network, head, [Part::Bytes(rest), NOTHING]);
+        }
+        head.flags |= ALONE;
+        let mut sent = Ok(());
+        for seat in self.up().filter(|seat| silent(seat)) {
+            sent = sent.and(out::transmit(network, seat.node, head, rest));
+        }
+        sent
     }
 
     fn send_packet<N: Broadcast>(

@@ -50,6 +50,8 @@ pub struct Source<Z: Groups, S: Storage> {
     since: u64,
     /// Frames since it asked.
     unasked: u16,
+    /// Its next question goes only to who has not answered the last one.
+    alone: bool,
     /// The user waits for reports.
     pressed: bool,
     /// The device had no room.
@@ -109,6 +111,7 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             asks: 0,
             since: 0,
             unasked: 0,
+            alone: false,
             pressed: false,
             blocked: false,
             counts: Counts::default(),
@@ -187,6 +190,7 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
         (self.train, self.len, self.packets) = (train, 0, 0);
         (self.base, self.next) = (0, 0);
         (self.asks, self.unasked, self.pressed) = (0, 0, false);
+        self.alone = false;
         let credit = if train { Ring::<Z, S>::PLACES } else { 0 };
         let seats = self.seats.as_mut().iter_mut();
         seats.for_each(|seat| seat.begin(credit));
