@@ -31,7 +31,7 @@ pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
 fn find() -> Result<PathBuf, Error> {
     let own = std::env::current_exe().and_then(fs::canonicalize).ok();
     let there = |name: &&str| program::find(name.as_ref(), Path::new(".")).ok();
-    let found = NAMES.iter().filter_map(|name| there(name));
+    let found = NAMES.iter().filter_map(there);
     let mut found = found.filter(|file| fs::canonicalize(file).ok() != own);
     found.find(|file| is_hydra(file)).ok_or(Error::NoEngine)
 }
