@@ -40,6 +40,12 @@ pub(crate) enum End {
     Unknown,
 }
 
+impl End {
+    pub(crate) fn is_signal(self) -> bool {
+        matches!(self, End::Signal(_))
+    }
+}
+
 impl Rank {
     pub(crate) fn new(process: Child, program: String) -> Rank {
         Rank {

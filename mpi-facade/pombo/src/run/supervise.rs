@@ -1,6 +1,7 @@
 //! A running job: forwards, watches, ends. Only `run` uses it.
 
 use std::os::fd::AsFd;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, raise};
@@ -43,6 +44,9 @@ pub(crate) struct Supervisor {
     grace: Duration,
     ending: Option<Ending>,
 }
+
+/// Others see a killed rank's connections close a moment before it can be waited for: so long.
+const LEAVING: Duration = Duration::from_millis(10);
 
 /// Why and until when.
 struct Ending {
@@ -185,7 +189,25 @@ impl Supervisor {
     /// Looks which ranks have left. Of several at once, one that a signal killed is more likely
     /// the cause than one that noticed and gave up.
     fn collect(&mut self) {
-        let mut left: Vec<(usize, End)> = Vec::new();
+        let mut left = self.look();
+        let killed = |left: &[(usize, End)]| left.iter().any(|(_, end)| end.is_signal());
+        let failed = left.iter().any(|(_, end)| *end != End::Code(0));
+        if failed && self.ending.is_none() && !killed(&left) {
+            sleep(LEAVING);
+            left.extend(self.look());
+        }
+        left.sort_by_key(|(_, end)| !end.is_signal());
+        for (index, end) in left {
+            if index == 0 {
+                self.input = Input::default();
+            }
+            self.judge(index, end);
+        }
+    }
+
+    /// Those that have left since the last look.
+    fn look(&mut self) -> Vec<(usize, End)> {
+        let mut left = Vec::new();
         for (index, rank) in self.ranks.iter_mut().enumerate() {
             let Some(end) = rank.look() else { continue };
             left.push((index, end));
@@ -193,13 +215,7 @@ impl Supervisor {
                 self.guard.remove(rank.group);
             }
         }
-        left.sort_by_key(|(_, end)| !matches!(end, End::Signal(_)));
-        for (index, end) in left {
-            if index == 0 {
-                self.input = Input::default();
-            }
-            self.judge(index, end);
-        }
+        left
     }
 
     fn judge(&mut self, index: usize, end: End) {
