@@ -250,11 +250,13 @@ impl Choices {
     }
 
     /// For so many ranks and bytes, where the network carries one frame to all.
+    #[cfg(feature = "hosts")]
     pub(super) fn pick_cast(&self, operation: Operation, ranks: usize, bytes: usize) -> Algorithm {
         self.pick_of(operation, ranks, bytes, |algorithm| algorithm != Boards)
     }
 
     /// May any operation use the network's own broadcast?
+    #[cfg(feature = "hosts")]
     pub(super) fn wants_casts(&self) -> bool {
         let wanted = self.wanted[Operation::Bcast as usize];
         wanted.is_none_or(|wanted| wanted == Cast)

@@ -9,7 +9,7 @@ use pombo_kernel::Node;
 
 /// There are none.
 #[derive(Default)]
-pub(crate) struct Casting;
+pub(crate) struct Casting {}
 
 /// There is none.
 pub(super) enum Cast {}
