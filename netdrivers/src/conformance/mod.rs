@@ -1,9 +1,11 @@
 //! What every driver must do, written once over [`Channel`]. A driver's tests call [`conformance!`](crate::conformance!)
 //! with a way to make a world; nothing else uses this.
 
+mod launched;
 mod rank;
 mod run;
 
+pub use launched::{Launched, Launcher};
 pub use run::{HANG, threads};
 
 use crate::std::{self, vec, vec::Vec};

@@ -3,7 +3,7 @@
 #[path = "../../../tests/common/numbered.rs"]
 mod numbered;
 
-use crate::conforms::{Launched, run};
+use crate::conforms::{Rank, run};
 use numbered::{Numbered, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::channel::reliable::{Reliable, Window};
@@ -49,7 +49,7 @@ fn bad() -> Faults {
 }
 
 /// Ranks as threads: receives posted before and after, blocking calls, probes.
-fn talk(channel: Launched) {
+fn talk(channel: Rank) {
     let (me, nodes) = (channel.node().0, channel.nodes() as u16);
     let mut comm: Communicator<Numbered, _, Lent<'_>, Hosted> =
         Communicator::new(channel).expect("it fits");

@@ -1,6 +1,6 @@
 //! Traffic with checksums while the network loses frames at every rate.
 
-use crate::conforms::{Launched, run};
+use crate::conforms::{Rank, run};
 use pombo_kernel::Node;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
@@ -10,7 +10,7 @@ use pombo_netdrivers::udp::{Lossy, Udp};
 /// Frames from each rank to each other one.
 const FRAMES: u32 = 3000;
 
-type Over = Launched<Lossy<Udp>>;
+type Over = Rank<Lossy<Udp>>;
 
 fn lossy<const PPM: u32>(udp: Udp) -> Lossy<Udp> {
     Lossy::new(udp, PPM, 0x5eed)
@@ -67,7 +67,7 @@ fn exchange<const OFTEN: bool>(mut rank: Over) {
         };
         rank.wait(idle).expect("it is up");
     }
-    let (lost, counts) = (rank.channel.network().lost(), rank.channel.counts());
+    let (lost, counts) = (rank.reliable().network().lost(), rank.reliable().counts());
     eprintln!(
         "node {me}: {lost} frames lost here, {} sent again",
         counts.resent

@@ -3,11 +3,8 @@
 
 use crate::hosts::{Hosts, on_hosts};
 use pombo_kernel::Node;
-use pombo_kernel::channel::reliable::{Arrived, Reliable, Window};
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
-use pombo_kernel::memory::Part;
-use pombo_kernel::network::Network;
-use pombo_netdrivers::Growing;
+use pombo_kernel::channel::reliable::Window;
+use pombo_netdrivers::conformance::{Launched, Launcher};
 use pombo_netdrivers::udp::{Lossy, Udp};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -20,17 +17,23 @@ const ADDRESS: &str = "at ";
 const GONE: &str = "gone ";
 
 /// A rank's channel. It goes when its frames have arrived.
-pub(crate) struct Rank {
-    pub(crate) channel: Reliable<Lossy<Udp>, Window<8, 16, 1500>, Growing>,
-    gone: Arc<Mutex<Vec<Node>>>,
-    told: usize,
+pub(crate) type Rank = Launched<Lossy<Udp>, Window<8, 16, 1500>, Job>;
+
+/// Who has gone, as this process was told.
+#[derive(Default)]
+pub(crate) struct Job(Mutex<Vec<Node>>);
+
+impl Launcher for Job {
+    fn gone(&self) -> &Mutex<Vec<Node>> {
+        &self.0
+    }
 }
 
 /// Runs `body` as each of so many ranks on as many hosts, at most four; ranks share hosts in turn. Frames are lost at
 /// that rate on arrival.
 pub(crate) fn run(test: &str, ranks: u16, ppm: u32, body: fn(Rank)) {
     if let Ok(rank) = std::env::var(RANK) {
-        return body(Rank::new(Node(rank.parse().expect("a number")), ppm));
+        return body(join(Node(rank.parse().expect("a number")), ppm));
     }
     on_hosts(test, usize::from(ranks.min(4)), |hosts| {
         let start = |rank| Process::start(hosts, test, rank);
@@ -109,95 +112,34 @@ impl Process {
     }
 }
 
-impl Rank {
-    fn new(node: Node, ppm: u32) -> Self {
-        let host: IpAddr = std::env::var(HOST)
-            .ok()
-            .and_then(|at| at.parse().ok())
-            .expect("a host");
-        let bound = Udp::bind(host).expect("an address of this host");
-        let own = bound.address();
-        println!("{ADDRESS}{own}");
-        let mut orders = BufReader::new(std::io::stdin()).lines();
-        let table = orders.next().expect("a table").expect("text");
-        let table: Result<Vec<SocketAddr>, _> = table.split(' ').map(str::parse).collect();
-        let udp = bound
-            .join(node, table.expect("addresses"))
-            .expect("the table");
-        let gone = Arc::new(Mutex::new(Vec::new()));
-        let list = gone.clone();
-        std::thread::spawn(move || {
-            // Whoever sleeps hears nothing of the list: a stranger's frame wakes it.
-            let stranger = UdpSocket::bind((host, 0)).expect("a socket");
-            for order in orders.map_while(Result::ok) {
-                let rank = order.strip_prefix(GONE).and_then(|rank| rank.parse().ok());
-                list.lock()
-                    .expect("nobody panics with it")
-                    .push(Node(rank.expect("a rank")));
-                let _ = stranger.send_to(b"wake up", own);
-            }
-        });
-        let network = Lossy::new(udp, ppm, 0x5eed);
-        Rank {
-            channel: Reliable::new(network, 0x5eed).expect("places for eight"),
-            gone,
-            told: 0,
+/// Becomes that rank.
+fn join(node: Node, ppm: u32) -> Rank {
+    let host: IpAddr = std::env::var(HOST)
+        .ok()
+        .and_then(|at| at.parse().ok())
+        .expect("a host");
+    let bound = Udp::bind(host).expect("an address of this host");
+    let own = bound.address();
+    println!("{ADDRESS}{own}");
+    let mut orders = BufReader::new(std::io::stdin()).lines();
+    let table = orders.next().expect("a table").expect("text");
+    let table: Result<Vec<SocketAddr>, _> = table.split(' ').map(str::parse).collect();
+    let udp = bound
+        .join(node, table.expect("addresses"))
+        .expect("the table");
+    let job = Arc::new(Job::default());
+    let told = job.clone();
+    std::thread::spawn(move || {
+        // Whoever sleeps hears nothing of the list: a stranger's frame wakes it.
+        let stranger = UdpSocket::bind((host, 0)).expect("a socket");
+        for order in orders.map_while(Result::ok) {
+            let rank = order.strip_prefix(GONE).and_then(|rank| rank.parse().ok());
+            told.0
+                .lock()
+                .expect("nobody panics with it")
+                .push(Node(rank.expect("a rank")));
+            let _ = stranger.send_to(b"wake up", own);
         }
-    }
-}
-
-impl Channel for Rank {
-    type Arrival<'a> = Arrived<'a, <Udp as Network>::Frame<'a>>;
-
-    fn node(&self) -> Node {
-        self.channel.node()
-    }
-
-    fn nodes(&self) -> usize {
-        self.channel.nodes()
-    }
-
-    fn limit(&self, to: Node) -> usize {
-        self.channel.limit(to)
-    }
-
-    fn try_send(
-        &mut self,
-        to: Node,
-        cookie: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
-        self.channel.try_send(to, cookie, parts)
-    }
-
-    fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        let gone = self.gone.lock().expect("nobody panics with it");
-        gone[self.told..]
-            .iter()
-            .for_each(|node| self.channel.declare_lost(*node));
-        self.told = gone.len();
-        drop(gone);
-        self.channel.poll(f)
-    }
-
-    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        self.channel.wait(idle)
-    }
-
-    fn now(&self) -> u64 {
-        self.channel.now()
-    }
-}
-
-impl Drop for Rank {
-    fn drop(&mut self) {
-        let mut idle = 0;
-        while !std::thread::panicking() && !self.channel.is_settled() {
-            match self.poll(|_| ()) {
-                Ok(true) => idle = 0,
-                _ => self.wait(idle).expect("it is up"),
-            }
-            idle += 1;
-        }
-    }
+    });
+    Rank::new(Lossy::new(udp, ppm, 0x5eed), job)
 }

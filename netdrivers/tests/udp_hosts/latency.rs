@@ -17,7 +17,7 @@ fn eight_bytes_go_round() {
         if rank.node() == Node(0) {
             let (least, median) = (times[0], times[times.len() / 2]);
             eprintln!("half round trip {median:.2} us, least {least:.2}");
-            eprintln!("{:?}", rank.channel.counts());
+            eprintln!("{:?}", rank.reliable().counts());
         }
     });
 }
@@ -40,8 +40,12 @@ fn bounce(rank: &mut Rank, rounds: u64) -> f64 {
 
 fn send(rank: &mut Rank, to: Node, round: u64) {
     let parts = [Part::Bytes(&round.to_le_bytes())];
-    while rank.channel.try_send(to, Cookie::COPY, &parts).is_err() {
-        rank.channel
+    while rank
+        .reliable_mut()
+        .try_send(to, Cookie::COPY, &parts)
+        .is_err()
+    {
+        rank.reliable_mut()
             .poll(|_| panic!("nothing is due"))
             .expect("it is up");
     }
@@ -50,7 +54,7 @@ fn send(rank: &mut Rank, to: Node, round: u64) {
 fn receive(rank: &mut Rank, round: u64) {
     let (mut came, mut idle) = (false, 0);
     while !came {
-        let polled = rank.channel.poll(|event| {
+        let polled = rank.reliable_mut().poll(|event| {
             let Event::Arrival(arrival) = event else {
                 panic!("nobody goes")
             };
@@ -58,7 +62,7 @@ fn receive(rank: &mut Rank, round: u64) {
             came = true;
         });
         if !polled.expect("it is up") {
-            rank.channel.wait(idle).expect("it is up");
+            rank.reliable_mut().wait(idle).expect("it is up");
             idle += 1;
         }
     }

@@ -1,0 +1,117 @@
+//! Ranks over a network that can lose frames, as the tests of drivers run them: a reliable channel, and somebody who
+//! tells who has gone, as a launcher does.
+
+use crate::Growing;
+use crate::std::sync::{Arc, Mutex};
+use crate::std::thread::panicking;
+use crate::std::vec::Vec;
+use pombo_kernel::channel::reliable::{Arrived, Reliable, Windows};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::Network;
+
+/// Who tells, and what a kind of network needs beside.
+pub trait Launcher: 'static {
+    /// Nodes that have gone, in this order; a rank adds itself when it goes.
+    fn gone(&self) -> &Mutex<Vec<Node>>;
+
+    /// Called before every poll.
+    fn polls(&self) {}
+
+    /// Called before every wait.
+    fn waits(&self) {}
+
+    /// Called when a rank has gone. Whoever sleeps hears nothing of the list: wake it.
+    fn left(&self) {}
+}
+
+/// A rank with a launcher: it goes when its frames have arrived, and the others are told.
+pub struct Launched<N: Network, Z: Windows, L: Launcher> {
+    channel: Reliable<N, Z, Growing>,
+    launcher: Arc<L>,
+    told: usize,
+}
+
+impl<N: Network, Z: Windows, L: Launcher> Launched<N, Z, L> {
+    /// Over a network that has no more nodes than the windows have places; panics if it has.
+    pub fn new(network: N, launcher: Arc<L>) -> Self {
+        Launched {
+            channel: Reliable::new(network, 0x5eed).expect("places for all nodes"),
+            launcher,
+            told: 0,
+        }
+    }
+
+    /// The channel itself.
+    pub fn reliable(&self) -> &Reliable<N, Z, Growing> {
+        &self.channel
+    }
+
+    /// The channel itself, for measurements: used so it is not told who has gone.
+    pub fn reliable_mut(&mut self) -> &mut Reliable<N, Z, Growing> {
+        &mut self.channel
+    }
+}
+
+impl<N: Network, Z: Windows, L: Launcher> Channel for Launched<N, Z, L> {
+    type Arrival<'a> = Arrived<'a, N::Frame<'a>>;
+
+    fn node(&self) -> Node {
+        self.channel.node()
+    }
+
+    fn nodes(&self) -> usize {
+        self.channel.nodes()
+    }
+
+    fn limit(&self, to: Node) -> usize {
+        self.channel.limit(to)
+    }
+
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        self.channel.try_send(to, cookie, parts)
+    }
+
+    fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
+        let gone = self.launcher.gone().lock().expect("nobody panics with it");
+        for node in &gone[self.told..] {
+            self.channel.declare_lost(*node);
+        }
+        self.told = gone.len();
+        drop(gone);
+        self.launcher.polls();
+        self.channel.poll(f)
+    }
+
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        self.launcher.waits();
+        self.channel.wait(idle)
+    }
+
+    fn now(&self) -> u64 {
+        self.channel.now()
+    }
+}
+
+impl<N: Network, Z: Windows, L: Launcher> Drop for Launched<N, Z, L> {
+    fn drop(&mut self) {
+        let mut idle = 0;
+        while !panicking() && !self.channel.is_settled() {
+            match self.poll(|_| ()) {
+                Ok(true) => idle = 0,
+                _ => self.wait(idle).expect("it is up"),
+            }
+            idle += 1;
+        }
+        if let Ok(mut gone) = self.launcher.gone().lock() {
+            gone.push(self.channel.node());
+        }
+        self.launcher.left();
+    }
+}
