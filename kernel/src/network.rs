@@ -3,7 +3,7 @@
 //! Drivers implement it (package `pombo-netdrivers`); a protocol that makes a [`Channel`](crate::Channel) of it uses
 //! it. Source: the EPOS communication system, section 3.7, where networks and channels are separate as well.
 
-use crate::channel::{Arrival, ChannelError, MIN_LIMIT};
+use crate::channel::{Arrival, ChannelError, MIN_LIMIT, Wake};
 use crate::header::Node;
 use crate::memory::Part;
 
@@ -54,6 +54,12 @@ pub trait Network: 'static {
     /// # Errors
     /// [`ChannelError::Device`]: the device failed.
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError>;
+
+    /// What would end a sleep of [`Network::wait`], for who sleeps for something else at the same time. `None` where
+    /// the device sleeps by other means, or never.
+    fn wakes_by(&mut self) -> Option<Wake> {
+        None
+    }
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
     fn now(&self) -> u64;

@@ -22,6 +22,8 @@ pub mod loopback;
 pub mod sealed;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+mod sleep;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
 
@@ -35,6 +37,8 @@ pub use loopback::Loopback;
 pub use sealed::Sealed;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+pub use sleep::sleep;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub use udp::Udp;
 

@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 use core::hash::Hasher;
-use pombo_kernel::channel::{Arrival, ChannelError};
+use pombo_kernel::channel::{Arrival, ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
@@ -282,6 +282,10 @@ impl<N: Network> Network for Sealed<N> {
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         self.inner.wait(idle, until)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        self.inner.wakes_by()
     }
 
     fn now(&self) -> u64 {

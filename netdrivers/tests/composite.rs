@@ -1,6 +1,9 @@
 //! Two channels as one: ranks of a host over threads, hosts over the simulated network.
 #![cfg(feature = "std")]
 
+#[cfg(all(feature = "shm", feature = "udp", target_os = "linux"))]
+#[path = "composite/sleeps.rs"]
+mod sleeps;
 #[path = "composite/world.rs"]
 mod world;
 

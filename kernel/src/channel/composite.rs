@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | nodes | `N` | [`Error::TooManyNodes`] when it is made |
 //! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
-//! | sleep in the near channel while the far one may have news | 0.05 ms, 6.4 ms after some seconds | |
+//! | sleep in the near channel where it cannot sleep for both | 0.4 ms | |
 
 use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
@@ -52,10 +52,8 @@ const FAR: u16 = u16::MAX;
 const EVERY: u32 = 8;
 /// Idle so often, the near channel has nothing to hurry for.
 const CALM: u32 = 64;
-/// The shortest sleep, and how often it doubles.
-const PAUSE: (u64, u32) = (50_000, 7);
-/// Idle calls before it doubles again.
-const DOUBLES: u32 = 2048;
+/// Nanoseconds in the near channel while nothing of the far one would wake this node.
+pub(super) const NAP: u64 = 400_000;
 
 impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
     /// All nodes are near: the other channel is not there, and costs a comparison.
@@ -188,12 +186,23 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
         })
     }
 
-    /// How long the near channel may sleep now.
-    fn pause(&mut self, idle: u32) -> u64 {
-        if idle >= CALM {
-            self.rest = 0;
+    #[inline(never)]
+    fn wait<A: Channel>(&mut self, near: &mut A, idle: u32, most: u64) -> Result<(), ChannelError> {
+        if self.is_alone() {
+            return match self.own {
+                true => Ok(()),
+                false if most == u64::MAX => self.far.wait(idle),
+                false => self.far.wait_within(idle, most),
+            };
         }
-        PAUSE.0 << (idle / DOUBLES).min(PAUSE.1)
+        if idle < CALM {
+            return near.wait_within(idle, most.min(NAP));
+        }
+        self.rest = 0;
+        match self.far.wakes_by() {
+            Some(wake) => near.wait_beside(idle, wake.at_most(most)),
+            None => near.wait_within(idle, most.min(NAP)),
+        }
     }
 }
 
@@ -267,21 +276,14 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
         match &mut self.beyond {
             None => self.near.wait(idle),
-            Some(beyond) if beyond.is_alone() && beyond.own => Ok(()),
-            Some(beyond) if beyond.is_alone() => beyond.far.wait(idle),
-            Some(beyond) => self.near.wait_within(idle, beyond.pause(idle)),
+            Some(beyond) => beyond.wait(&mut self.near, idle, u64::MAX),
         }
     }
 
     fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         match &mut self.beyond {
             None => self.near.wait_within(idle, nanoseconds),
-            Some(beyond) if beyond.is_alone() && beyond.own => Ok(()),
-            Some(beyond) if beyond.is_alone() => beyond.far.wait_within(idle, nanoseconds),
-            Some(beyond) => {
-                let pause = beyond.pause(idle).min(nanoseconds);
-                self.near.wait_within(idle, pause)
-            }
+            Some(beyond) => beyond.wait(&mut self.near, idle, nanoseconds),
         }
     }
 

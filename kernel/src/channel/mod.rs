@@ -7,10 +7,12 @@ pub mod composite;
 pub mod group;
 pub mod reliable;
 mod waiting;
+mod wake;
 
 pub use composite::Composite;
 pub use reliable::Reliable;
 pub use waiting::Waiting;
+pub use wake::Wake;
 
 use crate::header::Node;
 use crate::memory::Part;
@@ -61,6 +63,20 @@ pub trait Channel: 'static {
     fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         let _ = nanoseconds;
         self.wait(idle.min(1))
+    }
+
+    /// What would end a sleep of [`Channel::wait`], for who sleeps for another channel at the same time. `None` where
+    /// the channel sleeps by other means, or never.
+    fn wakes_by(&mut self) -> Option<Wake> {
+        None
+    }
+
+    /// As [`Channel::wait`], and back also when this happens. A channel that cannot sleep for both naps.
+    ///
+    /// # Errors
+    /// As [`Channel::wait`].
+    fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
+        self.wait_within(idle, other.within.min(composite::NAP))
     }
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.

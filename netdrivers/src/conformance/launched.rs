@@ -6,7 +6,7 @@ use crate::std::sync::{Arc, Mutex};
 use crate::std::thread::panicking;
 use crate::std::vec::Vec;
 use pombo_kernel::channel::reliable::{Arrived, Reliable, Windows};
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
@@ -92,6 +92,11 @@ impl<N: Network, Z: Windows, L: Launcher> Channel for Launched<N, Z, L> {
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
         self.launcher.waits();
         self.channel.wait(idle)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        self.launcher.waits();
+        self.channel.wakes_by()
     }
 
     fn now(&self) -> u64 {

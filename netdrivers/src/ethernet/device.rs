@@ -6,7 +6,7 @@ use super::line::{Line, Packets};
 use crate::InPlace;
 use crate::udp::waiting::{Patience, now};
 use alloc::string::String;
-use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
@@ -67,6 +67,12 @@ impl<L: Line> Ethernet<L> {
     /// For who waits on several: readable when frames have come; negative: none.
     pub fn fds(&self) -> [i32; 2] {
         self.line.descriptors()
+    }
+
+    fn wake(&mut self) -> Wake {
+        let descriptors = self.line.descriptors();
+        let full = core::mem::take(&mut self.full);
+        Wake::by(descriptors).room(full, descriptors)
     }
 
     /// Was there no room at the last transmission? Then the descriptors are writable when there is.
@@ -149,9 +155,12 @@ impl<L: Line> Network for Ethernet<L> {
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        let full = core::mem::take(&mut self.full);
-        self.patience
-            .wait(idle, until, self.line.descriptors(), full)
+        let wake = self.wake();
+        self.patience.wait(idle, until, wake)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        Some(self.wake())
     }
 
     fn now(&self) -> u64 {

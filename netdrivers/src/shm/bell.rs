@@ -16,23 +16,34 @@ pub(super) trait Park {
     /// Orders the sleeper's word before its second look. False if that is not to be had: then nobody may sleep.
     fn heavy(&self) -> bool;
 
-    /// Sleeps while the word has this value, for that long at most. May return early.
+    /// Where it sleeps, a number up to [`DOORS`]; 0: on the word itself.
+    fn door(&self) -> u32 {
+        0
+    }
+
+    /// Sleeps while the word has this value, for that long at most. May return early. At a door it sleeps until somebody
+    /// has knocked since its last sleep.
     fn sleep(&self, word: &AtomicU32, value: u32, limit: Option<Duration>);
 
-    /// Wakes whoever sleeps on the word.
-    fn wake(&self, word: &AtomicU32);
+    /// Wakes whoever sleeps at that door, 0: on the word.
+    fn wake(&self, word: &AtomicU32, door: u32);
 }
+
+/// Doors have so many bits of a bell's word; what its rank sleeps for is above.
+const DOOR_BITS: u32 = 24;
+/// The highest number of a door.
+pub(super) const DOORS: u32 = (1 << DOOR_BITS) - 1;
 
 /// What a rank sleeps for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Until {
     /// A frame, or a loss.
-    Frame = 1,
+    Frame = 1 << DOOR_BITS,
     /// These, or room for its own frames.
-    Room = 2,
+    Room = 2 << DOOR_BITS,
 }
 
-/// One rank's bell, alone in its cache line: 0 while it is awake, else what it sleeps for.
+/// One rank's bell, alone in its cache line: 0 while it is awake, else what it sleeps for, and where.
 #[repr(C, align(64))]
 pub(super) struct Bell(pub(super) AtomicU32);
 
@@ -47,10 +58,11 @@ impl Bell {
         park: &impl Park,
         news: impl FnOnce() -> bool,
     ) {
+        let asleep = until as u32 | park.door() & DOORS;
         // Swaps have one order with those of the wakers; of stores a model checker cannot tell.
-        self.0.swap(until as u32, Ordering::Relaxed);
+        self.0.swap(asleep, Ordering::Relaxed);
         if park.heavy() && !news() {
-            park.sleep(&self.0, until as u32, limit);
+            park.sleep(&self.0, asleep, limit);
         }
         self.0.swap(AWAKE, Ordering::Relaxed);
     }
@@ -67,14 +79,16 @@ impl Bell {
     /// Wakes the rank if it still sleeps. The first of several wakers makes the system call.
     #[cold]
     fn wake(&self, park: &impl Park) {
-        if self.0.swap(AWAKE, Ordering::AcqRel) != AWAKE {
-            park.wake(&self.0);
+        let asleep = self.0.swap(AWAKE, Ordering::AcqRel);
+        if asleep != AWAKE {
+            park.wake(&self.0, asleep & DOORS);
         }
     }
 
-    /// Wakes the rank even if a waker died between marking it awake and waking it.
+    /// Wakes the rank even if a waker died between marking it awake and waking it. Who sleeps at a door then wakes by
+    /// itself.
     pub(super) fn ring_surely(&self, park: &impl Park) {
-        self.0.swap(AWAKE, Ordering::SeqCst);
-        park.wake(&self.0);
+        let asleep = self.0.swap(AWAKE, Ordering::SeqCst);
+        park.wake(&self.0, asleep & DOORS);
     }
 }

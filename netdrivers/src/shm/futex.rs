@@ -1,6 +1,7 @@
 //! Sleeping on Linux: futexes, and fences that cost the waker nothing. Used by `Shm` and `Segment` only.
 
 use super::bell::Park;
+use super::door::knock;
 use super::error::ShmError;
 use super::sync::{AtomicU32, Ordering};
 use core::sync::atomic::{compiler_fence, fence};
@@ -73,7 +74,10 @@ impl Park for Futex {
         }
     }
 
-    fn wake(&self, word: &AtomicU32) {
+    fn wake(&self, word: &AtomicU32, door: u32) {
+        if door != 0 {
+            return knock(door);
+        }
         // SAFETY: the word is valid for the call, which reads nothing else.
         unsafe {
             libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX);

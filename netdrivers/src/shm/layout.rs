@@ -13,7 +13,7 @@ use super::sync::{AtomicU32, AtomicU64};
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// Counts the layouts, and everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 3;
+pub(super) const VERSION: u64 = 4;
 
 /// The most ranks that one segment takes: more than the cores of a machine, and the rings then span 256 GiB of the 128
 /// TiB that a process can address.

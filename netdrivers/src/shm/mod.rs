@@ -18,6 +18,7 @@
 
 mod bell;
 pub mod collective;
+mod door;
 mod error;
 mod file;
 mod futex;
@@ -42,12 +43,13 @@ pub use segment::{RankState, Segment};
 
 use alloc::vec::Vec;
 use core::time::Duration;
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 
 use crate::InPlace;
-use bell::Until;
+use bell::{Park, Until};
+use door::{Beside, Door};
 use futex::Futex;
 use patience::{Patience, Step};
 use peer::Peer;
@@ -78,6 +80,8 @@ pub struct Shm {
     /// Polls in vain since the last look at the others' processes.
     idle_polls: u32,
     groups: collective::Groups,
+    /// Where this rank sleeps while it waits for a network too.
+    door: Option<Door>,
     /// Last, as the peers and the groups point into it.
     segment: Segment,
 }
@@ -118,6 +122,7 @@ impl Shm {
             watch: Watch::of(&segment, rank),
             idle_polls: 0,
             groups: collective::Groups::default(),
+            door: None,
             segment,
         };
         shm.take_notice();
@@ -203,7 +208,7 @@ impl Shm {
 
     #[cold]
     #[inline(never)]
-    fn sleep(&mut self, limit: Option<Duration>) {
+    fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
         let most = self.watch.as_ref().map(|_| watch::PAUSE);
         let limit = limit.into_iter().chain(most).min();
         let until = if self.full.is_empty() {
@@ -212,12 +217,26 @@ impl Shm {
             Until::Room
         };
         let control = self.segment.control(self.node.index());
-        control
-            .bell
-            .0
-            .sleep(until, limit, &self.park, || self.has_news());
+        control.bell.0.sleep(until, limit, park, || self.has_news());
         self.full.clear();
         self.look_after_others();
+    }
+
+    #[cold]
+    fn sleep_beside(&mut self, other: Wake) {
+        let futex = self.park;
+        let Some(door) = self.door.take().or_else(Door::open) else {
+            let nap = other.within.min(door::NAP);
+            return self.sleep(&futex, Some(Duration::from_nanos(nap)));
+        };
+        let park = Beside {
+            futex,
+            door: &door,
+            other,
+            longest: door::LONGEST,
+        };
+        self.sleep(&park, None);
+        self.door = Some(door);
     }
 
     fn look_after_others(&mut self) {
@@ -340,6 +359,15 @@ impl Channel for Shm {
         Ok(())
     }
 
+    fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
+        match self.patience.step(idle) {
+            Step::Sleep if other.within == 0 => {}
+            Step::Sleep => self.sleep_beside(other),
+            _ => self.pause(idle, None),
+        }
+        Ok(())
+    }
+
     fn now(&self) -> u64 {
         socket::now().as_nanos() as u64
     }
@@ -369,7 +397,10 @@ impl Shm {
             Step::Yield => unsafe {
                 libc::sched_yield();
             },
-            Step::Sleep => self.sleep(limit),
+            Step::Sleep => {
+                let futex = self.park;
+                self.sleep(&futex, limit);
+            }
         }
     }
 

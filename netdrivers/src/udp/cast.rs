@@ -1,5 +1,6 @@
 //! Frames to all nodes at once.
 
+use core::mem::take;
 use core::net::SocketAddrV4;
 
 use super::address::{Raw, Table};
@@ -8,7 +9,7 @@ use super::ring::Ring;
 use super::socket::Socket;
 use super::waiting::now;
 use crate::InPlace;
-use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
@@ -45,6 +46,11 @@ impl UdpCast {
     /// The descriptors, for who waits on several: readable when frames have come.
     pub fn fds(&self) -> [i32; 2] {
         [self.mouth.number(), self.ears.number()]
+    }
+
+    fn wake(&mut self) -> Wake {
+        let [mouth, ears] = self.fds();
+        Wake::by([mouth, ears]).room(take(&mut self.sides.full), [mouth])
     }
 
     /// Was there no room at the last transmission? Then the first descriptor is writable when there is.
@@ -87,7 +93,12 @@ impl Network for UdpCast {
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.sides.wait(idle, until, self.fds())
+        let wake = self.wake();
+        self.sides.patience.wait(idle, until, wake)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        Some(self.wake())
     }
 
     fn now(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! Frames from node to node.
 
 use alloc::vec::Vec;
+use core::mem::take;
 use core::net::IpAddr;
 
 use super::address::{Raw, Table};
@@ -11,7 +12,7 @@ use super::ring::Ring;
 use super::socket::{Socket, Taken};
 use super::waiting::{Patience, now};
 use crate::InPlace;
-use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
@@ -54,6 +55,11 @@ impl Udp {
         self.socket.number()
     }
 
+    fn wake(&mut self) -> Wake {
+        let fd = self.socket.number();
+        Wake::by([fd]).room(take(&mut self.sides.full), [fd])
+    }
+
     /// Was there no room at the last transmission? Then the descriptor is writable when there is.
     pub fn is_full(&self) -> bool {
         self.sides.full
@@ -91,7 +97,12 @@ impl Network for Udp {
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.sides.wait(idle, until, [self.socket.number()])
+        let wake = self.wake();
+        self.sides.patience.wait(idle, until, wake)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        Some(self.wake())
     }
 
     fn now(&self) -> u64 {
@@ -106,7 +117,7 @@ pub(super) struct Sides {
     pub(super) mtu: usize,
     pub(super) full: bool,
     pub(super) counts: Counts,
-    patience: Patience,
+    pub(super) patience: Patience,
     /// For frames that do not lie in pieces.
     room: Vec<u8>,
 }
@@ -177,15 +188,5 @@ impl Sides {
             }
         }
         any
-    }
-
-    pub(super) fn wait<const N: usize>(
-        &mut self,
-        idle: u32,
-        until: u64,
-        descriptors: [i32; N],
-    ) -> Result<(), ChannelError> {
-        let full = core::mem::take(&mut self.full);
-        self.patience.wait(idle, until, descriptors, full)
     }
 }

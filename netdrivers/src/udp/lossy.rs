@@ -1,6 +1,6 @@
 //! Frames lost on purpose, for tests of whole programs: they cannot ask a real network to lose any.
 
-use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
@@ -92,6 +92,10 @@ impl<N: Network> Network for Lossy<N> {
     #[inline]
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         self.inner.wait(idle, until)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        self.inner.wakes_by()
     }
 
     #[inline]

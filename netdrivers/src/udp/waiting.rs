@@ -1,9 +1,7 @@
 //! How a rank waits for the network, and the time. Used by `udp` and `ethernet`.
 
-use core::ptr::{null, null_mut};
-use pombo_kernel::channel::ChannelError;
-
-use super::socket::errno;
+use crate::sleep;
+use pombo_kernel::channel::{ChannelError, Wake};
 
 /// How long a rank looks before it sleeps. Looking is a system call already, so it does not pause in between; where
 /// the ranks of the host have no processor each, it lets the others work at once.
@@ -24,14 +22,8 @@ impl Patience {
         Patience { looks }
     }
 
-    /// Waits for frames at these descriptors; for room too where `full`; `until` at most.
-    pub(crate) fn wait<const N: usize>(
-        self,
-        idle: u32,
-        until: u64,
-        descriptors: [i32; N],
-        full: bool,
-    ) -> Result<(), ChannelError> {
+    /// Waits for that; `until` at most.
+    pub(crate) fn wait(self, idle: u32, until: u64, wake: Wake) -> Result<(), ChannelError> {
         if idle < self.looks {
             return Ok(());
         }
@@ -40,38 +32,11 @@ impl Patience {
             unsafe { libc::sched_yield() };
             return Ok(());
         }
-        sleep(until, descriptors, full)
-    }
-}
-
-#[cold]
-fn sleep<const N: usize>(
-    until: u64,
-    descriptors: [i32; N],
-    full: bool,
-) -> Result<(), ChannelError> {
-    let room = if full { libc::POLLOUT } else { 0 };
-    let mut polled = descriptors.map(|fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN | room,
-        revents: 0,
-    });
-    let left = until.saturating_sub(now());
-    let limit = libc::timespec {
-        tv_sec: (left / 1_000_000_000) as libc::time_t,
-        tv_nsec: (left % 1_000_000_000) as libc::c_long,
-    };
-    let limit = if until == u64::MAX {
-        null()
-    } else {
-        &raw const limit
-    };
-    let count = polled.len() as libc::nfds_t;
-    // SAFETY: the entries and the limit are valid for the call; no mask is passed.
-    let ready = unsafe { libc::ppoll(polled.as_mut_ptr(), count, limit, null_mut()) };
-    match ready < 0 && errno() != libc::EINTR {
-        true => Err(ChannelError::Device(errno())),
-        false => Ok(()),
+        let wake = match until {
+            u64::MAX => wake,
+            _ => wake.at_most(until.saturating_sub(now())),
+        };
+        sleep(wake).map_err(ChannelError::Device)
     }
 }
 

@@ -13,13 +13,30 @@ use crate::check;
 /// the checker complains.
 pub(super) struct System {
     calls: Mutex<u32>,
+    door: u32,
+    /// Somebody has knocked at the door.
+    knocked: Mutex<bool>,
 }
 
 impl System {
     pub(super) fn new() -> Self {
         Self {
             calls: Mutex::new(0),
+            door: 0,
+            knocked: Mutex::new(false),
         }
+    }
+
+    /// As one that sleeps at a door: what a knock leaves there stays until it is back.
+    fn with_door() -> Self {
+        Self {
+            door: 7,
+            ..Self::new()
+        }
+    }
+
+    fn knocked(&self) -> MutexGuard<'_, bool> {
+        self.knocked.lock().expect("the lock")
     }
 
     fn calls(&self) -> MutexGuard<'_, u32> {
@@ -37,7 +54,17 @@ impl Park for System {
         true
     }
 
+    fn door(&self) -> u32 {
+        self.door
+    }
+
     fn sleep(&self, word: &AtomicU32, value: u32, _limit: Option<Duration>) {
+        if self.door != 0 {
+            while !core::mem::take(&mut *self.knocked()) {
+                thread::yield_now();
+            }
+            return;
+        }
         let calls = self.calls();
         if word.load(Ordering::Relaxed) != value {
             return;
@@ -49,8 +76,12 @@ impl Park for System {
         }
     }
 
-    fn wake(&self, _word: &AtomicU32) {
-        *self.calls() += 1;
+    fn wake(&self, _word: &AtomicU32, door: u32) {
+        assert!(door == 0 || door == self.door, "the sleeper's door");
+        match door {
+            0 => *self.calls() += 1,
+            _ => *self.knocked() = true,
+        }
     }
 }
 
@@ -63,9 +94,13 @@ struct Scene {
 
 impl Scene {
     fn new() -> Arc<Self> {
+        Self::of(System::new())
+    }
+
+    fn of(system: System) -> Arc<Self> {
         Arc::new(Self {
             bell: Bell(AtomicU32::new(AWAKE)),
-            system: System::new(),
+            system,
             frames: AtomicU32::new(0),
             room: AtomicU32::new(0),
         })
@@ -114,6 +149,26 @@ fn room_wakes_whoever_waits_for_it() {
         });
         scene.sleep_until(Until::Room, || scene.room.load(Ordering::Acquire) == 1);
         scene.sleep_until(Until::Frame, || scene.frames.load(Ordering::Acquire) == 1);
+        waker.join().expect("the waker");
+    });
+}
+
+#[test]
+fn at_a_door_nothing_is_slept_through_either() {
+    check(4, || {
+        let scene = Scene::of(System::with_door());
+        let other = scene.clone();
+        let waker = thread::spawn(move || {
+            other.give(Until::Room);
+            other.give(Until::Frame);
+            other.give(Until::Frame);
+        });
+        scene.sleep_until(Until::Room, || scene.room.load(Ordering::Acquire) == 1);
+        for frames in 1..=2 {
+            scene.sleep_until(Until::Frame, || {
+                scene.frames.load(Ordering::Acquire) >= frames
+            });
+        }
         waker.join().expect("the waker");
     });
 }

@@ -30,7 +30,7 @@ use arrived::Of;
 pub use counts::Counts;
 pub use timing::Timing;
 
-use super::{Channel, ChannelError, Cookie, Event, Sent};
+use super::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
 use crate::channel::Arrival;
 use crate::error::Error;
@@ -231,6 +231,13 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         events
     }
 
+    /// May the user find something that no frame will tell of?
+    fn has_news(&mut self) -> bool {
+        let own = self.peers.as_ref().get(self.network.node().index());
+        let own = own.is_some_and(|own| !own.sender.is_empty());
+        core::mem::take(&mut self.stirred) || own || self.losses > 0
+    }
+
     /// Takes what the network has.
     fn poll_network(
         &mut self,
@@ -341,12 +348,27 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
     }
 
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        let own = self.peers.as_ref().get(self.network.node().index());
-        let own = own.is_some_and(|own| !own.sender.is_empty());
-        if core::mem::take(&mut self.stirred) || own || self.losses > 0 {
-            return Ok(());
+        match self.has_news() {
+            true => Ok(()),
+            false => self.network.wait(idle, self.alarm),
         }
-        self.network.wait(idle, self.alarm)
+    }
+
+    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        let until = self.now().saturating_add(nanoseconds);
+        match self.has_news() {
+            true => Ok(()),
+            false => self.network.wait(idle, self.alarm.min(until)),
+        }
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        let wake = self.network.wakes_by()?;
+        Some(wake.at_most(match (self.has_news(), self.alarm) {
+            (true, _) => 0,
+            (false, u64::MAX) => u64::MAX,
+            (false, alarm) => alarm.saturating_sub(self.now()),
+        }))
     }
 
     fn now(&self) -> u64 {

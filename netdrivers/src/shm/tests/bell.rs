@@ -67,7 +67,7 @@ impl Park for Scene {
         }
     }
 
-    fn wake(&self, _word: &AtomicU32) {
+    fn wake(&self, _word: &AtomicU32, _door: u32) {
         self.calls.set(self.calls.get() + 1);
     }
 }

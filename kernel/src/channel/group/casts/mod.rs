@@ -7,7 +7,7 @@ use super::frame::Head;
 use super::{Begun, Counts, Group, Groups, Habits, Name, Room};
 use crate::aspect::{Slice, Static, Storage};
 use crate::channel::reliable::Timing;
-use crate::channel::{Arrival, ChannelError};
+use crate::channel::{Arrival, ChannelError, Wake};
 use crate::error::Error;
 use crate::header::Node;
 use crate::memory::Source as Bytes;
@@ -306,6 +306,15 @@ impl<N: Broadcast, Z: Groups, S: Storage> Casts<N, Z, S> {
     /// As there.
     pub fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
         self.network.wait(idle, self.alarm)
+    }
+
+    /// What would end that wait, for who sleeps for other things as well.
+    pub fn wakes_by(&mut self) -> Option<Wake> {
+        let wake = self.network.wakes_by()?;
+        Some(match self.alarm {
+            u64::MAX => wake,
+            alarm => wake.at_most(alarm.saturating_sub(self.network.now())),
+        })
     }
 
     /// Whoever knows it says that a node is dead. Nothing waits for it any more in the groups that are open; what is

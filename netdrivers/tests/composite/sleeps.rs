@@ -1,0 +1,62 @@
+//! Ranks as threads on two hosts, over shared memory and the system's sockets: they sleep for both.
+
+use pombo_kernel::Node;
+use pombo_kernel::channel::Composite;
+use pombo_kernel::channel::reliable::Window;
+use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_netdrivers::shm::{Segment, Shm};
+use pombo_netdrivers::udp::{Bound, Udp};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex};
+
+const HOSTS: u16 = 2;
+
+type Rank = Composite<Shm, Launched<Udp, Window<8, 16, 1500>, Job>>;
+
+struct Job {
+    addresses: Vec<SocketAddr>,
+    gone: Mutex<Vec<Node>>,
+}
+
+impl Launcher for Job {
+    fn gone(&self) -> &Mutex<Vec<Node>> {
+        &self.gone
+    }
+
+    fn left(&self) {
+        let stranger = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for address in &self.addresses {
+            let _ = stranger.send_to(b"wake up", address);
+        }
+    }
+}
+
+struct World;
+
+impl Worlds for World {
+    type Channel = Rank;
+
+    fn run(_test: &str, nodes: u16, body: fn(Rank)) {
+        let bind = |_| Udp::bind(Ipv4Addr::LOCALHOST).expect("this host has it");
+        let bounds: Vec<Bound> = (0..nodes).map(bind).collect();
+        let job = Arc::new(Job {
+            addresses: bounds.iter().map(Bound::address).collect(),
+            gone: Mutex::default(),
+        });
+        let members = |host| (host..nodes).step_by(HOSTS.into()).map(Node);
+        let members: Vec<Vec<Node>> = (0..HOSTS).map(|host| members(host).collect()).collect();
+        let segment = |nodes: &Vec<Node>| Segment::create(nodes.len().max(1), 0);
+        let segments: Vec<_> = members.iter().map(segment).collect();
+        let ranks = (0..nodes).map(Node).zip(bounds).map(|(node, bound)| {
+            let udp = bound.join(node, job.addresses.clone()).expect("the table");
+            let (host, place) = (node.index() % members.len(), node.index() / members.len());
+            let segment = segments[host].as_ref().expect("memory");
+            let segment = Segment::open(segment.fd()).expect("a segment");
+            let near = Shm::attach(segment, place, 0).expect("a rank");
+            Rank::new(near, Launched::new(udp, job.clone()), &members[host]).expect("they fit")
+        });
+        threads(ranks.collect(), body);
+    }
+}
+
+pombo_netdrivers::conformance!(World);
