@@ -38,6 +38,22 @@ pub struct Key {
     pub domain: u8,
 }
 
+impl Key {
+    /// A tag of these bytes, for who has to show once that it knows the key.
+    pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
+        let mut begun = self.begun();
+        begun.write(bytes);
+        begun.finish().to_le_bytes()
+    }
+
+    fn begun(&self) -> SipHasher24 {
+        let mut begun = SipHasher24::new_with_key(&self.secret);
+        begun.write(&self.epoch.to_le_bytes());
+        begun.write(&[self.domain]);
+        begun
+    }
+}
+
 /// What was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
@@ -104,13 +120,10 @@ impl<N: Network> Sealed<N> {
         if limit < MIN_MTU + HEAD {
             return Err(ChannelError::TooLong { limit });
         }
-        let mut begun = SipHasher24::new_with_key(&key.secret);
-        begun.write(&key.epoch.to_le_bytes());
-        begun.write(&[key.domain]);
         Ok(Sealed {
             heard: alloc::vec![Heard::default(); inner.nodes()],
             inner,
-            begun,
+            begun: key.begun(),
             number: 0,
             counts: SealedCounts::default(),
             room: alloc::vec![0; limit],

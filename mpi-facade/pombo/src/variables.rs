@@ -32,6 +32,12 @@ pub(crate) const EAGER_LIMIT: &str = "POMBO_EAGER_LIMIT";
 /// Read by the C library.
 pub(crate) const NET: &str = "POMBO_NET";
 /// Read by the C library.
+pub(crate) const AUTH: &str = "POMBO_AUTH";
+/// Read by the C library.
+pub(crate) const VERBOSE: &str = "POMBO_VERBOSE";
+/// Read by the C library.
+pub(crate) const ETHERNET_HELPER: &str = "POMBO_ETHERNET_HELPER";
+/// Read by the C library.
 pub(crate) const HOST: &str = "POMBO_HOST";
 /// Read by the C library.
 pub(crate) const HOST_TIMEOUT: &str = "POMBO_HOST_TIMEOUT";
@@ -100,7 +106,22 @@ pub(crate) const TABLE: &[Variable] = &[
     Variable {
         name: NET,
         default: "auto",
-        meaning: "auto: memory inside a host and UDP between hosts; shm: memory alone; udp, udp:ADDRESS or udp:INTERFACE: UDP between all ranks",
+        meaning: "what carries messages between hosts; ranks of one host share memory. auto: raw Ethernet if all ranks may and are on one segment, else UDP; shm: nothing; udp, udp:ADDRESS, udp:INTERFACE, ethernet, ethernet:INTERFACE: that, where there is one host between all ranks",
+    },
+    Variable {
+        name: AUTH,
+        default: "0",
+        meaning: "1, at rank 0: frames between hosts carry seals that only ranks of the job can make",
+    },
+    Variable {
+        name: ETHERNET_HELPER,
+        default: "pombo-ethernet",
+        meaning: "program that opens raw sockets for ranks without the right to; see pombo setup",
+    },
+    Variable {
+        name: VERBOSE,
+        default: "0",
+        meaning: "1: rank 0 of a job on several hosts says what carries messages between them, and why",
     },
     Variable {
         name: PROGRESS_THREAD,

@@ -1,15 +1,17 @@
 //! Why a process does not come to its place in a job, and what to do.
 
 use crate::text::Text;
+#[cfg(feature = "hosts")]
+use crate::way::Why;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
 use pombo_netdrivers::shm::ShmError;
 #[cfg(feature = "hosts")]
-use pombo_netdrivers::udp::UdpError;
+use pombo_netdrivers::{ethernet::EthernetError, udp::UdpError};
 
 /// Why `MPI_Init` cannot join the job.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PlaceError {
     /// An environment variable says something that cannot be.
@@ -77,6 +79,17 @@ pub enum PlaceError {
     /// The network between hosts.
     #[cfg(feature = "hosts")]
     Udp(UdpError),
+    /// A seat on an Ethernet segment.
+    #[cfg(feature = "hosts")]
+    Ethernet(EthernetError),
+    /// Not all ranks can use raw Ethernet.
+    #[cfg(feature = "hosts")]
+    NoEthernet {
+        /// One that cannot.
+        rank: usize,
+        /// Why not.
+        why: Why,
+    },
     /// The channel over that network.
     Kernel(pombo_kernel::Error),
     /// More ranks than keep connections to each other.
@@ -155,6 +168,10 @@ impl fmt::Display for PlaceError {
             ),
             #[cfg(feature = "hosts")]
             Self::Udp(error) => write!(f, "{error}"),
+            #[cfg(feature = "hosts")]
+            Self::Ethernet(error) => write!(f, "{error}"),
+            #[cfg(feature = "hosts")]
+            Self::NoEthernet { rank, why } => write!(f, "no raw Ethernet: rank {rank} {why}"),
             Self::Kernel(error) => write!(f, "{error}"),
             Self::TooManyRanks { ranks, most } => write!(
                 f,
@@ -190,6 +207,13 @@ impl core::error::Error for PlaceError {}
 impl From<ShmError> for PlaceError {
     fn from(error: ShmError) -> Self {
         Self::Shm(error)
+    }
+}
+
+#[cfg(feature = "hosts")]
+impl From<EthernetError> for PlaceError {
+    fn from(error: EthernetError) -> Self {
+        Self::Ethernet(error)
     }
 }
 

@@ -31,7 +31,7 @@ impl Launcher {
     /// order.
     #[cold]
     #[inline(never)]
-    pub(super) fn exchange(&mut self, name: &str, own: &Word) -> Result<Vec<Word>, PlaceError> {
+    pub(crate) fn exchange(&mut self, name: &str, own: &Word) -> Result<Vec<Word>, PlaceError> {
         match self {
             Launcher::Pmi(pmi) => pmi.exchange(name, own),
             Launcher::Memory(assembly) => assembly.exchange(own),

@@ -3,7 +3,7 @@
 //!
 //! | who started it | says so by | ranks meet |
 //! | --- | --- | --- |
-//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` is udp or `POMBO_HOST` is set they only exchange addresses there |
+//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` names a network or `POMBO_HOST` is set they only exchange addresses there |
 //! | somebody, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | by the name of the job |
 //! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | by the launcher's store of keys and values |
 //! | nobody | | alone |
@@ -19,22 +19,28 @@ mod pmi;
 
 pub(crate) use card::Job;
 #[cfg(feature = "hosts")]
+pub(crate) use card::Seal;
+#[cfg(feature = "hosts")]
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, PlaceError};
+pub(crate) use net::Net;
 
+#[cfg(feature = "hosts")]
+use crate::environment::variable;
 use crate::environment::{number, text, wrong};
 use crate::header::FINGERPRINT;
 use crate::hosts::Hosts;
-use crate::way::{self, Way};
 #[cfg(feature = "hosts")]
-use crate::way::{Addresses, Opening};
+use crate::output::{self, Line};
+use crate::way::{self, Way};
 use alloc::vec::Vec;
 use assembly::Assembly;
 use card::Card;
 use core::ffi::c_int;
 use launcher::{Launcher, Word};
-use net::Net;
 use pmi::Pmi;
+#[cfg(feature = "hosts")]
+use pombo_kernel::Channel;
 use pombo_kernel::Node;
 use pombo_netdrivers::shm::{self, Segment, Shm};
 
@@ -58,7 +64,7 @@ pub(crate) fn join() -> Result<Joined, PlaceError> {
         },
         (Some(rank), Some(size)) if rank < size => {
             let shm = on_this_host(rank, size)?;
-            let apart = matches!(net, Net::Udp { .. }) || host::told().is_some();
+            let apart = net.is_named() || host::told().is_some();
             if apart && size > 1 {
                 return by_launcher(Launcher::Memory(Assembly::new(shm)), net);
             }
@@ -101,12 +107,11 @@ fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
 /// Every rank tells where it is; those of one host meet in memory, hosts over the network.
 #[inline(never)]
 fn by_launcher(mut launcher: Launcher, net: Net) -> Result<Joined, PlaceError> {
-    let me = Node(launcher.rank() as u16);
     let met = introduce(&mut launcher, net)?;
-    let near = meet(met.job, me, met.hosts.members(met.hosts.of(me)))?;
+    let near = meet(met.job, met.me, met.hosts.members(met.hosts.of(met.me)))?;
     let way = match met.hosts.is_one() {
         true => way::of_one_host(near),
-        false => over_hosts(&mut launcher, net, &met, near)?,
+        false => over_hosts(&mut launcher, &met, near)?,
     };
     Ok(Joined {
         way,
@@ -116,11 +121,28 @@ fn by_launcher(mut launcher: Launcher, net: Net) -> Result<Joined, PlaceError> {
 }
 
 /// What the ranks have told each other.
-struct Met {
-    hosts: Hosts,
-    job: Job,
+pub(crate) struct Met {
+    pub(crate) me: Node,
+    /// What this rank was told.
+    pub(crate) net: Net,
+    pub(crate) hosts: Hosts,
+    pub(crate) job: Job,
     /// All of them are on one machine, whatever hosts they pretend to be.
-    one_machine: bool,
+    pub(crate) one_machine: bool,
+}
+
+#[cfg(all(test, feature = "hosts"))]
+impl Met {
+    /// Of a rank that pretends to be on another host than the other one.
+    pub(crate) fn for_tests(net: Net) -> Self {
+        Met {
+            me: Node(0),
+            net,
+            hosts: Hosts::by(&[0, 1]),
+            job: Job::new().expect("random numbers"),
+            one_machine: true,
+        }
+    }
 }
 
 /// Exchanges cards.
@@ -128,14 +150,8 @@ struct Met {
 fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
     let rank = launcher.rank();
     let (job, machine) = (Job::new()?, host::machine());
-    let host = match (host::told(), net) {
-        (Some(told), _) => told,
-        // Every rank is a host.
-        (None, Net::Udp { .. }) => host::hash(machine, &rank.to_le_bytes()),
-        (None, Net::Auto | Net::Shm) => machine,
-    };
     let card = Card {
-        host,
+        host: host::told().unwrap_or(machine),
         machine,
         fingerprint: FINGERPRINT,
         job: (rank == 0).then_some(job),
@@ -149,15 +165,22 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
             theirs: other.fingerprint,
         });
     }
+    let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
+    // A network that is asked for is used: on a single host every rank stands for one.
+    if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
+        hosts = (0..cards.len() as u64).collect();
+    }
     Ok(Met {
-        hosts: Hosts::by(&cards.iter().map(|card| card.host).collect::<Vec<_>>()),
+        me: Node(rank as u16),
+        net,
+        hosts: Hosts::by(&hosts),
         job: cards.first().and_then(|card| card.job).unwrap_or(job),
         one_machine: cards.iter().all(|card| card.machine == machine),
     })
 }
 
 /// What the words mean, by rank.
-fn read<T>(
+pub(crate) fn read<T>(
     words: &[Word],
     read: impl Fn(usize, &str) -> Result<T, PlaceError>,
 ) -> Result<Vec<T>, PlaceError> {
@@ -173,9 +196,10 @@ fn meet(job: Job, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
         return Ok(Shm::alone()?);
     };
     let place = members.iter().position(|node| *node == me);
-    // The key itself is nobody's to see.
-    let job = host::hash(host::START, &job.key.to_le_bytes());
-    let (name, ranks) = (Word::of(format_args!("{job:016x}-{first}")), members.len());
+    let (name, ranks) = (
+        Word::of(format_args!("{:016x}-{first}", job.id)),
+        members.len(),
+    );
     Ok(shm::meet(
         name.as_str(),
         place.unwrap_or(0),
@@ -187,30 +211,39 @@ fn meet(job: Job, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
 /// The network between hosts, and the memory of this one.
 #[cfg(feature = "hosts")]
 #[inline(never)]
-fn over_hosts(launcher: &mut Launcher, net: Net, met: &Met, near: Shm) -> Result<Way, PlaceError> {
-    let (hosts, me) = (&met.hosts, Node(launcher.rank() as u16));
-    let by = match net {
-        Net::Udp { by: Some(by) } => Some(by),
-        Net::Shm => {
-            return Err(PlaceError::NoNetwork {
-                hosts: hosts.count(),
-                why: "POMBO_NET is shm: set it to auto or udp",
-            });
-        }
-        // No interface is needed, and no wall stands in the way.
-        _ if met.one_machine => Some("127.0.0.1"),
-        _ => None,
-    };
-    let opening = Opening::new(by, hosts.count())?;
-    let all = launcher.exchange("pombo-at", &opening.text())?;
-    let all = read(&all, Addresses::read)?;
-    let far = opening.join(me, &all, |node| hosts.are_near(me, node), met.job)?;
+fn over_hosts(launcher: &mut Launcher, met: &Met, near: Shm) -> Result<Way, PlaceError> {
+    let (hosts, me) = (&met.hosts, met.me);
+    if met.net == Net::Shm {
+        return Err(PlaceError::NoNetwork {
+            hosts: hosts.count(),
+            why: "POMBO_NET is shm: set it to auto, udp or ethernet",
+        });
+    }
+    let (far, told) = way::open(met, launcher)?;
+    if me == Node(0) {
+        tell(&Line::of(format_args!(
+            "{} ranks on {} hosts, between hosts {told}",
+            far.nodes(),
+            hosts.count()
+        )));
+    }
     Ok(Way::new(near, far, hosts.members(hosts.of(me)))?)
 }
 
+/// To whoever wants to know by what the ranks talk.
+#[cfg(feature = "hosts")]
+fn tell(what: &Line) {
+    if text(c"POMBO_VERBOSE") == Some("1") {
+        output::error(&Line::of(format_args!("pombo: {what}")));
+    }
+    if let Some(path) = variable(c"POMBO_STATS") {
+        output::append(path, &Line::of(format_args!("# {what}")));
+    }
+}
+
 #[cfg(not(feature = "hosts"))]
-fn over_hosts(_: &mut Launcher, _: Net, met: &Met, _: Shm) -> Result<Way, PlaceError> {
-    let _ = (met.job, met.one_machine);
+fn over_hosts(_: &mut Launcher, met: &Met, _: Shm) -> Result<Way, PlaceError> {
+    let _ = (met.job, met.one_machine, met.net);
     Err(PlaceError::NoNetwork {
         hosts: met.hosts.count(),
         why: "this library was built without the feature 'hosts'",

@@ -1,9 +1,12 @@
-//! The ranks of other hosts: a reliable channel over UDP, and connections by which everybody learns who has gone.
+//! The ranks of other hosts: a reliable channel over UDP or raw Ethernet, and connections by which everybody learns who
+//! has gone.
 
 use super::Traffic;
 use super::patient::Patient;
 use super::vigil::Vigil;
+use super::wire::Wire;
 use crate::header::RANKS;
+use crate::place::Job;
 use core::net::IpAddr;
 use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
@@ -18,7 +21,7 @@ type Wide = Window<RANKS, 64, 1500>;
 
 /// A rank's channel to the ranks of other hosts. It has all ranks as nodes.
 pub struct Far {
-    reliable: Reliable<Lossy<Patient<Udp>>, Wide, Growing>,
+    reliable: Reliable<Lossy<Patient<Wire<Udp>>>, Wide, Growing>,
     vigil: Vigil,
     /// Polls before the next look at the clock.
     polls: u32,
@@ -27,7 +30,7 @@ pub struct Far {
     /// Since when everything has arrived; 0: not yet.
     settled: u64,
     address: IpAddr,
-    job: u64,
+    job: Job,
 }
 
 /// Polls between two looks at the clock.
@@ -37,13 +40,13 @@ const LOOK: u64 = 50_000_000;
 
 impl Far {
     pub(super) fn new(
-        network: Lossy<Patient<Udp>>,
+        network: Lossy<Patient<Wire<Udp>>>,
         vigil: Vigil,
-        epoch: u32,
-        (address, job): (IpAddr, u64),
+        address: IpAddr,
+        job: Job,
     ) -> Result<Self, Error> {
         Ok(Far {
-            reliable: Reliable::new(network, epoch)?,
+            reliable: Reliable::new(network, job.epoch)?,
             vigil,
             polls: 0,
             due: 0,
@@ -57,13 +60,13 @@ impl Far {
     pub fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        let strangers = lossy.inner().inner().counts().foreign;
+        let (strangers, overflow) = lossy.inner().inner().refused();
         Traffic {
             frames: counts.sent + counts.reports,
             resent: counts.resent,
             repairs: 0,
             duplicates: counts.duplicates,
-            dropped: counts.beyond + lossy.lost(),
+            dropped: counts.beyond + lossy.lost() + overflow,
             rejected: strangers
                 + counts.foreign
                 + counts.corrupt
@@ -72,19 +75,25 @@ impl Far {
         }
     }
 
+    /// The network itself.
+    pub(super) fn wire(&self) -> &Wire<Udp> {
+        self.reliable.network().inner().inner()
+    }
+
     /// This host's address on the network between hosts.
-    pub fn address(&self) -> IpAddr {
+    pub(super) fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// A random number that the ranks of this job share.
-    pub fn job(&self) -> u64 {
+    /// The job that it was opened for.
+    pub(super) fn job(&self) -> Job {
         self.job
     }
 
     /// The descriptor that is readable when frames have come.
     pub fn fd(&self) -> i32 {
-        self.reliable.network().inner().inner().fd()
+        let [first, _] = self.wire().descriptors();
+        first
     }
 
     /// Has everything arrived that was sent, or its receiver gone? And have others had the time to be told of all that

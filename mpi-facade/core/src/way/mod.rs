@@ -1,4 +1,5 @@
-//! The channel below MPI: shared memory among the ranks of a host, UDP between hosts. `place` makes it, `World` holds
+//! The channel below MPI: shared memory among the ranks of a host, UDP or raw Ethernet
+//! between hosts. `place` makes it, `World` holds
 //! it; whoever wants the memory or the network alone asks here.
 //!
 //! A job on one host pays a comparison for the network that is not there. Without the feature `hosts` there is none.
@@ -8,16 +9,26 @@ mod address;
 #[cfg(feature = "hosts")]
 mod far;
 #[cfg(feature = "hosts")]
+pub(crate) mod groups;
+#[cfg(feature = "hosts")]
+mod loss;
+#[cfg(feature = "hosts")]
 mod opening;
 #[cfg(feature = "hosts")]
 mod patient;
 #[cfg(feature = "hosts")]
+mod segment;
+#[cfg(feature = "hosts")]
 mod vigil;
+#[cfg(feature = "hosts")]
+mod wire;
 
 #[cfg(feature = "hosts")]
 pub use far::Far;
 #[cfg(feature = "hosts")]
-pub(crate) use opening::{Addresses, Opening, loss};
+pub(crate) use opening::open;
+#[cfg(feature = "hosts")]
+pub use segment::Why;
 
 use pombo_netdrivers::shm::Shm;
 

@@ -3,136 +3,180 @@
 
 use super::address::choose;
 use super::far::Far;
+use super::loss::loss;
 use super::patient::Patient;
+use super::segment::{self, Why};
 use super::vigil::Door;
-use crate::environment::{number, text, wrong};
-use crate::place::launcher::Word;
-use crate::place::{Job, PlaceError};
+use super::wire::{Line, Wire};
+use crate::environment::{number, wrong};
+use crate::output::Line as Told;
+use crate::place::launcher::{Launcher, Word};
+use crate::place::{Met, Net, PlaceError, Seal, read};
 use alloc::vec::Vec;
-use core::net::SocketAddr;
-use pombo_kernel::Node;
+use core::net::{IpAddr, SocketAddr};
+use pombo_netdrivers::ethernet::{Address, Opened, Traffic};
 use pombo_netdrivers::udp::{Bound, Lossy, Udp};
 
 /// A rank with sockets, which does not know the others yet.
-pub(crate) struct Opening {
-    bound: Bound,
+struct Opening {
+    ip: IpAddr,
+    /// Not where only raw Ethernet will do.
+    udp: Option<Bound>,
+    raw: Result<Opened, Why>,
     door: Door,
 }
 
 /// Where another rank is.
-pub(crate) struct Addresses {
+pub(super) struct Addresses {
     frames: SocketAddr,
     door: SocketAddr,
+    /// On its segment, if it can send raw frames.
+    pub(super) raw: Result<Address, Why>,
+}
+
+/// The network between hosts, and what is to be told of it.
+pub(crate) fn open(met: &Met, launcher: &mut Launcher) -> Result<(Far, Told), PlaceError> {
+    let opening = Opening::new(met)?;
+    let all = launcher.exchange("pombo-at", &opening.text())?;
+    opening.join(met, &read(&all, Addresses::read)?, launcher)
 }
 
 impl Opening {
-    /// At an address, an interface, or where it seems best.
-    pub(crate) fn new(by: Option<&str>, hosts: usize) -> Result<Self, PlaceError> {
-        let ip = choose(by, hosts)?;
+    fn new(met: &Met) -> Result<Self, PlaceError> {
+        let (ip, who) = (place(met)?, (met.job, met.me));
+        let raw = match met.net {
+            Net::Ethernet { by } => Ok(segment::open(by, who, Traffic::Single)?),
+            Net::Auto => segment::open_at(ip, who),
+            _ => Err(Why::NotAsked),
+        };
+        let udp = match met.net {
+            Net::Ethernet { .. } => None,
+            _ => Some(Udp::bind(ip)?),
+        };
         Ok(Opening {
-            bound: Udp::bind(ip)?,
+            ip,
+            udp,
+            raw,
             door: Door::open(ip)?,
         })
     }
 
-    /// To be published.
-    pub(crate) fn text(&self) -> Word {
-        Word::of(format_args!(
-            "{}/{}",
-            self.bound.address(),
-            self.door.address()
-        ))
+    /// To be published: an IP address, two ports, and an address of Ethernet or why there is none.
+    fn text(&self) -> Word {
+        let udp = self.udp.as_ref().map_or(0, |bound| bound.address().port());
+        let (ip, door) = (self.ip, self.door.address().port());
+        match &self.raw {
+            Ok(raw) => Word::of(format_args!("{ip}/{udp}/{door}/{}", raw.address())),
+            Err(why) => Word::of(format_args!("{ip}/{udp}/{door}/{}", why.name())),
+        }
     }
 
-    /// Joins the ranks at these addresses. Those for which `is_near` holds are reached otherwise.
     #[inline(never)]
-    pub(crate) fn join(
+    fn join(
         self,
-        me: Node,
+        met: &Met,
         all: &[Addresses],
-        is_near: impl Fn(Node) -> bool,
-        job: Job,
-    ) -> Result<Far, PlaceError> {
+        launcher: &mut Launcher,
+    ) -> Result<(Far, Told), PlaceError> {
         let timeout = match number(c"POMBO_HOST_TIMEOUT")? {
             Some(seconds @ 1..=3600) => seconds as u32,
             None => 10,
             Some(_) => return Err(wrong(c"POMBO_HOST_TIMEOUT", "seconds from 1 to 3600")),
         };
         let (loss, seed) = loss()?;
+        // All ranks come to the same answer.
+        let (line, told) = match (segment::join(self.raw, met, all, launcher), self.udp) {
+            (Ok(device), _) => {
+                let told = Told::of(format_args!("raw Ethernet on {}", device.interface()));
+                (Line::Ethernet(device), told)
+            }
+            (Err(why), None) => return Err(why),
+            (Err(why), Some(bound)) => {
+                let told = match met.net {
+                    Net::Auto => Told::of(format_args!("UDP at {}: {why}", self.ip)),
+                    _ => Told::of(format_args!("UDP at {}", self.ip)),
+                };
+                let frames = all.iter().map(|at| at.frames).collect();
+                (Line::Udp(bound.join(met.me, frames)?), told)
+            }
+        };
         let doors: Vec<_> = all.iter().map(|at| at.door).collect();
-        let vigil = self.door.meet(me, &doors, is_near, job.key, timeout)?;
-        let address = self.bound.address().ip();
-        let frames = all.iter().map(|at| at.frames).collect();
-        let network = Lossy::new(Patient(self.bound.join(me, frames)?), loss, seed);
-        let id = (address, job.key as u64);
-        Ok(Far::new(network, vigil, job.epoch, id)?)
+        let near = |node| met.hosts.are_near(met.me, node);
+        let vigil = self.door.meet(met.me, &doors, near, met.job, timeout)?;
+        let wire =
+            Wire::new(line, met.job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
+        let network = Lossy::new(Patient(wire), loss, seed);
+        Ok((Far::new(network, vigil, self.ip, met.job)?, told))
+    }
+}
+
+/// This host's address: of frames where they are UDP's, and of the connections by which ranks learn who has gone.
+fn place(met: &Met) -> Result<IpAddr, PlaceError> {
+    let hosts = met.hosts.count();
+    match met.net {
+        Net::Udp { by: Some(by) } => choose(Some(by), hosts),
+        // No interface is needed, and no wall stands in the way.
+        _ if met.one_machine => Ok(IpAddr::from([127, 0, 0, 1])),
+        Net::Ethernet { by } => {
+            let ip = choose(Some(by), hosts).or_else(|_| choose(None, hosts));
+            ip.map_err(|_| PlaceError::NoNetwork {
+                hosts,
+                why: "raw Ethernet needs IP beside it, by which ranks learn who has gone: give every host an address",
+            })
+        }
+        _ => choose(None, hosts),
     }
 }
 
 impl Addresses {
-    pub(crate) fn read(rank: usize, text: &str) -> Result<Self, PlaceError> {
-        let pair = text.split_once('/');
-        let pair = pair.and_then(|(frames, door)| Some((frames.parse().ok()?, door.parse().ok()?)));
-        let (frames, door) = pair.ok_or_else(|| PlaceError::card(rank, text))?;
-        Ok(Addresses { frames, door })
+    fn read(rank: usize, text: &str) -> Result<Self, PlaceError> {
+        let parse = || {
+            let mut fields = text.splitn(4, '/');
+            let ip: IpAddr = fields.next()?.parse().ok()?;
+            let mut port = || fields.next()?.parse().ok();
+            let (frames, door) = (port()?, port()?);
+            let raw = fields.next()?;
+            let raw = match Why::read(raw) {
+                Some(why) => Err(why),
+                None => Ok(raw.parse().ok()?),
+            };
+            Some(Addresses {
+                frames: SocketAddr::new(ip, frames),
+                door: SocketAddr::new(ip, door),
+                raw,
+            })
+        };
+        parse().ok_or_else(|| PlaceError::card(rank, text))
     }
-}
-
-/// `POMBO_LOSS`: arriving frames that are lost on purpose, in a million, and the seed that chooses them.
-pub(crate) fn loss() -> Result<(u32, u64), PlaceError> {
-    let Some(text) = text(c"POMBO_LOSS") else {
-        return Ok((0, 0));
-    };
-    parse_loss(text).ok_or(wrong(
-        c"POMBO_LOSS",
-        "per cent with up to four decimals, such as 0.5 or 5, or with a seed behind it, as in 5:42",
-    ))
-}
-
-fn parse_loss(text: &str) -> Option<(u32, u64)> {
-    let (percent, seed) = text.split_once(':').unwrap_or((text, "1"));
-    let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let none = whole.is_empty() && decimals.is_empty();
-    if none || decimals.len() > 4 || !digits(decimals) || !digits(whole) {
-        return None;
-    }
-    let number = |digits: &str| match digits {
-        "" => Some(0),
-        digits => digits.parse::<u32>().ok(),
-    };
-    let shift = 10_u32.pow(4 - decimals.len() as u32);
-    let whole = number(whole)?.checked_mul(10_000)?;
-    let parts = whole.checked_add(number(decimals)? * shift)?;
-    (parts <= 1_000_000).then_some((parts, seed.parse().ok()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn losses_in_a_million() {
-        for (text, loss) in [
-            ("5", (50_000, 1)),
-            ("0.01", (100, 1)),
-            ("100:7", (1_000_000, 7)),
-            (".5:0", (5_000, 0)),
-        ] {
-            assert_eq!(parse_loss(text), Some(loss), "{text}");
-        }
-        for text in ["", "101", "-1", "5:", "5:x", "0.00001", "1e1", "+5", "1.+5"] {
-            assert_eq!(parse_loss(text), None, "{text}");
-        }
-    }
+    use alloc::format;
 
     #[test]
     fn addresses_are_read_as_they_were_written() {
-        let opening = Opening::new(Some("127.0.0.1"), 2).expect("every host has it");
-        let at = Addresses::read(3, opening.text().as_str()).expect("two addresses");
-        assert_eq!(at.frames, opening.bound.address());
+        let met = Met::for_tests(Net::Auto);
+        let opening = Opening::new(&met).expect("every host has it");
+        let at = Addresses::read(3, opening.text().as_str()).expect("addresses");
+        let bound = opening.udp.as_ref().expect("a socket");
+        assert_eq!(at.frames, bound.address());
         assert_eq!(at.door, opening.door.address());
-        for text in ["", "127.0.0.1:1", "127.0.0.1:1/", "127.0.0.1/127.0.0.1:1"] {
+        assert_eq!(at.raw, Err(Why::NoInterface));
+        let raw = "02:00:00:00:00:01/1500";
+        let at = Addresses::read(3, &format!("::1/1/2/{raw}")).expect("addresses");
+        assert_eq!(at.raw, Ok(raw.parse().expect("an address")));
+        for text in [
+            "",
+            "127.0.0.1",
+            "127.0.0.1/1/2",
+            "127.0.0.1/1/2/",
+            "127.0.0.1/1/2/none",
+            "127.0.0.1/1/2/02:00:00:00:00:01",
+            "127.0.0.1/1/65536/right",
+            "here/1/2/right",
+        ] {
             assert!(Addresses::read(3, text).is_err(), "{text}");
         }
     }

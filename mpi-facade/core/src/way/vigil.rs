@@ -2,12 +2,12 @@
 //! keep it up while both processes live, whatever they compute, close it when one ends, and give it up when a host is
 //! gone. A rank that goes in good order says so with one byte.
 //!
-//! Whoever knocks at a rank's door shows the key of the job first. A child that a rank forks keeps its connections: of
+//! Whoever knocks at a rank's door shows first that it knows the job's key. A child that a rank forks keeps its connections: of
 //! such a rank the others learn only when the child has ended too.
 
 use super::address::Raw;
-use crate::place::PlaceError;
 use crate::place::descriptor::{Descriptor, check};
+use crate::place::{Job, PlaceError, Seal};
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::net::{IpAddr, SocketAddr};
@@ -128,7 +128,7 @@ impl Door {
         me: Node,
         doors: &[SocketAddr],
         is_near: impl Fn(Node) -> bool,
-        key: u128,
+        job: Job,
         timeout: u32,
     ) -> Result<Vigil, PlaceError> {
         if doors.len() > MOST {
@@ -142,20 +142,13 @@ impl Door {
             let node = Node(rank as u16);
             if !is_near(node) {
                 let line = knock(node, *door)?;
-                line.write_all(
-                    &Hello {
-                        key,
-                        from: me,
-                        to: node,
-                    }
-                    .bytes(),
-                )?;
+                line.write_all(&Hello { from: me, to: node }.bytes(job))?;
                 peers.push(Peer { node, line });
             }
         }
         let ranks = doors.len() as u16;
         let higher = (me.0 + 1..ranks).map(Node).filter(|node| !is_near(*node));
-        self.let_in(&mut peers, higher.collect(), (me, key))?;
+        self.let_in(&mut peers, higher.collect(), (me, job))?;
         for peer in &peers {
             keep_up(&peer.line, timeout)?;
         }
@@ -166,7 +159,7 @@ impl Door {
         &self,
         peers: &mut Vec<Peer>,
         mut missing: Vec<Node>,
-        (me, key): (Node, u128),
+        (me, job): (Node, Job),
     ) -> Result<(), PlaceError> {
         let end = now() + MEETING;
         while let Some(first) = missing.first() {
@@ -181,7 +174,7 @@ impl Door {
                 continue;
             };
             // Strangers are sent away.
-            let hello = Hello::read(&line).filter(|hello| hello.key == key && hello.to == me);
+            let hello = Hello::read(&line, job).filter(|hello| hello.to == me);
             let place = hello.and_then(|hello| missing.iter().position(|node| *node == hello.from));
             if let Some(place) = place {
                 let node = missing.swap_remove(place);
@@ -225,41 +218,41 @@ impl Door {
 }
 
 /// What one that knocks says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Hello {
-    key: u128,
     from: Node,
     to: Node,
 }
 
-const MAGIC: &[u8; 8] = b"pombo-1\n";
+const MAGIC: [u8; 8] = *b"pombo-2\n";
+/// Bytes of a hello: the magic, two ranks, and a tag that only ranks of the job can make.
+const SIZE: usize = 20;
 
 impl Hello {
-    fn bytes(&self) -> [u8; 28] {
-        let mut bytes = [0; 28];
-        bytes[..8].copy_from_slice(MAGIC);
-        bytes[8..24].copy_from_slice(&self.key.to_le_bytes());
-        bytes[24..26].copy_from_slice(&self.from.0.to_le_bytes());
-        bytes[26..].copy_from_slice(&self.to.0.to_le_bytes());
+    fn bytes(self, job: Job) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..10].copy_from_slice(&self.from.0.to_le_bytes());
+        bytes[10..12].copy_from_slice(&self.to.0.to_le_bytes());
+        let tag = job.key(Seal::Door).tag(&bytes[..12]);
+        bytes[12..].copy_from_slice(&tag);
         bytes
     }
 
-    fn read(line: &Descriptor) -> Option<Hello> {
-        let (mut bytes, mut got) = ([0; 28], 0);
+    fn read(line: &Descriptor, job: Job) -> Option<Hello> {
+        let (mut bytes, mut got) = ([0; SIZE], 0);
         while got < bytes.len() {
             match line.read(&mut bytes[got..]) {
                 Ok(more @ 1..) => got += more,
                 _ => return None,
             }
         }
-        let (magic, rest) = bytes.split_first_chunk()?;
-        let (key, rest) = rest.split_first_chunk()?;
-        let (from, rest) = rest.split_first_chunk()?;
-        let (to, _) = rest.split_first_chunk()?;
-        (magic == MAGIC).then(|| Hello {
-            key: u128::from_le_bytes(*key),
-            from: Node(u16::from_le_bytes(*from)),
-            to: Node(u16::from_le_bytes(*to)),
-        })
+        let node = |at: usize| Node(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        let hello = Hello {
+            from: node(8),
+            to: node(10),
+        };
+        (hello.bytes(job) == bytes).then_some(hello)
     }
 }
 

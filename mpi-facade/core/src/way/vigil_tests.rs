@@ -8,7 +8,12 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-const KEY: u128 = 0x1234_5678_9abc_def0;
+const JOB: Job = Job {
+    epoch: 5,
+    id: 7,
+    key: 0x1234_5678_9abc_def0,
+    sealed: false,
+};
 /// Far above what any of it takes.
 const HANG: Duration = Duration::from_secs(60);
 
@@ -26,7 +31,7 @@ fn meet(ranks: usize, before: impl FnOnce(&[SocketAddr])) -> Vec<Vigil> {
         .map(|(rank, door)| {
             let addresses = addresses.clone();
             let me = Node(rank as u16);
-            thread::spawn(move || door.meet(me, &addresses, |node| node == me, KEY, 10))
+            thread::spawn(move || door.meet(me, &addresses, |node| node == me, JOB, 10))
         })
         .collect();
     let met = met.into_iter().map(|rank| rank.join().expect("no panic"));
@@ -63,33 +68,26 @@ fn every_end_is_noticed_once() {
     assert_eq!(gone(&mut ranks[0]), []);
 }
 
+/// Of another key.
+const OTHER: Job = Job {
+    key: JOB.key + 1,
+    ..JOB
+};
+
+fn hello(from: u16, to: u16, job: Job) -> Vec<u8> {
+    let (from, to) = (Node(from), Node(to));
+    Hello { from, to }.bytes(job).to_vec()
+}
+
 #[test]
 fn strangers_stay_outside() {
     let mut strangers = Vec::new();
     let mut ranks = meet(3, |doors| {
         for bytes in [
             b"GET / HTTP/1.1\r\n\r\n plus some more".to_vec(),
-            Hello {
-                key: KEY + 1,
-                from: Node(1),
-                to: Node(0),
-            }
-            .bytes()
-            .to_vec(),
-            Hello {
-                key: KEY,
-                from: Node(1),
-                to: Node(2),
-            }
-            .bytes()
-            .to_vec(),
-            Hello {
-                key: KEY,
-                from: Node(9),
-                to: Node(0),
-            }
-            .bytes()
-            .to_vec(),
+            hello(1, 0, OTHER),
+            hello(1, 2, JOB),
+            hello(9, 0, JOB),
             Vec::new(),
         ] {
             let mut stranger = TcpStream::connect(doors[0]).expect("an open door");
@@ -112,7 +110,7 @@ fn too_many_ranks_are_refused() {
     let ip = IpAddr::from([127, 0, 0, 1]);
     let door = Door::open(ip).expect("a port");
     let addresses = std::vec![door.address(); MOST + 1];
-    let met = door.meet(Node(0), &addresses, |_| true, KEY, 10);
+    let met = door.meet(Node(0), &addresses, |_| true, JOB, 10);
     let refused = PlaceError::TooManyRanks {
         ranks: MOST + 1,
         most: MOST,
@@ -126,7 +124,7 @@ fn a_door_that_is_closed_is_named() {
     let closed = Door::open(ip).expect("a port").address();
     let door = Door::open(ip).expect("a port");
     let addresses = [closed, door.address()];
-    let met = door.meet(Node(1), &addresses, |node| node == Node(1), KEY, 10);
+    let met = door.meet(Node(1), &addresses, |node| node == Node(1), JOB, 10);
     let refused = PlaceError::NoWay {
         rank: 0,
         address: closed,

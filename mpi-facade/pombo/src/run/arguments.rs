@@ -98,7 +98,8 @@ struct Options {
     #[arg(short = 'l', long = "tag-output")]
     tag: bool,
 
-    /// By what ranks reach each other: auto, shm, udp, udp:ADDRESS or udp:INTERFACE [default: auto]
+    /// By what ranks reach each other: auto, shm, udp, udp:ADDRESS, udp:INTERFACE, ethernet or ethernet:INTERFACE
+    /// [default: auto]
     #[arg(long = "net", value_name = "WHAT", value_parser = net)]
     net: Option<String>,
 
@@ -201,11 +202,13 @@ fn ranks(text: &str) -> Result<usize, String> {
 
 /// What `POMBO_NET` may say; whether the address exists is for the ranks to find out.
 fn net(text: &str) -> Result<String, String> {
-    let by = text.strip_prefix("udp:").is_some_and(|by| !by.is_empty());
-    match text {
-        "auto" | "shm" | "udp" => Ok(text.into()),
-        _ if by => Ok(text.into()),
-        _ => Err("give auto, shm, udp, or udp: and an address or an interface".into()),
+    match text.split_once(':') {
+        None if ["auto", "shm", "udp", "ethernet"].contains(&text) => Ok(text.into()),
+        Some(("udp" | "ethernet", by)) if !by.is_empty() => Ok(text.into()),
+        _ => Err(
+            "give auto, shm, udp, ethernet, udp: and an address or an interface, or ethernet: and an interface"
+                .into(),
+        ),
     }
 }
 
@@ -406,6 +409,8 @@ mod tests {
             ("-bind-to socket p", "socket"),
             ("-net tcp p", "tcp"),
             ("-net udp: p", "udp:"),
+            ("-net ethernet: p", "ethernet:"),
+            ("-net shm:eth0 p", "shm:eth0"),
             ("-host a -f b p", "--host"),
         ] {
             let error = parse(line).unwrap_err();

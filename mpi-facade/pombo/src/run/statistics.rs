@@ -70,6 +70,9 @@ fn table(text: &str, ranks: usize) -> String {
     let mut rows: Vec<_> = rows.filter(|row| row.len() == HEADS.len()).collect();
     rows.sort();
     let mut table = String::from("messages and bytes sent; frames between hosts\n");
+    // Rank 0 says by what.
+    let told = text.lines().filter_map(|line| line.strip_prefix("# "));
+    told.for_each(|line| table.push_str(&format!("{line}\n")));
     let mut add = |words: Vec<String>| {
         let words = words
             .iter()
@@ -100,13 +103,13 @@ mod tests {
 
     #[test]
     fn rows_stand_in_the_order_of_ranks() {
-        let text = "1 20 300 4 5 6 7 8 9\nnonsense\n0 1 2 3 0 0 0 0 0\n";
+        let text = "1 20 300 4 5 6 7 8 9\nnonsense\n# by UDP\n0 1 2 3 0 0 0 0 0\n";
         let table = table(text, 3);
         let lines: Vec<&str> = table.lines().collect();
-        assert_eq!(lines.len(), 5);
+        assert_eq!((lines.len(), lines[1]), (6, "by UDP"));
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(words(lines[2]), "0 1 2 3 0 0 0 0 0");
-        assert_eq!(words(lines[3]), "1 20 300 4 5 6 7 8 9");
-        assert!(lines[4].starts_with("1 of 3 ranks"));
+        assert_eq!(words(lines[3]), "0 1 2 3 0 0 0 0 0");
+        assert_eq!(words(lines[4]), "1 20 300 4 5 6 7 8 9");
+        assert!(lines[5].starts_with("1 of 3 ranks"));
     }
 }

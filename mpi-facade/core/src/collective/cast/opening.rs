@@ -5,15 +5,13 @@ use super::table::{Casting, FRAME, RANKS, Table};
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header::RANKS as MOST;
-use crate::way;
+use crate::way::groups::{Card, Ears};
 use crate::world::{self, Fault, World};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::channel::group::{Habits, NoHands};
 use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::{Network, Node};
-use pombo_netdrivers::udp::{Bound, Lossy, Udp, multicast_group};
 
 const _: () = assert!(MOST >= RANKS);
 
@@ -22,16 +20,13 @@ const TRIAL: u64 = 1_000_000_000;
 /// Bytes that a frame takes of a receiver's buffer, as the system counts, and of a buffer that counts twice.
 const COST: usize = 2 * 2304;
 
-/// An address, a port, and whether there is one.
-type Card = [u8; 8];
-
 /// Opens groups for the communicators of this job, if its ranks are on several hosts.
 pub(crate) fn open() -> Result<(), Fault> {
-    let Some((ranks, bound)) = world::with(|world| Ok(bind(world)))? else {
+    let Some((ranks, ears)) = world::with(|world| Ok(bind(world)))? else {
         return Ok(());
     };
-    let cards = exchange(ranks, bound.as_ref())?;
-    let table = world::with(|world| Ok(join(world, bound, &cards)))?;
+    let cards = exchange(ranks, ears.as_ref())?;
+    let table = world::with(|world| Ok(join(world, ears, &cards)))?;
     let tried = match table {
         Some(table) => world::with(|world| attempt(world, table, ranks))?,
         None => None,
@@ -50,24 +45,18 @@ pub(crate) fn open() -> Result<(), Fault> {
 }
 
 /// How many ranks there are, and this one's socket if it has one. `None` where no rank needs one.
-fn bind(world: &mut World) -> Option<(usize, Option<Bound>)> {
+fn bind(world: &mut World) -> Option<(usize, Option<Ears>)> {
     let ranks = world.kernel.nodes();
     let wanted = world.collectives.choices.wants_casts();
     if world.hosts.is_one() || ranks > RANKS || !wanted {
         return None;
     }
-    let far = world.kernel.channel_mut().far_mut()?;
-    let bound = Udp::bind(far.address()).ok();
-    Some((ranks, bound))
+    let me = world.kernel.node();
+    Some((ranks, Ears::open(world.kernel.channel_mut(), me)))
 }
 
-fn exchange(ranks: usize, bound: Option<&Bound>) -> Result<Vec<Card>, Fault> {
-    let mut own: Card = [0; 8];
-    if let Some(SocketAddr::V4(address)) = bound.map(Bound::address) {
-        own[..4].copy_from_slice(&address.ip().octets());
-        own[4..6].copy_from_slice(&address.port().to_le_bytes());
-        own[6] = 1;
-    }
+fn exchange(ranks: usize, ears: Option<&Ears>) -> Result<Vec<Card>, Fault> {
+    let mut own = ears.map(Ears::card).unwrap_or_default();
     let mut all = vec![[0; 8]; ranks];
     let bytes = |address: *mut Card| Buffer {
         address: address.cast(),
@@ -80,21 +69,11 @@ fn exchange(ranks: usize, bound: Option<&Bound>) -> Result<Vec<Card>, Fault> {
     Ok(all)
 }
 
-fn join(world: &mut World, bound: Option<Bound>, cards: &[Card]) -> Option<Table> {
-    let address = |card: &Card| {
-        let &[a, b, c, d, low, high, has, _] = card;
-        let address = (Ipv4Addr::new(a, b, c, d), u16::from_le_bytes([low, high]));
-        (has == 1).then(|| SocketAddr::from((IpAddr::V4(address.0), address.1)))
-    };
-    let addresses: Option<Vec<SocketAddr>> = cards.iter().map(address).collect();
-    let (me, bound) = (world.kernel.node(), bound?);
-    let (room, _) = bound.buffers().ok()?;
-    let (job, (loss, seed)) = (
-        world.kernel.channel_mut().far_mut()?.job(),
-        way::loss().ok()?,
-    );
-    let frame = bound.mtu().clamp(1, FRAME);
-    let cast = bound.join_cast(me, addresses?, multicast_group(job)).ok()?;
+fn join(world: &mut World, ears: Option<Ears>, cards: &[Card]) -> Option<Table> {
+    let (me, ears) = (world.kernel.node(), ears?);
+    let (room, mtu) = ears.room()?;
+    let frame = mtu.clamp(1, FRAME);
+    let (network, epoch) = ears.join(me, cards)?;
     let habits = Habits {
         window: (room / (COST * frame.div_ceil(FRAME))).clamp(16, 256) as u16,
         ..Habits::default()
@@ -104,8 +83,7 @@ fn join(world: &mut World, bound: Option<Bound>, cards: &[Card]) -> Option<Table
         overtakers: 1,
         ..Timing::default()
     };
-    let network = Lossy::new(cast, loss, seed);
-    Some(Table::with(network, job as u32, habits, timing))
+    Some(Table::with(network, epoch, habits, timing))
 }
 
 /// Every rank says something to all. The table, if this rank has heard of all, and all of it.

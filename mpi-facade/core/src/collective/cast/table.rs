@@ -2,14 +2,13 @@
 
 use crate::error::Error;
 use crate::memory::Region;
-use crate::way::Traffic;
+use crate::way::{Traffic, groups};
 use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pombo_kernel::channel::group::{Begun, Casts, Group, Hands, Room};
 use pombo_kernel::{ChannelError, Network, Node, Sink, Source};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::udp::{Lossy, UdpCast};
 
 /// Communicators of a rank that have a group.
 pub(super) const GROUPS: usize = 32;
@@ -18,7 +17,7 @@ pub(super) const RANKS: usize = 64;
 /// Bytes of a frame: what Ethernet carries with an address of version 4.
 pub(super) const FRAME: usize = 1472;
 
-pub(super) type Table = Casts<Lossy<UdpCast>, Group<63, FRAME, 32, 1024, GROUPS>, Growing>;
+pub(super) type Table = Casts<groups::Net, Group<63, FRAME, 32, 1024, GROUPS>, Growing>;
 
 /// The groups, where the ranks are on several hosts and the network carries one frame to all.
 #[derive(Default)]
@@ -176,16 +175,14 @@ impl Casting {
             return Traffic::default();
         };
         let (counts, network) = (open.table.counts(), open.table.network());
+        let (refused, overflow) = network.inner().refused();
         Traffic {
             frames: counts.packets + counts.polls + counts.reports,
             resent: counts.resent,
             repairs: counts.repairs,
             duplicates: counts.useless + counts.stale,
-            dropped: network.lost(),
-            rejected: network.inner().counts().foreign
-                + counts.foreign
-                + counts.corrupt
-                + counts.impossible,
+            dropped: network.lost() + overflow,
+            rejected: refused + counts.foreign + counts.corrupt + counts.impossible,
         }
     }
 }
@@ -335,7 +332,7 @@ impl Open {
                 .saturating_sub(self.table.network().now());
             sleep(
                 descriptor,
-                self.table.network().inner().fds(),
+                self.table.network().inner().descriptors(),
                 left.min(NAP),
             );
         }

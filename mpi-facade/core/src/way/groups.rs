@@ -1,0 +1,107 @@
+//! The network of groups, one frame of which reaches all ranks: sockets of their own beside those of single frames, on
+//! the same network. The groups of `collective` open it.
+
+use super::Way;
+use super::loss::loss;
+use super::segment;
+use super::wire::{Line, Wire};
+use crate::place::{Job, Seal};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use pombo_kernel::Node;
+use pombo_netdrivers::ethernet::{Address, Mac, Opened, Traffic};
+use pombo_netdrivers::udp::{Bound, Lossy, Udp, UdpCast, multicast_group};
+
+/// What carries frames of groups.
+pub(crate) type Net = Lossy<Wire<UdpCast>>;
+
+/// Where a rank hears them: six bytes of an address and two of a port or an MTU. Zeros: nowhere.
+pub(crate) type Card = [u8; 8];
+
+/// A rank's socket, which does not know the others yet.
+pub(crate) struct Ears {
+    at: At,
+    job: Job,
+}
+
+enum At {
+    Udp(Bound),
+    Ethernet(Opened),
+}
+
+impl Ears {
+    /// On the network that single frames take, if there is one and it has room.
+    pub(crate) fn open(way: &Way, me: Node) -> Option<Self> {
+        let far = way.far()?;
+        let job = far.job();
+        let at = match far.wire().interface() {
+            Some(name) => At::Ethernet(segment::open(name, (job, me), Traffic::Group).ok()?),
+            None => At::Udp(Udp::bind(far.address()).ok()?),
+        };
+        Some(Ears { at, job })
+    }
+
+    /// To be told to the others.
+    pub(crate) fn card(&self) -> Card {
+        let (address, number) = match &self.at {
+            At::Udp(bound) => match bound.address() {
+                SocketAddr::V4(at) => {
+                    let [a, b, c, d] = at.ip().octets();
+                    ([a, b, c, d, 0, 0], at.port())
+                }
+                SocketAddr::V6(_) => ([0; 6], 0),
+            },
+            At::Ethernet(opened) => {
+                let Address { mac, mtu } = opened.address();
+                (mac.0, mtu.min(u16::MAX.into()) as u16)
+            }
+        };
+        let [a, b, c, d, e, f] = address;
+        let [low, high] = number.to_le_bytes();
+        [a, b, c, d, e, f, low, high]
+    }
+
+    /// Bytes that the system granted for frames that wait, as it counts, and of the longest frame.
+    pub(crate) fn room(&self) -> Option<(usize, usize)> {
+        match &self.at {
+            At::Udp(bound) => Some((bound.buffers().ok()?.0, bound.mtu())),
+            At::Ethernet(opened) => Some((opened.buffers().0, opened.mtu())),
+        }
+    }
+
+    /// Hears all ranks that have told these cards, and the number that tells their frames from those of other jobs.
+    pub(crate) fn join(self, me: Node, cards: &[Card]) -> Option<(Net, u32)> {
+        let Ears { at, job } = self;
+        if cards.contains(&[0; 8]) {
+            return None;
+        }
+        let line = match at {
+            At::Udp(bound) => {
+                let group = multicast_group(job.id);
+                let all = cards.iter().map(internet).collect();
+                Line::Udp(bound.join_cast(me, all, group).ok()?)
+            }
+            At::Ethernet(opened) => {
+                let all: Vec<Address> = cards.iter().map(ethernet).collect();
+                Line::Ethernet(opened.join(&all).ok()?)
+            }
+        };
+        let (loss, seed) = loss().ok()?;
+        let wire = Wire::new(line, job.seal(Seal::Group)).ok()?;
+        Some((Lossy::new(wire, loss, seed), job.id as u32))
+    }
+}
+
+fn internet(card: &Card) -> SocketAddr {
+    let &[a, b, c, d, _, _, low, high] = card;
+    let ip = IpAddr::V4(Ipv4Addr::new(a, b, c, d));
+    SocketAddr::new(ip, u16::from_le_bytes([low, high]))
+}
+
+fn ethernet(card: &Card) -> Address {
+    let &[a, b, c, d, e, f, low, high] = card;
+    Address {
+        mac: Mac([a, b, c, d, e, f]),
+        mtu: u16::from_le_bytes([low, high]).into(),
+    }
+}

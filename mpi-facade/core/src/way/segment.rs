@@ -1,0 +1,168 @@
+//! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `opening` only.
+
+use super::opening::Addresses;
+use crate::hosts::Hosts;
+use crate::place::launcher::{Launcher, Word};
+use crate::place::{Job, Met, PlaceError, read};
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::IpAddr;
+use pombo_kernel::channel::Arrival;
+use pombo_kernel::{Network, Node, Part};
+use pombo_netdrivers::Ethernet;
+use pombo_netdrivers::ethernet::{Address, EthernetError, Opened, Seat, Traffic};
+
+/// Why a rank cannot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Why {
+    /// It was told to use something else.
+    NotAsked,
+    /// It has no right to send raw frames.
+    NoRight,
+    /// The interface of its address is none of Ethernet.
+    NoInterface,
+    /// Its interface carries more or less than that of rank 0.
+    OtherMtu,
+    /// It does not hear that rank.
+    Unheard {
+        /// The rank.
+        rank: usize,
+    },
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::NotAsked => "was told to use another network: give POMBO_NET to all alike",
+            Why::NoRight => {
+                "has no right to send raw frames: `pombo setup` on its host tells how to get it"
+            }
+            Why::NoInterface => "has its address at no Ethernet interface: name one in POMBO_NET",
+            Why::OtherMtu => {
+                "has another MTU at its interface than rank 0: give all interfaces the same"
+            }
+            Why::Unheard { rank } => {
+                return write!(
+                    f,
+                    "hears no frames of rank {rank}: put all hosts on one segment, or use UDP"
+                );
+            }
+        })
+    }
+}
+
+/// As they stand in the words of ranks.
+const NAMES: [(&str, Why); 3] = [
+    ("other", Why::NotAsked),
+    ("right", Why::NoRight),
+    ("interface", Why::NoInterface),
+];
+
+impl Why {
+    pub(super) fn name(self) -> &'static str {
+        let named = NAMES.iter().find(|(_, why)| *why == self);
+        named.map_or("interface", |(name, _)| name)
+    }
+
+    pub(super) fn read(name: &str) -> Option<Self> {
+        let named = NAMES.iter().find(|(known, _)| *known == name);
+        named.map(|(_, why)| *why)
+    }
+
+    /// What it means for a rank that has not asked for raw Ethernet by name.
+    pub(super) fn of(error: &EthernetError) -> Self {
+        match error {
+            EthernetError::NoRight { .. } => Why::NoRight,
+            _ => Why::NoInterface,
+        }
+    }
+}
+
+/// A seat at the interface of that name, or at the only one with a link.
+pub(super) fn open(
+    name: &str,
+    (job, node): (Job, Node),
+    traffic: Traffic,
+) -> Result<Opened, EthernetError> {
+    let job = job.id as u16;
+    Ethernet::open(name, Seat { job, node, traffic })
+}
+
+/// At the interface that has this address.
+pub(super) fn open_at(ip: IpAddr, who: (Job, Node)) -> Result<Opened, Why> {
+    let all = pombo_netdrivers::udp::interfaces();
+    let mut all = all.map_err(|_| Why::NoInterface)?.into_iter();
+    let at = all.find(|one| one.address == ip && !one.loopback);
+    let at = at.ok_or(Why::NoInterface)?;
+    open(&at.name, who, Traffic::Single).map_err(|error| Why::of(&error))
+}
+
+/// Joins the others if all of them are there and hear each other; all ranks get the same answer.
+pub(super) fn join(
+    opened: Result<Opened, Why>,
+    met: &Met,
+    all: &[Addresses],
+    launcher: &mut Launcher,
+) -> Result<Ethernet, PlaceError> {
+    let refuse = |rank, why| PlaceError::NoEthernet { rank, why };
+    let mut addresses: Vec<Address> = Vec::new();
+    for (rank, at) in all.iter().enumerate() {
+        let address = at.raw.map_err(|why| refuse(rank, why))?;
+        if addresses
+            .first()
+            .is_some_and(|first| first.mtu != address.mtu)
+        {
+            return Err(refuse(rank, Why::OtherMtu));
+        }
+        addresses.push(address);
+    }
+    let opened = opened.map_err(|why| refuse(met.me.index(), why))?;
+    let mut device = opened.join(&addresses)?;
+    let unheard = hear(&mut device, met.me, &met.hosts);
+    let word = unheard.map_or(Word::from("-"), |rank| Word::of(format_args!("{rank}")));
+    let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
+        Ok(word.parse().ok())
+    })?;
+    for (rank, unheard) in words.into_iter().enumerate() {
+        if let Some(unheard) = unheard {
+            return Err(refuse(rank, Why::Unheard { rank: unheard }));
+        }
+    }
+    // All of that was sent before all had said so, and nobody says anything else yet.
+    while device.poll(|_| ()).is_ok_and(|any| any) {}
+    Ok(device)
+}
+
+/// Nanoseconds that ranks wait for each other's first frames: far longer than those take where they come at all.
+const TRIAL: u64 = 1_000_000_000;
+/// Nanoseconds between two frames to a rank, and how many it gets at least: any of them may be lost.
+const ROUND: u64 = 20_000_000;
+const ROUNDS: u64 = 3;
+
+/// Says something to every rank of other hosts, and hears something of each. The first that it does not hear.
+fn hear(device: &mut Ethernet, me: Node, hosts: &Hosts) -> Option<usize> {
+    let nodes = (0..device.nodes()).map(|node| Node(node as u16));
+    let others: Vec<Node> = nodes.filter(|node| !hosts.are_near(me, *node)).collect();
+    let (begin, mut missing) = (device.now(), others.clone());
+    let (mut rounds, mut idle) = (0, 0);
+    loop {
+        let now = device.now();
+        if now >= begin + rounds * ROUND || missing.is_empty() {
+            rounds += 1;
+            for node in &others {
+                // One that does not leave is like one that is lost.
+                let _ = device.transmit(*node, &[Part::Bytes(b"?")]);
+            }
+        }
+        let came = device.poll(|frame| {
+            missing.retain(|node| *node != frame.from());
+        });
+        let over = came.is_err() || now >= begin + TRIAL;
+        if missing.is_empty() && rounds >= ROUNDS || over {
+            return missing.first().map(|node| node.index());
+        }
+        idle = if came == Ok(true) { 0 } else { idle + 1 };
+        let _ = device.wait(idle, begin + rounds * ROUND);
+    }
+}

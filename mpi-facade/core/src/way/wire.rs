@@ -1,0 +1,226 @@
+//! What carries frames between hosts: UDP or raw Ethernet, with or without seals. Chosen once, when a rank joins, so that
+//! the protocols above exist once. `way` only; the groups of `collective` hold one.
+
+use pombo_kernel::Node;
+use pombo_kernel::channel::{Arrival, ChannelError};
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::{Broadcast, Network};
+use pombo_netdrivers::ethernet::Ethernet;
+use pombo_netdrivers::sealed::Key;
+use pombo_netdrivers::udp::{Udp, UdpCast};
+use pombo_netdrivers::{InPlace, Sealed};
+
+/// A device that is there or another one, `U` being that of UDP.
+#[allow(clippy::large_enum_variant, reason = "a rank has two of them")]
+pub(crate) enum Line<U> {
+    /// Datagrams.
+    Udp(U),
+    /// Raw frames.
+    Ethernet(Ethernet),
+}
+
+/// A line as it is, or one whose frames only ranks of the job can write.
+pub(crate) enum Wire<U: Datagrams> {
+    /// As it is.
+    Plain(Line<U>),
+    /// Sealed.
+    Sealed(Sealed<Line<U>>),
+}
+
+/// A device of UDP.
+pub(crate) trait Datagrams: for<'a> Network<Frame<'a> = InPlace<'a>> {
+    /// What is readable when frames have come; negative: none.
+    fn descriptors(&self) -> [i32; 2];
+    /// Frames that were not believed.
+    fn foreign(&self) -> u64;
+}
+
+impl Datagrams for Udp {
+    fn descriptors(&self) -> [i32; 2] {
+        [self.fd(), -1]
+    }
+
+    fn foreign(&self) -> u64 {
+        self.counts().foreign
+    }
+}
+
+impl Datagrams for UdpCast {
+    fn descriptors(&self) -> [i32; 2] {
+        self.fds()
+    }
+
+    fn foreign(&self) -> u64 {
+        self.counts().foreign
+    }
+}
+
+/// The same with either.
+macro_rules! either {
+    ($self:expr, $device:ident => $does:expr) => {
+        match $self {
+            Line::Udp($device) => $does,
+            Line::Ethernet($device) => $does,
+        }
+    };
+}
+
+/// The same with or without seals.
+macro_rules! any {
+    ($self:expr, $device:ident => $does:expr) => {
+        match $self {
+            Wire::Plain($device) => $does,
+            Wire::Sealed($device) => $does,
+        }
+    };
+}
+
+impl<U: Datagrams> Wire<U> {
+    /// With seals if there is a key.
+    ///
+    /// # Errors
+    /// [`ChannelError::TooLong`]: its frames are too short for a seal.
+    pub(super) fn new(line: Line<U>, key: Option<Key>) -> Result<Self, ChannelError> {
+        Ok(match key {
+            Some(key) => Wire::Sealed(Sealed::new(line, key)?),
+            None => Wire::Plain(line),
+        })
+    }
+
+    fn line(&self) -> &Line<U> {
+        match self {
+            Wire::Plain(line) => line,
+            Wire::Sealed(sealed) => sealed.inner(),
+        }
+    }
+
+    /// What is readable when frames have come; negative: none.
+    pub(crate) fn descriptors(&self) -> [i32; 2] {
+        match self.line() {
+            Line::Udp(device) => device.descriptors(),
+            Line::Ethernet(device) => device.fds(),
+        }
+    }
+
+    /// The interface of raw Ethernet.
+    pub(super) fn interface(&self) -> Option<&str> {
+        match self.line() {
+            Line::Udp(_) => None,
+            Line::Ethernet(device) => Some(device.interface()),
+        }
+    }
+
+    /// Frames that were not believed, and those that found no room in this host as far as it tells.
+    pub(crate) fn refused(&self) -> (u64, u64) {
+        let (foreign, dropped) = match self.line() {
+            Line::Udp(device) => (device.foreign(), 0),
+            Line::Ethernet(device) => {
+                let counts = device.counts();
+                (counts.foreign + counts.impossible, counts.dropped)
+            }
+        };
+        let unsealed = match self {
+            Wire::Plain(_) => 0,
+            Wire::Sealed(sealed) => sealed.counts().forged + sealed.counts().replayed,
+        };
+        (foreign + unsealed, dropped)
+    }
+}
+
+impl<U: Datagrams> Line<U> {
+    /// What is done with a frame exists once, whatever brings it.
+    fn bring(&mut self, hear: &mut dyn FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        either!(self, device => device.poll(hear))
+    }
+}
+
+impl<U: Datagrams> Network for Line<U> {
+    type Frame<'a> = InPlace<'a>;
+    const CHECKED: bool = U::CHECKED && <Ethernet>::CHECKED;
+
+    fn node(&self) -> Node {
+        either!(self, device => device.node())
+    }
+
+    fn nodes(&self) -> usize {
+        either!(self, device => device.nodes())
+    }
+
+    fn mtu(&self) -> usize {
+        either!(self, device => device.mtu())
+    }
+
+    #[inline]
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        either!(self, device => device.transmit(to, parts))
+    }
+
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        self.bring(&mut f)
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        either!(self, device => device.wait(idle, until))
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        either!(self, device => device.now())
+    }
+}
+
+impl<U: Datagrams + Broadcast> Broadcast for Line<U> {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        either!(self, device => device.broadcast(parts))
+    }
+}
+
+impl<U: Datagrams> Network for Wire<U> {
+    type Frame<'a> = InPlace<'a>;
+    const CHECKED: bool = Line::<U>::CHECKED;
+
+    fn node(&self) -> Node {
+        any!(self, device => device.node())
+    }
+
+    fn nodes(&self) -> usize {
+        any!(self, device => device.nodes())
+    }
+
+    fn mtu(&self) -> usize {
+        any!(self, device => device.mtu())
+    }
+
+    #[inline]
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        any!(self, device => device.transmit(to, parts))
+    }
+
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        match self {
+            Wire::Plain(line) => line.bring(&mut f),
+            Wire::Sealed(sealed) => sealed.poll(|frame| {
+                // Below is a frame in one piece.
+                let bytes = frame.head(frame.len()).unwrap_or_default();
+                f(InPlace::new(frame.from(), bytes));
+            }),
+        }
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        any!(self, device => device.wait(idle, until))
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        any!(self, device => device.now())
+    }
+}
+
+impl<U: Datagrams + Broadcast> Broadcast for Wire<U> {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        any!(self, device => device.broadcast(parts))
+    }
+}
