@@ -1,30 +1,52 @@
 //! Every function that is exported but not built yet. Building one means deleting its name here.
 
+use core::arch::naked_asm;
 use core::ffi::c_int;
 use pombo_mpi::error::Error;
 use pombo_mpi::fault;
 
+/// Raises the error of the function of that number. There are hundreds, so each is only its number and a jump.
 #[cold]
-#[inline(never)]
-fn unsupported(name: &'static str) -> c_int {
+extern "C" fn unsupported(number: u32) -> c_int {
+    let name = NAMES.split(' ').nth(number as usize).unwrap_or_default();
     fault::raise(name, Error::NotBuilt { name }.into())
+}
+
+/// Puts the number where a function looks for its first argument.
+#[cfg(target_arch = "x86_64")]
+macro_rules! number {
+    () => {
+        "mov edi, {number}"
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! number {
+    () => {
+        "mov w0, #{number}"
+    };
 }
 
 /// Exports functions under both names. Whatever the caller passes is ignored, as C's calling conventions allow.
 macro_rules! unbuilt {
-    ($($name:ident)*) => {$(
-        const _: () = {
+    ($($name:ident)*) => {
+        /// In the order of their numbers.
+        const NAMES: &str = concat!($(stringify!($name), " ",)*);
+
+        #[allow(non_camel_case_types, reason = "the standard's names")]
+        enum Number {
+            $($name),*
+        }
+
+        $(const _: () = {
+            #[unsafe(naked)]
             #[unsafe(export_name = concat!("P", stringify!($name)))]
-            extern "C" fn profiled() -> c_int {
-                unsupported(stringify!($name))
+            extern "C" fn profiled() {
+                naked_asm!(number!(), jump!(), number = const Number::$name as u32, to = sym unsupported)
             }
 
-            #[unsafe(export_name = stringify!($name))]
-            extern "C" fn replaceable() -> c_int {
-                unsupported(stringify!($name))
-            }
-        };
-    )*};
+            replaceable! { $name profiled }
+        };)*
+    };
 }
 
 unbuilt! {
