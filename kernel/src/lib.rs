@@ -116,7 +116,7 @@ pub mod topology;
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{
     Communicator, Completed, Endpoint, Engine, Hints, Hold, Lender, Lengths, Limits, Loans, Mode,
-    Operate, Port, Ports, SCOPE_LOANS, Scope, Single, View,
+    Operate, Port, Ports, SCOPE_LOANS, Scope, Seen, Single, View,
 };
 pub use config::{Compose, Config, Selected, Size, Sizes, fingerprint};
 pub use envelope::Envelope;

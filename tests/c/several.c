@@ -1,6 +1,7 @@
 /* several.c - Waitany, Waitsome, Testany, Testsome over requests that end one by
- * one, null requests among them, and Cancel: a receive that nothing matches, one
- * that is over, a handle that is none. Any number of ranks: every rank sends to
+ * one, null requests among them; Testall over those that end together; looks at
+ * requests that stay; Cancel: a receive that nothing matches, one that is over, a
+ * handle that is none; handles given up while their operations go on. Any number of ranks: every rank sends to
  * the next one (with one rank: to itself). */
 #include "check.h"
 
@@ -112,6 +113,127 @@ static void some(int wait)
     CHECK(count == MPI_UNDEFINED, "nothing left: %d", count);
 }
 
+/* All or nothing: as long as one is open no other one changes. */
+static void all(void)
+{
+    MPI_Status statuses[N];
+    int flag = 1;
+
+    post();
+    MPI(MPI_Testall(N, requests, &flag, statuses));
+    CHECK(!flag, "nothing has been sent");
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; i < N - 1; i++)
+        if (i % 4 != 1)
+            send(i);
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    for (int tries = 0; tries < 100; tries++) {
+        MPI(MPI_Testall(N, requests, &flag, statuses));
+        CHECK(!flag, "one has not been sent");
+    }
+    for (int i = 0; i < N; i++)
+        CHECK((requests[i] == MPI_REQUEST_NULL) == (i % 4 == 1), "request %d has changed", i);
+    MPI(MPI_Barrier(MPI_COMM_WORLD)); /* until here nobody has sent the last one */
+    send(N - 1);
+    for (flag = 0; !flag;)
+        MPI(MPI_Testall(N, requests, &flag, statuses));
+    for (int i = 0; i < N; i++) {
+        if (i % 4 == 1)
+            empty(&statuses[i]);
+        else
+            arrived(i, &statuses[i]);
+    }
+    flag = 0;
+    MPI(MPI_Testall(N, requests, &flag, MPI_STATUSES_IGNORE));
+    CHECK(flag, "nothing is left to wait for");
+    flag = 0;
+    MPI(MPI_Testall(0, requests, &flag, MPI_STATUSES_IGNORE));
+    CHECK(flag, "no requests at all");
+}
+
+/* Looks as often as one likes, then the request is waited for as if nobody had. */
+static void looks(void)
+{
+    MPI_Status statuses[N], status;
+    int indices[N], flag, index, count, seen[N] = {0};
+
+    post();
+    MPI(MPI_Request_get_status(requests[0], &flag, &status));
+    CHECK(!flag, "nothing has been sent");
+    MPI(MPI_Request_get_status(MPI_REQUEST_NULL, &flag, &status));
+    CHECK(flag, "null is over");
+    empty(&status);
+    MPI(MPI_Request_get_status_any(N, requests, &index, &flag, &status));
+    CHECK(!flag && index == MPI_UNDEFINED, "flag %d, index %d", flag, index);
+    MPI(MPI_Request_get_status_some(N, requests, &count, indices, statuses));
+    CHECK(count == 0, "%d of none are over", count);
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    send(2);
+    for (flag = 0; !flag;)
+        MPI(MPI_Request_get_status_any(N, requests, &index, &flag, &status));
+    verify_status(&status, from, 2, sizeof(int), "the first look");
+    CHECK(index == 2 && requests[2] != MPI_REQUEST_NULL, "index %d", index);
+    MPI(MPI_Request_get_status(requests[2], &flag, &status));
+    CHECK(flag, "it is over and stays so");
+    verify_status(&status, from, 2, sizeof(int), "the second look");
+    MPI(MPI_Request_get_status_all(N, requests, &flag, statuses));
+    CHECK(!flag, "all but one are open");
+    MPI(MPI_Barrier(MPI_COMM_WORLD)); /* until here nobody has sent the others */
+    for (int i = 0; i < N; i++)
+        if (i % 4 != 1 && i != 2)
+            send(i);
+    for (flag = 0; !flag;)
+        MPI(MPI_Request_get_status_all(N, requests, &flag, statuses));
+    for (int i = 0; i < N; i++)
+        if (i % 4 != 1)
+            verify_status(&statuses[i], from, i, sizeof(int), "all together");
+    MPI(MPI_Request_get_status_some(N, requests, &count, indices, statuses));
+    CHECK(count == N - HOLES, "%d are over", count);
+    for (int k = 0; k < count; k++) {
+        CHECK(!seen[indices[k]]++, "index %d for the second time", indices[k]);
+        verify_status(&statuses[k], from, indices[k], sizeof(int), "some");
+    }
+    MPI(MPI_Waitall(N, requests, statuses));
+    for (int i = 0; i < N; i++)
+        if (i % 4 != 1)
+            arrived(i, &statuses[i]);
+    MPI(MPI_Request_get_status_some(N, requests, &count, indices, statuses));
+    CHECK(count == MPI_UNDEFINED, "nothing left: %d", count);
+    /* A collective's request is one like any other. */
+    MPI(MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]));
+    for (flag = 0; !flag;)
+        MPI(MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE));
+    MPI(MPI_Testall(1, requests, &flag, MPI_STATUSES_IGNORE));
+    CHECK(flag && requests[0] == MPI_REQUEST_NULL, "the barrier is over");
+}
+
+/* Nobody waits for them, and they go on all the same. */
+static void given_up(void)
+{
+    static int large[2][1 << 16];
+    MPI_Request request, null = MPI_REQUEST_NULL;
+    int class, place = -1;
+
+    for (int i = 0; i < 100; i++) {
+        large[0][0] = 7;
+        MPI(MPI_Irecv(large[1], 1 << 16, MPI_INT, from, i, MPI_COMM_WORLD, &requests[0]));
+        MPI(MPI_Isend(large[0], 1 << 16, MPI_INT, to, i, MPI_COMM_WORLD, &request));
+        MPI(MPI_Request_free(&request));
+        CHECK(request == MPI_REQUEST_NULL, "the handle is gone");
+        MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+        CHECK(large[1][0] == 7, "it carries %d", large[1][0]);
+        MPI(MPI_Barrier(MPI_COMM_WORLD)); /* so its memory may be used again */
+    }
+    MPI(MPI_Irecv(&place, 1, MPI_INT, from, 1, MPI_COMM_WORLD, &request));
+    MPI(MPI_Request_free(&request));
+    send(1);
+    /* What comes after it on the same way comes later. */
+    MPI(MPI_Sendrecv(&rank, 1, MPI_INT, to, 2, &class, 1, MPI_INT, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(place == 100 * from + 1, "it carries %d", place);
+    MPI(MPI_Error_class(MPI_Request_free(&null), &class));
+    CHECK(class == MPI_ERR_REQUEST, "null cannot be given up: class %d", class);
+}
+
 /* One of them fails: it is named, the others are as they should be. */
 static void failing(void)
 {
@@ -132,6 +254,14 @@ static void failing(void)
     CHECK(class == MPI_ERR_IN_STATUS && count == 1 && indices[0] == 0, "class %d, %d are over", class, count);
     MPI(MPI_Error_class(statuses[0].MPI_ERROR, &class));
     CHECK(class == MPI_ERR_TRUNCATE, "the status says class %d", class);
+    MPI(MPI_Irecv(&room, 1, MPI_INT, from, 1, MPI_COMM_WORLD, &both[0]));
+    MPI(MPI_Send(long_one, 4, MPI_INT, to, 1, MPI_COMM_WORLD));
+    for (int looks = 0, flag; looks < 2; looks += flag) {
+        MPI(MPI_Error_class(MPI_Request_get_status(both[0], &flag, &statuses[0]), &class));
+        CHECK(class == (flag ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "class %d, flag %d", class, flag);
+    }
+    MPI(MPI_Error_class(MPI_Wait(&both[0], MPI_STATUS_IGNORE), &class));
+    CHECK(class == MPI_ERR_TRUNCATE, "class %d after a look", class);
     MPI(MPI_Barrier(MPI_COMM_WORLD)); /* until here nobody has sent the other message */
     MPI(MPI_Send(long_one + 1, 1, MPI_INT, to, 2, MPI_COMM_WORLD));
     MPI(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
@@ -178,7 +308,11 @@ int main(int argc, char **argv)
         some(wait);
         MPI(MPI_Barrier(MPI_COMM_WORLD));
     }
+    all();
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    looks();
     failing();
     cancel();
+    given_up();
     return end("several");
 }

@@ -19,6 +19,6 @@ pub use endpoint::{Communicator, Endpoint, Lengths, Limits, Port, Ports, Single,
 pub use hint::Hints;
 pub use hold::Hold;
 pub use loans::{Lender, Loans};
-pub use operate::{Completed, Engine, Operate};
+pub use operate::{Completed, Engine, Operate, Seen};
 pub use post::Mode;
 pub use scope::{SCOPE_LOANS, Scope};

@@ -276,6 +276,14 @@ pub trait Operate {
         })
     }
 
+    /// Looks at a finished operation, which stays to be claimed; `None` while it is not over. Makes no progress itself.
+    ///
+    /// # Errors
+    /// As [`Operate::claim`].
+    fn look(&mut self, ticket: Ticket) -> Result<Option<Seen<Self::Header, Self::Config>>, Error> {
+        self.engine().look::<Self::Memory>(ticket)
+    }
+
     /// Makes progress until the operation is over.
     ///
     /// # Errors
@@ -618,6 +626,17 @@ pub struct Completed<H: Header, M: Memory, C: Config> {
     pub outcome: Result<usize, Error>,
 }
 
+/// What a look at a finished operation shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<H: Header, C: Config> {
+    /// Was it a receive?
+    pub received: bool,
+    /// Which message it was; `None` if none matched.
+    pub envelope: Option<Envelope<H, C>>,
+    /// Bytes sent, or bytes in the buffer.
+    pub outcome: Result<usize, Error>,
+}
+
 /// The parts of a communicator that a call works with.
 #[doc(hidden)]
 pub struct Engine<'e, H: Header, L: Channel, C: Config, B, W> {
@@ -775,6 +794,23 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         let result = f(loan, &operation.envelope, outcome);
         self.state.operations.remove(ticket.slot());
         Ok(Some(result))
+    }
+
+    fn look<M: Memory>(&mut self, ticket: Ticket) -> Result<Option<Seen<H, C>>, Error>
+    where
+        B: Lender<M>,
+    {
+        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
+        match operation.step {
+            Step::Done(outcome) if !operation.is_in_flight() && self.bank.holds(ticket) => {
+                Ok(Some(Seen {
+                    received: self.bank.room(ticket).is_some(),
+                    envelope: operation.envelope,
+                    outcome,
+                }))
+            }
+            _ => self.under_way(ticket),
+        }
     }
 
     /// Not over, if this level holds it.

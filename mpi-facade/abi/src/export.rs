@@ -46,7 +46,7 @@ macro_rules! replaceable {
             #[unsafe(naked)]
             #[unsafe(export_name = stringify!($name))]
             extern "C" fn replaceable() {
-                core::arch::naked_asm!(jump!(), to = sym $body)
+        core::arch::naked_asm!(jump!(), to = sym $body)
             }
         };
     };

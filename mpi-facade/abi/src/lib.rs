@@ -11,6 +11,7 @@ mod buffered;
 mod collectives;
 mod environment;
 mod errors;
+mod glance;
 mod handles;
 mod lifetime;
 mod messages;

@@ -11,7 +11,7 @@ use pombo_mpi::status::Status;
 ///
 /// # Safety
 /// `index` is the caller's, `status` too or `MPI_STATUS_IGNORE`.
-unsafe fn one(
+pub(crate) unsafe fn one(
     seen: Look,
     found: Status,
     index: *mut c_int,
@@ -33,15 +33,15 @@ unsafe fn one(
 }
 
 /// What `MPI_Waitsome` and `MPI_Testsome` write.
-struct Found {
+pub(crate) struct Found {
     indices: *mut c_int,
     statuses: *mut Status,
-    count: usize,
+    pub(crate) count: usize,
     failed: Option<Fault>,
 }
 
 impl Found {
-    fn new(indices: *mut c_int, statuses: *mut Status) -> Self {
+    pub(crate) fn new(indices: *mut c_int, statuses: *mut Status) -> Self {
         Found {
             indices,
             statuses,
@@ -54,7 +54,7 @@ impl Found {
     ///
     /// # Safety
     /// Both arrays have another place; `statuses` may be `MPI_STATUSES_IGNORE`.
-    unsafe fn add(&mut self, index: usize, status: Status, fault: Option<Fault>) {
+    pub(crate) unsafe fn add(&mut self, index: usize, status: Status, fault: Option<Fault>) {
         let error = fault.map_or(0, |fault| fault.error.code());
         // SAFETY: the caller's promise.
         unsafe {
@@ -76,7 +76,7 @@ impl Found {
         })
     }
 
-    fn end(self) -> Result<(), Fault> {
+    pub(crate) fn end(self) -> Result<(), Fault> {
         self.failed.map_or(Ok(()), |fault| {
             Err(Fault {
                 error: IN_STATUS,

@@ -72,9 +72,7 @@ unbuilt! {
     MPI_Sendrecv_replace MPI_Sendrecv_replace_c MPI_Ssend_init MPI_Ssend_init_c
 
     // Requests and statuses.
-    MPI_Grequest_complete MPI_Grequest_start MPI_Request_free MPI_Request_get_status
-    MPI_Request_get_status_all MPI_Request_get_status_any MPI_Request_get_status_some MPI_Start
-    MPI_Startall MPI_Testall
+    MPI_Grequest_complete MPI_Grequest_start MPI_Start MPI_Startall
 
     // Datatypes.
     MPI_Pack MPI_Pack_c MPI_Pack_external MPI_Pack_external_c MPI_Pack_external_size

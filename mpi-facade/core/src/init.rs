@@ -7,6 +7,7 @@ use crate::constants::*;
 pub(crate) use crate::environment::text;
 use crate::environment::{number, variable};
 use crate::error::{Class, Error};
+use crate::glance::Freed;
 use crate::header::{CREDIT, Kernel};
 use crate::output::{self, Line};
 use crate::place::{self, Joined, PlaceError};
@@ -45,6 +46,7 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         comms: Comms::new(own, size),
         collectives: Ongoing::new()?,
         buffered: Buffered::default(),
+        freed: Freed::default(),
         threads,
         sent: (0, 0),
         hosts,

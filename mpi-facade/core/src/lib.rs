@@ -13,6 +13,7 @@ pub mod datatype;
 mod environment;
 pub mod error;
 pub mod fault;
+pub mod glance;
 pub mod groups;
 pub mod header;
 pub mod hosts;

@@ -48,6 +48,37 @@ pub(crate) fn test_one(
     })
 }
 
+/// As [`test_one`], but the handle stays alive.
+pub(crate) fn peek(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<Standing, Fault> {
+    let is_ticket = request.0 > u32::MAX as usize;
+    if !is_ticket && collective::is_request(request) {
+        return collective::peek(world, request, status);
+    }
+    if !is_ticket {
+        // Without state: there is nothing that could end.
+        return test_one(world, request, status);
+    }
+    let World { kernel, comms, .. } = world;
+    let seen = kernel.look(Ticket::from_bits(request.0 as u64));
+    let Some(seen) = seen.map_err(|error| unknown(request, error))? else {
+        return Ok(Standing::Open);
+    };
+    let (envelope, mut failed) = (seen.envelope.as_ref(), None);
+    write_down(
+        comms,
+        seen.received,
+        envelope,
+        &seen.outcome,
+        Some(status),
+        &mut failed,
+    );
+    Ok(failed.map_or(Standing::Over, Standing::Failed))
+}
+
 /// Is it over? What went wrong with it goes to `failed`, which only then is written to.
 #[inline(always)]
 fn look(
@@ -69,7 +100,13 @@ fn look(
     let ticket = Ticket::from_bits(request.0 as u64);
     let settled = kernel.claim_with(ticket, |loan, envelope, outcome| {
         let received = matches!(loan, Loan::Received(_));
-        settle(comms, received, envelope, outcome, status, failed);
+        write_down(comms, received, envelope, outcome, status, failed);
+        // Collective traffic is not a user's request.
+        if let Some(context) = envelope.map(|envelope| envelope.header().context.get())
+            && context.is_multiple_of(2)
+        {
+            comms.settled(context);
+        }
     });
     match settled {
         Ok(over) => Ok(over.is_some()),
@@ -182,7 +219,7 @@ pub fn wait_all(
 }
 
 #[inline(always)]
-fn settle(
+fn write_down(
     comms: &mut Comms,
     received: bool,
     envelope: Option<&pombo_kernel::Envelope<Envelope, Composition>>,
@@ -199,17 +236,11 @@ fn settle(
             }
         }
     }
-    let context = envelope.map(|envelope| envelope.header().context.get());
     if let Err(error) = *outcome {
+        let context = envelope.map(|envelope| envelope.header().context.get());
         let comm = context.and_then(|context| comms.of_context(context));
         let comm = comm.map_or(MPI_COMM_WORLD, |(comm, _)| comm);
         end_badly(error, comm, status, failed);
-    }
-    // Collective traffic is not a user's request.
-    if let Some(context) = context
-        && context.is_multiple_of(2)
-    {
-        comms.settled(context);
     }
 }
 

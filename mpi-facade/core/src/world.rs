@@ -5,6 +5,7 @@ use crate::collective::{self, Ongoing};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
+use crate::glance::Freed;
 use crate::header::Kernel;
 use crate::hosts::Hosts;
 use crate::place::launcher::Launcher;
@@ -27,6 +28,8 @@ pub(crate) struct World {
     pub(crate) collectives: Ongoing,
     /// Buffered sends.
     pub(crate) buffered: Buffered,
+    /// Requests without a handle.
+    pub(crate) freed: Freed,
     /// The level of thread support that was granted.
     pub(crate) threads: c_int,
     /// Messages and bytes that this rank has sent.

@@ -139,24 +139,36 @@ pub(crate) fn test(
     request: Request,
     status: &mut Status,
 ) -> Result<Standing, Fault> {
+    let standing = peek(world, request, status)?;
+    if !matches!(standing, Standing::Open) {
+        world.collectives.slots[split(request).0].state = State::Free;
+    }
+    Ok(standing)
+}
+
+/// The same, and the handle stays alive.
+#[cold]
+pub(crate) fn peek(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<Standing, Fault> {
     let (index, generation) = split(request);
-    let unknown = Error::Handle {
-        kind: Kind::Request,
-        got: request.0,
-    };
-    let slots = &mut world.collectives.slots;
-    let slot = slots
-        .get_mut(index)
-        .filter(|slot| slot.generation == generation)
-        .ok_or(unknown)?;
+    let slot = world.collectives.slots.get(index);
     *status = Status::EMPTY;
-    match replace(&mut slot.state, State::Free) {
-        State::Free => Err(unknown.into()),
-        State::Over(None) => Ok(Standing::Over),
-        State::Over(Some(fault)) => Ok(Standing::Failed(fault)),
-        state => {
-            slot.state = state;
-            Ok(Standing::Open)
+    match slot.filter(|slot| slot.generation == generation) {
+        None
+        | Some(Slot {
+            state: State::Free, ..
+        }) => Err(Error::Handle {
+            kind: Kind::Request,
+            got: request.0,
         }
+        .into()),
+        Some(Slot {
+            state: State::Over(fault),
+            ..
+        }) => Ok(fault.map_or(Standing::Over, Standing::Failed)),
+        Some(_) => Ok(Standing::Open),
     }
 }

@@ -1,0 +1,114 @@
+//! Requests that are looked at and stay, requests that end together or not at all, and handles that are given up.
+//! Source: MPI 5.0, sections 3.7.3 to 3.7.6.
+
+use crate::collective;
+use crate::constants::*;
+use crate::error::{Error, Kind};
+use crate::request::{self, Standing, test_one};
+use crate::several::Look;
+use crate::status::Status;
+use crate::world::{self, Fault, World};
+use alloc::vec::Vec;
+use pombo_kernel::Operate;
+
+/// Requests whose handles were given up while they were under way.
+#[derive(Default)]
+pub(crate) struct Freed {
+    requests: Vec<Request>,
+    /// When there are so many, those that are over go. Twice as many as were left the last time.
+    most: usize,
+}
+
+/// Fewer freed requests than this are never gone through.
+const FEW: usize = 16;
+
+fn advance(world: &mut World) -> Result<(), Fault> {
+    world.kernel.check_messages()?;
+    collective::progress(world, &mut 0);
+    Ok(())
+}
+
+/// `MPI_Testall`: false, and nothing has changed, while one of them is not over. Else all handles become null, and
+/// `over` hears of each with its index, its status and what went wrong with it.
+pub fn test_all(
+    requests: &mut [Request],
+    wanted: bool,
+    over: impl FnMut(usize, &Status, Option<Fault>),
+) -> Result<bool, Fault> {
+    let all = get_status_all(requests, |_, _, _| {})?;
+    if all {
+        request::wait_all(requests, wanted, over)?;
+    }
+    Ok(all)
+}
+
+/// `MPI_Request_get_status_all`: false while one of them is not over. Else `over` hears of each as in [`test_all`],
+/// and the handles stay.
+pub fn get_status_all(
+    requests: &[Request],
+    mut over: impl FnMut(usize, &Status, Option<Fault>),
+) -> Result<bool, Fault> {
+    world::with(|world| {
+        advance(world)?;
+        let (mut status, mut all) = (Status::EMPTY, true);
+        for &request in requests {
+            all &= !matches!(request::peek(world, request, &mut status)?, Standing::Open);
+        }
+        if all {
+            for (index, &request) in requests.iter().enumerate() {
+                let fault = match request::peek(world, request, &mut status)? {
+                    Standing::Failed(fault) => Some(fault),
+                    _ => None,
+                };
+                over(index, &status, fault);
+            }
+        }
+        Ok(all)
+    })
+}
+
+/// `MPI_Request_get_status` of one request, and `_any` of several: the first from `first` on that is over; its handle
+/// stays.
+pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Result<Look, Fault> {
+    world::with(|world| {
+        if first == 0 {
+            advance(world)?;
+        }
+        let mut seen = Look::Nothing;
+        *status = Status::EMPTY;
+        for (index, &request) in requests.iter().enumerate().skip(first) {
+            if request == Request::NULL {
+                continue;
+            }
+            match request::peek(world, request, status)? {
+                Standing::Open => seen = Look::Open,
+                Standing::Over => return Ok(Look::Over(index, None)),
+                Standing::Failed(fault) => return Ok(Look::Over(index, Some(fault))),
+            }
+        }
+        Ok(seen)
+    })
+}
+
+/// `MPI_Request_free`: the operation goes on, and nobody hears how it ends.
+pub fn free(request: Request) -> Result<(), Fault> {
+    world::with(|world| {
+        if request == Request::NULL || collective::is_request(request) {
+            let (kind, got) = (Kind::Request, request.0);
+            return Err(Error::Handle { kind, got }.into());
+        }
+        if let Standing::Open = test_one(world, request, &mut { Status::EMPTY })? {
+            let mut freed = core::mem::take(&mut world.freed);
+            if freed.requests.len() >= freed.most {
+                freed.requests.retain(|&request| {
+                    let standing = test_one(world, request, &mut { Status::EMPTY });
+                    matches!(standing, Ok(Standing::Open))
+                });
+                freed.most = FEW.max(2 * freed.requests.len());
+            }
+            freed.requests.push(request);
+            world.freed = freed;
+        }
+        Ok(())
+    })
+}
