@@ -1,10 +1,13 @@
-//! Every interleaving, within bounds, of the two sides of a ring, of the boards of a group, and of falling asleep and
+//! Every interleaving, within bounds, of the two sides of a ring, of offers and their answers, of the boards of a group, and of falling asleep and
 //! waking: the driver's own source, with a model checker's atomics in place of the machine's.
 //!
 //! The model has real fences on both sides of a bell. The driver prefers `membarrier`, which is a real fence in every
 //! process for the sleeper's, so it allows nothing more.
 #![cfg(all(feature = "shm", target_os = "linux"))]
 
+#[allow(dead_code, reason = "a test uses less than the driver")]
+#[path = "../src/shm/answers.rs"]
+mod answers;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/bell.rs"]
 mod bell;
@@ -28,6 +31,8 @@ mod boards;
 mod both;
 #[path = "shm_loom/memory.rs"]
 mod memory;
+#[path = "shm_loom/offers.rs"]
+mod offers;
 #[path = "shm_loom/rings.rs"]
 mod rings;
 

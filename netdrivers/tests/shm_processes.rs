@@ -14,6 +14,8 @@ macro_rules! path {
 mod boards;
 #[path = "shm_processes/crowd.rs"]
 mod crowd;
+#[path = "shm_processes/one_copy.rs"]
+mod one_copy;
 #[path = "shm_processes/unwatched.rs"]
 mod unwatched;
 

@@ -72,11 +72,15 @@ pub(crate) fn ok(ranks: usize, name: &str, arguments: &[&str], variables: &[(&st
 /// The smallest pool, and announces for everything but the shortest messages.
 pub(crate) const SMALLEST: [(&str, &str); 2] = [("POMBO_CREDIT", "1"), ("POMBO_EAGER_LIMIT", "16")];
 
+/// Long messages are read from the sender's memory.
+pub(crate) const ONE_COPY: [(&str, &str); 1] = [("POMBO_ONE_COPY", "always")];
+
 fn on_all_worlds(name: &str) {
     for ranks in [1, 2, 3, 4, 7] {
         ok(ranks, name, &[], &[]);
     }
     ok(4, name, &[], &SMALLEST);
+    ok(4, name, &[], &ONE_COPY);
 }
 
 #[test]

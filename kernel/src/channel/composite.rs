@@ -10,7 +10,7 @@
 //! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
 //! | sleep in the near channel where it cannot sleep for both | 0.4 ms | |
 
-use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
+use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Target};
 use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
 use crate::error::Error;
 use crate::header::Node;
@@ -159,6 +159,7 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
             f(match event {
                 Event::Arrival(frame) => Event::Arrival(Either::Far(frame)),
                 Event::Completed(cookie) => Event::Completed(cookie),
+                Event::Again(cookie) => Event::Again(cookie),
                 Event::PeerLost(node) => Event::PeerLost(node),
             });
         })?;
@@ -237,6 +238,17 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
     }
 
     #[inline]
+    fn offers(&self, to: Node, len: usize) -> bool {
+        let Some(beyond) = &self.beyond else {
+            return self.near.offers(to, len);
+        };
+        match beyond.way(to) {
+            Some(number) => self.near.offers(number, len),
+            None => beyond.far.offers(to, len),
+        }
+    }
+
+    #[inline]
     fn try_send(
         &mut self,
         to: Node,
@@ -260,6 +272,7 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
                     Event::Arrival(Either::Near { from, frame })
                 }
                 Event::Completed(cookie) => Event::Completed(cookie),
+                Event::Again(cookie) => Event::Again(cookie),
                 Event::PeerLost(node) => {
                     Event::PeerLost(beyond.map_or(node, |beyond| beyond.node_of(node)))
                 }
@@ -336,6 +349,14 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
         match self {
             Either::Near { frame, .. } => frame.pieces(offset, len, f),
             Either::Far(frame) => frame.pieces(offset, len, f),
+        }
+    }
+
+    #[inline]
+    fn fetch(&self, offset: usize, len: usize, into: &mut impl Target) -> bool {
+        match self {
+            Either::Near { frame, .. } => frame.fetch(offset, len, into),
+            Either::Far(frame) => frame.fetch(offset, len, into),
         }
     }
 }

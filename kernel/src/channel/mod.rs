@@ -16,6 +16,7 @@ pub use wake::Wake;
 
 use crate::header::Node;
 use crate::memory::Part;
+use core::mem::MaybeUninit;
 
 /// A reliable way to every node, ordered per peer.
 ///
@@ -33,6 +34,14 @@ pub trait Channel: 'static {
 
     /// The longest frame to that node, in bytes; at least [`MIN_LIMIT`].
     fn limit(&self, to: Node) -> usize;
+
+    /// May a payload of `len` bytes go in one frame, however long, for that node to read where it lies? It is then the
+    /// last part, [fixed](Part::fixed), and its frame has a cookie. A frame above the limit is such a one or refused.
+    #[inline]
+    fn offers(&self, to: Node, len: usize) -> bool {
+        let _ = (to, len);
+        false
+    }
 
     /// Takes the whole frame or nothing. Never blocks. A frame with [`Cookie::COPY`] is copied ([`Sent::Done`]).
     ///
@@ -104,6 +113,23 @@ pub trait Arrival {
 
     /// Calls `f` on consecutive pieces of the `len` bytes from `offset`. Callers stay inside [`Arrival::len`].
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8]));
+
+    /// As [`Arrival::pieces`], also of a frame whose payload is still with its sender. False if it could not be had:
+    /// then what `into` got is worth nothing, and the sender is told to send it [again](Event::Again).
+    #[inline]
+    fn fetch(&self, offset: usize, len: usize, into: &mut impl Target) -> bool {
+        self.pieces(offset, len, |piece| into.put(piece));
+        true
+    }
+}
+
+/// Where [`Arrival::fetch`] puts what it gets.
+pub trait Target {
+    /// Takes the next bytes.
+    fn put(&mut self, piece: &[u8]);
+
+    /// Room for all the bytes where they are to go, to be filled instead of [`Target::put`]; if it is in one piece.
+    fn room(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]>;
 }
 
 /// What a poll reports.
@@ -114,6 +140,9 @@ pub enum Event<A> {
     Arrival(A),
     /// The frame that was accepted with [`Sent::Later`] no longer needs its memory.
     Completed(Cookie),
+    /// The same, but the peer could not read its payload where it lies: that is to be sent once more, in frames up to
+    /// the limit.
+    Again(Cookie),
     /// This peer is gone: reported once, after the last frame that it sent. Nothing of frames to it is needed any
     /// more, and no [`Event::Completed`] follows.
     PeerLost(Node),
@@ -125,7 +154,8 @@ pub enum Sent {
     /// Copied: its memory may change at once.
     Done,
     /// Not over before [`Event::Completed`] with the same cookie. The user gets the memory back only then, unless a
-    /// scope ends first: so a driver never reads it by address later; it keeps a copy of what it may have to resend.
+    /// scope ends first: so a driver reads nothing by address later that is not [fixed](Part::fixed); it keeps a copy of
+    /// what it may have to resend.
     Later,
 }
 

@@ -58,6 +58,11 @@ where
     }
 
     #[inline]
+    fn offers(&self, to: Node, len: usize) -> bool {
+        self.channel.offers(to, len)
+    }
+
+    #[inline]
     fn try_send(
         &mut self,
         to: Node,

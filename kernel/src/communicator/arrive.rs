@@ -5,7 +5,7 @@ use super::flush::length;
 use super::hold::Pulling;
 use super::state::{Operation, Owner, State, Step};
 use crate::aspect::{Announced, Cell, Counters, Maybe, Note, Representation, Transfer};
-use crate::channel::{Arrival, Cookie, Event};
+use crate::channel::{Arrival, Cookie, Event, Target};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -14,6 +14,7 @@ use crate::header::{Header, Node};
 use crate::matching::{Arrived, Expected, Unexpected};
 use crate::memory::{Bank, Ticket};
 use crate::{aspect::Capacity, aspect::Length};
+use core::mem::MaybeUninit;
 
 impl<H: Header, C: Config> State<H, C> {
     /// Takes what the channel reports.
@@ -29,7 +30,8 @@ impl<H: Header, C: Config> State<H, C> {
                     self.counters.note(Note::Rejected);
                 }
             }
-            Event::Completed(cookie) => self.landed(*cookie),
+            Event::Completed(cookie) => self.landed(*cookie, false),
+            Event::Again(cookie) => self.landed(*cookie, true),
             Event::PeerLost(node) => self.lose(*node),
         }
     }
@@ -274,18 +276,24 @@ impl<H: Header, C: Config> State<H, C> {
         if start.checked_add(len)? > want || got + len > want {
             return None;
         }
-        let got = got + len;
-        operation.step = Step::Receiving {
-            want: length::<C>(want),
-            got: length::<C>(got),
-        };
         let envelope = operation.envelope?;
-        let swapped = self.swapped(from);
-        let mut offset = start;
-        arrival.pieces(at, len, |piece| {
-            bank.copy_in(ticket, offset, piece, swapped);
-            offset += piece.len();
-        });
+        let mut place = Place {
+            swapped: self.swapped(from),
+            offset: start,
+            ticket,
+            bank,
+        };
+        if !arrival.fetch(at, len, &mut place) {
+            // It comes again.
+            return Some(());
+        }
+        let got = got + len;
+        if let Some(operation) = self.operations.get_mut(ticket.slot()) {
+            operation.step = Step::Receiving {
+                want: length::<C>(want),
+                got: length::<C>(got),
+            };
+        }
         if got == want {
             self.came_whole(from, ticket, sender);
             self.deliver(ticket.slot(), envelope, want);
@@ -355,8 +363,8 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// A frame accepted as [`Sent::Later`](crate::Sent::Later) no longer needs its loan.
-    fn landed(&mut self, cookie: Cookie) {
+    /// A frame accepted as [`Sent::Later`](crate::Sent::Later) no longer needs its loan, unless it must go again.
+    fn landed(&mut self, cookie: Cookie, refused: bool) {
         let ticket = Ticket::from_bits(cookie.0);
         let Some(operation) = self.operation(ticket) else {
             return;
@@ -364,15 +372,47 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(frames) = operation.in_flight.get_mut() {
             *frames = frames.saturating_sub(1);
         }
-        let over = !operation.is_in_flight();
+        let (over, peer) = (!operation.is_in_flight(), operation.peer);
         match operation.step {
-            Step::Leaving if over => {
+            Step::Leaving { again: Some(again) } if refused => {
+                operation.step = Step::Requested {
+                    to: again.0,
+                    want: again.1,
+                    next: length::<C>(0),
+                };
+                self.activate(peer, ticket.slot());
+            }
+            Step::Leaving { .. } if over => {
                 let len = operation.envelope.as_ref().map_or(0, Envelope::len);
                 self.complete(ticket.slot(), Ok(len));
             }
             Step::Done(outcome) if over => self.complete(ticket.slot(), outcome),
             _ => {}
         }
+    }
+}
+
+/// A place in what a receive lent.
+struct Place<'a, B> {
+    bank: &'a mut B,
+    ticket: Ticket,
+    offset: usize,
+    swapped: bool,
+}
+
+impl<B: Bank> Target for Place<'_, B> {
+    #[inline(always)]
+    fn put(&mut self, piece: &[u8]) {
+        self.bank
+            .copy_in(self.ticket, self.offset, piece, self.swapped);
+        self.offset += piece.len();
+    }
+
+    fn room(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        if self.swapped {
+            return None;
+        }
+        self.bank.space(self.ticket, self.offset, len)
     }
 }
 

@@ -389,7 +389,12 @@ impl<H: Header, C: Config> State<H, C> {
                 }
                 _ => return Ok(()),
             };
-            let len = most.min(want - next);
+            // What goes ahead may not be wanted.
+            let whole = next == 0
+                && !<C::Transfer as Transfer>::HINTS
+                && channel.offers(node, want)
+                && fixed(bank.part(me, 0, want));
+            let len = if whole { want } else { most.min(want - next) };
             let Some(part) = bank.part(me, next, len) else {
                 // The loan is dead; the active queue comes back to it.
                 operation.step = match operation.step {
@@ -448,7 +453,11 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(operation) = self.operations.get_mut(slot) {
             operation.note_flight(sent);
             if sent == Sent::Later || operation.is_in_flight() {
-                operation.step = Step::Leaving;
+                let again = match operation.step {
+                    Step::Requested { to, want, .. } => Some((to, want)),
+                    _ => None,
+                };
+                operation.step = Step::Leaving { again };
             } else if operation.finish(Ok(len)) {
                 self.operations.remove(slot);
             }
@@ -632,6 +641,11 @@ impl<H: Header, C: Config> Operation<H, C> {
             *frames += u32::from(sent == Sent::Later);
         }
     }
+}
+
+/// May a peer read it where it lies?
+fn fixed(part: Option<Part<'_>>) -> bool {
+    part.and_then(|part| part.fixed()).is_some()
 }
 
 /// A length that is known to fit: it came from an envelope.

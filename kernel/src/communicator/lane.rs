@@ -13,6 +13,11 @@ pub trait Outlet {
     /// The longest frame of this port to that node.
     fn limit(&self, to: Node) -> usize;
 
+    /// As [`Channel::offers`]. Never among several ports.
+    fn offers(&self, _to: Node, _len: usize) -> bool {
+        false
+    }
+
     /// As [`Channel::try_send`].
     fn try_send(
         &mut self,
@@ -29,6 +34,11 @@ impl<L: Channel> Outlet for Plain<'_, L> {
     #[inline]
     fn limit(&self, to: Node) -> usize {
         self.0.limit(to)
+    }
+
+    #[inline]
+    fn offers(&self, to: Node, len: usize) -> bool {
+        self.0.offers(to, len)
     }
 
     #[inline(always)]
@@ -216,6 +226,8 @@ impl<L: Channel> Lane<L> for Shared<'_, L> {
                     rest.event(to, landed);
                 }
             }
+            // Nothing was offered.
+            Event::Again(_) => {}
             Event::PeerLost(node) => {
                 own.event::<Behind<L::Arrival<'_>>>(Event::PeerLost(node));
                 rest.lose(node);

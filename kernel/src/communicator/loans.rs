@@ -4,6 +4,7 @@ use crate::aspect::{Buffering, Cell, Representation, Slice, Storage};
 use crate::config::{Config, Sizes};
 use crate::matching::CellOf;
 use crate::memory::{Bank, Loan, Memory, Part, Sink, Source, Ticket};
+use core::mem::MaybeUninit;
 
 /// A bank that takes loans of one kind of memory.
 pub trait Lender<M: Memory> {
@@ -129,6 +130,13 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool {
         let loan = self.loan_mut(ticket);
         loan.is_some_and(|loan| copy_in(loan, offset, from, swapped))
+    }
+
+    fn space(&mut self, ticket: Ticket, at: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        match self.loan_mut(ticket)? {
+            Loan::Received(sink) => sink.space(at, len),
+            Loan::Sent(_) => None,
+        }
     }
 
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool {

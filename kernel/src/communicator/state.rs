@@ -108,8 +108,8 @@ pub(crate) enum Step<N> {
     },
     /// Send: its loan died before that; in [`Hold::active`] until the peer is told.
     Quitting { to: Handle },
-    /// Send: all bytes have left, some still need the loan.
-    Leaving,
+    /// Send: all bytes have left, some still need the loan. `again`: the request, for it may be put once more.
+    Leaving { again: Option<(Handle, N)> },
     /// Send: requested after its loan died; in [`Hold::active`] until the peer is told.
     Aborting { to: Handle },
     /// Receive: matched by a probe. The payload is set aside at `place`, or still with the sender ([`NONE`]).
@@ -353,7 +353,7 @@ impl<H: Header, C: Config> State<H, C> {
                 operation.in_flight = Maybe::new(|| 0);
             }
             match operation.step {
-                Step::Posted { .. } | Step::Receiving { .. } | Step::Leaving if !gone => {}
+                Step::Posted { .. } | Step::Receiving { .. } | Step::Leaving { .. } if !gone => {}
                 Step::Matched { place } if place != NONE => {}
                 Step::Done(outcome) if gone && waited => self.complete(slot, outcome),
                 Step::Done(_) => {}

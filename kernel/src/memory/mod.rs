@@ -11,6 +11,7 @@ pub use typed::{Items, Repeated, Segmented, Segments, Typed, Values, ValuesMut};
 
 use crate::aspect::Level;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
 /// What a send reads: `len` bytes, in any layout the memory likes.
 pub trait Source {
@@ -25,6 +26,13 @@ pub trait Source {
     /// All of it, where it lies in one piece as it is to be sent: then it is not asked for copies.
     #[inline]
     fn bytes(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// Where these bytes lie in one piece that stays until the send is over, whatever scope ends: then a peer may read
+    /// them there. No slice promises that.
+    fn fixed(&self, offset: usize, len: usize) -> Option<*const u8> {
+        let _ = (offset, len);
         None
     }
 
@@ -45,6 +53,12 @@ pub trait Sink {
     /// No room at all?
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The place of these bytes, where it is one piece of memory in which any bytes may stand.
+    fn space(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        let _ = (offset, len);
+        None
     }
 
     /// Copies `from` to `offset`. Callers stay inside `len`.
@@ -136,6 +150,19 @@ impl Part<'_> {
         self.len() == 0
     }
 
+    /// Where it lies and stays, see [`Source::fixed`].
+    pub fn fixed(&self) -> Option<*const u8> {
+        match *self {
+            Part::Held {
+                source,
+                offset,
+                len,
+                swapped: false,
+            } => source.fixed(offset, len),
+            _ => None,
+        }
+    }
+
     /// Copies `into.len()` bytes from `at` of this piece. Callers stay inside [`Part::len`].
     #[inline(always)]
     pub fn copy_to(&self, at: usize, into: &mut [u8]) {
@@ -221,6 +248,11 @@ pub trait Bank {
     }
     /// Fills a receive. False when the loan is dead.
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool;
+    /// The place of some bytes of a receive, see [`Sink::space`].
+    fn space(&mut self, ticket: Ticket, at: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        let _ = (ticket, at, len);
+        None
+    }
     /// Keeps a copy of a message. False when there is no room.
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool;
     /// A piece of a send.

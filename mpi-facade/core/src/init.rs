@@ -5,7 +5,7 @@ use crate::collective::{self, Collective, Ongoing};
 use crate::comm::Comms;
 use crate::constants::*;
 pub(crate) use crate::environment::text;
-use crate::environment::{number, variable};
+use crate::environment::{number, variable, wrong};
 use crate::error::{Class, Error};
 use crate::glance::Freed;
 use crate::header::{CREDIT, Kernel};
@@ -18,6 +18,7 @@ use crate::world::{self, Fault, Phase, World};
 use core::ffi::{CStr, c_int};
 use core::fmt::Write;
 use pombo_kernel::{Channel, Limits};
+use pombo_netdrivers::shm::OneCopy;
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
 pub fn init(required: c_int) -> Result<c_int, Fault> {
@@ -30,10 +31,11 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         .into());
     }
     let Joined {
-        way,
+        mut way,
         hosts,
         launcher,
     } = place::join().map_err(|error| refuse(&error))?;
+    way::near(&mut way).set_one_copy(one_copy()?);
     let limits = Limits {
         credit: Some(told(c"POMBO_CREDIT")?.map_or(CREDIT, |credit| credit as u32)),
         eager: told(c"POMBO_EAGER_LIMIT")?,
@@ -170,6 +172,21 @@ fn report(world: &mut World) {
 
 fn told(name: &'static CStr) -> Result<Option<usize>, Error> {
     number(name).map_err(|error| refuse(&error))
+}
+
+/// `POMBO_ONE_COPY`.
+fn one_copy() -> Result<OneCopy, Error> {
+    Ok(match text(c"POMBO_ONE_COPY") {
+        None | Some("auto") => OneCopy::Auto,
+        Some("never") => OneCopy::Never,
+        Some("always") => OneCopy::From(0),
+        Some(bytes) => OneCopy::From(bytes.parse().map_err(|_| {
+            refuse(&wrong(
+                c"POMBO_ONE_COPY",
+                "auto, never, always, or a number of bytes",
+            ))
+        })?),
+    })
 }
 
 /// What is wrong with the environment is said where it is found, and classed as the standard has it.

@@ -3,7 +3,8 @@
 
 use crate::datatype::{Layout, Predefined};
 use core::ffi::c_void;
-use core::ptr;
+use core::mem::MaybeUninit;
+use core::{ptr, slice};
 use pombo_kernel::{Memory, Sink, Source};
 
 /// The memory of C programs.
@@ -112,6 +113,12 @@ impl Region {
         (first == extent).then(|| self.base.wrapping_add(offset))
     }
 
+    /// Where these bytes lie, if in one piece.
+    fn piece(&self, offset: usize, len: usize) -> Option<*mut u8> {
+        let inside = offset.checked_add(len)? <= self.bytes() && !self.base.is_null();
+        self.in_one_piece(offset).filter(|_| inside)
+    }
+
     /// Calls `f` with address and length of every run that holds the data bytes `offset..offset + len`.
     #[inline]
     fn runs(&self, offset: usize, len: usize, mut f: impl FnMut(*mut u8, usize)) {
@@ -194,6 +201,10 @@ impl Source for Region {
         self.bytes()
     }
 
+    fn fixed(&self, offset: usize, len: usize) -> Option<*const u8> {
+        self.piece(offset, len).map(<*mut u8>::cast_const)
+    }
+
     #[inline(always)]
     fn copy_out(&self, offset: usize, into: &mut [u8]) {
         let len = into.len().min(self.bytes().saturating_sub(offset));
@@ -211,6 +222,13 @@ impl Sink for Region {
     #[inline]
     fn len(&self) -> usize {
         self.bytes()
+    }
+
+    fn space(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        let start = self.piece(offset, len)?;
+        // SAFETY: the bytes lie inside the region, which is valid while it is lent (`Region::new`) and whose receive
+        // buffer MPI forbids the program to touch meanwhile; they need not be initialised.
+        Some(unsafe { slice::from_raw_parts_mut(start.cast(), len) })
     }
 
     #[inline(always)]

@@ -30,6 +30,8 @@ pub(crate) const CREDIT: &str = "POMBO_CREDIT";
 /// Read by the C library.
 pub(crate) const EAGER_LIMIT: &str = "POMBO_EAGER_LIMIT";
 /// Read by the C library.
+pub(crate) const ONE_COPY: &str = "POMBO_ONE_COPY";
+/// Read by the C library.
 pub(crate) const NET: &str = "POMBO_NET";
 /// Read by the C library.
 pub(crate) const AUTH: &str = "POMBO_AUTH";
@@ -102,6 +104,11 @@ pub(crate) const TABLE: &[Variable] = &[
         name: EAGER_LIMIT,
         default: "8192",
         meaning: "longest message in bytes that is sent without asking, at most 8192",
+    },
+    Variable {
+        name: ONE_COPY,
+        default: "auto",
+        meaning: "long messages that the receiver reads from the sender's memory, where the system allows it, instead of two copies that overlap: auto, never, always, or from that many bytes on",
     },
     Variable {
         name: NET,

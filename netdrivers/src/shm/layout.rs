@@ -5,6 +5,7 @@
 
 use core::mem::{offset_of, size_of};
 
+use super::answers::Answers;
 use super::bell::Bell;
 use super::error::ShmError;
 use super::ring;
@@ -66,9 +67,12 @@ pub(super) struct Control {
     pub(super) heard: Apart<[AtomicU64; MAX_RANKS / 64]>,
 }
 
-/// A consumer's position, alone in its line.
+/// A consumer's position, and what it answered to offers, alone in their line.
 #[repr(C, align(64))]
-pub(super) struct Taken(pub(super) AtomicU64);
+pub(super) struct Taken {
+    pub(super) position: AtomicU64,
+    pub(super) answers: Answers,
+}
 
 /// Areas for boards: as many groups of ranks may have them at a time.
 pub(super) const AREAS: usize = 16;

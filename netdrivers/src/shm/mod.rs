@@ -8,6 +8,8 @@
 //! as frames have filled it; a sender that finds it full is told so. A long message streams through it in frames of up
 //! to [`FRAME_LIMIT`] bytes, the receiver copying out while the sender copies in.
 //!
+//! Or its receiver reads it from the sender's memory at once: the frame only describes it ([`OneCopy`]).
+//!
 //! Who finds nothing looks again, then yields, then sleeps until a frame, room or a loss wakes it. How soon depends on
 //! whether the processors that the ranks may use, by affinity and by the quota of their control group, are fewer than
 //! the ranks. Ranks that have met look every half second whether the others' processes still live: there is no
@@ -16,18 +18,22 @@
 //! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
 //! a rank finds in the segment, it stays inside it and does not panic.
 
+mod answers;
 mod bell;
 pub mod collective;
 mod door;
 mod error;
 mod file;
+mod frame;
 mod futex;
 mod lane;
 mod layout;
 mod meet;
+mod offers;
 mod patience;
 mod peer;
 mod quota;
+mod remote;
 mod ring;
 mod segment;
 mod socket;
@@ -35,10 +41,13 @@ mod sync;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 mod watch;
+mod witness;
 
 pub use error::ShmError;
+pub use frame::Frame;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};
 pub use meet::{MEETING, meet, meet_within};
+pub use offers::OneCopy;
 pub use segment::{RankState, Segment};
 
 use alloc::vec::Vec;
@@ -47,10 +56,10 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 
-use crate::InPlace;
 use bell::{Park, Until};
 use door::{Beside, Door};
 use futex::Futex;
+use offers::Offers;
 use patience::{Patience, Step};
 use peer::Peer;
 use ring::RingError;
@@ -80,6 +89,7 @@ pub struct Shm {
     /// Polls in vain since the last look at the others' processes.
     idle_polls: u32,
     groups: collective::Groups,
+    offers: Offers,
     /// Where this rank sleeps while it waits for a network too.
     door: Option<Door>,
     /// Last, as the peers and the groups point into it.
@@ -122,6 +132,7 @@ impl Shm {
             watch: Watch::of(&segment, rank),
             idle_polls: 0,
             groups: collective::Groups::default(),
+            offers: Offers::default(),
             door: None,
             segment,
         };
@@ -141,6 +152,7 @@ impl Shm {
     pub fn finish(&mut self) {
         self.leave(RankState::Finished);
         self.peers.iter_mut().for_each(|peer| peer.gone = true);
+        self.offers.end();
     }
 
     /// The segment, to see how the others are.
@@ -211,7 +223,7 @@ impl Shm {
     fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
         let most = self.watch.as_ref().map(|_| watch::PAUSE);
         let limit = limit.into_iter().chain(most).min();
-        let until = if self.full.is_empty() {
+        let until = if self.full.is_empty() && self.offers.are_answered() {
             Until::Frame
         } else {
             Until::Room
@@ -253,11 +265,12 @@ impl Shm {
             || self.active.iter().any(|rank| of(rank).has_news())
             || self.full.iter().any(|rank| of(rank).out.has_more_room())
             || self.groups.have_news()
+            || self.has_answers()
     }
 }
 
 impl Channel for Shm {
-    type Arrival<'a> = InPlace<'a>;
+    type Arrival<'a> = Frame<'a>;
 
     #[inline]
     fn node(&self) -> Node {
@@ -274,11 +287,15 @@ impl Channel for Shm {
         FRAME_LIMIT
     }
 
+    fn offers(&self, to: Node, len: usize) -> bool {
+        self.would_offer(to, len)
+    }
+
     #[inline(always)]
     fn try_send(
         &mut self,
         to: Node,
-        _cookie: Cookie,
+        cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
         if self.epoch_changed() {
@@ -289,7 +306,7 @@ impl Channel for Shm {
         let peer = peer.ok_or(ChannelError::NoSuchNode(to))?;
         let len = Part::total(parts);
         if len > FRAME_LIMIT {
-            return Err(ChannelError::TooLong { limit: FRAME_LIMIT });
+            return self.offer(to, cookie, parts);
         }
         if peer.gone {
             return Err(ChannelError::PeerLost(to));
@@ -306,7 +323,7 @@ impl Channel for Shm {
     }
 
     #[inline]
-    fn poll(&mut self, mut f: impl FnMut(Event<InPlace<'_>>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, mut f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
         if self.epoch_changed() {
             self.take_notice();
         }
@@ -317,6 +334,9 @@ impl Channel for Shm {
             }
         }
         let (mut frames, mut any) = (0, false);
+        if !self.offers.are_answered() {
+            any = self.report_answers(&mut f);
+        }
         for _ in 0..self.active.len() {
             if self.turn >= self.active.len() {
                 self.turn = 0;
@@ -331,6 +351,7 @@ impl Channel for Shm {
             frames += served.frames;
             any |= served.frames > 0 || served.lost;
             if served.lost {
+                self.offers.lose(Node(rank));
                 self.active.remove(self.turn);
             } else {
                 self.turn += 1;

@@ -2,19 +2,28 @@
 
 use pombo_kernel::channel::Event;
 use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
 
 use core::ptr::NonNull;
 
+use super::answers::{Answer, Answers};
 use super::bell::Bell;
+use super::frame::Frame;
 use super::lane::Lane;
-use super::ring::{Consumer, Producer};
+use super::remote::Remote;
+use super::ring::{Consumer, Producer, RingError};
 use super::segment::Segment;
-use crate::InPlace;
 
 pub(super) struct Peer {
     pub(super) out: Producer<Lane>,
     inbound: Consumer<Lane>,
     bell: NonNull<Bell>,
+    /// What it answers to our offers, and we to its.
+    answers: [NonNull<Answers>; 2],
+    /// Offers to it so far.
+    offered: u64,
+    /// It could not read one.
+    pub(super) refuses: bool,
     /// It knows that we send to it.
     pub(super) told: bool,
     /// Nothing reaches it any more.
@@ -32,7 +41,7 @@ pub(super) struct Served {
     pub(super) lost: bool,
 }
 
-// SAFETY: the bell lies in memory that all processes share, and only its atomic is used.
+// SAFETY: bell and answers lie in memory that all processes share, and only their atomics are used.
 unsafe impl Send for Peer {}
 
 impl Peer {
@@ -46,6 +55,9 @@ impl Peer {
             out: Producer::new(out),
             inbound: Consumer::new(inbound),
             bell: NonNull::from(&segment.control(peer).bell.0),
+            answers: [segment.answers(me, peer), segment.answers(peer, me)],
+            offered: 0,
+            refuses: false,
             told: false,
             gone: false,
             ending: false,
@@ -58,6 +70,24 @@ impl Peer {
     pub(super) fn bell(&self) -> &Bell {
         // SAFETY: it lies in the segment, which outlives the peer (`new`); its field is an atomic.
         unsafe { self.bell.as_ref() }
+    }
+
+    /// The peer's, or our own.
+    fn answers(&self, own: bool) -> &Answers {
+        // SAFETY: as for the bell.
+        unsafe { self.answers[usize::from(own)].as_ref() }
+    }
+
+    /// Offers something; its number.
+    pub(super) fn offer(&mut self, len: usize, parts: &[Part<'_>]) -> Result<u64, RingError> {
+        self.out.put_marked(len, parts)?;
+        self.offered += 1;
+        Ok(self.offered)
+    }
+
+    /// Its answer to the offer of that number.
+    pub(super) fn answer(&self, number: u64) -> Option<Answer> {
+        self.answers(false).to(number)
     }
 
     /// Nothing goes there any more, and what came is all. False if that was known.
@@ -83,13 +113,25 @@ impl Peer {
         &mut self,
         node: Node,
         most: usize,
-        f: &mut impl FnMut(Event<InPlace<'_>>),
+        f: &mut impl FnMut(Event<Frame<'_>>),
     ) -> Served {
         let mut frames = 0;
         while frames < most {
-            let taken = self
-                .inbound
-                .take(|bytes| f(Event::Arrival(InPlace::new(node, bytes))));
+            let mut offered = None;
+            let own = self.answers[1];
+            // SAFETY: as in `answers`.
+            let refuse = || unsafe { own.as_ref() }.refuse();
+            let taken = self.inbound.take(|bytes, marked| {
+                let (mut head, mut remote) = (bytes, None);
+                if marked {
+                    let (before, behind) = Remote::split(bytes, refuse());
+                    (head, remote) = (before, Some(&*offered.insert(behind)));
+                }
+                f(Event::Arrival(Frame::new(node, head, remote)));
+            });
+            if let Some(remote) = offered {
+                self.answers(true).give(remote.answer());
+            }
             match taken {
                 Ok(true) => frames += 1,
                 Ok(false) if !self.ending => break,

@@ -91,6 +91,16 @@ impl<S: Slots> Producer<S> {
     /// Puts a frame of `len` bytes in; `len` is the sum of the parts and at most the limit.
     #[inline(always)]
     pub(super) fn put(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
+        self.write(len, parts, 0)
+    }
+
+    /// The same, marked for the consumer.
+    pub(super) fn put_marked(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
+        self.write(len, parts, MARK)
+    }
+
+    #[inline(always)]
+    fn write(&mut self, len: usize, parts: &[Part<'_>], mark: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
         let gap = gap_before(size, self.granule(), S::GRANULES);
@@ -106,7 +116,7 @@ impl<S: Slots> Producer<S> {
         // SAFETY: these granules are free, which `reserve` has seen after the consumer's last use of them, and the
         // consumer does not look past the word at our position before it is published below.
         unsafe { self.slots.fill(granule, len, parts) };
-        self.publish(len as u32);
+        self.publish(len as u32 | mark);
         self.position += size as u64;
         // Lines that the consumer has read take long to come back: a burst of small frames would wait for each.
         if size <= LINE && self.position + AHEAD <= self.taken + S::GRANULES as u64 {
@@ -177,17 +187,21 @@ impl<S: Slots> Consumer<S> {
         }
     }
 
-    /// Hands out the oldest frame in place and frees its room afterwards. False if there is none.
+    /// Hands out the oldest frame in place, and whether it is marked, and frees its room afterwards. False if there is
+    /// none.
     #[inline]
-    pub(super) fn take(&mut self, f: impl FnOnce(&[u8])) -> Result<bool, RingError> {
-        let Some(len) = self.front()? else {
+    pub(super) fn take(&mut self, f: impl FnOnce(&[u8], bool)) -> Result<bool, RingError> {
+        let Some((len, marked)) = self.front()? else {
             self.streak = 0;
             return Ok(false);
         };
         self.look_ahead();
         // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer leaves it alone until
         // our position has passed it.
-        unsafe { self.slots.read(self.granule(), len, f) };
+        unsafe {
+            self.slots
+                .read(self.granule(), len, |bytes| f(bytes, marked))
+        };
         self.advance(granules(len));
         Ok(true)
     }
@@ -219,9 +233,9 @@ impl<S: Slots> Consumer<S> {
         (self.position % S::GRANULES as u64) as usize
     }
 
-    /// Length of the oldest frame.
+    /// Length of the oldest frame, and whether it is marked.
     #[inline]
-    fn front(&mut self) -> Result<Option<usize>, RingError> {
+    fn front(&mut self) -> Result<Option<(usize, bool)>, RingError> {
         let word = self.slots.word(self.granule()).load(Ordering::Acquire);
         if word == 0 {
             return Ok(None);
@@ -239,11 +253,11 @@ impl<S: Slots> Consumer<S> {
 
     /// A record lies before the end of the ring and bears the tag of its position.
     #[inline]
-    fn check(&self, word: u64) -> Result<usize, RingError> {
-        let len = word as u32 as usize;
+    fn check(&self, word: u64) -> Result<(usize, bool), RingError> {
+        let len = (word as u32 & !MARK) as usize;
         let fits = len <= limit(S::GRANULES) && self.granule() + granules(len) <= S::GRANULES;
         if fits && (word >> 32) as u32 == tag(self.position) {
-            Ok(len)
+            Ok((len, word as u32 & MARK != 0))
         } else {
             Err(RingError::Corrupt)
         }
@@ -268,6 +282,9 @@ impl<S: Slots> Consumer<S> {
 
 /// In place of a length, with a number of granules: they hold nothing.
 pub(super) const GAP: u32 = 1 << 31;
+
+/// Beside a length: the frame is of another kind.
+pub(super) const MARK: u32 = 1 << 30;
 
 /// Marks a record of that position; never 0.
 #[inline]

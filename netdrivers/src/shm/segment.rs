@@ -1,8 +1,10 @@
 //! The memory that all ranks of a machine share: one anonymous file. A launcher creates it and keeps it to tell the
 //! others of a rank that died; a rank opens it and turns it into an [`Shm`](super::Shm).
 
+use core::mem::offset_of;
 use core::ptr::NonNull;
 
+use super::answers::Answers;
 use super::error::ShmError;
 use super::file::{File, Mapping, SmallFiles};
 use super::futex::Futex;
@@ -218,13 +220,19 @@ impl Segment {
         ]
     }
 
+    /// The answers of a rank to another one's offers.
+    pub(super) fn answers(&self, from: usize, to: usize) -> NonNull<Answers> {
+        let taken = self.layout.taken(from, to) + offset_of!(Taken, answers);
+        self.mapping.at(taken, size_of::<Answers>()).cast()
+    }
+
     /// The ring from one rank to another.
     ///
     /// # Safety
     /// The lane must not outlive the segment, and be the only one in this process for its side of that ring.
     pub(super) unsafe fn lane(&self, from: usize, to: usize) -> Lane {
         let ring = self.mapping.at(self.layout.ring(from, to), RING);
-        let taken = self.layout.taken(from, to);
+        let taken = self.layout.taken(from, to) + offset_of!(Taken, position);
         let taken = self.mapping.at(taken, size_of::<Taken>()).cast();
         // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment.
         unsafe { Lane::new(ring, taken) }

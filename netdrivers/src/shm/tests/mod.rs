@@ -2,4 +2,5 @@
 
 mod bell;
 mod door;
+mod remote;
 mod ring;

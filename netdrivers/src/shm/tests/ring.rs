@@ -77,7 +77,7 @@ fn put(producer: &mut Producer<&Memory>, bytes: &[u8]) -> Result<(), RingError> 
 
 fn take(consumer: &mut Consumer<&Memory>) -> Result<Option<Vec<u8>>, RingError> {
     let mut taken = None;
-    let any = consumer.take(|bytes| taken = Some(bytes.to_vec()))?;
+    let any = consumer.take(|bytes, _| taken = Some(bytes.to_vec()))?;
     assert_eq!(any, taken.is_some());
     Ok(taken)
 }

@@ -1,0 +1,143 @@
+//! Memory of another process, as its rank describes it in a frame, and how it is read. Used by `Peer` and `Frame` only.
+//!
+//! Every reading also reads a witness: a random word that only that rank has at that address. So a process that may not
+//! be read, one in another space of process numbers, and one that got the number of a rank that is gone are all told
+//! apart from the rank by the reading itself; there is nothing to probe before.
+
+use core::cell::Cell;
+use core::mem::MaybeUninit;
+use core::{ptr, slice};
+
+use pombo_kernel::channel::Target;
+
+use super::answers::Answer;
+use super::witness::Witness;
+
+/// Bytes that a rank offers.
+#[derive(Clone, Debug)]
+pub(super) struct Remote {
+    process: i32,
+    address: usize,
+    len: usize,
+    /// Where the witness lies, and what it says.
+    witness: (usize, u64),
+    failed: Cell<bool>,
+}
+
+/// A description, as it travels behind the head of a frame.
+pub(super) const NOTE: usize = 5 * size_of::<u64>();
+
+/// More than one reading takes; a page less than 2 GiB is the system's bound.
+const MOST: usize = 1 << 30;
+/// Copied through the stack where the bytes do not go to one place.
+const PIECE: usize = 16 << 10;
+
+/// Describes bytes of this process.
+pub(super) fn note(process: i32, bytes: *const u8, len: usize, witness: &Witness) -> [u8; NOTE] {
+    let (at, word) = witness.place();
+    let fields = [
+        process as u64,
+        bytes.expose_provenance() as u64,
+        len as u64,
+        at as u64,
+        word,
+    ];
+    let mut note = [0; NOTE];
+    for (place, field) in note.chunks_exact_mut(size_of::<u64>()).zip(fields) {
+        place.copy_from_slice(&field.to_ne_bytes());
+    }
+    note
+}
+
+impl Remote {
+    /// The head of a frame and the description behind it; an empty frame if there is none that can be.
+    #[cold]
+    pub(super) fn split(bytes: &[u8], refuse: bool) -> (&[u8], Self) {
+        let (head, note) = bytes
+            .split_last_chunk::<NOTE>()
+            .unwrap_or((&[], &[0; NOTE]));
+        let field = |number: usize| {
+            let place = note[number * size_of::<u64>()..].first_chunk();
+            place.map_or(0, |place| u64::from_ne_bytes(*place))
+        };
+        let remote = Self {
+            process: field(0) as i32,
+            address: field(1) as usize,
+            // No memory is longer.
+            len: (field(2) as usize).min(isize::MAX as usize),
+            witness: (field(3) as usize, field(4)),
+            failed: Cell::new(refuse),
+        };
+        (head, remote)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What the sender is to be told.
+    pub(super) fn answer(&self) -> Answer {
+        if self.failed.get() {
+            Answer::Refused
+        } else {
+            Answer::Read
+        }
+    }
+
+    /// Copies `len` bytes from `at`; false if they could not be had.
+    #[inline(never)]
+    pub(super) fn fetch(&self, at: usize, len: usize, into: &mut impl Target) -> bool {
+        let inside = at.checked_add(len).is_some_and(|end| end <= self.len);
+        let fetched = inside && !self.failed.get() && self.copy(at, len, into);
+        self.failed.set(!fetched);
+        fetched
+    }
+
+    fn copy(&self, at: usize, len: usize, into: &mut impl Target) -> bool {
+        if let Some(room) = into.room(len)
+            && room.len() == len
+        {
+            let mut chunks = (at..).step_by(MOST).zip(room.chunks_mut(MOST));
+            return chunks.all(|(at, chunk)| self.read(at, chunk).is_some());
+        }
+        let mut piece = [MaybeUninit::uninit(); PIECE];
+        (at..at + len).step_by(PIECE).all(|start| {
+            let piece = &mut piece[..PIECE.min(at + len - start)];
+            let read = self.read(start, piece);
+            read.map(|bytes| into.put(bytes)).is_some()
+        })
+    }
+
+    /// Reads as many bytes as there is room for, all or nothing.
+    fn read<'a>(&self, at: usize, into: &'a mut [MaybeUninit<u8>]) -> Option<&'a [u8]> {
+        let mut word = 0_u64;
+        let size = size_of_val(&word);
+        let here = [
+            area(into.as_mut_ptr().cast(), into.len()),
+            area((&raw mut word).cast(), size),
+        ];
+        let there = [
+            area(
+                ptr::without_provenance_mut(self.address.wrapping_add(at)),
+                into.len(),
+            ),
+            area(ptr::without_provenance_mut(self.witness.0), size),
+        ];
+        // SAFETY: the call writes to the areas that are here, which are valid for their lengths and nobody else's
+        // during the call; those that are there it takes as numbers in the other process.
+        let read =
+            unsafe { libc::process_vm_readv(self.process, here.as_ptr(), 2, there.as_ptr(), 2, 0) };
+        if usize::try_from(read) != Ok(into.len() + size) || word != self.witness.1 {
+            return None;
+        }
+        // SAFETY: the call has written all of them.
+        Some(unsafe { slice::from_raw_parts(into.as_ptr().cast(), into.len()) })
+    }
+}
+
+fn area(start: *mut libc::c_void, len: usize) -> libc::iovec {
+    libc::iovec {
+        iov_base: start,
+        iov_len: len,
+    }
+}
