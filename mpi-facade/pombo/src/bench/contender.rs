@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pombo_kernel::channel::group::HEAD;
 
-use super::hosts::Hosts;
+use super::hosts::{Hosts, SETTINGS};
 use super::job::{End, Jobs};
 use crate::error::Error;
 use crate::{compiler, library};
@@ -303,6 +303,7 @@ impl Contender {
             }
         }
         if let Some(hosts) = hosts {
+            command.envs(SETTINGS);
             command.arg("--host").arg(hosts.names(ranks as usize));
         }
         command.arg("-n").arg(ranks.to_string()).arg(&self.program);

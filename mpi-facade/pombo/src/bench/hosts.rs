@@ -221,9 +221,6 @@ impl Hosts {
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(format!("{HOME}/enter"));
         command.arg("h0").arg(program);
-        for (name, value) in SETTINGS {
-            command.env(name, value);
-        }
         command
     }
 
@@ -267,8 +264,9 @@ impl Hosts {
     }
 }
 
-/// How other launchers enter a host, and that there is one network: Hydra; Open MPI 4 and 5; UCX.
-const SETTINGS: [(&str, &str); 9] = [
+/// How other launchers enter a host, that each gets a rank, and that there is one network: Hydra;
+/// Open MPI 4 and 5; UCX.
+pub(super) const SETTINGS: [(&str, &str); 10] = [
     ("HYDRA_LAUNCHER", "ssh"),
     ("HYDRA_LAUNCHER_EXEC", "/run/pombo/login"),
     ("HYDRA_IFACE", "eth0"),
@@ -277,6 +275,7 @@ const SETTINGS: [(&str, &str); 9] = [
     ("OMPI_MCA_btl_tcp_if_include", "eth0"),
     ("PRTE_MCA_plm_ssh_agent", "/run/pombo/login"),
     ("PRTE_MCA_prte_if_include", "eth0"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", "node"),
     ("UCX_NET_DEVICES", "eth0"),
 ];
 

@@ -128,9 +128,6 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     let jobs = Jobs::new()?;
     let source = prepare(&options.directory)?;
     compile(&mut contenders, &source, &jobs)?;
-    if cfg!(debug_assertions) {
-        warn("this build is not optimised; for figures that count: cargo run --release -- bench");
-    }
     let machine = Machine::here();
     let (results, is_whole) = measure(options, &contenders, &jobs, machine.cores)?;
     let table = table::text(&results);
@@ -238,6 +235,9 @@ fn prepare(directory: &Path) -> Result<PathBuf, Error> {
 
 /// Compiles for all; whoever's compiler fails is told and left out, unless it is our own.
 fn compile(contenders: &mut Vec<Contender>, source: &Path, jobs: &Jobs) -> Result<(), Error> {
+    if cfg!(debug_assertions) {
+        warn("this build is not optimised; for figures that count: cargo run --release -- bench");
+    }
     let mut works = Vec::new();
     for mut contender in contenders.drain(..) {
         progress(&format!("compiling for {}\n", contender.name));

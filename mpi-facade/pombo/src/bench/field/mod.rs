@@ -50,6 +50,13 @@ struct Line {
 /// Prints the tables. The exit code is 0 if our own library answered every time.
 pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> {
     plan::known(&options.only)?;
+    if let Some(alone) = options.ranks.iter().find(|&&ranks| ranks < 2) {
+        return Err(Error::Value {
+            what: "-n",
+            given: alone.to_string(),
+            want: "numbers from 2 on with --hosts",
+        });
+    }
     if !options.inside {
         return hosts::inside();
     }

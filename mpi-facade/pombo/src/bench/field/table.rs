@@ -2,10 +2,13 @@
 
 use super::super::contender::Contender;
 use super::super::hosts::{BURST, QUEUE};
-use super::super::results::Results;
+use super::super::results::{Results, Row};
 use super::super::table::{ABSENT, aligned, number};
 use super::plan::{BANDWIDTHS, CASTS, SHORTEST};
 use super::{Line, MTU};
+
+/// So many times the line's rate may be seen over some messages: a bucket is full at first.
+const FREE: f64 = 1.1;
 
 /// What ECCLib's broadcast took at least, on hosts of 2003.
 const PUBLISHED: &str = "ECCLib 2003, as published: 800 to 1800 us for a broadcast that carries nothing; \
@@ -29,6 +32,7 @@ pub(super) fn text(results: &Results, line: &Line, contenders: &[Contender]) -> 
             line.tcp
         );
         text += &ceilings(line, contenders);
+        text += &beyond(results, line, contenders);
     }
     let fast = fast(results, &ranks);
     if fast.len() > 1 {
@@ -108,6 +112,29 @@ fn ceilings(line: &Line, contenders: &[Contender]) -> String {
         "100 % are, in MB/s at an MTU of {MTU}: {}.\n",
         told.join(", ")
     )
+}
+
+/// Whoever was faster than the line did not use it.
+fn beyond(results: &Results, line: &Line, contenders: &[Contender]) -> String {
+    let whole = |row: &&Row| row.key.name == "cast";
+    let is_beyond = |who: usize| {
+        let mut rates = results.rows.iter().filter(whole);
+        rates.any(|row| {
+            row.spread(who)
+                .is_some_and(|rate| rate.median > FREE * line.rate.bytes())
+        })
+    };
+    let beyond = contenders
+        .iter()
+        .enumerate()
+        .filter(|(who, _)| is_beyond(*who));
+    let told = beyond.map(|(_, one)| {
+        format!(
+            "{} was faster than the line: its ranks are not where they should be.\n",
+            one.name
+        )
+    });
+    told.collect()
 }
 
 fn fast(results: &Results, ranks: &[u32]) -> Vec<Vec<String>> {
