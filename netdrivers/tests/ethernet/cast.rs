@@ -24,15 +24,42 @@ type Sizes = Group<8, 1500>;
 /// Far above the seconds that a slow machine needs.
 const HANG: Duration = Duration::from_secs(180);
 
-/// How long each message took to be everywhere, and known to be; and the bytes of a packet.
+/// How a node waits: all of them share the processors of one machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Looks {
+    /// It sleeps.
+    None,
+    /// It lets the others work, many times, before it sleeps.
+    Many,
+}
+
+/// How long each message took.
 pub(crate) struct Times {
-    pub(crate) each: Vec<Duration>,
+    /// To be everywhere, and to be known to be.
+    pub(crate) there: Vec<Duration>,
+    pub(crate) known: Vec<Duration>,
+    /// Bytes of a packet.
     pub(crate) chunk: usize,
     pub(crate) counts: String,
 }
 
+/// What a node has noted: when each message began or came; and of the source, when it was known to be everywhere.
+enum Noted {
+    Sent {
+        began: Vec<Instant>,
+        ended: Vec<Instant>,
+        chunk: usize,
+        counts: String,
+    },
+    Came(Vec<Instant>),
+}
+
 /// Node 0 sends messages of these sizes to all others; all must have the same bytes.
-pub(crate) fn broadcast<N: Broadcast + Send>(nodes: Vec<N>, sizes: Vec<usize>) -> Times {
+pub(crate) fn broadcast<N: Broadcast + Send>(
+    nodes: Vec<N>,
+    sizes: Vec<usize>,
+    looks: Looks,
+) -> Times {
     let ranks = nodes.len();
     let mut nodes = nodes.into_iter();
     let network = nodes.next().expect("a source");
@@ -48,19 +75,44 @@ pub(crate) fn broadcast<N: Broadcast + Send>(nodes: Vec<N>, sizes: Vec<usize>) -
         let (done, messages) = (done.clone(), messages.clone());
         stops.push(stop);
         std::thread::spawn(move || {
-            receive(network, &messages, &stopped);
-            let _ = done.send(None);
+            let _ = done.send(receive(network, &messages, &stopped, looks));
         });
     }
     std::thread::spawn(move || {
-        let times = send(network, ranks, &messages);
+        let sent = send(network, ranks, &messages, looks);
         // The receivers answer until the last one has everything.
         drop(stops);
-        let _ = done.send(Some(times));
+        let _ = done.send(sent);
     });
     let ended = || ends.recv_timeout(HANG).expect("a node failed or hangs");
-    let all: Vec<Option<Times>> = (0..ranks).map(|_| ended()).collect();
-    all.into_iter().flatten().next().expect("the source's")
+    times((0..ranks).map(|_| ended()))
+}
+
+fn times(all: impl Iterator<Item = Noted>) -> Times {
+    let (mut came, mut sent) = (Vec::new(), None);
+    for noted in all {
+        match noted {
+            Noted::Came(times) => came.push(times),
+            Noted::Sent { .. } => sent = Some(noted),
+        }
+    }
+    let Some(Noted::Sent {
+        began,
+        ended,
+        chunk,
+        counts,
+    }) = sent
+    else {
+        panic!("no source");
+    };
+    let last = |message: usize| came.iter().map(|times| times[message]).max();
+    let there = |message| last(message).expect("a receiver") - began[message];
+    Times {
+        there: (0..began.len()).map(there).collect(),
+        known: ended.iter().zip(&began).map(|(e, b)| *e - *b).collect(),
+        chunk,
+        counts,
+    }
 }
 
 fn message(number: usize, len: usize) -> Vec<u8> {
@@ -72,58 +124,92 @@ fn message(number: usize, len: usize) -> Vec<u8> {
     words.take(len).collect()
 }
 
-fn send<N: Broadcast>(mut network: N, ranks: usize, messages: &[Vec<u8>]) -> Times {
+fn send<N: Broadcast>(mut network: N, ranks: usize, messages: &[Vec<u8>], looks: Looks) -> Noted {
     let nodes = (1..ranks as u16).map(Node);
     let mtu = network.mtu();
     let source = Source::<Sizes, Growing>::new(NAME, nodes, mtu, Habits::default(), TIMING);
     let mut source = source.expect("places for eight");
-    let mut each = Vec::new();
+    let (mut began, mut ended, mut idle) = (Vec::new(), Vec::new(), 0);
     for message in messages {
-        let start = Instant::now();
+        began.push(Instant::now());
         source.send(&&message[..]).expect("the last is done");
         while !source.turn(&mut network, &&message[..]).expect("it is up") || !source.is_done() {
             let now = network.now();
             let heard = network.poll(|frame| source.hear(&frame, now, false));
-            if !heard.expect("it is up") {
-                std::thread::yield_now();
+            if heard.expect("it is up") {
+                idle = 0;
+            } else {
+                looks.wait(&mut network, &mut idle, source.deadline());
             }
         }
-        each.push(start.elapsed());
+        ended.push(Instant::now());
     }
-    Times {
-        each,
+    Noted::Sent {
+        began,
+        ended,
         chunk: source.chunk(),
         counts: format!("{:?}", source.counts()),
     }
 }
 
-fn receive<N: Network>(mut network: N, messages: &[Vec<u8>], stopped: &mpsc::Receiver<()>) {
+fn receive<N: Network>(
+    mut network: N,
+    messages: &[Vec<u8>],
+    stopped: &mpsc::Receiver<()>,
+    looks: Looks,
+) -> Noted {
     let mut sink = Sink::<Sizes, Growing>::new(NAME, Node(0), TIMING, None);
     // The source should not wait for somebody who compares.
     let room = messages.iter().map(|message| vec![1; message.len()]);
     let mut buffers: Vec<Vec<u8>> = room.collect();
+    let (mut came, mut idle) = (Vec::new(), 0);
     for buffer in &mut buffers {
         let received = loop {
             if let Some(received) = sink.receive(&mut buffer[..]).expect("it fits") {
                 break received;
             }
-            turn(&mut network, &mut sink, buffer);
+            turn(&mut network, &mut sink, buffer, looks, &mut idle);
         };
+        came.push(Instant::now());
         assert_eq!(received, buffer.len());
     }
     assert!(buffers == messages, "other bytes than were sent");
     while stopped.try_recv() == Err(mpsc::TryRecvError::Empty) {
-        turn(&mut network, &mut sink, &mut []);
+        turn(&mut network, &mut sink, &mut [], looks, &mut idle);
     }
+    Noted::Came(came)
 }
 
-/// Many nodes share the processors of one machine here: who has nothing to do lets others work.
-fn turn<N: Network>(network: &mut N, sink: &mut Sink<Sizes, Growing>, buffer: &mut [u8]) {
+fn turn<N: Network>(
+    network: &mut N,
+    sink: &mut Sink<Sizes, Growing>,
+    buffer: &mut [u8],
+    looks: Looks,
+    idle: &mut u32,
+) {
     let now = network.now();
     let heard = network.poll(|frame| sink.hear(&frame, buffer, now, false));
     let heard = heard.expect("it is up");
-    let told = sink.turn(network).expect("it is up");
-    if !heard && !told {
-        std::thread::yield_now();
+    sink.turn(network).expect("it is up");
+    if heard {
+        *idle = 0;
+    } else {
+        // Nobody wakes it when all is over.
+        let soon = now + 50_000_000;
+        looks.wait(network, idle, sink.deadline().min(soon));
+    }
+}
+
+/// Yields before the first sleep, where there are many.
+const YIELDS: u32 = 200;
+
+impl Looks {
+    fn wait<N: Network>(self, network: &mut N, idle: &mut u32, until: u64) {
+        *idle += 1;
+        if self == Looks::Many && *idle < YIELDS {
+            return std::thread::yield_now();
+        }
+        // So many times in vain: no more looking.
+        network.wait(u32::MAX, until).expect("it is up");
     }
 }
