@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem::zeroed;
 
-use super::frame::{ETHER, Head};
+use super::frame::{ETHER, HEAD, Head};
 use super::socket::Socket;
 use crate::udp::gather::Vectors;
 use pombo_kernel::channel::ChannelError;
@@ -11,6 +11,9 @@ use pombo_kernel::memory::Part;
 
 /// Frames that one call takes.
 pub(super) const BATCH: usize = 32;
+
+/// Bytes of a frame that is copied once more, to one piece: that costs less than many pieces cost the system.
+const SHORT: usize = 256;
 
 /// A way onto the segment, and to other processes of this host.
 pub trait Line: 'static {
@@ -33,7 +36,7 @@ pub struct Packets {
     /// Numbers of the interface and of this host's own.
     interfaces: [i32; 2],
     ring: Ring,
-    /// For frames that do not lie in pieces.
+    /// For frames that are put together here.
     room: Vec<u8>,
 }
 
@@ -43,7 +46,7 @@ impl Packets {
             socket,
             interfaces,
             ring: Ring::new(mtu),
-            room: alloc::vec![0; mtu],
+            room: alloc::vec![0; mtu.max(SHORT)],
         }
     }
 }
@@ -51,8 +54,20 @@ impl Packets {
 impl Line for Packets {
     #[inline]
     fn send(&mut self, here: bool, head: &Head, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
-        let frame = Vectors::behind(head, parts, &mut self.room);
-        self.socket.send(self.interfaces[usize::from(here)], &frame)
+        let index = self.interfaces[usize::from(here)];
+        let whole = HEAD + Part::total(parts);
+        if whole > SHORT {
+            let frame = Vectors::behind(head, parts, &mut self.room);
+            return self.socket.send(index, &frame);
+        }
+        let (start, mut rest) = self.room[..whole].split_at_mut(HEAD);
+        start.copy_from_slice(head);
+        for part in parts {
+            let (into, after) = rest.split_at_mut(part.len());
+            part.copy_to(0, into);
+            rest = after;
+        }
+        self.socket.send_piece(index, &self.room[..whole])
     }
 
     #[inline]
@@ -114,6 +129,14 @@ impl Ring {
     /// Takes what has come, at most a batch; how many frames.
     #[inline]
     fn fill(&mut self, from: &Socket) -> Result<usize, ChannelError> {
+        if self.ask == 1 {
+            let Some(len) = from.receive_one(&mut self.bytes[..self.stride])? else {
+                return Ok(0);
+            };
+            self.list[0].msg_len = len as u32;
+            self.ask = 2;
+            return Ok(1);
+        }
         let list = &mut self.list[..self.ask];
         // SAFETY: every entry points to one vector, whose bytes are of this ring.
         let got = unsafe { from.receive(list) }?;

@@ -188,18 +188,18 @@ impl Socket {
         message.msg_namelen = size_of_val(&to) as libc::socklen_t;
         message.msg_iov = frame.list().as_ptr().cast_mut();
         message.msg_iovlen = frame.list().len() as _;
-        loop {
-            // SAFETY: the message points to an address and to borrowed bytes, all valid and only read.
-            let sent = unsafe { libc::sendmsg(self.fd, &message, libc::MSG_NOSIGNAL) };
-            match if sent < 0 { errno() } else { 0 } {
-                0 => return Ok(true),
-                libc::EINTR => {}
-                // A full queue of the interface says the latter.
-                libc::EAGAIN | libc::ENOBUFS => return Err(ChannelError::Full),
-                libc::ENETDOWN | libc::ENOMEM => return Ok(false),
-                number => return Err(ChannelError::Device(number)),
-            }
-        }
+        // SAFETY: the message points to an address and to borrowed bytes, all valid and only read.
+        sent(|| unsafe { libc::sendmsg(self.fd, &message, 0) })
+    }
+
+    /// The same, of a frame in one piece: the system has less to look at.
+    #[inline]
+    pub(super) fn send_piece(&self, index: i32, frame: &[u8]) -> Result<bool, ChannelError> {
+        let to = at(index);
+        let (bytes, len) = (frame.as_ptr().cast(), frame.len());
+        let size = size_of_val(&to) as libc::socklen_t;
+        // SAFETY: the frame and the address are valid for their sizes, and only read.
+        sent(|| unsafe { libc::sendto(self.fd, bytes, len, 0, (&raw const to).cast(), size) })
     }
 
     /// Receives frames into places that are valid for it; how many came.
@@ -209,19 +209,50 @@ impl Socket {
     #[inline]
     pub(super) unsafe fn receive(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
         let most = list.len() as libc::c_uint;
-        loop {
-            let flags = libc::MSG_DONTWAIT;
-            let none = core::ptr::null_mut();
-            // SAFETY: the caller vouches for the list.
-            let got = unsafe { libc::recvmmsg(self.fd, list.as_mut_ptr(), most, flags as _, none) };
-            if let Ok(got) = usize::try_from(got) {
-                return Ok(got);
-            }
-            match errno() {
-                libc::EAGAIN | libc::ENETDOWN => return Ok(0),
-                libc::EINTR => {}
-                number => return Err(ChannelError::Device(number)),
-            }
+        let flags = libc::MSG_DONTWAIT;
+        let none = core::ptr::null_mut();
+        // SAFETY: the caller vouches for the list.
+        let got = received(|| unsafe {
+            libc::recvmmsg(self.fd, list.as_mut_ptr(), most, flags as _, none) as isize
+        })?;
+        Ok(got.unwrap_or(0))
+    }
+
+    /// Receives one frame, cut where the room ends: its length, if there was one.
+    #[inline]
+    pub(super) fn receive_one(&self, room: &mut [u8]) -> Result<Option<usize>, ChannelError> {
+        let (bytes, len) = (room.as_mut_ptr().cast(), room.len());
+        // SAFETY: the room is valid for its size, and this call's alone.
+        received(|| unsafe { libc::recv(self.fd, bytes, len, libc::MSG_DONTWAIT) })
+    }
+}
+
+/// What became of a frame that was to leave.
+#[inline]
+fn sent(mut call: impl FnMut() -> isize) -> Result<bool, ChannelError> {
+    loop {
+        match if call() < 0 { errno() } else { 0 } {
+            0 => return Ok(true),
+            libc::EINTR => {}
+            // A full queue of the interface says the latter.
+            libc::EAGAIN | libc::ENOBUFS => return Err(ChannelError::Full),
+            libc::ENETDOWN | libc::ENOMEM => return Ok(false),
+            number => return Err(ChannelError::Device(number)),
+        }
+    }
+}
+
+/// What a call that receives says, if there was anything.
+#[inline]
+fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelError> {
+    loop {
+        if let Ok(got) = usize::try_from(call()) {
+            return Ok(Some(got));
+        }
+        match errno() {
+            libc::EAGAIN | libc::ENETDOWN => return Ok(None),
+            libc::EINTR => {}
+            number => return Err(ChannelError::Device(number)),
         }
     }
 }
