@@ -1,10 +1,13 @@
 //! Broadcasts on a segment of eight hosts: short ones, and long ones through lines of 100 Mb/s.
 
-use crate::cast::{Looks, broadcast};
+use crate::cast::{Looks, TIMING, broadcast};
 use crate::hosts::Hosts;
 use crate::median;
-use pombo_kernel::channel::group::HEAD;
+use crate::simulated;
+use pombo_kernel::channel::group::{HEAD, Habits};
 use pombo_netdrivers::ethernet::Traffic;
+use pombo_netdrivers::fault::{Faults, Limits, Rate};
+use pombo_netdrivers::udp::Lossy;
 use std::time::Duration;
 
 /// Short messages.
@@ -64,4 +67,37 @@ pub(crate) fn long() {
         }
     }
     hosts.end();
+}
+
+/// Receivers lose frames, each by its own dice; beside it what the simulator does with the same loss and line.
+pub(crate) fn lossy() {
+    println!("8 MiB to 7 receivers at 100 Mb/s that lose frames, per cent of the payload ceiling");
+    println!("loss %   sockets  simulator");
+    let hosts = Hosts::segment(8, 1500);
+    hosts.shape(7);
+    for ppm in [0, 100, 10_000, 50_000, 200_000] {
+        let nodes = hosts.network(8, Traffic::Group).into_iter();
+        let nodes = nodes.map(|node| Lossy::new(node, ppm, 1)).collect();
+        let len = 8 << 20;
+        let times = broadcast(nodes, vec![256 << 10, len], Looks::None);
+        let rate = len as f64 / times.known[1].as_secs_f64();
+        let real = 100.0 * rate / ceiling(times.chunk);
+        let simulated = simulated(len, Rate::ppm(ppm));
+        let loss = f64::from(ppm) / 1e4;
+        println!("{loss:6.2} {real:9.1} {simulated:10.1}  {}", times.counts);
+    }
+    hosts.end();
+}
+
+fn simulated(len: usize, loss: Rate) -> f64 {
+    let limits = Limits {
+        mtu: 1490,
+        outgoing: 4,
+        incoming: 1024,
+    };
+    let faults = Faults::NONE.lose(loss);
+    let habits = Habits::default();
+    let mut cast = simulated::Cast::new(7, limits, faults, 5, habits, TIMING);
+    let time = cast.send(&simulated::bytes(len, 1));
+    100.0 * simulated::ideal(len, cast.source.chunk()) / time as f64
 }

@@ -1,21 +1,26 @@
 //! Raw Ethernet on one machine: hosts are network namespaces that this program makes for itself.
 //!
 //! Arguments choose parts: `trip` half round trips beside the system's own calls, in turns; `short` a broadcast of 16
-//! bytes; `cast` broadcasts through lines of 100 Mb/s, in per cent of what a line carries of payload.
+//! bytes; `cast` broadcasts through lines of 100 Mb/s, in per cent of what a line carries of payload; `loss` the same
+//! where receivers lose frames, beside the simulator.
 
 #[path = "../../tests/ethernet/cast.rs"]
 mod cast;
 mod casts;
 mod hosts;
+#[allow(dead_code, reason = "tests use more of it")]
+#[path = "../../tests/reliable_groups/cast.rs"]
+mod simulated;
 mod trip;
 
 use std::process::Command;
 
 const INSIDE: &str = "POMBO_BENCH_SEGMENT";
-const PARTS: [(&str, fn()); 3] = [
+const PARTS: [(&str, fn()); 4] = [
     ("trip", trip::trips),
     ("short", casts::short),
     ("cast", casts::long),
+    ("loss", casts::lossy),
 ];
 
 fn main() {

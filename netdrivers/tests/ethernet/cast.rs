@@ -13,7 +13,7 @@ const NAME: Name = Name {
     epoch: 0x5eed,
 };
 /// One path: frames do not overtake each other.
-const TIMING: Timing = Timing {
+pub(crate) const TIMING: Timing = Timing {
     report_after: 200_000,
     least: 2_000_000,
     most: 200_000_000,
