@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::mem::zeroed;
 
 use super::frame::{ETHER, HEAD, Head};
+use super::pace::Pace;
 use super::socket::Socket;
 use crate::udp::gather::Vectors;
 use pombo_kernel::channel::ChannelError;
@@ -36,13 +37,16 @@ pub struct Packets {
     /// Numbers of the interface and of this host's own.
     interfaces: [i32; 2],
     ring: Ring,
+    pace: Pace,
     /// For frames that are put together here.
     room: Vec<u8>,
 }
 
 impl Packets {
-    pub(super) fn new(socket: Socket, interfaces: [i32; 2], mtu: usize) -> Self {
+    /// `queue`: bytes that the system granted for frames that wait to leave.
+    pub(super) fn new(socket: Socket, interfaces: [i32; 2], mtu: usize, queue: usize) -> Self {
         Packets {
+            pace: Pace::new(mtu, queue),
             socket,
             interfaces,
             ring: Ring::new(mtu),
@@ -51,10 +55,10 @@ impl Packets {
     }
 }
 
-impl Line for Packets {
+impl Packets {
+    /// Gives a frame to the system.
     #[inline]
-    fn send(&mut self, here: bool, head: &Head, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
-        let index = self.interfaces[usize::from(here)];
+    fn give(&mut self, index: i32, head: &Head, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
         let whole = HEAD + Part::total(parts);
         if whole > SHORT {
             let frame = Vectors::behind(head, parts, &mut self.room);
@@ -68,6 +72,18 @@ impl Line for Packets {
             rest = after;
         }
         self.socket.send_piece(index, &self.room[..whole])
+    }
+}
+
+impl Line for Packets {
+    #[inline]
+    fn send(&mut self, here: bool, head: &Head, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
+        let sent = self.give(self.interfaces[usize::from(here)], head, parts);
+        match sent {
+            Err(ChannelError::Full) => self.pace.full(&self.socket),
+            _ => self.pace.left(),
+        }
+        sent
     }
 
     #[inline]

@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | frames taken at once | 32 |
 //! | frames that wait for a poll | what the system grants of [`RECEIVE_BYTES`]; beyond it they are lost, and counted |
-//! | frames that wait to leave | what it grants of [`SEND_BYTES`]; beyond it the device is full |
+//! | frames that wait to leave | what the line takes in 2 ms, 16 to what it grants of [`SEND_BYTES`]; beyond it the device is full |
 //! | bytes of a frame | what the interface carries; the same at all nodes, or they refuse to join |
 //! | nodes | 65535 |
 //!
@@ -33,6 +33,7 @@ mod interface;
 mod lent;
 mod line;
 mod opened;
+mod pace;
 #[cfg(feature = "pnet")]
 mod portable;
 mod socket;

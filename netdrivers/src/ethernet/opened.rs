@@ -30,7 +30,8 @@ impl Ethernet {
     /// [`EthernetError::NoRight`] where the process may not, or what else [`EthernetError`] names.
     pub fn open(name: &str, seat: Seat) -> Result<Opened, EthernetError> {
         Opened::new(name, seat, |socket, interfaces, mtu| {
-            Ok(Packets::new(socket, interfaces, mtu))
+            let (_, queue) = socket.buffers()?;
+            Ok(Packets::new(socket, interfaces, mtu, queue))
         })
     }
 }

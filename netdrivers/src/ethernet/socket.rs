@@ -132,6 +132,14 @@ impl Socket {
         Ok((get(libc::SO_RCVBUF)?, get(libc::SO_SNDBUF)?))
     }
 
+    /// How many bytes may wait to leave, as the system counts; it may grant less.
+    pub(super) fn set_queue(&self, bytes: usize) {
+        // It doubles what it is told.
+        let half = i32::try_from(bytes / 2).unwrap_or(i32::MAX);
+        // It cannot fail, and nothing depends on it.
+        let _ = self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &half);
+    }
+
     /// Frames that found no room, since it was opened.
     pub(super) fn dropped(&self) -> u64 {
         // How many came, and how many of these were dropped.

@@ -28,12 +28,22 @@ const SIZES: &[usize] = &[1, 16, 1400, 1500, 100_000, 1_000_000, 0, 7];
 
 #[test]
 fn one_gets_every_byte() {
-    inside!(one_gets_every_byte, || reaches(1, 10_000, looks, SIZES));
+    inside!(one_gets_every_byte, || reaches(
+        1,
+        10_000,
+        Looks::Many,
+        SIZES
+    ));
 }
 
 #[test]
 fn three_get_every_byte() {
-    inside!(three_get_every_byte, || reaches(3, 50_000, looks, SIZES));
+    inside!(three_get_every_byte, || reaches(
+        3,
+        50_000,
+        Looks::Many,
+        SIZES
+    ));
 }
 
 #[test]

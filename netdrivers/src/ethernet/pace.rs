@@ -1,0 +1,69 @@
+//! How long the queue between a socket and its line is. Used inside `ethernet` only.
+//!
+//! Repairs and questions stand in this queue too: on a slow line a long one makes every repair late, on a fast line a
+//! short one runs dry while the sender sleeps. So it is as long as what the line takes in a while.
+
+use super::socket::Socket;
+use crate::udp::waiting::now;
+
+/// The queue is worth that much of the line's time, in nanoseconds.
+const WORTH: u64 = 2_000_000;
+/// What a line takes is measured over that much time: from one moment when the queue was full to another.
+const SPAN: u64 = 1_000_000;
+/// Over more the queue has run dry in between.
+const LONG: u64 = 50 * SPAN;
+/// Never fewer frames: half of them leave before who waits for room is woken.
+const LEAST: u64 = 16;
+/// What the system counts for a frame beside its bytes, about.
+const OVERHEAD: usize = 1024;
+
+pub(super) struct Pace {
+    /// Of a frame as the system counts.
+    frame: u64,
+    /// The longest queue, and the one that was set last.
+    most: u64,
+    queue: u64,
+    /// Since when, and how many frames left since.
+    since: u64,
+    left: u64,
+}
+
+impl Pace {
+    /// For frames of an interface that carries so much, and a queue of so many bytes that the system granted.
+    pub(super) fn new(mtu: usize, granted: usize) -> Self {
+        Pace {
+            frame: (mtu + OVERHEAD) as u64,
+            most: granted as u64,
+            queue: granted as u64,
+            since: 0,
+            left: 0,
+        }
+    }
+
+    /// A frame went into the queue.
+    #[inline]
+    pub(super) fn left(&mut self) {
+        self.left += 1;
+    }
+
+    /// The queue is full.
+    #[cold]
+    pub(super) fn full(&mut self, socket: &Socket) {
+        let now = now();
+        let time = now.saturating_sub(self.since);
+        if time < SPAN {
+            return;
+        }
+        let left = core::mem::take(&mut self.left);
+        self.since = now;
+        if time > LONG {
+            return;
+        }
+        let frames = (left * WORTH / time).max(LEAST);
+        let queue = (frames * self.frame).min(self.most);
+        if queue.abs_diff(self.queue) > self.queue / 4 {
+            self.queue = queue;
+            socket.set_queue(queue as usize);
+        }
+    }
+}
