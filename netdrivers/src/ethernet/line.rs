@@ -46,7 +46,7 @@ impl Packets {
     /// `queue`: bytes that the system granted for frames that wait to leave.
     pub(super) fn new(socket: Socket, interfaces: [i32; 2], mtu: usize, queue: usize) -> Self {
         Packets {
-            pace: Pace::new(mtu, queue),
+            pace: Pace::new(&socket, mtu, queue),
             socket,
             interfaces,
             ring: Ring::new(mtu),

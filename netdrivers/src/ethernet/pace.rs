@@ -12,7 +12,7 @@ const WORTH: u64 = 2_000_000;
 const SPAN: u64 = 1_000_000;
 /// Over more the queue has run dry in between.
 const LONG: u64 = 50 * SPAN;
-/// Never fewer frames: half of them leave before who waits for room is woken.
+/// Never fewer frames, and so many at first: half of them leave before who waits for room is woken.
 const LEAST: u64 = 16;
 /// What the system counts for a frame beside its bytes, about.
 const OVERHEAD: usize = 1024;
@@ -30,11 +30,14 @@ pub(super) struct Pace {
 
 impl Pace {
     /// For frames of an interface that carries so much, and a queue of so many bytes that the system granted.
-    pub(super) fn new(mtu: usize, granted: usize) -> Self {
+    pub(super) fn new(socket: &Socket, mtu: usize, granted: usize) -> Self {
+        let (frame, most) = ((mtu + OVERHEAD) as u64, granted as u64);
+        let queue = (LEAST * frame).min(most);
+        socket.set_queue(queue as usize);
         Pace {
-            frame: (mtu + OVERHEAD) as u64,
-            most: granted as u64,
-            queue: granted as u64,
+            frame,
+            most,
+            queue,
             since: 0,
             left: 0,
         }
