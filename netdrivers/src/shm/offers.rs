@@ -24,7 +24,7 @@ use super::{Shm, tell};
 /// two that overlap; so do those of a sender whose memory the receiver may not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OneCopy {
-    /// Those for which it was found to be faster.
+    /// Those for which it was found to be faster: of some hundred KiB to some MiB, where ranks share processors.
     #[default]
     Auto,
     /// None.
@@ -82,14 +82,14 @@ impl Shm {
 
     /// What [`Channel::offers`] says.
     pub(super) fn would_offer(&self, to: Node, len: usize) -> bool {
-        let from = match self.offers.policy {
-            OneCopy::Auto => self.patience.one_copy_from(),
-            OneCopy::Never => usize::MAX,
-            OneCopy::From(from) => from,
+        let wanted = match self.offers.policy {
+            OneCopy::Auto => self.patience.favours_one_copy(len),
+            OneCopy::Never => false,
+            OneCopy::From(least) => len >= least,
         };
         let peer = self.peers.get(to.index());
-        len > FRAME_LIMIT
-            && len >= from
+        wanted
+            && len > FRAME_LIMIT
             && to != self.node
             && peer.is_some_and(|peer| !peer.refuses)
             && self.offers.open.len() < MOST

@@ -14,6 +14,10 @@ pub(super) enum Step {
     Sleep,
 }
 
+/// Bytes of messages that one copy carries faster where ranks share processors: shorter ones pay more for the call,
+/// longer ones leave the caches on the way.
+const ONE_COPY: core::ops::Range<usize> = 256 << 10..4 << 20;
+
 /// Waiting costs little while every rank has a processor; else it takes the processor from those that work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Patience {
@@ -55,9 +59,9 @@ impl Patience {
         Self { spins, yields }
     }
 
-    /// The shortest message for which it pays that its receiver reads it in one copy.
-    pub(super) fn one_copy_from(&self) -> usize {
-        usize::MAX
+    /// Does it pay that the receiver of such a message reads it in one copy? Not where two can overlap.
+    pub(super) fn favours_one_copy(&self, len: usize) -> bool {
+        self.spins == 0 && ONE_COPY.contains(&len)
     }
 
     #[inline]
@@ -102,6 +106,7 @@ mod tests {
             assert_eq!(first(patience, Step::Spin), Some(LOOKS));
             assert_eq!(first(patience, Step::Yield), Some(SPINS));
             assert_eq!(first(patience, Step::Sleep), Some(SPINS + YIELDS));
+            assert!(!patience.favours_one_copy(1 << 20));
         }
     }
 
@@ -111,6 +116,8 @@ mod tests {
             let patience = Patience::new(working, cpus, quota);
             assert_eq!(first(patience, Step::Yield), Some(0));
             assert_eq!(first(patience, Step::Sleep), Some(YIELDS));
+            let favoured = [1 << 16, 1 << 20, 1 << 24].map(|len| patience.favours_one_copy(len));
+            assert_eq!(favoured, [false, true, false]);
         }
     }
 
