@@ -64,14 +64,14 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
     }
     world::with(|world| {
         let group = world.comms.get(comm)?;
-        let mut members: Vec<(c_int, Node)> = all
-            .iter()
-            .zip(&group.nodes)
-            .filter(|([theirs, _], _)| *theirs == colour)
-            .map(|([_, key], &node)| (*key, node))
-            .collect();
-        // The sort is stable: equal keys stay in rank order.
-        members.sort_by_key(|&(key, _)| key);
+        let mut members = Vec::<(c_int, Node)>::with_capacity(all.len());
+        for (&[theirs, key], &node) in all.iter().zip(&group.nodes) {
+            if theirs == colour {
+                // Equal keys stay in rank order.
+                let at = members.partition_point(|&(other, _)| other <= key);
+                members.insert(at, (key, node));
+            }
+        }
         let nodes = members.into_iter().map(|(_, node)| node).collect();
         insert(world, comm, nodes, agreed)
     })

@@ -133,13 +133,15 @@ impl Table {
             return Err(UdpError::Mixed { address });
         }
         let raws: Vec<Raw> = addresses.iter().map(|at| Raw::of(*at)).collect();
-        let numbered = raws.iter().enumerate();
-        let keyed = numbered.filter_map(|(node, raw)| Some((raw.key()?, node as u16)));
-        let mut sorted: Vec<(Key, u16)> = keyed.collect();
-        sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            let address = addresses[usize::from(pair[0].1)];
-            return Err(UdpError::Twice { address });
+        let mut sorted = Vec::<(Key, u16)>::with_capacity(raws.len());
+        for (node, (raw, &address)) in raws.iter().zip(addresses).enumerate() {
+            let Some(key) = raw.key() else {
+                continue;
+            };
+            match sorted.binary_search_by_key(&key, |entry| entry.0) {
+                Ok(_) => return Err(UdpError::Twice { address }),
+                Err(at) => sorted.insert(at, (key, node as u16)),
+            }
         }
         let here = |address: &&SocketAddr| address.ip() == bound.ip();
         Ok(Table {

@@ -24,9 +24,10 @@ impl Pick {
     }
 
     fn add(&mut self, packet: u32) {
-        self.packets[self.len] = packet;
+        let at = self.packets().partition_point(|known| *known < packet);
+        self.packets.copy_within(at..self.len, at + 1);
+        self.packets[at] = packet;
         self.len += 1;
-        self.packets[..self.len].sort_unstable();
     }
 }
 

@@ -37,6 +37,16 @@ struct Prepared<B, M> {
     messages: M,
 }
 
+/// A call that knows messages only.
+struct ByMessages<M> {
+    comm: Comm,
+    root: c_int,
+    messages: M,
+}
+
+/// How a call goes by messages: behind a pointer, so that what comes after it is compiled once.
+type Messages<'a> = &'a dyn Fn(&mut Call<'_>) -> Result<Ready, Error>;
+
 /// A call while it is made.
 pub(super) struct Call<'w> {
     pub(super) world: &'w mut World,
@@ -63,8 +73,8 @@ impl From<Error> for Stop {
 /// A call without a root. Over boards it is over when the first function returns true.
 pub(super) fn prepare(
     comm: Comm,
-    boards: impl FnOnce(&mut Call<'_>) -> Result<bool, Stop>,
-    messages: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+    boards: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
+    messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
     prepare_rooted(comm, 0, boards, messages)
 }
@@ -73,8 +83,8 @@ pub(super) fn prepare(
 pub(super) fn prepare_rooted(
     comm: Comm,
     root: c_int,
-    boards: impl FnOnce(&mut Call<'_>) -> Result<bool, Stop>,
-    messages: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+    boards: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
+    messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
     Prepared {
         comm,
@@ -88,39 +98,55 @@ pub(super) fn prepare_rooted(
 pub(super) fn by_messages(
     comm: Comm,
     root: c_int,
-    messages: impl FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+    messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
-    prepare_rooted(comm, root, |_| Ok(false), messages)
+    ByMessages {
+        comm,
+        root,
+        messages,
+    }
 }
 
 impl<B, M> Collective for Prepared<B, M>
 where
-    B: FnOnce(&mut Call<'_>) -> Result<bool, Stop>,
-    M: FnOnce(&mut Call<'_>) -> Result<Ready, Error>,
+    B: Fn(&mut Call<'_>) -> Result<bool, Stop>,
+    M: Fn(&mut Call<'_>) -> Result<Ready, Error>,
 {
-    #[inline]
     fn run(self) -> Result<(), Fault> {
         world::with(|world| {
             let mut call = Call::new(world, self.comm, self.root)?;
             let over = (self.boards)(&mut call);
-            if over.map_err(|stop| stop.on(self.comm))? {
-                return Ok(());
+            match over.map_err(|stop| stop.on(self.comm))? {
+                true => Ok(()),
+                false => call.run(&self.messages),
             }
-            let ready = (self.messages)(&mut call);
-            let ready = ready.map_err(Fault::on(self.comm))?;
-            call.operation(ready)?.run(world)
         })
     }
 
     fn start(self) -> Result<Request, Fault> {
-        world::with(|world| {
-            let mut call = Call::new(world, self.comm, self.root)?;
-            let ready = (self.messages)(&mut call);
-            let ready = ready.map_err(Fault::on(self.comm))?;
-            let operation = call.operation(ready)?;
-            requests::start(world, operation)
-        })
+        start(self.comm, self.root, &self.messages)
     }
+}
+
+impl<M: Fn(&mut Call<'_>) -> Result<Ready, Error>> Collective for ByMessages<M> {
+    fn run(self) -> Result<(), Fault> {
+        run(self.comm, self.root, &self.messages)
+    }
+
+    fn start(self) -> Result<Request, Fault> {
+        start(self.comm, self.root, &self.messages)
+    }
+}
+
+fn run(comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), Fault> {
+    world::with(|world| Call::new(world, comm, root)?.run(messages))
+}
+
+fn start(comm: Comm, root: c_int, messages: Messages<'_>) -> Result<Request, Fault> {
+    world::with(|world| {
+        let operation = Call::new(world, comm, root)?.operation(messages)?;
+        requests::start(world, operation)
+    })
 }
 
 impl Stop {
@@ -179,9 +205,15 @@ impl<'w> Call<'w> {
         })
     }
 
+    #[inline(never)]
+    fn run(&mut self, messages: Messages<'_>) -> Result<(), Fault> {
+        self.operation(messages)?.run(self.world)
+    }
+
     /// The next operation by messages on the communicator: they carry its number.
     #[inline(never)]
-    fn operation(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
+    fn operation(&mut self, messages: Messages<'_>) -> Result<Box<Operation>, Fault> {
+        let ready = messages(self).map_err(Fault::on(self.comm))?;
         let group = self.world.comms.get(self.comm)?;
         group.operations = group.operations.wrapping_add(1) & (u32::MAX >> 1);
         let line = Line {
