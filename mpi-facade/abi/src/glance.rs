@@ -53,8 +53,7 @@ mpi! {
         // SAFETY: the caller's array.
         let requests = unsafe { handles(count, array_of_requests) }?;
         let mut told = Told::new(array_of_statuses);
-        let wanted = !array_of_statuses.is_null();
-        let all = glance::test_all(requests, wanted, |index, status, fault| {
+        let all = glance::test_all(requests, &mut |index, status, fault| {
             // SAFETY: the caller's array, or MPI_STATUSES_IGNORE.
             unsafe { told.add(index, status, fault) };
         })?;
@@ -84,7 +83,7 @@ mpi! {
         // SAFETY: the caller's array, which is only read.
         let requests = unsafe { handles(count, array_of_requests.cast_mut()) }?;
         let mut told = Told::new(array_of_statuses);
-        let all = glance::get_status_all(requests, |index, status, fault| {
+        let all = glance::get_status_all(requests, &mut |index, status, fault| {
             // SAFETY: the caller's array, or MPI_STATUSES_IGNORE.
             unsafe { told.add(index, status, fault) };
         })?;

@@ -22,6 +22,9 @@ pub(crate) struct Freed {
 /// Fewer freed requests than this are never gone through.
 const FEW: usize = 16;
 
+/// Hears of each request: its index, its status, what went wrong with it.
+pub type Hear<'a> = &'a mut dyn FnMut(usize, &Status, Option<Fault>);
+
 fn advance(world: &mut World) -> Result<(), Fault> {
     world.kernel.check_messages()?;
     collective::progress(world, &mut 0);
@@ -30,24 +33,23 @@ fn advance(world: &mut World) -> Result<(), Fault> {
 
 /// `MPI_Testall`: false, and nothing has changed, while one of them is not over. Else all handles become null, and
 /// `over` hears of each with its index, its status and what went wrong with it.
-pub fn test_all(
-    requests: &mut [Request],
-    wanted: bool,
-    over: impl FnMut(usize, &Status, Option<Fault>),
-) -> Result<bool, Fault> {
-    let all = get_status_all(requests, |_, _, _| {})?;
+pub fn test_all(requests: &mut [Request], over: Hear<'_>) -> Result<bool, Fault> {
+    let all = get_status_all(requests, over)?;
     if all {
-        request::wait_all(requests, wanted, over)?;
+        world::with(|world| {
+            for request in requests {
+                test_one(world, *request, &mut { Status::EMPTY })?;
+                *request = Request::NULL;
+            }
+            Ok(())
+        })?;
     }
     Ok(all)
 }
 
 /// `MPI_Request_get_status_all`: false while one of them is not over. Else `over` hears of each as in [`test_all`],
 /// and the handles stay.
-pub fn get_status_all(
-    requests: &[Request],
-    mut over: impl FnMut(usize, &Status, Option<Fault>),
-) -> Result<bool, Fault> {
+pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Fault> {
     world::with(|world| {
         advance(world)?;
         let (mut status, mut all) = (Status::EMPTY, true);

@@ -1,7 +1,7 @@
 //! How the ranks of a job over several hosts come by groups: they open sockets, exchange addresses, and try whether
 //! frames for all arrive. `init` only.
 
-use super::table::{Casting, FRAME, RANKS, Table};
+use super::table::{Casting, FRAME, Memory, RANKS, Table};
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header::RANKS as MOST;
@@ -9,7 +9,7 @@ use crate::way::groups::{Card, Ears};
 use crate::world::{self, Fault, World};
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_kernel::channel::group::{Habits, NoHands};
+use pombo_kernel::channel::group::Habits;
 use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::{Network, Node};
 
@@ -95,8 +95,10 @@ fn attempt(world: &mut World, mut table: Table, ranks: usize) -> Result<Option<T
     if table.open(0, nodes()).is_err() || table.send(0, &&b"?"[..]).is_err() {
         return Ok(None);
     }
+    // Of the kind that the calls use, so that the groups are compiled once.
+    let mut nothing = Memory::default();
     let heard = world.until(|_| {
-        let polled = table.poll(&mut NoHands);
+        let polled = table.poll(&mut nothing);
         missing.retain(|node| !matches!(table.receive(0, *node, &mut [0; 1][..]), Ok(Some(_))));
         let all = missing.is_empty() && table.is_settled();
         let over = polled.is_err() || table.network().now() >= end;

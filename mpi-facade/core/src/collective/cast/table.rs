@@ -50,14 +50,15 @@ struct Lane {
     broken: bool,
 }
 
+/// What the calls under way have lent.
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     out: Vec<(u32, Region)>,
     into: Vec<(u32, Node, Place)>,
 }
 
 /// Where a message is put together. It is lent to the operation that shows it.
-struct Place(Region);
+pub(super) struct Place(Region);
 
 impl Room for Place {
     fn len(&self) -> usize {
