@@ -16,6 +16,8 @@ macro_rules! here {
 
 #[path = "hosts/broadcast.rs"]
 mod broadcast;
+#[path = "hosts/choice.rs"]
+mod choice;
 #[path = "hosts/harness.rs"]
 mod harness;
 #[path = "hosts/jobs.rs"]

@@ -183,6 +183,11 @@ impl Hosts {
         command
     }
 
+    /// A script that changes the network, from outside the hosts.
+    pub fn set(&self, script: &str) {
+        sh(script);
+    }
+
     /// From now on every host sends and receives no faster, through a queue of that many bytes on either side.
     pub fn shape(&self, megabits: u32, queue: u32) {
         let shape = format!("root tbf rate {megabits}mbit burst 16kb limit {queue}");

@@ -54,15 +54,21 @@ pub(crate) fn compile(test: &str, path: &str) -> PathBuf {
     program
 }
 
-/// Runs self-checking programs of `tests/c` on a network that loses so many per cent.
+/// What may carry frames between hosts.
+pub(crate) const NETS: [&str; 2] = ["udp", "ethernet:eth0"];
+
+/// Runs self-checking programs of `tests/c` on networks that lose so many per cent.
 fn programs(hosts: &Hosts, test: &str, loss: &str) {
     let names = std::env::var("POMBO_PROGRAMS").unwrap_or_else(|_| PROGRAMS.to_owned());
     for name in names.split_whitespace() {
-        let Some(mut command) = job(hosts) else {
-            return;
-        };
-        command.arg(compile(test, &format!("tests/c/{name}.c")));
-        expect_ok(&finish(command.env("POMBO_LOSS", loss)), name);
+        let program = compile(test, &format!("tests/c/{name}.c"));
+        for net in NETS {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command.arg(&program).env("POMBO_NET", net);
+            expect_ok(&finish(command.env("POMBO_LOSS", loss)), name);
+        }
     }
 }
 
@@ -110,13 +116,21 @@ fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
             std::fs::read(place.join("heat.ppm")).expect("a picture")
         };
         let one = picture("hosts-heat-one", pombo(["run", "-n", "1"]));
-        for loss in ["0", "2"] {
+        for (net, loss) in [
+            ("udp", "0"),
+            ("udp", "2"),
+            ("ethernet", "0"),
+            ("ethernet", "2"),
+        ] {
             let Some(mut command) = job(hosts) else {
                 return;
             };
-            command.env("POMBO_LOSS", loss);
-            let four = picture(&format!("hosts-heat-{loss}"), command);
-            assert!(one == four, "another picture at {loss} per cent loss");
+            command.env("POMBO_NET", net).env("POMBO_LOSS", loss);
+            let four = picture(&format!("hosts-heat-{net}-{loss}"), command);
+            assert!(
+                one == four,
+                "another picture over {net} at {loss} per cent loss"
+            );
         }
     });
 }
@@ -148,7 +162,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn for_rank(who: usize, hosts: &Hosts, test: &str, loss: &str) -> Option<Self> {
+    fn for_rank(who: usize, hosts: &Hosts, test: &str, (net, loss): (&str, &str)) -> Option<Self> {
         let mut command = job(hosts)?;
         let program = compile(test, "tests/hosts/wait.c");
         let said = directory(&format!("{test}-said"));
@@ -159,6 +173,7 @@ impl Waiting {
         command.arg(who.to_string()).arg(&said);
         command
             .env("POMBO_HOST_TIMEOUT", "2")
+            .env("POMBO_NET", net)
             .env("POMBO_LOSS", loss);
         let waiting = Waiting {
             said,
@@ -205,12 +220,14 @@ fn a_killed_rank_is_named_by_every_other_rank() {
     let _alone = alone();
     let test = here!(a_killed_rank_is_named_by_every_other_rank);
     on_hosts(test, HOSTS, |hosts| {
-        let Some(job) = Waiting::for_rank(5, hosts, "hosts-killed", "2") else {
-            return;
-        };
-        let process = Pid::from_raw(job.process(5));
-        kill(process, Signal::SIGKILL).expect("it waits");
-        job.all_name(5, (0..8).filter(|rank| *rank != 5));
+        for net in NETS {
+            let Some(job) = Waiting::for_rank(5, hosts, "hosts-killed", (net, "2")) else {
+                return;
+            };
+            let process = Pid::from_raw(job.process(5));
+            kill(process, Signal::SIGKILL).expect("it waits");
+            job.all_name(5, (0..8).filter(|rank| *rank != 5));
+        }
     });
 }
 
@@ -220,10 +237,14 @@ fn a_vanished_host_is_named_by_every_other_rank() {
     let _alone = alone();
     let test = here!(a_vanished_host_is_named_by_every_other_rank);
     on_hosts(test, HOSTS, |hosts| {
-        let Some(job) = Waiting::for_rank(7, hosts, "hosts-vanished", "0") else {
-            return;
-        };
-        hosts.unplug(3);
-        job.all_name(7, 0..6);
+        for net in NETS {
+            let Some(job) = Waiting::for_rank(7, hosts, "hosts-vanished", (net, "0")) else {
+                return;
+            };
+            hosts.unplug(3);
+            job.all_name(7, 0..6);
+            drop(job);
+            hosts.plug(3);
+        }
     });
 }

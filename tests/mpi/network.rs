@@ -44,6 +44,8 @@ fn programs_over_udp() {
 fn programs_over_udp_that_loses() {
     for name in ["p2p", "ordering", "many"] {
         ok(4, name, &[], &[UDP, ("POMBO_LOSS", "2:7")]);
+        let sealed = ("POMBO_AUTH", "1");
+        ok(4, name, &[], &[UDP, sealed, ("POMBO_LOSS", "2:7")]);
     }
 }
 
@@ -155,6 +157,11 @@ fn what_cannot_be_is_named() {
         ("tcp", "POMBO_NET must be"),
         ("udp:no-such-interface", "'no-such-interface'"),
         ("udp:192.0.2.1", "192.0.2.1"),
+        ("ethernet:", "POMBO_NET must be"),
+        (
+            "ethernet:no-such-interface",
+            "no interface no-such-interface",
+        ),
     ] {
         let outcome = net(wrong);
         assert_eq!(outcome.code, 16, "{}", outcome.err);
@@ -166,6 +173,8 @@ fn what_cannot_be_is_named() {
         "{}",
         outcome.err
     );
+    let outcome = on_two_hosts("p2p", &[("POMBO_AUTH", "yes")]);
+    assert!(outcome.err.contains("POMBO_AUTH"), "{}", outcome.err);
     let outcome = on_two_hosts("p2p", &[("POMBO_LOSS", "much")]);
     assert!(outcome.err.contains("POMBO_LOSS"), "{}", outcome.err);
 }

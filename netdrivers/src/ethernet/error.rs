@@ -13,6 +13,11 @@ pub enum EthernetError {
         /// The interface that was asked for.
         interface: String,
     },
+    /// The helper may not open the interface for others.
+    Forbidden {
+        /// The interface that was asked for.
+        interface: String,
+    },
     /// This host has no such interface.
     NoSuchInterface {
         /// The name.
@@ -88,6 +93,10 @@ impl fmt::Display for EthernetError {
             EthernetError::NoRight { interface } => write!(
                 f,
                 "no right to send raw frames on {interface}: `pombo setup` tells how to get it"
+            ),
+            EthernetError::Forbidden { interface } => write!(
+                f,
+                "{interface} does not stand in /etc/pombo/interfaces: choose one that does, or ask who looks after it"
             ),
             EthernetError::NoSuchInterface { name } => write!(
                 f,

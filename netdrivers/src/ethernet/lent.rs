@@ -19,6 +19,8 @@ use pombo_kernel::header::Node;
 const HELPER: &CStr = c"pombo-ethernet";
 /// Where it is instead.
 const VARIABLE: &CStr = c"POMBO_ETHERNET_HELPER";
+/// How it ends where its administrator has not named the interface.
+pub const FORBIDDEN: u8 = 3;
 /// Seconds that it has: far more than it needs.
 const PATIENCE: libc::time_t = 10;
 
@@ -29,34 +31,34 @@ pub(super) fn socket(
     loopback: i32,
 ) -> Result<Socket, EthernetError> {
     match Socket::open(seat, interface, loopback) {
-        Err(EthernetError::NoRight { interface }) => {
-            let missing = || EthernetError::NoRight {
-                interface: interface.clone(),
-            };
-            borrow(seat, &interface).ok_or_else(missing)
-        }
+        Err(EthernetError::NoRight { interface }) => match borrow(seat, &interface) {
+            Ok(socket) => Ok(socket),
+            Err(true) => Err(EthernetError::Forbidden { interface }),
+            Err(false) => Err(EthernetError::NoRight { interface }),
+        },
         opened => opened,
     }
 }
 
-/// What the helper gives, if it is there and does.
-fn borrow(seat: Seat, interface: &str) -> Option<Socket> {
+/// What the helper gives, if it is there and does; else whether it may not.
+fn borrow(seat: Seat, interface: &str) -> Result<Socket, bool> {
     let mut pair = [-1; 2];
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
     // SAFETY: the place is valid for two descriptors.
     let made = unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()) };
     if made < 0 {
-        return None;
+        return Err(false);
     }
     let [ours, theirs] = pair.map(Socket::take);
     let helper = start(seat, interface, theirs.number());
     drop(theirs);
-    let helper = helper?;
-    let got = receive(&ours);
+    let helper = helper.ok_or(false)?;
+    let (got, mut status) = (receive(&ours), 0);
     drop(ours);
-    // SAFETY: no memory is passed. It ends by itself, as nobody listens any more.
-    while unsafe { libc::waitpid(helper, null_mut(), 0) } < 0 && errno() == libc::EINTR {}
-    got
+    // SAFETY: the place is valid. It ends by itself, as nobody listens any more.
+    while unsafe { libc::waitpid(helper, &mut status, 0) } < 0 && errno() == libc::EINTR {}
+    let code = libc::WEXITSTATUS(status);
+    got.ok_or(libc::WIFEXITED(status) && code == FORBIDDEN.into())
 }
 
 /// Starts it with that end of a pair as its standard input.

@@ -43,7 +43,7 @@ pub use device::{Counts, Ethernet};
 pub use error::EthernetError;
 pub use frame::{ETHER_TYPE, Seat, Traffic};
 pub use interface::{Interface, interfaces};
-pub use lent::{asked, lend};
+pub use lent::{FORBIDDEN, asked, lend};
 pub use line::{Line, Packets};
 pub use opened::Opened;
 #[cfg(feature = "pnet")]

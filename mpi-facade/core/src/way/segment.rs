@@ -22,6 +22,8 @@ pub enum Why {
     NoRight,
     /// The interface of its address is none of Ethernet.
     NoInterface,
+    /// Its interface is down.
+    NoLink,
     /// Its interface carries more or less than that of rank 0.
     OtherMtu,
     /// It does not hear that rank.
@@ -39,6 +41,7 @@ impl fmt::Display for Why {
                 "has no right to send raw frames: `pombo setup` on its host tells how to get it"
             }
             Why::NoInterface => "has its address at no Ethernet interface: name one in POMBO_NET",
+            Why::NoLink => "has an interface that is down: set it up, and put its cable in",
             Why::OtherMtu => {
                 "has another MTU at its interface than rank 0: give all interfaces the same"
             }
@@ -53,10 +56,11 @@ impl fmt::Display for Why {
 }
 
 /// As they stand in the words of ranks.
-const NAMES: [(&str, Why); 3] = [
+const NAMES: [(&str, Why); 4] = [
     ("other", Why::NotAsked),
     ("right", Why::NoRight),
     ("interface", Why::NoInterface),
+    ("link", Why::NoLink),
 ];
 
 impl Why {
@@ -69,14 +73,6 @@ impl Why {
         let named = NAMES.iter().find(|(known, _)| *known == name);
         named.map(|(_, why)| *why)
     }
-
-    /// What it means for a rank that has not asked for raw Ethernet by name.
-    pub(super) fn of(error: &EthernetError) -> Self {
-        match error {
-            EthernetError::NoRight { .. } => Why::NoRight,
-            _ => Why::NoInterface,
-        }
-    }
 }
 
 /// A seat at the interface of that name, or at the only one with a link.
@@ -84,9 +80,16 @@ pub(super) fn open(
     name: &str,
     (job, node): (Job, Node),
     traffic: Traffic,
-) -> Result<Opened, EthernetError> {
+) -> Result<Opened, PlaceError> {
     let job = job.id as u16;
-    Ethernet::open(name, Seat { job, node, traffic })
+    let opened = Ethernet::open(name, Seat { job, node, traffic })?;
+    match opened.interface().running {
+        true => Ok(opened),
+        false => Err(PlaceError::NoEthernet {
+            rank: node.index(),
+            why: Why::NoLink,
+        }),
+    }
 }
 
 /// At the interface that has this address.
@@ -95,7 +98,11 @@ pub(super) fn open_at(ip: IpAddr, who: (Job, Node)) -> Result<Opened, Why> {
     let mut all = all.map_err(|_| Why::NoInterface)?.into_iter();
     let at = all.find(|one| one.address == ip && !one.loopback);
     let at = at.ok_or(Why::NoInterface)?;
-    open(&at.name, who, Traffic::Single).map_err(|error| Why::of(&error))
+    open(&at.name, who, Traffic::Single).map_err(|error| match error {
+        PlaceError::NoEthernet { why, .. } => why,
+        PlaceError::Ethernet(EthernetError::NoRight { .. }) => Why::NoRight,
+        _ => Why::NoInterface,
+    })
 }
 
 /// Joins the others if all of them are there and hear each other; all ranks get the same answer.

@@ -2,7 +2,7 @@
 //! the protocols above exist once. `way` only; the groups of `collective` hold one.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::{Arrival, ChannelError};
+use pombo_kernel::channel::{Arrival, ChannelError, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::ethernet::Ethernet;
@@ -164,6 +164,10 @@ impl<U: Datagrams> Network for Line<U> {
         either!(self, device => device.wait(idle, until))
     }
 
+    fn wakes_by(&mut self) -> Option<Wake> {
+        either!(self, device => device.wakes_by())
+    }
+
     #[inline]
     fn now(&self) -> u64 {
         either!(self, device => device.now())
@@ -211,6 +215,10 @@ impl<U: Datagrams> Network for Wire<U> {
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         any!(self, device => device.wait(idle, until))
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        any!(self, device => device.wakes_by())
     }
 
     #[inline]

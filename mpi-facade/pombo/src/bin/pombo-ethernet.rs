@@ -2,53 +2,76 @@
 //! it; an administrator gives it the capability CAP_NET_RAW (`pombo setup`).
 //!
 //! `pombo-ethernet INTERFACE single|group JOB NODE`, or `pombo-ethernet check [INTERFACE]`. If `/etc/pombo/interfaces`
-//! exists, only the interfaces whose names stand there are opened.
+//! exists, only the interfaces whose names stand there are opened. Lending it says nothing: the library that asked has
+//! the words. It ends with 2 where it lacks the right, and with 3 where the interface does not stand there.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
 use pombo_kernel::Node;
-use pombo_netdrivers::ethernet::{Ethernet, Seat, Traffic, asked, lend};
+use pombo_netdrivers::ethernet::{Ethernet, EthernetError, FORBIDDEN, Seat, Traffic, asked, lend};
 
 const ALLOWED: &str = "/etc/pombo/interfaces";
+/// How it ends without the right.
+const NO_RIGHT: u8 = 2;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match serve(&words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("pombo-ethernet: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn serve(words: &[&str]) -> Result<(), String> {
-    if let ["check", rest @ ..] = words {
-        let seat = Seat {
-            job: 0,
-            node: Node(0),
-            traffic: Traffic::Single,
-        };
-        let name = rest.first().copied().unwrap_or("");
-        let opened = Ethernet::open(name, seat).map_err(|error| error.to_string())?;
-        return allowed(&opened.interface().name);
-    }
-    let Some((interface, seat)) = asked(words) else {
-        return Err("programs start it, not people: `pombo setup` tells more".into());
+    let code = match &words[..] {
+        ["check", rest @ ..] => check(rest.first().copied().unwrap_or_default()),
+        words => match asked(words) {
+            Some((interface, seat)) => serve(interface, seat),
+            None => {
+                eprintln!(
+                    "pombo-ethernet: programs start it, not people: `pombo setup` tells more"
+                );
+                1
+            }
+        },
     };
-    allowed(interface)?;
-    lend(interface, seat).map_err(|error| error.to_string())
+    ExitCode::from(code)
 }
 
-fn allowed(interface: &str) -> Result<(), String> {
-    match std::fs::read_to_string(ALLOWED) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Ok(names) if names.split_whitespace().any(|name| name == interface) => Ok(()),
-        Ok(_) => Err(format!(
-            "{interface} does not stand in {ALLOWED}: ask who looks after it"
-        )),
-        Err(error) => Err(format!("{ALLOWED} cannot be read: {error}")),
+/// Could it open that interface?
+fn check(name: &str) -> u8 {
+    let seat = Seat {
+        job: 0,
+        node: Node(0),
+        traffic: Traffic::Single,
+    };
+    let opened = Ethernet::open(name, seat);
+    let checked = opened.and_then(|opened| allowed(&opened.interface().name));
+    checked.map_or_else(
+        |why| {
+            eprintln!("pombo-ethernet: {why}");
+            code(&why)
+        },
+        |()| 0,
+    )
+}
+
+fn serve(interface: &str, seat: Seat) -> u8 {
+    let lent = allowed(interface).and_then(|()| lend(interface, seat));
+    lent.map_or_else(|why| code(&why), |()| 0)
+}
+
+fn code(why: &EthernetError) -> u8 {
+    match why {
+        EthernetError::NoRight { .. } => NO_RIGHT,
+        EthernetError::Forbidden { .. } => FORBIDDEN,
+        _ => 1,
     }
+}
+
+/// A list that cannot be read allows nothing.
+fn allowed(interface: &str) -> Result<(), EthernetError> {
+    let allowed = match std::fs::read_to_string(ALLOWED) {
+        Ok(names) => names.split_whitespace().any(|name| name == interface),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    let interface = interface.to_owned();
+    allowed
+        .then_some(())
+        .ok_or(EthernetError::Forbidden { interface })
 }

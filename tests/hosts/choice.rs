@@ -1,0 +1,168 @@
+//! What carries messages between hosts where nobody has said so, and what is said where something cannot be.
+
+use crate::common::{Hosts, on_hosts};
+use crate::jobs::{HOSTS, alone, compile, expect_ok, job};
+use crate::support::{Outcome, finish};
+use std::path::Path;
+use std::process::Command;
+
+/// The ranks run through a script that gets the program as its first argument.
+fn run(hosts: &Hosts, net: &str, script: &str) -> Option<Outcome> {
+    let program = compile("hosts-choice", "tests/c/p2p.c");
+    let mut command = job(hosts)?;
+    command.args(["sh", "-ec", script]).arg(program);
+    command
+        .env("POMBO_NET", net)
+        .env("POMBO_VERBOSE", "1")
+        .env("POMBO_ETHERNET_HELPER", hosts.home().join("helper"));
+    Some(finish(&mut command))
+}
+
+/// The ranks as they are.
+const PLAIN: &str = "exec \"$0\"";
+/// Rank 5 has no right to raw sockets, and nothing that it starts has.
+const ONE_MAY_NOT: &str =
+    "[ $PMI_RANK != 5 ] || exec setpriv --bounding-set=-net_raw \"$0\"; exec \"$0\"";
+/// No rank has the right, but programs that they start may have it.
+const NONE_MAY: &str = "exec setpriv --securebits=+noroot \"$0\"";
+
+/// It runs, and rank 0 says so.
+fn takes(outcome: &Outcome, what: &str) {
+    expect_ok(outcome, "p2p");
+    let line = format!("pombo: 8 ranks on 4 hosts, between hosts {what}");
+    assert!(
+        outcome.err.contains(&line),
+        "not '{line}' in {}",
+        outcome.err
+    );
+}
+
+/// It does not, and says why.
+fn refused(outcome: &Outcome, why: &str) {
+    assert_ne!(outcome.code, 0, "{}", outcome.out);
+    assert!(outcome.err.contains(why), "not '{why}' in {}", outcome.err);
+}
+
+#[test]
+fn raw_ethernet_where_all_ranks_may_else_udp() {
+    let _alone = alone();
+    let test = here!(raw_ethernet_where_all_ranks_may_else_udp);
+    on_hosts(test, HOSTS, |hosts| {
+        let Some(outcome) = run(hosts, "auto", PLAIN) else {
+            return;
+        };
+        takes(&outcome, "raw Ethernet on eth0");
+        let run = |net, script| run(hosts, net, script).expect("as before");
+        takes(&run("udp", PLAIN), "UDP at 10.77.0.1\n");
+        let none = "UDP at 10.77.0.1: no raw Ethernet: rank";
+        let right = "has no right to send raw frames";
+        takes(&run("auto", ONE_MAY_NOT), &format!("{none} 5 {right}"));
+        takes(&run("auto", NONE_MAY), &format!("{none} 0 {right}"));
+        refused(
+            &run("ethernet", NONE_MAY),
+            "no right to send raw frames on eth0",
+        );
+    });
+}
+
+#[test]
+fn a_helper_lends_sockets_to_ranks_without_the_right() {
+    let _alone = alone();
+    let test = here!(a_helper_lends_sockets_to_ranks_without_the_right);
+    on_hosts(test, HOSTS, |hosts| {
+        let helper = hosts.home().join("helper");
+        let built = Path::new(env!("CARGO_BIN_EXE_pombo-ethernet"));
+        std::fs::copy(built, &helper).expect("a file system of its own");
+        let refused = |run: Option<Outcome>, why: &str| {
+            run.is_none_or(|outcome| {
+                refused(&outcome, why);
+                false
+            })
+        };
+        // Without its capability it is of no use.
+        if refused(
+            run(hosts, "ethernet", NONE_MAY),
+            "no right to send raw frames",
+        ) {
+            return;
+        }
+        let given = Command::new("setcap")
+            .arg("cap_net_raw+ep")
+            .arg(&helper)
+            .output();
+        if !given.as_ref().is_ok_and(|given| given.status.success()) {
+            return eprintln!("SKIPPED {test}: no capability for a file here: {given:?}");
+        }
+        for net in ["auto", "ethernet:eth0"] {
+            let outcome = run(hosts, net, NONE_MAY).expect("as before");
+            takes(&outcome, "raw Ethernet on eth0");
+        }
+    });
+}
+
+#[test]
+fn interfaces_that_will_not_do_are_named() {
+    let _alone = alone();
+    let test = here!(interfaces_that_will_not_do_are_named);
+    on_hosts(test, HOSTS, |hosts| {
+        // A second network, which is two.
+        hosts.set("ip link add br1 type bridge && ip link add br2 type bridge");
+        hosts.set("ip link set br1 up && ip link set br2 up");
+        for host in 0..HOSTS {
+            let bridge = 1 + host / 2;
+            hosts.set(&format!(
+                "ip link add w{host} type veth peer name eth1 netns h{host} \
+                 && ip link set w{host} master br{bridge} up && ip -n h{host} link set eth1 up"
+            ));
+        }
+        let Some(apart) = run(hosts, "ethernet:eth1", PLAIN) else {
+            return;
+        };
+        refused(
+            &apart,
+            "rank 0 hears no frames of rank 4: put all hosts on one segment",
+        );
+        let run = |net| run(hosts, net, PLAIN).expect("as before");
+        refused(&run("ethernet"), "choose one by name: eth0, eth1");
+        refused(&run("ethernet:eth7"), "no interface eth7");
+        refused(&run("ethernet:lo"), "lo is not an Ethernet interface");
+        hosts.set("ip -n h2 link set eth1 down");
+        refused(
+            &run("ethernet:eth1"),
+            "rank 4 has an interface that is down",
+        );
+        hosts.set("ip -n h3 link set eth0 mtu 1400");
+        refused(
+            &run("ethernet:eth0"),
+            "rank 6 has another MTU at its interface than rank 0",
+        );
+        takes(
+            &run("auto"),
+            "UDP at 10.77.0.1: no raw Ethernet: rank 6 has another MTU",
+        );
+    });
+}
+
+#[test]
+fn sealed_frames_carry_all_that_others_do() {
+    let _alone = alone();
+    let test = here!(sealed_frames_carry_all_that_others_do);
+    on_hosts(test, HOSTS, |hosts| {
+        for (net, name) in [
+            ("udp", "many"),
+            ("ethernet", "many"),
+            ("ethernet", "p2p"),
+            ("ethernet", "bcast"),
+        ] {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command.arg(compile("hosts-sealed", &format!("tests/c/{name}.c")));
+            if name == "bcast" {
+                command.args(["1000000", "1"]);
+            }
+            command.env("POMBO_NET", net).env("POMBO_AUTH", "1");
+            expect_ok(&finish(command.env("POMBO_LOSS", "2")), name);
+        }
+    });
+}
