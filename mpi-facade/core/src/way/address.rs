@@ -81,7 +81,9 @@ pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, PlaceErro
     if let Some(address) = by.and_then(|name| name.parse().ok()) {
         return Ok(address);
     }
-    let all = interfaces()?;
+    let mut all = interfaces()?;
+    // Those of version 6 that hold for one segment name it by numbers that other hosts do not know.
+    all.retain(|one| !matches!(one.address, IpAddr::V6(ip) if ip.is_unicast_link_local()));
     // Version 4 first: the network's groups have it.
     let first = |fits: &dyn Fn(&Interface) -> bool| {
         let mut fitting = all.iter().filter(|interface| fits(interface));
