@@ -5,7 +5,7 @@ use super::address::choose;
 use super::far::Far;
 use super::loss::loss;
 use super::patient::Patient;
-use super::segment::{self, Why};
+use super::segment::{self, Why, refuse};
 use super::vigil::Door;
 use super::wire::{Line, Wire};
 use crate::environment::{number, wrong};
@@ -22,7 +22,8 @@ struct Opening {
     ip: IpAddr,
     /// Not where only raw Ethernet will do.
     udp: Option<Bound>,
-    raw: Result<Opened, Why>,
+    /// If it fails, the others are to hear of it: none of them waits then, and all can name the rank.
+    raw: Result<Opened, PlaceError>,
     door: Door,
 }
 
@@ -45,9 +46,9 @@ impl Opening {
     fn new(met: &Met) -> Result<Self, PlaceError> {
         let (ip, who) = (place(met)?, (met.job, met.me));
         let raw = match met.net {
-            Net::Ethernet { by } => Ok(segment::open(by, who, Traffic::Single)?),
+            Net::Ethernet { by } => segment::open(by, who, Traffic::Single),
             Net::Auto => segment::open_at(ip, who),
-            _ => Err(Why::NotAsked),
+            _ => Err(refuse(met.me.index(), Why::NotAsked)),
         };
         let udp = match met.net {
             Net::Ethernet { .. } => None,
@@ -67,7 +68,10 @@ impl Opening {
         let (ip, door) = (self.ip, self.door.address().port());
         match &self.raw {
             Ok(raw) => Word::of(format_args!("{ip}/{udp}/{door}/{}", raw.address())),
-            Err(why) => Word::of(format_args!("{ip}/{udp}/{door}/{}", why.name())),
+            Err(error) => {
+                let why = Why::of(error).name();
+                Word::of(format_args!("{ip}/{udp}/{door}/{why}"))
+            }
         }
     }
 
@@ -84,8 +88,13 @@ impl Opening {
             Some(_) => return Err(wrong(c"POMBO_HOST_TIMEOUT", "seconds from 1 to 3600")),
         };
         let (loss, seed) = loss()?;
+        let raw = match (self.raw, &self.udp) {
+            // It can say more than the others.
+            (Err(error), None) => return Err(error),
+            (raw, _) => segment::join(raw, met, all, launcher),
+        };
         // All ranks come to the same answer.
-        let (line, told) = match (segment::join(self.raw, met, all, launcher), self.udp) {
+        let (line, told) = match (raw, self.udp) {
             (Ok(device), _) => {
                 let told = Told::of(format_args!("raw Ethernet on {}", device.interface()));
                 (Line::Ethernet(device), told)

@@ -20,7 +20,7 @@ pub enum Why {
     NotAsked,
     /// It has no right to send raw frames.
     NoRight,
-    /// The interface of its address is none of Ethernet.
+    /// It finds no interface, or none of Ethernet.
     NoInterface,
     /// Its interface is down.
     NoLink,
@@ -40,7 +40,7 @@ impl fmt::Display for Why {
             Why::NoRight => {
                 "has no right to send raw frames: `pombo setup` on its host tells how to get it"
             }
-            Why::NoInterface => "has its address at no Ethernet interface: name one in POMBO_NET",
+            Why::NoInterface => "has no Ethernet interface that would do: name one in POMBO_NET",
             Why::NoLink => "has an interface that is down: set it up, and put its cable in",
             Why::OtherMtu => {
                 "has another MTU at its interface than rank 0: give all interfaces the same"
@@ -73,6 +73,17 @@ impl Why {
         let named = NAMES.iter().find(|(known, _)| *known == name);
         named.map(|(_, why)| *why)
     }
+
+    /// In short, for other ranks.
+    pub(super) fn of(error: &PlaceError) -> Self {
+        match error {
+            PlaceError::NoEthernet { why, .. } => *why,
+            PlaceError::Ethernet(
+                EthernetError::NoRight { .. } | EthernetError::Forbidden { .. },
+            ) => Why::NoRight,
+            _ => Why::NoInterface,
+        }
+    }
 }
 
 /// A seat at the interface of that name, or at the only one with a link.
@@ -85,34 +96,31 @@ pub(super) fn open(
     let opened = Ethernet::open(name, Seat { job, node, traffic })?;
     match opened.interface().running {
         true => Ok(opened),
-        false => Err(PlaceError::NoEthernet {
-            rank: node.index(),
-            why: Why::NoLink,
-        }),
+        false => Err(refuse(node.index(), Why::NoLink)),
     }
 }
 
 /// At the interface that has this address.
-pub(super) fn open_at(ip: IpAddr, who: (Job, Node)) -> Result<Opened, Why> {
-    let all = pombo_netdrivers::udp::interfaces();
-    let mut all = all.map_err(|_| Why::NoInterface)?.into_iter();
-    let at = all.find(|one| one.address == ip && !one.loopback);
-    let at = at.ok_or(Why::NoInterface)?;
-    open(&at.name, who, Traffic::Single).map_err(|error| match error {
-        PlaceError::NoEthernet { why, .. } => why,
-        PlaceError::Ethernet(EthernetError::NoRight { .. }) => Why::NoRight,
-        _ => Why::NoInterface,
-    })
+pub(super) fn open_at(ip: IpAddr, (job, node): (Job, Node)) -> Result<Opened, PlaceError> {
+    let all = pombo_netdrivers::udp::interfaces()?;
+    let at = all.iter().find(|one| one.address == ip && !one.loopback);
+    let why = Why::NoInterface;
+    let at = at.ok_or(refuse(node.index(), why))?;
+    open(&at.name, (job, node), Traffic::Single)
+}
+
+/// That rank cannot.
+pub(super) fn refuse(rank: usize, why: Why) -> PlaceError {
+    PlaceError::NoEthernet { rank, why }
 }
 
 /// Joins the others if all of them are there and hear each other; all ranks get the same answer.
 pub(super) fn join(
-    opened: Result<Opened, Why>,
+    opened: Result<Opened, PlaceError>,
     met: &Met,
     all: &[Addresses],
     launcher: &mut Launcher,
 ) -> Result<Ethernet, PlaceError> {
-    let refuse = |rank, why| PlaceError::NoEthernet { rank, why };
     let mut addresses: Vec<Address> = Vec::new();
     for (rank, at) in all.iter().enumerate() {
         let address = at.raw.map_err(|why| refuse(rank, why))?;
@@ -124,7 +132,7 @@ pub(super) fn join(
         }
         addresses.push(address);
     }
-    let opened = opened.map_err(|why| refuse(met.me.index(), why))?;
+    let opened = opened?;
     let mut device = opened.join(&addresses)?;
     let unheard = hear(&mut device, met.me, &met.hosts);
     let word = unheard.map_or(Word::from("-"), |rank| Word::of(format_args!("{rank}")));
