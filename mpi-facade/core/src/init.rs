@@ -199,6 +199,7 @@ fn refuse(error: &PlaceError) -> Error {
         place::rank()
     );
     output::error(&line);
+    place::last_words();
     Error::Argument {
         class: Class::Other,
         name: "job",

@@ -24,6 +24,7 @@ pub(crate) use card::Seal;
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, PlaceError};
 pub(crate) use net::Net;
+pub(crate) use pmi::last_words;
 
 #[cfg(feature = "hosts")]
 use crate::environment::variable;
@@ -107,17 +108,28 @@ fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
 /// Every rank tells where it is; those of one host meet in memory, hosts over the network.
 #[inline(never)]
 fn by_launcher(mut launcher: Launcher, net: Net) -> Result<Joined, PlaceError> {
-    let met = introduce(&mut launcher, net)?;
+    match by_words(&mut launcher, net) {
+        Ok((way, hosts)) => Ok(Joined {
+            way,
+            hosts,
+            launcher: Some(launcher),
+        }),
+        Err(error) => {
+            // A connection that closes ends the job: this process is to say why first.
+            core::mem::forget(launcher);
+            Err(error)
+        }
+    }
+}
+
+fn by_words(launcher: &mut Launcher, net: Net) -> Result<(Way, Hosts), PlaceError> {
+    let met = introduce(launcher, net)?;
     let near = meet(met.job, met.me, met.hosts.members(met.hosts.of(met.me)))?;
     let way = match met.hosts.is_one() {
         true => way::of_one_host(near),
-        false => over_hosts(&mut launcher, &met, near)?,
+        false => over_hosts(launcher, &met, near)?,
     };
-    Ok(Joined {
-        way,
-        hosts: met.hosts,
-        launcher: Some(launcher),
-    })
+    Ok((way, met.hosts))
 }
 
 /// What the ranks have told each other.

@@ -116,12 +116,7 @@ impl Pmi {
     /// on yet goes with it: so everybody gets the time to say what is wrong.
     pub(crate) fn abort(&mut self, code: c_int) {
         let line = Line::of(format_args!("cmd=abort exitcode={code}\n"));
-        let pause = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: LAST_WORDS,
-        };
-        // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
-        unsafe { libc::nanosleep(&pause, null_mut()) };
+        last_words();
         // Nobody is left to tell that it failed.
         let _ = self.wire.descriptor.write_all(line.as_bytes());
     }
@@ -129,6 +124,20 @@ impl Pmi {
 
 /// Nanoseconds before an abort.
 const LAST_WORDS: i64 = 200_000_000;
+
+/// Gives such a launcher the time to pass on what ranks have said, if there is one.
+#[cold]
+pub(crate) fn last_words() {
+    if text(c"PMI_FD").or(text(c"PMI_PORT")).is_none() {
+        return;
+    }
+    let pause = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: LAST_WORDS,
+    };
+    // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
+    unsafe { libc::nanosleep(&pause, null_mut()) };
+}
 
 /// Lines to and from the launcher.
 struct Wire {
