@@ -131,7 +131,7 @@ fn interfaces_that_will_not_do_are_named() {
             &run("ethernet:eth1"),
             "rank 4 has an interface that is down",
         );
-        hosts.set("ip -n h3 link set eth0 mtu 1400");
+        hosts.set("ip -n h3 link set eth0 mtu 9000");
         refused(
             &run("ethernet:eth0"),
             "rank 6 has another MTU at its interface than rank 0",
