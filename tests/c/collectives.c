@@ -435,6 +435,37 @@ static void in_a_row(void)
     }
 }
 
+/* Non-blocking ones, begun in the same order and waited for in another one, beside blocking ones. */
+static void immediate(void)
+{
+    enum { MANY = 12 };
+    int sent[MANY], got[MANY];
+    MPI_Request requests[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        const int root = (i * 3 + 1) % n;
+        sent[i] = got[i] = i % 4 == 3 && me == root ? 77 : me + i;
+        switch (i % 4) {
+        case 0: MPI(MPI_Ibarrier(comm, &requests[i])); break;
+        case 1: MPI(MPI_Iallreduce(&sent[i], &got[i], 1, MPI_INT, MPI_SUM, comm, &requests[i])); break;
+        case 2: MPI(MPI_Ireduce(&sent[i], &got[i], 1, MPI_INT, MPI_SUM, root, comm, &requests[i])); break;
+        default: MPI(MPI_Ibcast(&got[i], 1, MPI_INT, root, comm, &requests[i]));
+        }
+        if (i == MANY / 2) {
+            int x = me == n - 1 ? 5 : 0;
+            MPI(MPI_Bcast(&x, 1, MPI_INT, n - 1, comm));
+            CHECK(x == 5, "Bcast between others on %s gave %d", where, x);
+        }
+    }
+    for (int i = 0; i < MANY; i++)
+        MPI(MPI_Wait(&requests[(i * 5 + me) % MANY], MPI_STATUS_IGNORE));
+    for (int i = 0; i < MANY; i++) {
+        const int sum = n * i + n * (n - 1) / 2, root = (i * 3 + 1) % n;
+        const int wanted = i % 4 == 3 ? 77 : i % 4 == 1 || (i % 4 == 2 && me == root) ? sum : me + i;
+        CHECK(got[i] == wanted, "non-blocking %d on %s gave %d, not %d", i, where, got[i], wanted);
+    }
+}
+
 static void on(MPI_Comm c, const char *name, int kinds_of_types)
 {
     static const int counts[] = {0, 1, 3, 1000, 100000};
@@ -447,6 +478,7 @@ static void on(MPI_Comm c, const char *name, int kinds_of_types)
     MPI(MPI_Comm_size(c, &n));
     barrier();
     in_a_row();
+    immediate();
     for (int i = 0; i < kinds_of_types; i++)
         everything(&types[i], 3, i % n);
     for (int i = 0; i < 5; i++)
@@ -462,7 +494,7 @@ static void on(MPI_Comm c, const char *name, int kinds_of_types)
 
 int main(int argc, char **argv)
 {
-    MPI_Comm dup, half, reversed, some;
+    MPI_Comm dup, half, reversed, some, third, shuffled;
 
     begin(&argc, &argv);
     on(MPI_COMM_WORLD, "MPI_COMM_WORLD", TYPES);
@@ -470,6 +502,11 @@ int main(int argc, char **argv)
     MPI(MPI_Comm_split(dup, rank < size / 2, 0, &half));
     MPI(MPI_Comm_split(half, 0, -rank, &reversed));
     MPI(MPI_Comm_split(MPI_COMM_WORLD, rank == 0 && size > 1 ? MPI_UNDEFINED : 5, rank, &some));
+    /* However ranks lie on hosts, some of these lie there unevenly, and in no order. */
+    MPI(MPI_Comm_split(MPI_COMM_WORLD, rank % 3, rank % 2, &third));
+    MPI(MPI_Comm_split(MPI_COMM_WORLD, 0, rank * 5 % 7, &shuffled));
+    on(third, "every third", FEW);
+    on(shuffled, "all, shuffled", FEW);
     on(dup, "a copy", FEW);
     on(half, "a half", FEW);
     on(reversed, "a half backwards", FEW);
@@ -478,6 +515,8 @@ int main(int argc, char **argv)
     MPI(MPI_Comm_free(&dup));
     MPI(MPI_Comm_free(&half));
     MPI(MPI_Comm_free(&reversed));
+    MPI(MPI_Comm_free(&third));
+    MPI(MPI_Comm_free(&shuffled));
     if (some != MPI_COMM_NULL)
         MPI(MPI_Comm_free(&some));
     return end("collectives");

@@ -121,8 +121,33 @@ pub(crate) fn algorithms(ranks: usize, dice: &mut Dice) -> Vec<Algorithm> {
     for index in 0..shapes(0, ranks, 0).len() {
         on_shape(&mut all, index, ranks, dice);
     }
+    on_hosts(&mut all, ranks, dice);
     on_numbers(&mut all, ranks);
     all
+}
+
+/// Reductions where every host has ranks that follow each other: in order, if rank 0 is the root.
+fn on_hosts(all: &mut Vec<Algorithm>, ranks: usize, dice: &mut Dice) {
+    let (cut, mut left, mut hosts) = (1 + dice.index(5), ranks, Vec::new());
+    while left > 0 {
+        let some = 1 + dice.index(left);
+        hosts.push(Complete::new(some));
+        left -= some;
+    }
+    let name = format!("in order, {} hosts", hosts.len());
+    let net = Nested::new(Complete::new(hosts.len()), hosts.leak()).expect("as many");
+    let reduce = move |rank| collective::reduce(net.tree(rank, 0), cut);
+    all.push(
+        Algorithm::new(Kind::Reduce, &name, reduce)
+            .cut(cut)
+            .ordered(),
+    );
+    let allreduce = move |rank| collective::allreduce(net.tree(rank, 0), cut);
+    all.push(
+        Algorithm::new(Kind::Allreduce, &name, allreduce)
+            .cut(cut)
+            .ordered(),
+    );
 }
 
 /// What runs on a line, tree or circle that a network gives.

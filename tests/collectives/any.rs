@@ -2,6 +2,7 @@
 
 use pombo_kernel::model::{Hold, Optimal};
 use pombo_kernel::topology::*;
+use pombo_netdrivers::fault::Dice;
 
 /// What a topology can be asked, as an object.
 pub(crate) trait Erased {
@@ -151,9 +152,27 @@ pub(crate) fn topologies(ranks: usize) -> Vec<(String, Any)> {
     all
 }
 
-/// Compositions: nodes of different size, rings in a line, and three levels.
+/// Hosts with any of the ranks on each.
+fn scattered(ranks: usize, dice: &mut Dice) -> Any {
+    let mut hosts = vec![Vec::new(); 1 + dice.index(ranks)];
+    for rank in 0..ranks {
+        let host = dice.index(hosts.len());
+        hosts[host].push(rank as u16);
+    }
+    hosts.retain(|members| !members.is_empty());
+    let sizes = hosts.iter().map(|members| Complete::new(members.len()));
+    let sizes: Vec<_> = sizes.collect();
+    let nested = Nested::new(Complete::new(hosts.len()), sizes.leak()).expect("as many");
+    Any::of(Renamed::new(nested, hosts.concat().leak()).expect("every rank once"))
+}
+
+/// Compositions: nodes of different size, rings in a line, three levels, and ranks that lie anywhere.
 fn nested(ranks: usize) -> Vec<(String, Any)> {
     let mut all = Vec::new();
+    for seed in 0..2 {
+        let hosts = scattered(ranks, &mut Dice::stream(seed, ranks as u64));
+        all.push((format!("hosts by chance {seed}"), hosts));
+    }
     if ranks > 1 {
         let rings = [Ring::new(ranks - ranks / 2), Ring::new(ranks / 2)];
         let two = Nested::new(Linear::new(2), rings.to_vec().leak()).expect("two nodes");

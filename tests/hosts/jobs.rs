@@ -78,8 +78,8 @@ pub(crate) fn expect_ok(outcome: &Outcome, name: &str) {
     assert_eq!(got, expected, "{}", outcome.err);
 }
 
-/// `POMBO_PROGRAMS="collectives random"` runs others, of which some take a while when eight ranks share two processors.
-const PROGRAMS: &str = "p2p ordering probe matched several many";
+/// `POMBO_PROGRAMS="random comms"` runs others, of which some take a while when eight ranks share two processors.
+const PROGRAMS: &str = "p2p ordering probe matched several many collectives";
 
 #[test]
 fn programs_on_four_hosts() {

@@ -1,7 +1,30 @@
-//! `MPI_Bcast` over the network's own broadcast: every root, parts and copies of the world, many at once, all sizes.
+//! Collective operations of ranks on several hosts, and `MPI_Bcast` over the network's own broadcast: every root, parts
+//! and copies of the world, many at once, all sizes.
 
 use crate::network::on_two_hosts;
-use crate::programs::ok;
+use crate::programs::{ok, program};
+use crate::support::{finish, pombo};
+
+/// A letter for each rank: the name of its host.
+fn ok_on(hosts: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) {
+    let mut command = pombo(["run"]);
+    for (rank, host) in hosts.chars().enumerate() {
+        let next = (rank > 0).then_some(":");
+        command.args(next).args(["-n", "1", "-env", "POMBO_HOST"]);
+        command
+            .arg(host.to_string())
+            .arg(program(name))
+            .args(arguments);
+    }
+    let outcome = finish(command.envs(variables.iter().copied()));
+    let expected = (0, format!("ok {name}\n"));
+    assert_eq!(
+        (outcome.code, outcome.out),
+        expected,
+        "{hosts} {variables:?}: {}",
+        outcome.err
+    );
+}
 
 const UDP: (&str, &str) = ("POMBO_NET", "udp");
 const CAST: (&str, &str) = ("POMBO_COLL_BCAST", "cast");
@@ -26,6 +49,41 @@ fn several_ranks_on_a_host() {
         let expected = (0, "ok bcast\n".to_owned());
         assert_eq!((outcome.code, outcome.out), expected, "{}", outcome.err);
     }
+}
+
+/// Three and one, ranks that do not follow each other, a host of its own for the first or the last rank.
+#[test]
+fn ranks_lie_anywhere() {
+    let udp = ("POMBO_NET", "udp");
+    for hosts in ["aaab", "abba", "abaab", "abcca"] {
+        ok_on(hosts, "bcast", &["100000", "1"], &[udp]);
+    }
+    for hosts in ["aaab", "abcca"] {
+        ok_on(hosts, "collectives", &[], &[udp]);
+    }
+    ok_on(
+        "aabab",
+        "bcast",
+        &["100000", "1"],
+        &[udp, ("POMBO_LOSS", "2")],
+    );
+    ok_on(
+        "aabab",
+        "collectives",
+        &[],
+        &[udp, ("POMBO_COLL_BCAST", "binomial")],
+    );
+}
+
+/// Named algorithms are taken at their word.
+#[test]
+fn as_if_there_were_no_hosts() {
+    let flat =
+        ["BARRIER", "ALLREDUCE", "REDUCE", "ALLGATHER"].map(|name| format!("POMBO_COLL_{name}"));
+    let mut variables = vec![("POMBO_NET", "udp"), ("POMBO_COLL_BCAST", "hosts")];
+    ok_on("abab", "collectives", &[], &variables);
+    variables.extend(flat.iter().map(|name| (name.as_str(), "linear")));
+    ok_on("abab", "collectives", &[], &variables);
 }
 
 /// Where there is no network between hosts the name chooses nothing.

@@ -2,6 +2,8 @@
 
 use crate::constants::*;
 use crate::error::{Error, Kind};
+use crate::hosts::{Hosts, Levels};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use pombo_kernel::Node;
@@ -20,8 +22,10 @@ pub(crate) struct Group {
     pub(crate) handler: Errhandler,
     /// Collective operations so far: their tag.
     pub(crate) operations: u32,
-    /// Where its ranks publish for each other.
+    /// Where its ranks on this host publish for each other.
     pub(crate) boards: Boards,
+    /// How its ranks lie on hosts, if on several.
+    pub(crate) levels: Option<Box<Levels>>,
     /// Requests that still name it.
     pub(crate) pending: usize,
     /// Freed by its user.
@@ -33,7 +37,7 @@ pub(crate) struct Group {
 pub(crate) enum Boards {
     /// Not yet looked for: `MPI_COMM_WORLD` before its first operation.
     Unasked,
-    /// No: the ranks are on several hosts, or there was no area left.
+    /// No: no other is on this host, or there was no area left.
     None,
     /// In this area.
     In(u8),
@@ -73,6 +77,7 @@ impl Group {
             handler,
             operations: 0,
             boards: Boards::None,
+            levels: None,
             pending: 0,
             freed: false,
         }
@@ -130,14 +135,16 @@ const SELF: usize = 1;
 
 impl Comms {
     /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
-    pub(crate) fn new(own: Node, world: usize) -> Self {
-        let all = (0..world).map(|node| Node(node as u16)).collect();
+    pub(crate) fn new(own: Node, world: usize, hosts: &Hosts) -> Self {
+        let all: Vec<Node> = (0..world).map(|node| Node(node as u16)).collect();
+        let levels = hosts.levels(&all, own);
         let handler = MPI_ERRORS_ARE_FATAL;
         let mut table = [
             Group::new(0, own, all, world, handler),
             Group::new(1, own, [own].into(), world, handler),
         ];
         table[WORLD].boards = Boards::Unasked;
+        table[WORLD].levels = levels;
         Comms {
             table: table.into_iter().map(Some).collect(),
             next_context: 2,

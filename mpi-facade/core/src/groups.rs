@@ -103,13 +103,14 @@ fn insert(
         Some(area) if nodes.len() > 1 => collective::enter(world, &nodes, context, area),
         _ => Boards::None,
     };
-    let host = nodes.first().map_or(0, |node| world.hosts.of(*node));
-    if casts && nodes.iter().any(|node| world.hosts.of(*node) != host) {
-        world.collectives.casts.enter(context, &nodes);
+    let mut levels = world.hosts.levels(&nodes, own);
+    if let Some(levels) = levels.as_mut().filter(|_| casts) {
+        levels.casts = world.collectives.casts.enter(context, levels.first());
     }
     let handler = world.comms.get(parent)?.handler;
     let mut group = Group::new(context, own, nodes, all, handler);
     group.boards = boards;
+    group.levels = levels;
     Ok(world.comms.insert(group))
 }
 

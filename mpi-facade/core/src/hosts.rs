@@ -1,5 +1,7 @@
 //! Which ranks are on which host: collectives ask, `place` finds out.
 
+use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use pombo_kernel::Node;
 
@@ -57,6 +59,93 @@ impl Hosts {
     pub fn are_near(&self, one: Node, other: Node) -> bool {
         self.of(one) == self.of(other)
     }
+
+    /// How these nodes, the ranks of a communicator with this one among them, lie on several hosts. `None` if they
+    /// share one.
+    pub(crate) fn levels(&self, nodes: &[Node], own: Node) -> Option<Box<Levels>> {
+        if self.is_one() {
+            return None;
+        }
+        let names: Vec<u64> = nodes.iter().map(|node| self.of(*node) as u64).collect();
+        let hosts = Hosts::by(&names);
+        let rank = nodes.iter().position(|node| *node == own)?;
+        let node = |rank: &Node| nodes[rank.index()];
+        let here = hosts.of(Node(rank as u16));
+        (!hosts.is_one()).then(|| {
+            Box::new(Levels {
+                near: hosts.members(here).iter().map(node).collect(),
+                first: hosts
+                    .members
+                    .iter()
+                    .map(|members| node(&members[0]))
+                    .collect(),
+                in_order: hosts.of.is_sorted(),
+                hosts,
+                casts: false,
+            })
+        })
+    }
+}
+
+/// A communicator whose ranks are on several hosts, as one of them sees it.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    /// The communicator's ranks in place of those of `MPI_COMM_WORLD`.
+    hosts: Hosts,
+    /// Every host's ranks follow each other.
+    in_order: bool,
+    /// The nodes of this host, in the order of their ranks.
+    near: Rc<[Node]>,
+    /// The first node of every host.
+    first: Rc<[Node]>,
+    /// Those form a group of the network's own broadcast.
+    pub(crate) casts: bool,
+}
+
+impl Levels {
+    /// A rank's host, and its place there.
+    pub(crate) fn place(&self, rank: usize) -> (usize, usize) {
+        let rank = Node(rank as u16);
+        let host = self.hosts.of(rank);
+        let place = self.hosts.members(host).binary_search(&rank);
+        (host, place.unwrap_or(0))
+    }
+
+    /// How many ranks every host has, and the ranks host by host.
+    pub(crate) fn order(&self) -> (impl ExactSizeIterator<Item = usize>, Box<[u16]>) {
+        let members = self.hosts.members.iter();
+        let ranks = members.clone().flatten().map(|rank| rank.0);
+        (members.map(Vec::len), ranks.collect())
+    }
+
+    /// The nodes of this host, in the order of their ranks.
+    pub(crate) fn near(&self) -> &Rc<[Node]> {
+        &self.near
+    }
+
+    /// The first node of every host.
+    pub(crate) fn first(&self) -> &Rc<[Node]> {
+        &self.first
+    }
+
+    /// Has any host several ranks?
+    pub(crate) fn is_deep(&self) -> bool {
+        self.hosts.count() < self.hosts.of.len()
+    }
+
+    /// Do every host's ranks follow each other?
+    pub(crate) fn in_order(&self) -> bool {
+        self.in_order
+    }
+
+    /// How many ranks the hosts up to each one have.
+    pub(crate) fn ends(&self) -> Vec<usize> {
+        let ends = self.hosts.members.iter().scan(0, |end, members| {
+            *end += members.len();
+            Some(*end)
+        });
+        ends.collect()
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +160,31 @@ mod tests {
         assert_eq!([of(0), of(1), of(2), of(3), of(4)], [0, 1, 0, 2, 1]);
         assert_eq!(hosts.members(1), [Node(1), Node(4)]);
         assert!(hosts.are_near(Node(0), Node(2)) && !hosts.are_near(Node(0), Node(1)));
+    }
+
+    #[test]
+    fn a_communicator_lies_on_hosts_as_its_nodes_do() {
+        let hosts = Hosts::by(&[0, 0, 0, 1, 2, 2]);
+        let nodes = |nodes: &[u16]| nodes.iter().map(|node| Node(*node)).collect::<Vec<_>>();
+        let levels = |of: &[u16], own| hosts.levels(&nodes(of), Node(own));
+        assert!(levels(&[2, 0], 0).is_none());
+
+        // Ranks 0 to 4 are on the third host, the first, the second, the first, the third.
+        let some = levels(&[5, 0, 3, 1, 4], 1).expect("several hosts");
+        assert_eq!((some.first().len(), some.place(1)), (3, (1, 0)));
+        assert_eq!(some.first()[..], nodes(&[5, 0, 3]));
+        assert_eq!(some.near()[..], nodes(&[0, 1]));
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|rank| some.place(rank)),
+            [(0, 0), (1, 0), (2, 0), (1, 1), (0, 1)]
+        );
+        assert!(some.is_deep() && !some.in_order());
+
+        let apart = levels(&[3, 4], 4).expect("several hosts");
+        assert!(!apart.is_deep());
+        let sorted = levels(&[0, 1, 3, 4, 5], 3).expect("several hosts");
+        assert!(sorted.in_order());
+        assert_eq!(sorted.ends(), [2, 3, 5]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
     world::begin(World {
         kernel,
-        comms: Comms::new(own, size),
+        comms: Comms::new(own, size, &hosts),
         collectives: Ongoing::new()?,
         buffered: Buffered::default(),
         freed: Freed::default(),

@@ -35,7 +35,6 @@ pub(crate) struct World {
     /// Messages and bytes that this rank has sent.
     pub(crate) sent: (u64, u64),
     /// Which ranks are on which host.
-    #[allow(dead_code, reason = "for collectives that know of hosts")]
     pub(crate) hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
     pub(crate) launcher: Option<Launcher>,
@@ -156,20 +155,37 @@ impl World {
     /// Makes progress until `over` gives something.
     pub(crate) fn until<R>(
         &mut self,
+        over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
+    ) -> Result<R, Fault> {
+        self.until_after(0, over)
+    }
+
+    /// As [`World::until`], as if so many looks had been in vain already.
+    #[inline]
+    pub(crate) fn until_after<R>(
+        &mut self,
+        looks: u32,
         mut over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
     ) -> Result<R, Fault> {
-        let mut idle = 0;
+        let mut idle = looks;
         loop {
             if let Some(result) = over(self)? {
                 return Ok(result);
             }
             collective::progress(self, &mut idle);
             self.kernel.advance(&mut idle)?;
+            idle = idle.max(looks);
         }
     }
 
+    /// Looks in vain after which ranks of several hosts, who wait for all of them, let others have the processor: at
+    /// once. The wait takes longer than that, and on a host whose processors are busy each turn counts.
+    #[inline]
+    pub(crate) fn looks(&self) -> u32 {
+        if self.hosts.is_one() { 0 } else { 256 }
+    }
+
     /// The memory that the ranks of this host share.
-    #[allow(dead_code, reason = "for collectives in shared memory")]
     #[inline]
     pub(crate) fn near(&mut self) -> &mut Shm {
         way::near(self.kernel.channel_mut())

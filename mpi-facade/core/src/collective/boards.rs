@@ -28,28 +28,38 @@ const SHORTEST: usize = 8 << 10;
 /// Texts are cut at cache lines.
 const LINE: usize = 64;
 
+/// How a blocking call is carried out.
+pub(super) enum Way {
+    /// Over the boards in that area.
+    Boards(u8),
+    /// Host by host: see `levels`.
+    Hosts,
+    Messages,
+}
+
 impl Call<'_> {
-    /// The area of the communicator's boards, if this operation is to use them. All ranks get the same answer.
+    /// The way of this operation, or of its part. All ranks of it get the same answer.
     #[inline]
-    pub(super) fn boards(
-        &mut self,
-        operation: Operation,
-        bytes: usize,
-    ) -> Result<Option<u8>, Error> {
+    pub(super) fn way(&mut self, operation: Operation, bytes: usize) -> Result<Way, Error> {
+        let ground = self.ground(operation)?;
         let choices = &self.world.collectives.choices;
-        let ranks = self.stand.ranks;
-        if ranks < 2 || choices.pick(operation, ranks, bytes, true) != Algorithm::Boards {
-            return Ok(None);
+        if ground.ranks < 2 {
+            return Ok(Way::Messages);
+        }
+        match choices.pick(operation, bytes, ground) {
+            Algorithm::Boards => {}
+            Algorithm::Hosts => return Ok(Way::Hosts),
+            _ => return Ok(Way::Messages),
         }
         let boards = match self.group()?.boards {
             Boards::Unasked => self.enter_world()?,
             known => known,
         };
-        match boards {
-            Boards::In(area) => Ok(Some(area).filter(|_| self.has_rounds(area))),
-            Boards::Broken(error) => Err(error),
-            _ => Ok(None),
-        }
+        Ok(match boards {
+            Boards::In(area) if self.has_rounds(area) => Way::Boards(area),
+            Boards::Broken(error) => return Err(error),
+            _ => Way::Messages,
+        })
     }
 
     #[cold]
@@ -107,8 +117,10 @@ impl Call<'_> {
         let (mut running, mut incoming) = (Running::new(steps), core::ptr::null());
         let rank = self.stand.rank;
         let mut broken = None;
-        let done = self.world.until(|world| {
+        let looks = self.world.looks();
+        let done = self.world.until_after(looks, |world| {
             let group = world.near().group(area.into());
+            let group = group.map(|group| if looks > 0 { group.yielding() } else { group });
             let polled = group.map(|group| {
                 running.poll(&mut OverBoards {
                     group,
@@ -158,18 +170,16 @@ pub(crate) fn free_areas(world: &mut World) -> [bool; AREAS] {
     core::array::from_fn(|area| area != WORLD && free & 1 << area != 0)
 }
 
-/// Takes an area for a new communicator of these nodes, which all of them have found free.
+/// Takes an area for those of a new communicator's nodes that are on this host; all have found it free.
 pub(crate) fn enter(world: &mut World, nodes: &[Node], context: u32, area: usize) -> Boards {
     let host = world.hosts.of(world.kernel.node());
     let near = world.hosts.members(host);
-    let place = |node: &Node| {
-        near.binary_search(node)
-            .ok()
-            .map(|place| Node(place as u16))
-    };
-    let Some(nodes) = nodes.iter().map(place).collect::<Option<Vec<Node>>>() else {
+    let place = |node: &Node| near.binary_search(node).ok();
+    let nodes = nodes.iter().filter_map(place);
+    let nodes: Vec<Node> = nodes.map(|place| Node(place as u16)).collect();
+    if nodes.len() < 2 {
         return Boards::None;
-    };
+    }
     match world.near().enter(area, nodes.into_iter(), context.into()) {
         true => Boards::In(area as u8),
         false => Boards::None,

@@ -1,6 +1,6 @@
 //! What every call does before its operation can begin.
 
-use super::cast::Cast;
+use super::choice::Ground;
 use super::exchange::{Buffers as Memory, Line};
 use super::layout::Layout;
 use super::prepared::Operation;
@@ -11,9 +11,12 @@ use super::{Algorithm, Operation as Kind};
 use crate::constants::{Comm, Request};
 use crate::error::Error;
 use crate::header::Envelope;
+use crate::hosts::Levels;
 use crate::world::{self, Fault, World};
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use core::ffi::c_int;
+use pombo_kernel::Node;
 use pombo_kernel::collective::Segments;
 
 /// Long messages go through chains in segments of so many bytes.
@@ -29,11 +32,11 @@ pub trait Collective {
     fn start(self) -> Result<Request, Fault>;
 }
 
-/// A call whose two ways are known: over boards, where that is chosen, and by messages.
+/// A call whose two ways are known: at once, over boards or host by host, where that is chosen; and by messages.
 struct Prepared<B, M> {
     comm: Comm,
     root: c_int,
-    boards: B,
+    at_once: B,
     messages: M,
 }
 
@@ -54,6 +57,18 @@ pub(super) struct Call<'w> {
     /// The communicator's place in the table.
     pub(super) index: usize,
     pub(super) stand: Stand,
+    /// Who carries out what is next; none: all ranks.
+    pub(super) part: Option<Part>,
+}
+
+/// Some of the communicator's ranks, which do a part of an operation by themselves.
+pub(super) struct Part {
+    /// Their nodes, in the order of their numbers in it.
+    pub(super) nodes: Rc<[Node]>,
+    /// They are all ranks of this host.
+    pub(super) near: bool,
+    /// What the messages of all parts carry.
+    pub(super) number: u32,
 }
 
 /// Why a call does not come to its end.
@@ -70,26 +85,26 @@ impl From<Error> for Stop {
     }
 }
 
-/// A call without a root. Over boards it is over when the first function returns true.
+/// A call without a root. It is over when the first function returns true.
 pub(super) fn prepare(
     comm: Comm,
-    boards: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
+    at_once: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
     messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
-    prepare_rooted(comm, 0, boards, messages)
+    prepare_rooted(comm, 0, at_once, messages)
 }
 
 /// A call with a root.
 pub(super) fn prepare_rooted(
     comm: Comm,
     root: c_int,
-    boards: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
+    at_once: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
     messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
     Prepared {
         comm,
         root,
-        boards,
+        at_once,
         messages,
     }
 }
@@ -115,7 +130,7 @@ where
     fn run(self) -> Result<(), Fault> {
         world::with(|world| {
             let mut call = Call::new(world, self.comm, self.root)?;
-            let over = (self.boards)(&mut call);
+            let over = (self.at_once)(&mut call);
             match over.map_err(|stop| stop.on(self.comm))? {
                 true => Ok(()),
                 false => call.run(&self.messages),
@@ -161,6 +176,8 @@ impl Stop {
 /// Everything that an operation needs.
 pub(super) struct Ready {
     pub(super) steps: Steps,
+    /// What follows them.
+    pub(super) then: Option<Steps>,
     pub(super) memory: Memory,
     pub(super) scratch: [Scratch; 2],
 }
@@ -175,14 +192,10 @@ impl Ready {
         };
         Ready {
             steps,
+            then: None,
             memory,
             scratch: Default::default(),
         }
-    }
-
-    /// Over the network's own broadcast.
-    pub(super) fn cast(cast: Cast) -> Ready {
-        Ready::plain(Steps::Cast(cast), Layout::nothing(), Layout::nothing())
     }
 }
 
@@ -202,6 +215,7 @@ impl<'w> Call<'w> {
             comm,
             index,
             stand,
+            part: None,
         })
     }
 
@@ -210,24 +224,73 @@ impl<'w> Call<'w> {
         self.operation(messages)?.run(self.world)
     }
 
-    /// The next operation by messages on the communicator: they carry its number.
     #[inline(never)]
     fn operation(&mut self, messages: Messages<'_>) -> Result<Box<Operation>, Fault> {
         let ready = messages(self).map_err(Fault::on(self.comm))?;
-        let group = self.world.comms.get(self.comm)?;
+        self.begin(ready)
+    }
+
+    /// What the messages of the next operation carry: all ranks count alike.
+    pub(super) fn number(&mut self) -> Result<u32, Error> {
+        let group = self.group()?;
         group.operations = group.operations.wrapping_add(1) & (u32::MAX >> 1);
+        Ok(group.operations)
+    }
+
+    fn begin(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
+        let (number, nodes) = match &self.part {
+            Some(part) => (part.number, Some(part.nodes.clone())),
+            None => (self.number()?, None),
+        };
         let line = Line {
             index: self.index,
             comm: self.comm,
-            header: Envelope::new(group.context * 2 + 1, group.operations),
+            header: Envelope::new(self.group()?.context * 2 + 1, number),
+            nodes,
         };
         Ok(Box::new(Operation::new(line, ready)))
     }
 
+    /// Carries out a part of an operation by messages, or by a cast.
+    #[inline(never)]
+    pub(super) fn carry_out(&mut self, ready: Ready) -> Result<(), Stop> {
+        let operation = self.begin(ready).map_err(Stop::Failed)?;
+        operation.run(self.world).map_err(Stop::Failed)
+    }
+
+    /// How the ranks lie on hosts, if on several.
+    pub(super) fn levels(&mut self) -> Result<Option<&Levels>, Error> {
+        Ok(self.group()?.levels.as_deref())
+    }
+
+    /// Where the operation, or its part, runs.
+    #[inline]
+    pub(super) fn ground(&mut self, kind: Kind) -> Result<Ground, Error> {
+        let ranks = self.stand.ranks;
+        let near = self.part.as_ref().map(|part| part.near);
+        let levels = self.levels()?;
+        Ok(Ground {
+            ranks,
+            apart: !near.unwrap_or(levels.is_none()),
+            boards: near.unwrap_or(levels.is_none()),
+            cast: false,
+            hosts: near.is_none()
+                && levels.is_some_and(|levels| {
+                    levels.is_deep() && (kind != Kind::Allgather || levels.in_order())
+                }),
+        })
+    }
+
     /// The algorithm by messages for an operation of so many bytes.
-    pub(super) fn pick(&self, kind: Kind, bytes: usize) -> Algorithm {
-        let choices = &self.world.collectives.choices;
-        choices.pick(kind, self.stand.ranks, bytes, false)
+    pub(super) fn pick(&mut self, kind: Kind, bytes: usize) -> Result<Algorithm, Error> {
+        let ground = self.ground(kind)?;
+        let ground = Ground {
+            boards: false,
+            // There is a tree of hosts, but no circle of them.
+            hosts: ground.hosts && kind != Kind::Allgather,
+            ..ground
+        };
+        Ok(self.world.collectives.choices.pick(kind, bytes, ground))
     }
 
     /// Where temporary memory comes from.

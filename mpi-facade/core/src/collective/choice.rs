@@ -54,12 +54,13 @@ algorithms! {
     Bruck "bruck" "blocks that go the same way travel together";
     Cast "cast" "by the network's own broadcast, one frame for all; where ranks are on several hosts";
     Boards "boards" "over memory that all share, without messages; blocking calls of ranks on one host";
+    Hosts "hosts" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts";
 }
 
 /// What is chosen up to so many ranks and bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Only where ranks share cores?
+    /// Only where waits cost more than messages: where ranks share cores, or are on several hosts?
     pub crowded: bool,
     /// Up to so many ranks.
     pub ranks: usize,
@@ -105,15 +106,17 @@ const fn crowded(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
 
 use Algorithm::*;
 
-/// The table, in the order of [`Operation`]. Measured on shared memory, 2 to 8 ranks on 2 cores. Where ranks share
-/// cores it is waits that cost, not messages, so whoever talks to everybody at once is best.
+/// The table, in the order of [`Operation`]. Measured on shared memory, 2 to 8 ranks on 2 cores, and between 4 and 8
+/// hosts. Where ranks share cores it is waits that cost, not messages, so whoever talks to everybody at once is best;
+/// so it is between hosts, as a message that a rank waits for takes as long as several that it sends.
 pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Barrier,
         variable: c"POMBO_COLL_BARRIER",
-        allowed: &[Linear, Binomial, Chain, Doubling, Boards],
+        allowed: &[Linear, Binomial, Chain, Doubling, Boards, Hosts],
         rules: &[
             rule(BOARDS, ANY, Boards),
+            rule(ANY, ANY, Hosts),
             crowded(16, ANY, Linear),
             rule(ANY, ANY, Doubling),
         ],
@@ -121,9 +124,10 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Bcast,
         variable: c"POMBO_COLL_BCAST",
-        allowed: &[Linear, Binomial, Chain, Scattered, Cast, Boards],
+        allowed: &[Linear, Binomial, Chain, Scattered, Cast, Boards, Hosts],
         rules: &[
             rule(BOARDS, ANY, Boards),
+            rule(ANY, ANY, Hosts),
             rule(ANY, ANY, Cast),
             crowded(16, ANY, Linear),
             rule(ANY, 1 << 18, Binomial),
@@ -146,9 +150,10 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Allgather,
         variable: c"POMBO_COLL_ALLGATHER",
-        allowed: &[Linear, Ring, Turns, Doubling, Boards],
+        allowed: &[Linear, Ring, Turns, Doubling, Boards, Hosts],
         rules: &[
             rule(BOARDS, ANY, Boards),
+            rule(ANY, ANY, Hosts),
             crowded(16, 4096, Linear),
             crowded(16, ANY, Turns),
             rule(ANY, 8192, Doubling),
@@ -170,9 +175,10 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Reduce,
         variable: c"POMBO_COLL_REDUCE",
-        allowed: &[Linear, Binomial, Chain, Boards],
+        allowed: &[Linear, Binomial, Chain, Boards, Hosts],
         rules: &[
             rule(BOARDS, ANY, Boards),
+            rule(ANY, ANY, Hosts),
             crowded(16, 8192, Linear),
             rule(ANY, 1 << 18, Binomial),
             rule(16, ANY, Chain),
@@ -182,9 +188,12 @@ pub const TABLE: &[Choice] = &[
     Choice {
         operation: Operation::Allreduce,
         variable: c"POMBO_COLL_ALLREDUCE",
-        allowed: &[Linear, Binomial, Chain, Doubling, Halving, Ring, Boards],
+        allowed: &[
+            Linear, Binomial, Chain, Doubling, Halving, Ring, Boards, Hosts,
+        ],
         rules: &[
             rule(BOARDS, ANY, Boards),
+            rule(ANY, ANY, Hosts),
             crowded(16, 4096, Linear),
             rule(ANY, 4096, Doubling),
             rule(ANY, 1 << 18, Halving),
@@ -215,6 +224,20 @@ pub const TABLE: &[Choice] = &[
     },
 ];
 
+/// The ranks of an operation, or of a part of it, and what they have beside messages.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ground {
+    pub(super) ranks: usize,
+    /// They are on several hosts.
+    pub(super) apart: bool,
+    /// Memory that all share.
+    pub(super) boards: bool,
+    /// A network that carries one frame to all.
+    pub(super) cast: bool,
+    /// Hosts of which some have several of them.
+    pub(super) hosts: bool,
+}
+
 /// What this process chooses by.
 pub(crate) struct Choices {
     /// What the environment wants, in the order of the table.
@@ -237,51 +260,35 @@ impl Choices {
         })
     }
 
-    /// For so many ranks and bytes, where the ranks have boards or not.
-    pub(super) fn pick(
-        &self,
-        operation: Operation,
-        ranks: usize,
-        bytes: usize,
-        boards: bool,
-    ) -> Algorithm {
-        let can_be = |algorithm| algorithm != Cast && (boards || algorithm != Boards);
-        self.pick_of(operation, ranks, bytes, can_be)
-    }
-
-    /// For so many ranks and bytes, where the network carries one frame to all.
-    #[cfg(feature = "hosts")]
-    pub(super) fn pick_cast(&self, operation: Operation, ranks: usize, bytes: usize) -> Algorithm {
-        self.pick_of(operation, ranks, bytes, |algorithm| algorithm != Boards)
-    }
-
-    /// May any operation use the network's own broadcast?
-    #[cfg(feature = "hosts")]
-    pub(super) fn wants_casts(&self) -> bool {
-        let wanted = self.wanted[Operation::Bcast as usize];
-        wanted.is_none_or(|wanted| wanted == Cast)
-    }
-
-    fn pick_of(
-        &self,
-        operation: Operation,
-        ranks: usize,
-        bytes: usize,
-        can_be: impl Fn(Algorithm) -> bool,
-    ) -> Algorithm {
-        let place = operation as usize;
+    /// For an operation of so many bytes.
+    pub(super) fn pick(&self, operation: Operation, bytes: usize, ground: Ground) -> Algorithm {
+        let can_be = |algorithm| match algorithm {
+            Boards => ground.boards,
+            Cast => ground.cast,
+            Hosts => ground.hosts,
+            _ => true,
+        };
+        let crowded = ground.apart || self.is_crowded(ground.ranks);
         let holds = |rule: &&Rule| {
-            ranks <= rule.ranks
+            ground.ranks <= rule.ranks
                 && bytes <= rule.bytes
-                && (!rule.crowded || self.is_crowded(ranks))
+                && (!rule.crowded || crowded)
                 && can_be(rule.algorithm)
         };
+        let place = operation as usize;
         let choice = &TABLE[place];
         let ruled = choice.rules.iter().find(holds);
         let ruled = ruled.map_or(choice.allowed[0], |rule| rule.algorithm);
         self.wanted[place]
             .filter(|wanted| can_be(*wanted))
             .unwrap_or(ruled)
+    }
+
+    /// May any operation use the network's own broadcast?
+    #[cfg(feature = "hosts")]
+    pub(super) fn wants_casts(&self) -> bool {
+        let wanted = self.wanted[Operation::Bcast as usize];
+        wanted.is_none_or(|wanted| matches!(wanted, Cast | Hosts))
     }
 
     /// Do so many ranks share cores?
@@ -312,7 +319,7 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.algorithm.name())?;
         if self.crowded {
-            f.write_str(" where ranks share cores")?;
+            f.write_str(" where ranks share cores or are on several hosts")?;
         }
         match self.ranks {
             ANY => Ok(()),
@@ -366,12 +373,23 @@ mod tests {
             wanted: [None; TABLE.len()],
             cores: 1,
         };
-        let small = choices.pick(Operation::Allreduce, 4, 8, false);
-        let large = choices.pick(Operation::Allreduce, 4, 1 << 20, false);
+        let ground = Ground {
+            ranks: 4,
+            ..Ground::default()
+        };
+        let small = choices.pick(Operation::Allreduce, 8, ground);
+        let large = choices.pick(Operation::Allreduce, 1 << 20, ground);
         assert_ne!(small, large);
+        let all = Ground {
+            boards: true,
+            hosts: true,
+            ..ground
+        };
+        assert_eq!(choices.pick(Operation::Allreduce, 8, all), Boards);
         choices.wanted[Operation::Allreduce as usize] = Some(Chain);
-        assert_eq!(choices.pick(Operation::Allreduce, 4, 8, true), Chain);
-        choices.wanted[Operation::Allreduce as usize] = Some(Boards);
-        assert_ne!(choices.pick(Operation::Allreduce, 4, 8, false), Boards);
+        assert_eq!(choices.pick(Operation::Allreduce, 8, all), Chain);
+        choices.wanted[Operation::Allreduce as usize] = Some(Hosts);
+        assert_eq!(choices.pick(Operation::Allreduce, 8, all), Hosts);
+        assert_eq!(choices.pick(Operation::Allreduce, 8, ground), small);
     }
 }

@@ -6,18 +6,21 @@ use crate::memory::Region;
 use crate::op::Reduction;
 use crate::world::{Fault, World};
 use alloc::collections::VecDeque;
+use alloc::rc::Rc;
 use core::ffi::c_int;
 use pombo_kernel::collective::{Buffer, Functions, Piece};
-use pombo_kernel::{Mode, Operate, Source, Ticket};
+use pombo_kernel::{Mode, Node, Operate, Source, Ticket};
 
 /// Whom an operation talks to, and how its messages are marked.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Line {
     /// The communicator's place in the table: its handle may be freed while the operation runs.
     pub(super) index: usize,
     /// For errors.
     pub(super) comm: crate::constants::Comm,
     pub(super) header: Envelope,
+    /// The nodes that carry it out, where they are not all of the communicator's.
+    pub(super) nodes: Option<Rc<[Node]>>,
 }
 
 /// The memory of one operation.
@@ -75,7 +78,7 @@ impl Buffers {
 /// One operation's functions, while it is polled.
 pub(super) struct Exchange<'a> {
     pub(super) world: &'a mut World,
-    pub(super) line: Line,
+    pub(super) line: &'a Line,
     pub(super) buffers: &'a Buffers,
     pub(super) begun: &'a mut VecDeque<Ticket>,
 }
@@ -88,8 +91,16 @@ impl Exchange<'_> {
         }
     }
 
-    fn node(&mut self, rank: usize) -> Result<pombo_kernel::Node, Fault> {
-        let Line { index, comm, .. } = self.line;
+    fn node(&mut self, rank: usize) -> Result<Node, Fault> {
+        let &Line {
+            index,
+            comm,
+            ref nodes,
+            ..
+        } = self.line;
+        if let Some(node) = nodes.as_ref().and_then(|nodes| nodes.get(rank)) {
+            return Ok(*node);
+        }
         let group = self.world.comms.at(index).ok_or(Fault {
             error: crate::error::Error::Handle {
                 kind: crate::error::Kind::Comm,

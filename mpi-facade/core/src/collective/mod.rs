@@ -2,7 +2,12 @@
 //! Source: MPI 5.0, chapter 6.
 //!
 //! Every call comes as a [`Collective`]: [`Collective::run`] is the blocking call, [`Collective::start`] the non-blocking
-//! one. Blocking calls of ranks that share memory go over boards in it, without messages and without allocating.
+//! one. Blocking calls of ranks that share memory go over boards in it, without messages and without allocating; those
+//! of ranks on several hosts do so inside each host, see `levels`.
+//!
+//! An operation over boards or over the network's own broadcast that fails on a rank, because another has ended or
+//! brings another length, leaves that rank behind the others. Its next operations of that kind on the communicator then
+//! fail with the error of the first, and not with one of their own; messages and other communicators go on.
 
 mod boards;
 mod buffers;
@@ -15,6 +20,7 @@ mod cast;
 mod choice;
 mod exchange;
 mod layout;
+mod levels;
 mod moves;
 mod over_boards;
 mod prepared;

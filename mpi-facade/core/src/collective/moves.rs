@@ -1,8 +1,10 @@
 //! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
 
-use super::call::{Call, Ready, by_messages, cut, prepare, prepare_rooted};
+use super::boards::Way;
+use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
 use super::layout::Layout;
-use super::schedule::Stand;
+use super::levels::{self, Parts};
+use super::schedule::{Stand, Steps};
 use super::scratch::Scratch;
 use super::sides::{Side, Sides};
 use super::{Algorithm, Buffer, Buffers, Collective, Operation};
@@ -15,16 +17,19 @@ use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
 /// `MPI_Barrier`.
 pub fn barrier(comm: Comm) -> impl Collective {
-    let boards = |call: &mut Call<'_>| {
-        let Some(area) = call.boards(Operation::Barrier, 0)? else {
-            return Ok(false);
+    let at_once = |call: &mut Call<'_>| {
+        let area = match call.way(Operation::Barrier, 0)? {
+            Way::Boards(area) => area,
+            Way::Hosts => return levels::barrier(call),
+            Way::Messages => return Ok(false),
         };
         let Stand { rank, ranks, .. } = call.stand;
         let sides = Sides::plain(Side::nothing(), Side::nothing());
         call.run_over(area, kernel::barrier_boards(rank, ranks), &sides)
     };
-    prepare(comm, boards, |call| {
-        let steps = call.stand.barrier(call.pick(Operation::Barrier, 0));
+    prepare(comm, at_once, |call| {
+        let (stand, algorithm) = (call.stand, call.pick(Operation::Barrier, 0)?);
+        let steps = stand.barrier(algorithm, call.levels()?);
         Ok(Ready::plain(steps, Layout::nothing(), Layout::nothing()))
     })
 }
@@ -34,28 +39,63 @@ pub fn barrier(comm: Comm) -> impl Collective {
 /// # Safety
 /// The buffer holds, or has room for, what it says, until the operation is over.
 pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
-    let boards = move |call: &mut Call<'_>| {
-        let vector = buffer.region(1)?;
-        let bytes = Source::len(&vector);
-        let Some(area) = call.boards(Operation::Bcast, bytes)? else {
-            return Ok(false);
-        };
-        let (grain, segments) = call.segments(bytes, 1, 1);
-        let sides = Sides::plain(Side::nothing(), Side::vector(vector, grain));
-        let Stand { rank, root, .. } = call.stand;
-        let steps = kernel::broadcast_boards(rank, root, segments);
-        call.run_over(area, steps, &sides)
-    };
-    prepare_rooted(comm, root, boards, move |call| {
-        if let Some(cast) = call.cast(buffer.region(1)?)? {
-            return Ok(Ready::cast(cast));
-        }
-        let vector = buffer.whole()?;
-        let algorithm = call.pick(Operation::Bcast, vector.bytes());
-        let (output, blocks) = cut(vector, algorithm, call.stand.ranks);
-        let steps = call.stand.broadcast(algorithm, blocks);
-        Ok(Ready::plain(steps, Layout::nothing(), output))
+    let at_once = move |call: &mut Call<'_>| broadcast_at_once(call, buffer);
+    prepare_rooted(comm, root, at_once, move |call| {
+        broadcast_by_messages(call, buffer)
     })
+}
+
+fn broadcast_at_once(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, Stop> {
+    let vector = buffer.region(1)?;
+    let bytes = Source::len(&vector);
+    let area = match call.way(Operation::Bcast, bytes)? {
+        Way::Boards(area) => area,
+        Way::Hosts => return levels::broadcast(call, buffer),
+        Way::Messages => return Ok(false),
+    };
+    let (grain, segments) = call.segments(bytes, 1, 1);
+    let sides = Sides::plain(Side::nothing(), Side::vector(vector, grain));
+    let Stand { rank, root, .. } = call.stand;
+    let steps = kernel::broadcast_boards(rank, root, segments);
+    call.run_over(area, steps, &sides)
+}
+
+pub(super) fn broadcast_by_messages(call: &mut Call<'_>, buffer: Buffer) -> Result<Ready, Error> {
+    let (region, vector) = (buffer.region(1)?, buffer.whole()?);
+    if call.part.is_none() && call.casts(Source::len(&region))? {
+        return broadcast_by_cast(call, buffer);
+    }
+    let (stand, algorithm) = (call.stand, call.pick(Operation::Bcast, vector.bytes())?);
+    let (output, blocks) = cut(vector, algorithm, stand.ranks);
+    let steps = stand.broadcast(algorithm, blocks, call.levels()?);
+    Ok(Ready::plain(steps, Layout::nothing(), output))
+}
+
+/// One frame for all hosts; on every host a rank hands on.
+fn broadcast_by_cast(call: &mut Call<'_>, buffer: Buffer) -> Result<Ready, Error> {
+    let parts = Parts::of(call)?;
+    let (speaker, before) = parts.casters();
+    let cast = match parts.place() == speaker {
+        true => Some(Steps::Cast(call.cast(parts.host(), buffer.region(1)?)?)),
+        false => None,
+    };
+    parts.near(call, before.unwrap_or(speaker));
+    let near = call.stand.broadcast(Algorithm::Linear, 1, None);
+    let (steps, then) = match (cast, before) {
+        (Some(cast), None) => (cast, Some(near)),
+        (cast, _) => (near, cast),
+    };
+    let ready = Ready::plain(steps, Layout::nothing(), buffer.whole()?);
+    Ok(Ready { then, ..ready })
+}
+
+/// Among the ranks of this host, to the end.
+pub(super) fn broadcast_here(call: &mut Call<'_>, buffer: Buffer) -> Result<(), Stop> {
+    if call.stand.ranks > 1 && !broadcast_at_once(call, buffer)? {
+        let ready = broadcast_by_messages(call, buffer)?;
+        call.carry_out(ready)?;
+    }
+    Ok(())
 }
 
 /// `MPI_Gather`.
@@ -73,7 +113,7 @@ pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> 
             true => output.block(stand.rank),
             false => send.whole()?,
         };
-        let algorithm = call.pick(Operation::Gather, input.bytes());
+        let algorithm = call.pick(Operation::Gather, input.bytes())?;
         let mut ready = Ready::plain(stand.gather(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !stand.is_root() {
             let (scratch, work) = call.pool().blocks(&ready.memory.input, stand.ranks)?;
@@ -119,7 +159,7 @@ pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) ->
             true => input.block(stand.rank),
             false => receive.whole()?,
         };
-        let algorithm = call.pick(Operation::Scatter, output.bytes());
+        let algorithm = call.pick(Operation::Scatter, output.bytes())?;
         let mut ready = Ready::plain(stand.scatter(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !stand.is_root() {
             let (scratch, work) = call.pool().blocks(&ready.memory.output, stand.ranks)?;
@@ -159,28 +199,53 @@ pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) 
 /// # Safety
 /// Both buffers hold what they say, until the operation is over.
 pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
-    let boards = move |call: &mut Call<'_>| {
-        let Stand { rank, ranks, .. } = call.stand;
-        let output = receive.region(ranks)?;
-        let Some(area) = call.boards(Operation::Allgather, Source::len(&output))? else {
-            return Ok(false);
-        };
-        let input = match send.is_in_place() {
-            true => receive.one(rank)?,
-            false => send.region(1)?,
-        };
-        let (grain, segments) = call.segments(Source::len(&input), 1, 1);
-        let (input, output) = (
-            Side::vector(input, grain),
-            Side::matrix(output, ranks, grain),
-        );
-        let steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
-        call.run_over(area, steps, &Sides::plain(input, output))
-    };
-    prepare(comm, boards, move |call| {
-        let output = receive.blocks(call.stand.ranks)?;
-        collect(call, send, output)
+    let at_once = move |call: &mut Call<'_>| allgather_at_once(call, send, receive);
+    prepare(comm, at_once, move |call| {
+        allgather_by_messages(call, send, receive)
     })
+}
+
+fn allgather_at_once(call: &mut Call<'_>, send: Buffer, receive: Buffer) -> Result<bool, Stop> {
+    let Stand { rank, ranks, .. } = call.stand;
+    let output = receive.region(ranks)?;
+    let area = match call.way(Operation::Allgather, Source::len(&output))? {
+        Way::Boards(area) => area,
+        Way::Hosts => return levels::allgather(call, send, receive),
+        Way::Messages => return Ok(false),
+    };
+    let input = match send.is_in_place() {
+        true => receive.one(rank)?,
+        false => send.region(1)?,
+    };
+    let (grain, segments) = call.segments(Source::len(&input), 1, 1);
+    let (input, output) = (
+        Side::vector(input, grain),
+        Side::matrix(output, ranks, grain),
+    );
+    let steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
+    call.run_over(area, steps, &Sides::plain(input, output))
+}
+
+fn allgather_by_messages(
+    call: &mut Call<'_>,
+    send: Buffer,
+    receive: Buffer,
+) -> Result<Ready, Error> {
+    let output = receive.blocks(call.stand.ranks)?;
+    collect(call, send, output)
+}
+
+/// Among the ranks of this host, to the end.
+pub(super) fn allgather_here(
+    call: &mut Call<'_>,
+    send: Buffer,
+    receive: Buffer,
+) -> Result<(), Stop> {
+    if !allgather_at_once(call, send, receive)? {
+        let ready = allgather_by_messages(call, send, receive)?;
+        call.carry_out(ready)?;
+    }
+    Ok(())
 }
 
 /// `MPI_Allgatherv`.
@@ -195,12 +260,12 @@ pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Col
     })
 }
 
-fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, Error> {
+pub(super) fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, Error> {
     let input = match send.is_in_place() {
         true => output.block(call.stand.rank),
         false => send.whole()?,
     };
-    let algorithm = match call.pick(Operation::Allgather, output.bytes()) {
+    let algorithm = match call.pick(Operation::Allgather, output.bytes())? {
         // What lies anywhere cannot be broadcast as one message.
         Algorithm::Linear if output.is_apart() => Algorithm::Turns,
         algorithm => algorithm,
@@ -217,7 +282,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
         let Stand { rank, ranks, .. } = call.stand;
         let output = receive.region(ranks)?;
         let each = Source::len(&output) / ranks;
-        let Some(area) = call.boards(Operation::Alltoall, each)? else {
+        let Way::Boards(area) = call.way(Operation::Alltoall, each)? else {
             return Ok(false);
         };
         let input = match send.is_in_place() {
@@ -241,7 +306,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
             true => unsafe { call.pool().copy(&output, ranks)? },
             false => (Scratch::default(), send.blocks(ranks)?),
         };
-        let mut algorithm = call.pick(Operation::Alltoall, output.bytes() / ranks);
+        let mut algorithm = call.pick(Operation::Alltoall, output.bytes() / ranks)?;
         // A copy lies in pieces, and needs the room of one of Bruck's buffers.
         if send.is_in_place() && algorithm == Algorithm::Bruck {
             algorithm = Algorithm::Turns;
@@ -273,7 +338,7 @@ pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Col
             false => (Scratch::default(), unsafe { send.blocks(ranks)? }),
         };
         // Sizes differ from rank to rank, so they cannot decide.
-        let algorithm = match call.pick(Operation::Alltoall, usize::MAX) {
+        let algorithm = match call.pick(Operation::Alltoall, usize::MAX)? {
             Algorithm::Pairs => Algorithm::Pairs,
             _ => Algorithm::Turns,
         };

@@ -24,7 +24,9 @@ impl Casting {
         false
     }
 
-    pub(crate) fn enter(&mut self, _: u32, _: &[Node]) {}
+    pub(crate) fn enter(&mut self, _: u32, _: &[Node]) -> bool {
+        false
+    }
 
     pub(crate) fn leave(&mut self, _: u32) {}
 
@@ -44,8 +46,13 @@ pub(crate) fn open() -> Result<(), Fault> {
 }
 
 impl Call<'_> {
-    pub(super) fn cast(&mut self, _: Region) -> Result<Option<Cast>, Error> {
-        Ok(None)
+    pub(super) fn casts(&mut self, _: usize) -> Result<bool, Error> {
+        let levels = self.group()?.levels.as_ref();
+        Ok(levels.is_some_and(|levels| levels.casts))
+    }
+
+    pub(super) fn cast(&mut self, _: usize, _: Region) -> Result<Cast, Error> {
+        Err(pombo_kernel::Error::NoSuchGroup(0).into())
     }
 }
 
@@ -54,7 +61,7 @@ impl Cast {
         match *self {}
     }
 
-    pub(super) fn abandon(&mut self, _: &mut World) {
+    pub(super) fn abandon(&mut self, _: &mut World, _: Error) {
         match *self {}
     }
 }

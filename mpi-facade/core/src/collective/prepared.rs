@@ -6,6 +6,7 @@ use super::exchange::{Buffers, Exchange, Line};
 use super::schedule::Steps;
 use super::scratch::Scratch;
 use crate::constants::Comm;
+use crate::error::Error;
 use crate::world::{Fault, World};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -15,6 +16,8 @@ use pombo_kernel::{Operate, Ticket};
 /// One rank's part in it: too large to be moved around.
 pub(super) struct Operation {
     running: Part,
+    /// What follows.
+    then: Option<Steps>,
     line: Line,
     buffers: Buffers,
     begun: VecDeque<Ticket>,
@@ -29,13 +32,20 @@ enum Part {
     Cast(Cast),
 }
 
+impl Part {
+    fn of(steps: Steps) -> Self {
+        match steps {
+            Steps::Cast(cast) => Part::Cast(cast),
+            steps => Part::Messages(Running::new(steps)),
+        }
+    }
+}
+
 impl Operation {
     pub(super) fn new(line: Line, ready: Ready) -> Self {
         Operation {
-            running: match ready.steps {
-                Steps::Cast(cast) => Part::Cast(cast),
-                steps => Part::Messages(Running::new(steps)),
-            },
+            running: Part::of(ready.steps),
+            then: ready.then,
             line,
             buffers: ready.memory,
             begun: VecDeque::new(),
@@ -46,9 +56,10 @@ impl Operation {
     /// Sees it through.
     #[inline(never)]
     pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), Fault> {
-        let done = world.until(|world| Ok(self.poll(world)?.then_some(())));
-        if done.is_err() {
-            self.abandon(world);
+        let looks = world.looks();
+        let done = world.until_after(looks, |world| Ok(self.poll(world)?.then_some(())));
+        if let Err(fault) = &done {
+            self.abandon(world, fault.error);
         }
         world.collectives.pool.give(self.scratch);
         done
@@ -56,6 +67,16 @@ impl Operation {
 
     /// Goes as far as it can. After an error nothing of it is under way any more.
     pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, Fault> {
+        while self.poll_part(world)? {
+            match self.then.take() {
+                Some(steps) => self.running = Part::of(steps),
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    fn poll_part(&mut self, world: &mut World) -> Result<bool, Fault> {
         let running = match &mut self.running {
             Part::Messages(running) => running,
             Part::Cast(cast) => {
@@ -65,22 +86,25 @@ impl Operation {
         };
         let mut exchange = Exchange {
             world,
-            line: self.line,
+            line: &self.line,
             buffers: &self.buffers,
             begun: &mut self.begun,
         };
         let polled = running.poll(&mut exchange);
-        if polled.is_err() {
-            self.abandon(world);
+        if let Err(fault) = &polled {
+            self.abandon(world, fault.error);
         }
         polled
     }
 
     /// Takes back what is under way, for its memory goes away. What cannot be taken back keeps the operation's own
     /// memory for ever.
-    fn abandon(&mut self, world: &mut World) {
+    fn abandon(&mut self, world: &mut World, error: Error) {
         if let Part::Cast(cast) = &mut self.running {
-            cast.abandon(world);
+            cast.abandon(world, error);
+        }
+        if let Some(Steps::Cast(cast)) = &mut self.then {
+            cast.abandon(world, error);
         }
         for &ticket in &self.begun {
             // What is over need not be cancelled.

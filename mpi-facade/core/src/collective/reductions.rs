@@ -1,10 +1,12 @@
 //! The calls that combine: what each checks, which memory it uses, which schedule runs.
 
+use super::boards::Way;
 use super::buffers::items;
 use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
 use super::exchange::Buffers as Memory;
 use super::layout::{Cut, Layout};
-use super::schedule::Stand;
+use super::levels;
+use super::schedule::{self, Stand};
 use super::scratch::Scratch;
 use super::sides::{Side, Sides};
 use super::{Buffer, Collective, Numbers, Operation};
@@ -38,7 +40,7 @@ impl Reduced {
         op::check(self.op, self.datatype)
     }
 
-    fn at(&self, address: *mut c_void) -> Buffer {
+    pub(super) fn at(&self, address: *mut c_void) -> Buffer {
         Buffer {
             address,
             count: self.count,
@@ -46,7 +48,7 @@ impl Reduced {
         }
     }
 
-    fn is_in_place(&self) -> bool {
+    pub(super) fn is_in_place(&self) -> bool {
         self.at(self.input.cast_mut()).is_in_place()
     }
 
@@ -59,7 +61,7 @@ impl Reduced {
     }
 
     /// What this rank contributes, where that may be the result's own memory.
-    fn input(&self) -> Result<Layout, Error> {
+    pub(super) fn input(&self) -> Result<Layout, Error> {
         self.buffer(true).whole()
     }
 
@@ -73,48 +75,65 @@ impl Reduced {
 /// # Safety
 /// The input, and at the root the output, hold `count` items, until the operation is over.
 pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collective {
-    let boards = move |call: &mut Call<'_>| reduce_over_boards(call, reduced);
-    prepare_rooted(comm, root, boards, move |call| {
-        let stand = call.stand;
-        let reduction = reduced.reduction()?;
-        let input = reduced.buffer(stand.is_root()).whole()?;
-        let algorithm = call.pick(Operation::Reduce, input.bytes());
-        let (input, blocks) = cut(input, algorithm, stand.ranks);
-        // A leaf sends its input and needs nothing else.
-        let nothing = || (Scratch::default(), Layout::nothing());
-        let (own, incoming) = match stand.is_leaf(algorithm) {
-            true => nothing(),
-            false => call.pool().like(&input)?,
-        };
-        let (temporary, work) = match (stand.is_root(), stand.is_leaf(algorithm)) {
-            (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
-            (false, true) => nothing(),
-            (false, false) => call.pool().like(&input)?,
-        };
-        Ok(Ready {
-            steps: stand.reduce(algorithm, blocks),
-            memory: Memory {
-                input,
-                work,
-                incoming,
-                reduction: Some(reduction),
-                ..Memory::nothing()
-            },
-            scratch: [own, temporary],
-        })
+    let at_once = move |call: &mut Call<'_>| reduce_at_once(call, reduced);
+    prepare_rooted(comm, root, at_once, move |call| {
+        reduce_by_messages(call, reduced)
     })
+}
+
+pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
+    let stand = call.stand;
+    let reduction = reduced.reduction()?;
+    let input = reduced.buffer(stand.is_root()).whole()?;
+    let algorithm = call.pick(Operation::Reduce, input.bytes())?;
+    let (input, blocks) = cut(input, algorithm, stand.ranks);
+    let tree = stand.tree(algorithm, call.levels()?);
+    // A leaf sends its input and needs nothing else.
+    let nothing = || (Scratch::default(), Layout::nothing());
+    let (own, incoming) = match tree.is_leaf() {
+        true => nothing(),
+        false => call.pool().like(&input)?,
+    };
+    let (temporary, work) = match (stand.is_root(), tree.is_leaf()) {
+        (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
+        (false, true) => nothing(),
+        (false, false) => call.pool().like(&input)?,
+    };
+    Ok(Ready {
+        steps: schedule::reduce(tree, blocks),
+        then: None,
+        memory: Memory {
+            input,
+            work,
+            incoming,
+            reduction: Some(reduction),
+            ..Memory::nothing()
+        },
+        scratch: [own, temporary],
+    })
+}
+
+/// Among the ranks of this host, to the end.
+pub(super) fn reduce_here(call: &mut Call<'_>, reduced: Reduced) -> Result<(), Stop> {
+    if !reduce_at_once(call, reduced)? {
+        let ready = reduce_by_messages(call, reduced)?;
+        call.carry_out(ready)?;
+    }
+    Ok(())
 }
 
 /// Data of all ranks together up to which one rank combines all of it.
 const WHOLE: usize = 32 << 10;
 
-fn reduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
+fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, root } = call.stand;
     let is_root = rank == root;
     let (reduction, input) = (reduced.reduction()?, reduced.buffer(is_root).region(1)?);
     let bytes = Source::len(&input);
-    let Some(area) = call.boards(Operation::Reduce, bytes)? else {
-        return Ok(false);
+    let area = match call.way(Operation::Reduce, bytes)? {
+        Way::Boards(area) => area,
+        Way::Hosts => return levels::reduce(call, reduced),
+        Way::Messages => return Ok(false),
     };
     let Some(item) = Side::item(&input) else {
         return Ok(false);
@@ -167,32 +186,39 @@ fn over_shares(
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
-    let boards = move |call: &mut Call<'_>| allreduce_over_boards(call, reduced);
-    prepare(comm, boards, move |call| {
-        let (reduction, input) = (reduced.reduction()?, reduced.input()?);
-        let algorithm = call.pick(Operation::Allreduce, input.bytes());
-        let (input, blocks) = cut(input, algorithm, call.stand.ranks);
-        let (own, incoming) = call.pool().like(&input)?;
-        Ok(Ready {
-            steps: call.stand.allreduce(algorithm, blocks),
-            memory: Memory {
-                input,
-                work: reduced.output()?.evenly(blocks),
-                incoming,
-                reduction: Some(reduction),
-                ..Memory::nothing()
-            },
-            scratch: [own, Scratch::default()],
-        })
+    let at_once = move |call: &mut Call<'_>| allreduce_at_once(call, reduced);
+    prepare(comm, at_once, move |call| {
+        allreduce_by_messages(call, reduced)
     })
 }
 
-fn allreduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
+pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
+    let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+    let (stand, algorithm) = (call.stand, call.pick(Operation::Allreduce, input.bytes())?);
+    let (input, blocks) = cut(input, algorithm, stand.ranks);
+    let (own, incoming) = call.pool().like(&input)?;
+    Ok(Ready {
+        steps: stand.allreduce(algorithm, blocks, call.levels()?),
+        then: None,
+        memory: Memory {
+            input,
+            work: reduced.output()?.evenly(blocks),
+            incoming,
+            reduction: Some(reduction),
+            ..Memory::nothing()
+        },
+        scratch: [own, Scratch::default()],
+    })
+}
+
+fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, .. } = call.stand;
     let (reduction, input) = (reduced.reduction()?, reduced.buffer(true).region(1)?);
     let bytes = Source::len(&input);
-    let Some(area) = call.boards(Operation::Allreduce, bytes)? else {
-        return Ok(false);
+    let area = match call.way(Operation::Allreduce, bytes)? {
+        Way::Boards(area) => area,
+        Way::Hosts => return levels::allreduce(call, reduced),
+        Way::Messages => return Ok(false),
     };
     if Side::item(&input).is_none() {
         return Ok(false);
@@ -215,10 +241,11 @@ fn allreduce_over_boards(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, 
 pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
     by_messages(comm, 0, move |call| {
         let (reduction, input) = (reduced.reduction()?, reduced.input()?);
-        let algorithm = call.pick(Operation::Scan, input.bytes());
+        let algorithm = call.pick(Operation::Scan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
         Ok(Ready {
             steps: call.stand.scan(algorithm),
+            then: None,
             memory: Memory {
                 input,
                 work: reduced.output()?,
@@ -242,11 +269,12 @@ pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
             0 => Layout::nothing(),
             _ => reduced.output()?,
         };
-        let algorithm = call.pick(Operation::Exscan, input.bytes());
+        let algorithm = call.pick(Operation::Exscan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
         let (temporary, work) = call.pool().like(&input)?;
         Ok(Ready {
             steps: call.stand.exscan(algorithm),
+            then: None,
             memory: Memory {
                 input,
                 output,
@@ -301,11 +329,12 @@ fn spread(call: &mut Call<'_>, reduced: Reduced, ends: Vec<usize>) -> Result<Rea
     // In place the data of all blocks lies where the result of one belongs.
     let input = with(all).input()?.cut(Cut::At(ends.clone()));
     let output = with(ends[stand.rank] - before).output()?;
-    let algorithm = call.pick(Operation::ReduceScatter, input.bytes());
+    let algorithm = call.pick(Operation::ReduceScatter, input.bytes())?;
     let (own, incoming) = call.pool().like(&input)?;
     let (temporary, work) = call.pool().like(&input)?;
     Ok(Ready {
         steps: stand.reduce_scatter(algorithm),
+        then: None,
         memory: Memory {
             input,
             output,

@@ -2,9 +2,14 @@
 
 use super::Algorithm;
 use super::cast::Cast;
+use crate::hosts::Levels;
 use alloc::boxed::Box;
+use alloc::rc::Rc;
+use core::ops::Range;
 use pombo_kernel::collective::{self as kernel, Distributor, Step};
-use pombo_kernel::topology::{Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree};
+use pombo_kernel::topology::{
+    Binomial, Chain, Circle, Complete, Nested, Renamed, Rooted, Sequential, Shape, Topology, Tree,
+};
 
 /// One rank's part of an operation.
 pub(super) enum Steps {
@@ -36,51 +41,69 @@ impl Iterator for Steps {
     }
 }
 
+/// Towards the root of a tree.
+pub(super) fn reduce(tree: Listed, blocks: usize) -> Steps {
+    steps(kernel::reduce(tree, blocks))
+}
+
 fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
     Steps::Schedule(Box::new(part))
 }
 
-/// The shape of a tree, chosen while the program runs, so that each operation is compiled once for all of them.
-#[derive(Clone, Copy)]
-enum Form {
-    Sequential,
-    Chain,
-    Binomial,
+/// A tree as one rank sees it, put down, so that each operation is compiled once for all of them.
+#[derive(Clone)]
+pub(super) struct Listed {
+    parent: Option<usize>,
+    children: Rc<[usize]>,
 }
 
-impl Form {
-    fn of(algorithm: Algorithm) -> Form {
-        match algorithm {
-            Algorithm::Linear => Form::Sequential,
-            Algorithm::Chain => Form::Chain,
-            _ => Form::Binomial,
+impl Listed {
+    /// Has this rank nobody below it, but somebody above?
+    pub(super) fn is_leaf(&self) -> bool {
+        self.parent.is_some() && self.children.is_empty()
+    }
+
+    fn of(tree: impl Tree) -> Self {
+        Listed {
+            parent: tree.parent(),
+            children: tree.children().collect(),
         }
     }
 }
 
-impl Shape for Form {
-    fn parent(&self, rank: usize, ranks: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.parent(rank, ranks),
-            Form::Chain => Chain.parent(rank, ranks),
-            Form::Binomial => Binomial.parent(rank, ranks),
-        }
+impl Tree for Listed {
+    type Children = Below;
+
+    fn parent(&self) -> Option<usize> {
+        self.parent
     }
 
-    fn degree(&self, rank: usize, ranks: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.degree(rank, ranks),
-            Form::Chain => Chain.degree(rank, ranks),
-            Form::Binomial => Binomial.degree(rank, ranks),
+    fn children(&self) -> Below {
+        Below {
+            left: 0..self.children.len(),
+            all: self.children.clone(),
         }
     }
+}
 
-    fn child(&self, rank: usize, ranks: usize, index: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.child(rank, ranks, index),
-            Form::Chain => Chain.child(rank, ranks, index),
-            Form::Binomial => Binomial.child(rank, ranks, index),
-        }
+/// The ranks right below one.
+#[derive(Clone)]
+pub(super) struct Below {
+    all: Rc<[usize]>,
+    left: Range<usize>,
+}
+
+impl Iterator for Below {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.left.next().map(|index| self.all[index])
+    }
+}
+
+impl DoubleEndedIterator for Below {
+    fn next_back(&mut self) -> Option<usize> {
+        self.left.next_back().map(|index| self.all[index])
     }
 }
 
@@ -100,13 +123,27 @@ impl Stand {
         self.rank == self.root
     }
 
-    /// Has this rank nobody below it in the tree of an algorithm, but somebody above?
-    pub(super) fn is_leaf(&self, algorithm: Algorithm) -> bool {
-        !self.is_root() && self.tree(algorithm).children().next().is_none()
+    /// The tree of an algorithm.
+    pub(super) fn tree(&self, algorithm: Algorithm, levels: Option<&Levels>) -> Listed {
+        match (algorithm, levels) {
+            (Algorithm::Hosts, Some(levels)) => self.tree_of_hosts(levels),
+            (Algorithm::Linear, _) => Listed::of(self.shaped(Sequential)),
+            (Algorithm::Chain, _) => Listed::of(self.shaped(Chain)),
+            _ => Listed::of(self.shaped(Binomial)),
+        }
     }
 
-    fn tree(&self, algorithm: Algorithm) -> Rooted<Form> {
-        self.shaped(Form::of(algorithm))
+    /// One rank of every host in a tree, and below each the others of its host.
+    fn tree_of_hosts(&self, levels: &Levels) -> Listed {
+        let (inside, ranks) = levels.order();
+        let inside: Box<[Complete]> = inside.map(Complete::new).collect();
+        let hosts = Nested::new(Complete::new(inside.len()), &inside);
+        let hosts = hosts.and_then(|hosts| Renamed::new(hosts, &ranks));
+        match hosts {
+            Some(hosts) => Listed::of(hosts.tree(self.rank, self.root)),
+            // Every rank is on a host.
+            None => Listed::of(self.shaped(Binomial)),
+        }
     }
 
     fn shaped<S: Shape>(&self, shape: S) -> Rooted<S> {
@@ -121,20 +158,25 @@ impl Stand {
         Circle::new(self.net(), self.rank)
     }
 
-    pub(super) fn barrier(&self, algorithm: Algorithm) -> Steps {
+    pub(super) fn barrier(&self, algorithm: Algorithm, levels: Option<&Levels>) -> Steps {
         match algorithm {
             Algorithm::Doubling => steps(kernel::barrier_dissemination(self.circle())),
-            _ => steps(kernel::barrier_tree(self.tree(algorithm))),
+            _ => steps(kernel::barrier_tree(self.tree(algorithm, levels))),
         }
     }
 
-    pub(super) fn broadcast(&self, algorithm: Algorithm, blocks: usize) -> Steps {
+    pub(super) fn broadcast(
+        &self,
+        algorithm: Algorithm,
+        blocks: usize,
+        levels: Option<&Levels>,
+    ) -> Steps {
         match algorithm {
             Algorithm::Scattered => {
                 let tree = self.shaped(Binomial);
                 steps(kernel::broadcast_scattered(tree, self.circle()))
             }
-            _ => steps(kernel::broadcast(self.tree(algorithm), blocks)),
+            _ => steps(kernel::broadcast(self.tree(algorithm, levels), blocks)),
         }
     }
 
@@ -157,7 +199,7 @@ impl Stand {
     pub(super) fn allgather(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
             Algorithm::Linear => steps(kernel::allgather_fan(
-                self.tree(algorithm),
+                self.tree(algorithm, None),
                 self.net(),
                 self.rank,
             )),
@@ -176,17 +218,18 @@ impl Stand {
         steps(kernel::alltoall(self.circle(), ahead))
     }
 
-    pub(super) fn reduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
-        steps(kernel::reduce(self.tree(algorithm), blocks))
-    }
-
-    pub(super) fn allreduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
+    pub(super) fn allreduce(
+        &self,
+        algorithm: Algorithm,
+        blocks: usize,
+        levels: Option<&Levels>,
+    ) -> Steps {
         let &Stand { rank, ranks, .. } = self;
         match algorithm {
             Algorithm::Doubling => steps(kernel::allreduce_doubling(rank, ranks)),
             Algorithm::Halving => steps(kernel::allreduce_halving(rank, ranks)),
             Algorithm::Ring => steps(kernel::allreduce_circle(self.circle())),
-            _ => steps(kernel::allreduce(self.tree(algorithm), blocks)),
+            _ => steps(kernel::allreduce(self.tree(algorithm, levels), blocks)),
         }
     }
 
@@ -194,7 +237,7 @@ impl Stand {
         match algorithm {
             Algorithm::Ring => steps(kernel::reduce_scatter_circle(self.circle())),
             _ => {
-                let tree = self.tree(algorithm);
+                let tree = self.tree(algorithm, None);
                 steps(kernel::reduce_scatter(tree, self.net(), self.rank))
             }
         }

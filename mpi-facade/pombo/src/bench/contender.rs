@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use pombo_kernel::channel::group::HEAD;
-
-use super::hosts::{Hosts, SETTINGS};
 use super::job::{End, Jobs};
 use crate::error::Error;
 use crate::{compiler, library};
@@ -25,7 +22,7 @@ pub(super) struct Network {
     theirs: (&'static str, &'static [(&'static str, &'static str)]),
 }
 
-const NETWORKS: [Network; 3] = [
+const NETWORKS: [Network; 2] = [
     Network {
         name: "shm",
         ours: &[],
@@ -36,19 +33,7 @@ const NETWORKS: [Network; 3] = [
         ours: &["--net", "udp"],
         theirs: ("-tcp", &THROUGH_TCP),
     },
-    Network {
-        name: ETHERNET,
-        ours: &["--net", "ethernet:eth0"],
-        theirs: ("-tcp", &THROUGH_TCP),
-    },
 ];
-
-/// Only hosts have it.
-const ETHERNET: &str = "ethernet";
-/// What hosts are measured with, if nobody says.
-const BETWEEN_HOSTS: [&str; 2] = [ETHERNET, "udp"];
-/// What all that are measured between hosts have in common.
-const HOSTS: &str = "hosts";
 
 /// The others' way through the system's network, also between two ranks of one machine: for Open MPI,
 /// for MPICH, for libfabric and UCX below it.
@@ -86,19 +71,6 @@ const YIELDING: [(&str, &str); 2] = [
     ("MPIR_CVAR_POLLS_BEFORE_YIELD", "1"),
 ];
 
-/// Broadcasts along a chain of hosts in pieces, the best for long messages on a slow line that the
-/// libraries have: Open MPI 4 and 5, MPICH 4 and 5.
-const TUNED: [(&str, &str); 8] = [
-    ("OMPI_MCA_coll", "^han,adapt"),
-    ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
-    ("OMPI_MCA_coll_tuned_bcast_algorithm", "3"),
-    ("OMPI_MCA_coll_tuned_bcast_algorithm_segmentsize", "16384"),
-    ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
-    ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "nb"),
-    ("MPIR_CVAR_IBCAST_INTRA_ALGORITHM", "tsp_ring"),
-    ("MPIR_CVAR_IBCAST_RING_CHUNK_SIZE", "16384"),
-];
-
 /// A compiler that takes longer hangs.
 const COMPILING: Duration = Duration::from_secs(120);
 
@@ -111,9 +83,6 @@ pub(super) struct Contender {
     compiler: Option<PathBuf>,
     launcher: PathBuf,
     pub(super) network: &'static Network,
-    /// Whether it broadcasts in the way that is best for long messages on a slow line, not as it
-    /// would by itself.
-    pub(super) is_tuned: bool,
     /// The compiled program.
     program: PathBuf,
 }
@@ -143,7 +112,6 @@ pub(super) fn ours(networks: &[String]) -> Result<Vec<Contender>, Error> {
         compiler: None,
         launcher: launcher.clone(),
         network,
-        is_tuned: false,
         program: PathBuf::new(),
     });
     Ok(ours.collect())
@@ -161,40 +129,6 @@ pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Con
         })
     };
     Ok(wanted(networks).flat_map(over).collect())
-}
-
-/// Each twice, as it is and tuned, over TCP between hosts.
-pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
-    let both = |other: Contender| {
-        [false, true].map(|is_tuned| Contender {
-            name: format!("{}{}", other.name, if is_tuned { "-tuned" } else { "" }),
-            network: &NETWORKS[1],
-            is_tuned,
-            ..other.clone()
-        })
-    };
-    Ok(found(against)?.into_iter().flat_map(both).collect())
-}
-
-/// The networks to measure, refused where they cannot be: one machine has no wire, and hosts share
-/// no memory.
-pub(super) fn networks_for(names: &[String], hosts: bool) -> Result<Vec<String>, Error> {
-    if hosts && names.is_empty() {
-        return Ok(BETWEEN_HOSTS.map(String::from).into());
-    }
-    let wrong = |name: &&String| BETWEEN_HOSTS.contains(&&***name) != hosts && **name != "udp";
-    match names.iter().find(wrong) {
-        None => Ok(names.to_vec()),
-        Some(name) => Err(Error::Value {
-            what: "--net",
-            given: name.clone(),
-            want: if hosts {
-                "udp or ethernet with --hosts"
-            } else {
-                "shm or udp, or --hosts as well"
-            },
-        }),
-    }
 }
 
 fn found(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
@@ -254,7 +188,6 @@ fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
         compiler: Some(compiler),
         launcher,
         network: &NETWORKS[0],
-        is_tuned: false,
         program: PathBuf::new(),
     }));
 }
@@ -284,12 +217,9 @@ impl Contender {
         Ok(jobs.run(&mut command, COMPILING, |_| {}))
     }
 
-    /// The command that starts the program, on hosts or here; its arguments are still to come.
-    pub(super) fn launch(&self, ranks: u32, cores: usize, hosts: Option<&Hosts>) -> Command {
-        let mut command = match hosts {
-            Some(hosts) => hosts.command(&self.launcher),
-            None => Command::new(&self.launcher),
-        };
+    /// The command that starts the program; its arguments are still to come.
+    pub(super) fn launch(&self, ranks: u32, cores: usize) -> Command {
+        let mut command = Command::new(&self.launcher);
         if self.is_ours() {
             command.arg("run").args(self.network.ours);
         } else {
@@ -298,39 +228,9 @@ impl Contender {
             if ranks as usize > cores {
                 command.envs(YIELDING);
             }
-            if self.is_tuned {
-                command.envs(TUNED);
-            }
-        }
-        if let Some(hosts) = hosts {
-            command.envs(SETTINGS);
-            command.arg("--host").arg(hosts.names(ranks as usize));
         }
         command.arg("-n").arg(ranks.to_string()).arg(&self.program);
         command
-    }
-
-    /// What carries its messages between hosts.
-    pub(super) fn carrier(&self) -> &'static str {
-        match self.is_ours() {
-            true => self.network.name,
-            false => "TCP",
-        }
-    }
-
-    /// Bytes of a packet that are not payload, between hosts: the headers of Pombo's groups and of
-    /// its frames; of IP, UDP and the groups; of IP and TCP with time stamps.
-    pub(super) fn besides(&self) -> usize {
-        match self.carrier() {
-            ETHERNET => 10 + HEAD,
-            "TCP" => 20 + 32,
-            _ => 20 + 8 + HEAD,
-        }
-    }
-
-    /// Those with the same are compared.
-    pub(super) fn compared_over(&self, hosts: bool) -> &'static str {
-        if hosts { HOSTS } else { self.network.name }
     }
 
     /// The compiled program.
@@ -377,7 +277,7 @@ mod tests {
     fn others_are_launched_with_manners_and_ours_is_not() {
         let mut found = Vec::new();
         add(&mut found, "other", ["cc".into(), "run".into()]);
-        let theirs = |ranks| found[0].launch(ranks, 2, None);
+        let theirs = |ranks| found[0].launch(ranks, 2);
         assert_eq!(theirs(2).get_envs().count(), MANNERS.len());
         let yields = MANNERS.len() + YIELDING.len();
         assert_eq!(theirs(8).get_envs().count(), yields);
@@ -387,7 +287,7 @@ mod tests {
             .map(ToOwned::to_owned)
             .collect();
         assert_eq!(words, ["-n", "8"]);
-        let ours = ours(&[]).unwrap()[0].launch(2, 2, None);
+        let ours = ours(&[]).unwrap()[0].launch(2, 2);
         assert_eq!(ours.get_envs().count(), 0);
         assert_eq!(ours.get_args().next().unwrap(), "run");
     }

@@ -33,17 +33,11 @@ pub(super) const LAUNCH: &str = "launch";
 pub(super) struct Task {
     pub(super) name: &'static str,
     pub(super) size: u64,
-    /// What its row is called.
-    pub(super) label: &'static str,
 }
 
 impl Task {
     pub(super) const fn new(name: &'static str, size: u64) -> Task {
-        Task::called(name, name, size)
-    }
-
-    pub(super) const fn called(label: &'static str, name: &'static str, size: u64) -> Task {
-        Task { name, size, label }
+        Task { name, size }
     }
 }
 
@@ -53,7 +47,7 @@ pub(super) fn tasks(ranks: u32, only: &[String]) -> Vec<Task> {
     let plan = pair.iter().chain(&ALL);
     let wanted = plan.filter(|(name, _)| is_wanted(name, only));
     let sizes =
-        wanted.flat_map(|&(name, sizes)| sizes.iter().map(move |&size| Task::new(name, size)));
+        wanted.flat_map(|&(name, sizes)| sizes.iter().map(move |&size| Task { name, size }));
     sizes.collect()
 }
 

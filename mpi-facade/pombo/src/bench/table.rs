@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use super::figure::Spread;
 use super::results::{Results, Row};
 
-/// In place of a figure.
-pub(super) const ABSENT: &str = "-";
+const ABSENT: &str = "-";
 
 /// A line for each measurement, then what the columns are.
 pub(super) fn text(results: &Results) -> String {

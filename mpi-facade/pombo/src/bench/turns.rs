@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::contender::Contender;
 use super::figure::{Figure, Key, Spread};
-use super::hosts::Hosts;
 use super::job::{End, Jobs};
 use super::layers;
 use super::plan::{self, LAUNCH, Task};
@@ -23,10 +22,11 @@ pub(super) struct Effort {
     pub(super) seconds: f32,
     /// Starts of each library.
     pub(super) starts: usize,
-    /// Who takes longer than this for a turn has no more turns in this measurement: it is so far
-    /// behind that one figure tells enough.
-    pub(super) patience: Duration,
 }
+
+/// Who takes longer than this for a turn has no more turns in this measurement: it is so far
+/// behind that one figure tells enough.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Everything that a measurement needs and fills.
 pub(super) struct Bench<'a> {
@@ -36,15 +36,13 @@ pub(super) struct Bench<'a> {
     pub(super) cores: usize,
     /// Only what begins with one of these words is measured.
     pub(super) only: &'a [String],
-    /// None: this machine is the only one.
-    pub(super) hosts: Option<&'a Hosts>,
     pub(super) results: Results,
     /// Who has failed.
     pub(super) failed: Vec<usize>,
 }
 
 /// In the contenders' order; none for who has failed.
-pub(super) type Sessions<'a> = Vec<Option<Session<'a>>>;
+type Sessions<'a> = Vec<Option<Session<'a>>>;
 
 impl<'a> Bench<'a> {
     /// Messages on this many ranks.
@@ -53,7 +51,8 @@ impl<'a> Bench<'a> {
         if tasks.is_empty() {
             return;
         }
-        let mut sessions = self.sessions(ranks, |_| true);
+        progress(&format!("starting {ranks} ranks of each\n"));
+        let mut sessions = self.sessions(ranks);
         for (index, task) in tasks.iter().enumerate() {
             progress(&format!(
                 "{ranks} ranks, {} of {}: ",
@@ -63,34 +62,19 @@ impl<'a> Bench<'a> {
             self.results.lines.extend(layers::line(self.cores));
             self.task(task, ranks, &mut sessions);
         }
-        self.end(sessions, ranks, LIMIT);
-    }
-
-    /// Lets everyone go; who is still there after that time has failed.
-    pub(super) fn end(&mut self, sessions: Sessions<'a>, ranks: u32, limit: Duration) {
         for (who, session) in sessions.into_iter().enumerate() {
-            match session.map(|session| session.end(limit)) {
+            match session.map(Session::end) {
                 None | Some(End::Done { .. }) => {}
                 Some(end) => self.fails(who, ranks, &end),
             }
         }
     }
 
-    /// Starts everyone who is wanted.
-    pub(super) fn sessions(
-        &mut self,
-        ranks: u32,
-        is_wanted: impl Fn(&Contender) -> bool,
-    ) -> Sessions<'a> {
-        progress(&format!("starting {ranks} ranks of each\n"));
+    fn sessions(&mut self, ranks: u32) -> Sessions<'a> {
         let mut sessions = Vec::new();
         for (who, contender) in self.contenders.iter().enumerate() {
-            if !is_wanted(contender) {
-                sessions.push(None);
-                continue;
-            }
-            let command = contender.launch(ranks, self.cores, self.hosts);
-            sessions.push(match Session::start(self.jobs, contender, ranks, command) {
+            let session = Session::start(self.jobs, contender, ranks, self.cores);
+            sessions.push(match session {
                 Ok(session) => {
                     self.results.describe(who, &session.version);
                     Some(session)
@@ -104,8 +88,7 @@ impl<'a> Bench<'a> {
         sessions
     }
 
-    /// Everyone's turns in one measurement.
-    pub(super) fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
+    fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
         let mut is_in = vec![true; sessions.len()];
         for round in 0..self.effort.rounds {
             // Each time somebody else begins.
@@ -118,13 +101,12 @@ impl<'a> Bench<'a> {
                     continue;
                 };
                 let began = Instant::now();
-                if let Some(mut figure) = session.turn(task, self.effort.seconds) {
-                    task.label.clone_into(&mut figure.key.name);
+                if let Some(figure) = session.turn(task, self.effort.seconds) {
                     self.results.add(round, who, figure);
                 } else if let Some(session) = sessions[who].take() {
                     self.fails(who, ranks, &session.abandon());
                 }
-                is_in[who] = began.elapsed() < self.effort.patience;
+                is_in[who] = began.elapsed() < PATIENCE;
             }
         }
         progress(&self.summary(task, ranks));
@@ -134,10 +116,10 @@ impl<'a> Bench<'a> {
     fn summary(&self, task: &Task, ranks: u32) -> String {
         let rows = &self.results.rows;
         let row = rows.iter().find(|row| {
-            row.key.ranks == ranks && row.key.size == task.size && row.key.name == task.label
+            row.key.ranks == ranks && row.key.size == task.size && row.key.name == task.name
         });
         let Some(row) = row else {
-            return format!("{}: nobody\n", task.label);
+            return format!("{}: nobody\n", task.name);
         };
         let mut line = row.key.to_string();
         for (who, contender) in self.contenders.iter().enumerate() {
@@ -163,7 +145,7 @@ impl<'a> Bench<'a> {
     }
 
     fn start(&mut self, who: usize, ranks: u32, round: usize) -> bool {
-        let mut command = self.contenders[who].launch(ranks, self.cores, self.hosts);
+        let mut command = self.contenders[who].launch(ranks, self.cores);
         command.arg("start").arg(LIMIT.as_secs().to_string());
         let results = &mut self.results;
         let end = self.jobs.run(&mut command, LIMIT, |line| {

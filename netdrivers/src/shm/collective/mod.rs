@@ -162,6 +162,13 @@ impl Shm {
 }
 
 impl Group<'_> {
+    /// Looks once for what others publish, and then does something else.
+    #[inline]
+    #[must_use]
+    pub fn yielding(self) -> Self {
+        Group { looks: 0, ..self }
+    }
+
     /// Rounds that the group has left.
     #[inline]
     pub fn rounds(&self) -> u64 {

@@ -1,14 +1,15 @@
-//! Broadcasts over the network's own: one frame for all ranks, on whichever hosts they are. Which communicators have
-//! it, and an operation of one rank. Only the other collective calls, `init` and `groups` look here.
+//! Broadcasts over the network's own: one frame for all hosts. Which communicators have it, and an operation of one
+//! rank. Only the other collective calls, `init` and `groups` look here.
 //!
-//! Every communicator whose ranks are on several hosts has a group of the kernel's [`Casts`] under the number of its
-//! context, as long as all its ranks have a place for one; else it does as without. Messages of one root on one
-//! communicator carry no tag: they come in the order of the calls.
+//! Every communicator whose ranks are on several hosts has a group of the kernel's [`Casts`], as long as all its ranks
+//! have a place for one; else it does as without. The first rank of every host is in the group, and hands on to the
+//! others of its host. Messages of one root on one communicator carry no tag: they come in the order of the calls.
 //!
 //! | bound | is | beyond it |
 //! | --- | --- | --- |
 //! | communicators | 32 in a rank | broadcasts by messages |
-//! | ranks | 64 of a communicator | the same |
+//! | hosts | 64 of a communicator | the same |
+//! | ranks | 64 of a job | the same |
 //! | small messages of a root that not all have | 32, of up to 1024 bytes | the root waits |
 //!
 //! [`Casts`]: pombo_kernel::channel::group::Casts
@@ -20,46 +21,60 @@ pub(crate) use opening::open;
 pub(crate) use table::{Casting, progress};
 
 use super::call::Call;
+use super::choice::Ground;
 use super::{Algorithm, Operation};
 use crate::error::Error;
 use crate::memory::Region;
 use crate::world::World;
 use pombo_kernel::channel::group::Begun;
-use pombo_kernel::{ChannelError, Node, Source};
+use pombo_kernel::{ChannelError, Node};
 
 /// One rank's part in a broadcast.
 pub(super) struct Cast {
     group: u32,
     root: Node,
     region: Region,
-    /// Which one of its root's in this group, once it was begun.
-    number: Option<u32>,
+    /// Which one of its root's in this group.
+    number: u32,
     /// It is being sent, piece by piece.
     lent: bool,
     is_over: bool,
 }
 
 impl Call<'_> {
-    /// The broadcast of this region, if it goes over the network's own. All ranks get the same answer.
-    pub(super) fn cast(&mut self, region: Region) -> Result<Option<Cast>, Error> {
-        let (ranks, bytes) = (self.stand.ranks, Source::len(&region));
-        let root = self.stand.root as i32;
-        let group = self.group()?;
-        let (context, root) = (group.context, group.node(root)?);
-        let ongoing = &self.world.collectives;
-        let chosen = || {
-            let choices = &ongoing.choices;
-            choices.pick_cast(Operation::Bcast, ranks, bytes) == Algorithm::Cast
+    /// Does a broadcast of so many bytes between the hosts go over the network's own? All ranks get the same answer.
+    pub(super) fn casts(&mut self, bytes: usize) -> Result<bool, Error> {
+        let levels = self.group()?.levels.as_ref();
+        let Some(levels) = levels.filter(|levels| levels.casts) else {
+            return Ok(false);
         };
-        let can = ongoing.casts.has(context) && chosen();
-        Ok(can.then_some(Cast {
-            group: context,
+        let ground = Ground {
+            ranks: levels.first().len(),
+            apart: true,
+            cast: true,
+            ..Ground::default()
+        };
+        let choices = &self.world.collectives.choices;
+        Ok(choices.pick(Operation::Bcast, bytes, ground) == Algorithm::Cast)
+    }
+
+    /// The broadcast of this region among the first ranks of all hosts, of which this is one.
+    pub(super) fn cast(&mut self, host: usize, region: Region) -> Result<Cast, Error> {
+        let group = self.group()?;
+        let first = group.levels.as_ref().map(|levels| levels.first());
+        let root = first.and_then(|first| first.get(host).copied());
+        let (group, root) = (table::number(group.context), root.unwrap_or(Node(0)));
+        // They are sent in the order of the calls, not in that in which they can begin.
+        let casts = self.world.collectives.casts.open()?;
+        let number = casts.map(|casts| casts.begin(group, root));
+        Ok(Cast {
+            group,
             root,
             region,
-            number: None,
+            number: number.unwrap_or(0),
             lent: false,
             is_over: false,
-        }))
+        })
     }
 }
 
@@ -73,8 +88,7 @@ impl Cast {
             return Err(pombo_kernel::Error::NoSuchGroup(self.group).into());
         };
         let (group, root) = (self.group, self.root);
-        let number = *self.number.get_or_insert_with(|| casts.begin(group, root));
-        if !casts.is_next(group, root, number)? {
+        if !casts.is_next(group, root, self.number)? {
             return Ok(false);
         }
         let over = match own {
@@ -102,13 +116,13 @@ impl Cast {
         }
     }
 
-    /// Its memory goes away. What comes after an operation that did not come to its end fails.
-    pub(super) fn abandon(&mut self, world: &mut World) {
+    /// Its memory goes away, for this error. What comes after it from the same root fails likewise: its frames may have
+    /// reached some.
+    pub(super) fn abandon(&mut self, world: &mut World, error: Error) {
         if let Ok(Some(casts)) = world.collectives.casts.open()
-            && self.number.is_some()
             && !self.is_over
         {
-            casts.abandon(self.group, self.root);
+            casts.abandon(self.group, self.root, error);
         }
     }
 }

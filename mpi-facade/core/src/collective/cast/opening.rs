@@ -15,6 +15,8 @@ use pombo_kernel::{Network, Node};
 
 const _: () = assert!(MOST >= RANKS);
 
+/// All ranks are in it, until the trial is over.
+const TRIAL_GROUP: u32 = 0;
 /// Nanoseconds that ranks wait for each other's first frames.
 const TRIAL: u64 = 1_000_000_000;
 /// Bytes that a frame takes of a receiver's buffer, as the system counts, and of a buffer that counts twice.
@@ -35,8 +37,17 @@ pub(crate) fn open() -> Result<(), Fault> {
         world::with(|world| {
             let host = world.hosts.of(world.kernel.node());
             let near = world.hosts.members(host).len() > 1;
-            if let Some(table) = tried {
+            if let Some(mut table) = tried {
+                // It was open until now.
+                let _ = table.close(TRIAL_GROUP);
                 world.collectives.casts = Casting::new(table, near);
+            }
+            let (casts, group) = (
+                &mut world.collectives.casts,
+                world.comms.get(MPI_COMM_WORLD)?,
+            );
+            if let Some(levels) = &mut group.levels {
+                levels.casts = casts.enter(group.context, levels.first());
             }
             Ok(())
         })?;
@@ -92,14 +103,16 @@ fn attempt(world: &mut World, mut table: Table, ranks: usize) -> Result<Option<T
     let nodes = || (0..ranks).map(|node| Node(node as u16));
     let mut missing: Vec<Node> = nodes().filter(|node| *node != me).collect();
     let end = table.network().now().saturating_add(TRIAL);
-    if table.open(0, nodes()).is_err() || table.send(0, &&b"?"[..]).is_err() {
+    let opened = table.open(TRIAL_GROUP, nodes());
+    if opened.is_err() || table.send(TRIAL_GROUP, &&b"?"[..]).is_err() {
         return Ok(None);
     }
     // Of the kind that the calls use, so that the groups are compiled once.
     let mut nothing = Memory::default();
     let heard = world.until(|_| {
         let polled = table.poll(&mut nothing);
-        missing.retain(|node| !matches!(table.receive(0, *node, &mut [0; 1][..]), Ok(Some(_))));
+        let mut heard = |node| table.receive(TRIAL_GROUP, node, &mut [0; 1][..]);
+        missing.retain(|node| !matches!(heard(*node), Ok(Some(_))));
         let all = missing.is_empty() && table.is_settled();
         let over = polled.is_err() || table.network().now() >= end;
         Ok((all || over).then_some(all))

@@ -36,6 +36,8 @@ pub(super) struct Open {
     failed: Option<ChannelError>,
     /// Looks at the memory until the next look at who has gone.
     rest: u32,
+    /// Turns until the next look at groups in which nobody waits for anything.
+    pass: u32,
     /// Others are on this host.
     near: bool,
 }
@@ -46,8 +48,8 @@ struct Lane {
     root: Node,
     begun: u32,
     over: u32,
-    /// One of them did not come to its end.
-    broken: bool,
+    /// One of them ended like this, and the others of the group do not know.
+    broken: Option<Error>,
 }
 
 /// What the calls under way have lent.
@@ -90,6 +92,13 @@ impl Hands for Memory {
     }
 }
 
+/// The group of a context: number 0 was that of the trial.
+pub(super) const fn number(context: u32) -> u32 {
+    context + 1
+}
+
+/// Turns between two looks for frames while nobody waits for one.
+const PASSES: u32 = 32;
 /// Turns between two looks at who has gone.
 const REST: u32 = 1024;
 /// So often without news, and it may sleep: before the channel does, which does not hear of groups.
@@ -109,6 +118,7 @@ impl Casting {
             gone: Vec::new(),
             failed: None,
             rest: 0,
+            pass: 0,
             near,
         })))
     }
@@ -117,12 +127,6 @@ impl Casting {
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.0.is_some()
-    }
-
-    /// Has the communicator of that context a group?
-    pub(super) fn has(&self, context: u32) -> bool {
-        let open = self.0.as_ref();
-        open.is_some_and(|open| open.table.is_open(context))
     }
 
     /// Is there a place for one more?
@@ -141,25 +145,29 @@ impl Casting {
         }
     }
 
-    /// A new communicator of these ranks, all of which have a place for a group.
-    pub(crate) fn enter(&mut self, context: u32, nodes: &[Node]) {
-        if let Some(open) = &mut self.0
-            && nodes.len() <= RANKS
-        {
+    /// A new communicator, with these nodes in its group if it has one: all have a place for it. Has it? The same
+    /// answer at all its ranks, whether they are in the group or not.
+    pub(crate) fn enter(&mut self, context: u32, nodes: &[Node]) -> bool {
+        let Some(open) = self.0.as_mut().filter(|_| nodes.len() <= RANKS) else {
+            return false;
+        };
+        if nodes.contains(&open.table.network().node()) {
             // The numbers of contexts grow, and there is a place.
-            let _ = open.table.open(context, nodes.iter().copied());
+            let _ = open.table.open(number(context), nodes.iter().copied());
             for node in &open.gone {
                 open.table.declare_lost(*node);
             }
         }
+        true
     }
 
     /// A communicator was freed; its operations may still be under way.
     pub(crate) fn leave(&mut self, context: u32) {
+        let group = number(context);
         if let Some(open) = &mut self.0
-            && open.table.is_open(context)
+            && open.table.is_open(group)
         {
-            open.freed.push(context);
+            open.freed.push(group);
             open.sweep();
         }
     }
@@ -195,6 +203,9 @@ pub(crate) fn progress(world: &mut World, idle: &mut u32) {
     let Some(open) = &mut world.collectives.casts.0 else {
         return;
     };
+    if !open.is_due(*idle) {
+        return;
+    }
     match open.table.poll(&mut open.memory) {
         Ok(true) => *idle = 0,
         Ok(false) => open.pause(idle, descriptor),
@@ -220,6 +231,18 @@ fn look(world: &mut World) {
 }
 
 impl Open {
+    /// Is it time to look? Where no operation waits, a look is three calls of the system for nothing.
+    fn is_due(&mut self, idle: u32) -> bool {
+        let waits = self.lanes.iter().any(|lane| lane.begun != lane.over);
+        let sleeps = idle >= CALM;
+        self.pass = match self.pass {
+            _ if waits || sleeps => 0,
+            0 => PASSES,
+            more => more - 1,
+        };
+        self.pass == 0 || self.table.deadline() <= self.table.network().now()
+    }
+
     fn lane(&mut self, group: u32, root: Node) -> &mut Lane {
         let known = self.lanes.iter();
         let known = known
@@ -231,7 +254,7 @@ impl Open {
                 root,
                 begun: 0,
                 over: 0,
-                broken: false,
+                broken: None,
             });
             self.lanes.len() - 1
         });
@@ -249,8 +272,8 @@ impl Open {
     pub(super) fn is_next(&mut self, group: u32, root: Node, number: u32) -> Result<bool, Error> {
         let lane = self.lane(group, root);
         match lane.broken {
-            true => Err(pombo_kernel::Error::Revoked.into()),
-            false => Ok(lane.over == number),
+            Some(error) => Err(error),
+            None => Ok(lane.over == number),
         }
     }
 
@@ -262,9 +285,9 @@ impl Open {
         self.sweep();
     }
 
-    /// It will not come to its end.
-    pub(super) fn abandon(&mut self, group: u32, root: Node) {
-        self.lane(group, root).broken = true;
+    /// It will not come to its end: what comes after it fails as it did.
+    pub(super) fn abandon(&mut self, group: u32, root: Node, error: Error) {
+        self.lane(group, root).broken.get_or_insert(error);
         self.forget(group, root);
     }
 
@@ -311,7 +334,7 @@ impl Open {
         let (lanes, table) = (&mut self.lanes, &mut self.table);
         self.freed.retain(|group| {
             let mut own = lanes.iter().filter(|lane| lane.group == *group);
-            if own.any(|lane| lane.begun != lane.over && !lane.broken) {
+            if own.any(|lane| lane.begun != lane.over && lane.broken.is_none()) {
                 return true;
             }
             lanes.retain(|lane| lane.group != *group);
