@@ -23,3 +23,5 @@ mod segment;
 mod stranger;
 #[path = "ethernet/strangers.rs"]
 mod strangers;
+#[path = "ethernet/troubles.rs"]
+mod troubles;

@@ -2,8 +2,9 @@
 //!
 //! Arguments choose parts: `trip` half round trips beside the system's own calls, in turns; `short` a broadcast of 16
 //! bytes; `cast` broadcasts through lines of 100 Mb/s, in per cent of what a line carries of payload; `loss` the same
-//! where receivers lose frames, beside the simulator.
+//! where receivers lose frames, beside the simulator; `bulk` bytes by frames of several sizes, beside TCP.
 
+mod bulk;
 #[path = "../../tests/ethernet/cast.rs"]
 mod cast;
 mod casts;
@@ -16,11 +17,12 @@ mod trip;
 use std::process::Command;
 
 const INSIDE: &str = "POMBO_BENCH_SEGMENT";
-const PARTS: [(&str, fn()); 4] = [
+const PARTS: [(&str, fn()); 5] = [
     ("trip", trip::trips),
     ("short", casts::short),
     ("cast", casts::long),
     ("loss", casts::lossy),
+    ("bulk", bulk::bulk),
 ];
 
 fn main() {

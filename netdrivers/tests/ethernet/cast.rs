@@ -8,7 +8,7 @@ use pombo_netdrivers::Growing;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-const NAME: Name = Name {
+pub(crate) const NAME: Name = Name {
     group: 3,
     epoch: 0x5eed,
 };
@@ -20,7 +20,7 @@ pub(crate) const TIMING: Timing = Timing {
     first: 10_000_000,
     overtakers: 1,
 };
-type Sizes = Group<8, 1500>;
+pub(crate) type Sizes = Group<8, 65535>;
 /// Far above the seconds that a slow machine needs.
 const HANG: Duration = Duration::from_secs(180);
 
@@ -115,7 +115,7 @@ fn times(all: impl Iterator<Item = Noted>) -> Times {
     }
 }
 
-fn message(number: usize, len: usize) -> Vec<u8> {
+pub(crate) fn message(number: usize, len: usize) -> Vec<u8> {
     let mut seed = number as u64;
     let words = (0..len.div_ceil(8)).flat_map(|_| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

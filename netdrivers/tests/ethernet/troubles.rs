@@ -1,0 +1,239 @@
+//! Broadcasts in the middle of which something happens to a receiver or to an interface. Receivers are processes.
+
+use crate::cast::{NAME, Sizes, TIMING, message};
+use crate::inside::inside;
+use crate::segment::{ip, opened, seat, segment};
+use pombo_kernel::Node;
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::group::{Habits, Sink, Source};
+use pombo_kernel::network::Network;
+use pombo_netdrivers::Ethernet;
+use pombo_netdrivers::Growing;
+use pombo_netdrivers::ethernet::{Address, Traffic};
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const RECEIVERS: u16 = 3;
+const LEN: usize = 16 << 20;
+/// Packets of which some thousand make the message.
+const MIDDLE: u64 = 1000;
+/// Questions that somebody who listens would have answered long ago.
+const UNANSWERED: u64 = 6;
+const WINDOW: u64 = 256;
+
+const NODE: &str = "POMBO_TEST_NODE";
+const TABLE: &str = "POMBO_TEST_TABLE";
+
+type From0 = Source<Sizes, Growing>;
+
+/// A receiver that is a process of its own: it ends well if it got the right bytes, some time after its input ends.
+struct Receiver(Child);
+
+impl Receiver {
+    fn start(node: u16, table: &str) -> Self {
+        let program = std::env::current_exe().expect("this program");
+        let mut receiver = Command::new(program);
+        receiver.args(["--exact", "troubles::is_a_receiver_when_it_is_told"]);
+        receiver.env(NODE, node.to_string()).env(TABLE, table);
+        receiver.stdin(Stdio::piped()).stdout(Stdio::null());
+        Receiver(receiver.spawn().expect("it started before"))
+    }
+
+    fn signal(&self, number: i32) {
+        // SAFETY: passes no memory; the child is not waited for yet, so its number is its own.
+        let sent = unsafe { libc::kill(self.0.id() as i32, number) };
+        assert_eq!(sent, 0);
+    }
+
+    fn is_right(mut self) {
+        drop(self.0.stdin.take());
+        assert!(self.0.wait().expect("a child").success());
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        // It has ended, or is to; it may be stopped.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn is_a_receiver_when_it_is_told() {
+    let Ok(node) = std::env::var(NODE) else {
+        return;
+    };
+    let table = std::env::var(TABLE).expect("with the node");
+    let table: Vec<Address> = table.split(' ').map(|a| a.parse().expect("it")).collect();
+    let node: u16 = node.parse().expect("a number");
+    let opened = Ethernet::open(&format!("host{node}"), seat(node, Traffic::Group));
+    let mut network = opened.expect("inside").join(&table).expect("the table");
+    static OVER: AtomicBool = AtomicBool::new(false);
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read(&mut [0]);
+        OVER.store(true, Ordering::Release);
+    });
+    let mut sink = Sink::<Sizes, Growing>::new(NAME, Node(0), TIMING, None);
+    let (mut buffer, mut received) = (vec![0; LEN], None);
+    while !OVER.load(Ordering::Acquire) {
+        if received.is_none() {
+            received = sink.receive(&mut buffer[..]).expect("it fits");
+        }
+        let now = network.now();
+        let heard = network.poll(|frame| sink.hear(&frame, &mut buffer[..], now, false));
+        sink.turn(&mut network).expect("it is up");
+        if !heard.expect("it is up") {
+            let until = sink.deadline().min(now + 20_000_000);
+            network.wait(u32::MAX, until).expect("it is up");
+        }
+    }
+    assert_eq!(received, Some(LEN));
+    assert!(buffer == message(0, LEN), "other bytes than were sent");
+}
+
+/// A source and its receivers, which is told at every turn.
+fn broadcast(
+    meanwhile: impl FnMut(&mut From0, &Ethernet, &mut [Option<Receiver>]),
+) -> Result<Vec<Option<Receiver>>, (ChannelError, String)> {
+    segment(RECEIVERS + 1, 1500);
+    let (mut nodes, table) = opened(RECEIVERS + 1, 1, Traffic::Group);
+    let mut network = nodes.remove(0).join(&table).expect("the table");
+    drop(nodes);
+    let table: Vec<String> = table.iter().map(Address::to_string).collect();
+    let start = |node| Some(Receiver::start(node, &table.join(" ")));
+    let mut receivers: Vec<_> = (1..=RECEIVERS).map(start).collect();
+    let sent = send(&mut network, &mut receivers, meanwhile);
+    sent.map(|()| receivers)
+        .map_err(|error| (error, network.interface().into()))
+}
+
+fn send(
+    network: &mut Ethernet,
+    receivers: &mut [Option<Receiver>],
+    mut meanwhile: impl FnMut(&mut From0, &Ethernet, &mut [Option<Receiver>]),
+) -> Result<(), ChannelError> {
+    let message = message(0, LEN);
+    let nodes = (1..=RECEIVERS).map(Node);
+    let source = From0::new(NAME, nodes, network.mtu(), Habits::default(), TIMING);
+    let mut source = source.expect("places for eight");
+    source.send(&&message[..])?;
+    while !source.turn(network, &&message[..])? || !source.is_done() {
+        meanwhile(&mut source, network, receivers);
+        let now = network.now();
+        if !network.poll(|frame| source.hear(&frame, now, false))? {
+            // Whoever looks on wants to be called now and then.
+            let until = source.deadline().min(now + 20_000_000);
+            network.wait(u32::MAX, until)?;
+        }
+    }
+    Ok(())
+}
+
+fn are_right(receivers: Vec<Option<Receiver>>) {
+    receivers.into_iter().flatten().for_each(Receiver::is_right);
+}
+
+/// Bytes of memory in use by this process.
+fn memory() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
+    let used = pages.split(' ').nth(1).expect("the second is in use");
+    used.parse::<u64>().expect("a number") * 4096
+}
+
+/// One that is stopped holds all others up, and nothing piles up for it.
+#[test]
+fn a_stopped_receiver_throttles_and_goes_on() {
+    inside!(a_stopped_receiver_throttles_and_goes_on, || {
+        let (mut stopped, mut awake) = (None, false);
+        let receivers = broadcast(|source, _, receivers| {
+            let counts = source.counts();
+            let three = receivers[2].as_ref().expect("it is there");
+            match stopped {
+                None if counts.packets >= MIDDLE => {
+                    three.signal(libc::SIGSTOP);
+                    stopped = Some((counts, memory()));
+                }
+                Some((then, used)) if !awake && counts.polls >= then.polls + UNANSWERED => {
+                    // It may have done a little before the signal came.
+                    assert!(counts.packets <= then.packets + 2 * WINDOW, "{counts:?}");
+                    assert!(
+                        memory() <= used + (1 << 20),
+                        "it keeps more than the window"
+                    );
+                    three.signal(libc::SIGCONT);
+                    awake = true;
+                }
+                _ => {}
+            }
+        });
+        are_right(receivers.expect("nothing fails"));
+        assert!(awake);
+    });
+}
+
+/// Whoever started it knows that it is dead.
+#[test]
+fn a_receiver_dies_and_the_others_get_everything() {
+    inside!(a_receiver_dies_and_the_others_get_everything, || {
+        let (mut killed, mut polls) = (None, 0);
+        let receivers = broadcast(|source, _, receivers| {
+            let counts = source.counts();
+            if counts.packets >= MIDDLE && killed.is_none() {
+                polls = counts.polls;
+                drop(receivers[1].take());
+                killed = Some(false);
+            }
+            if killed == Some(false) && counts.polls >= polls + UNANSWERED {
+                // All wait for it until then.
+                assert!(!source.is_done());
+                source.declare_lost(Node(2));
+                killed = Some(true);
+            }
+        });
+        are_right(receivers.expect("nothing fails"));
+        assert_eq!(killed, Some(true));
+    });
+}
+
+/// Nothing fails: what is lost meanwhile is sent again.
+#[test]
+fn interfaces_go_down_and_come_up_in_the_middle() {
+    inside!(interfaces_go_down_and_come_up_in_the_middle, || {
+        let (mut steps, mut polls) = (0, 0);
+        let names = ["host0", "port2", "host3"];
+        let receivers = broadcast(|source, _, _| {
+            let counts = source.counts();
+            let name = names.get(steps / 2);
+            let Some(name) = name.filter(|_| counts.packets >= MIDDLE * (steps as u64 / 2 + 1))
+            else {
+                return;
+            };
+            if steps % 2 == 0 {
+                ip(&format!("link set {name} down\n"));
+                (polls, steps) = (counts.polls, steps + 1);
+            } else if counts.polls >= polls + UNANSWERED {
+                ip(&format!("link set {name} up\n"));
+                steps += 1;
+            }
+        });
+        are_right(receivers.expect("nothing fails"));
+        assert_eq!(steps, 2 * names.len());
+    });
+}
+
+#[test]
+fn an_interface_that_is_taken_away_is_named() {
+    inside!(an_interface_that_is_taken_away_is_named, || {
+        let mut gone = false;
+        let failed = broadcast(|source, _, _| {
+            if source.counts().packets >= MIDDLE && !gone {
+                ip("link del host0\n");
+                gone = true;
+            }
+        });
+        let device = ChannelError::Device(libc::ENXIO);
+        assert_eq!(failed.err(), Some((device, "host0".into())));
+    });
+}
