@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | frames taken at once | 32 |
 //! | frames that wait for a poll | what the system grants of [`RECEIVE_BYTES`]; beyond it they are lost, and counted |
-//! | frames that wait to leave | what the line takes in 2 ms, 16 to what it grants of [`SEND_BYTES`]; beyond it the device is full |
+//! | frames that wait to leave | what the line takes in 3 ms, 24 to what it grants of [`SEND_BYTES`]; beyond it the device is full |
 //! | bytes of a frame | what the interface carries; the same at all nodes, or they refuse to join |
 //! | nodes | 65535 |
 //!

@@ -7,13 +7,13 @@ use super::socket::Socket;
 use crate::udp::waiting::now;
 
 /// The queue is worth that much of the line's time, in nanoseconds.
-const WORTH: u64 = 2_000_000;
+const WORTH: u64 = 3_000_000;
 /// What a line takes is measured over that much time: from one moment when the queue was full to another.
 const SPAN: u64 = 1_000_000;
 /// Over more the queue has run dry in between.
 const LONG: u64 = 50 * SPAN;
 /// Never fewer frames, and so many at first: half of them leave before who waits for room is woken.
-const LEAST: u64 = 16;
+const LEAST: u64 = 24;
 /// What the system counts for a frame beside its bytes, about.
 const OVERHEAD: usize = 1024;
 
