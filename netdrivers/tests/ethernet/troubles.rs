@@ -25,7 +25,7 @@ const WINDOW: u64 = 256;
 const NODE: &str = "POMBO_TEST_NODE";
 const TABLE: &str = "POMBO_TEST_TABLE";
 
-type From0 = Source<Sizes, Growing>;
+type Sender = Source<Sizes, Growing>;
 
 /// A receiver that is a process of its own: it ends well if it got the right bytes, some time after its input ends.
 struct Receiver(Child);
@@ -46,7 +46,7 @@ impl Receiver {
         assert_eq!(sent, 0);
     }
 
-    fn is_right(mut self) {
+    fn ends_well(mut self) {
         drop(self.0.stdin.take());
         assert!(self.0.wait().expect("a child").success());
     }
@@ -95,7 +95,7 @@ fn is_a_receiver_when_it_is_told() {
 
 /// A source and its receivers, which is told at every turn.
 fn broadcast(
-    meanwhile: impl FnMut(&mut From0, &Ethernet, &mut [Option<Receiver>]),
+    meanwhile: impl FnMut(&mut Sender, &Ethernet, &mut [Option<Receiver>]),
 ) -> Result<Vec<Option<Receiver>>, (ChannelError, String)> {
     segment(RECEIVERS + 1, 1500);
     let (mut nodes, table) = opened(RECEIVERS + 1, 1, Traffic::Group);
@@ -112,11 +112,11 @@ fn broadcast(
 fn send(
     network: &mut Ethernet,
     receivers: &mut [Option<Receiver>],
-    mut meanwhile: impl FnMut(&mut From0, &Ethernet, &mut [Option<Receiver>]),
+    mut meanwhile: impl FnMut(&mut Sender, &Ethernet, &mut [Option<Receiver>]),
 ) -> Result<(), ChannelError> {
     let message = message(0, LEN);
     let nodes = (1..=RECEIVERS).map(Node);
-    let source = From0::new(NAME, nodes, network.mtu(), Habits::default(), TIMING);
+    let source = Sender::new(NAME, nodes, network.mtu(), Habits::default(), TIMING);
     let mut source = source.expect("places for eight");
     source.send(&&message[..])?;
     while !source.turn(network, &&message[..])? || !source.is_done() {
@@ -131,8 +131,11 @@ fn send(
     Ok(())
 }
 
-fn are_right(receivers: Vec<Option<Receiver>>) {
-    receivers.into_iter().flatten().for_each(Receiver::is_right);
+fn all_end_well(receivers: Vec<Option<Receiver>>) {
+    receivers
+        .into_iter()
+        .flatten()
+        .for_each(Receiver::ends_well);
 }
 
 /// Bytes of memory in use by this process.
@@ -168,7 +171,7 @@ fn a_stopped_receiver_throttles_and_goes_on() {
                 _ => {}
             }
         });
-        are_right(receivers.expect("nothing fails"));
+        all_end_well(receivers.expect("nothing fails"));
         assert!(awake);
     });
 }
@@ -192,7 +195,7 @@ fn a_receiver_dies_and_the_others_get_everything() {
                 killed = Some(true);
             }
         });
-        are_right(receivers.expect("nothing fails"));
+        all_end_well(receivers.expect("nothing fails"));
         assert_eq!(killed, Some(true));
     });
 }
@@ -218,7 +221,7 @@ fn interfaces_go_down_and_come_up_in_the_middle() {
                 steps += 1;
             }
         });
-        are_right(receivers.expect("nothing fails"));
+        all_end_well(receivers.expect("nothing fails"));
         assert_eq!(steps, 2 * names.len());
     });
 }
