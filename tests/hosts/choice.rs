@@ -131,10 +131,15 @@ fn interfaces_that_will_not_do_are_named() {
             &run("ethernet:eth1"),
             "rank 4 has an interface that is down",
         );
-        hosts.set("ip -n h3 link set eth0 mtu 9000");
+        hosts.set("ip -n h3 link set eth0 mtu 1400");
         refused(
             &run("ethernet:eth0"),
             "rank 6 has another MTU at its interface than rank 0",
+        );
+        // What one of them does not carry nobody sends.
+        takes(
+            &run("auto"),
+            "UDP at 10.77.0.1: no raw Ethernet: rank 6 has another MTU",
         );
     });
 }

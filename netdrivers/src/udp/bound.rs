@@ -17,6 +17,8 @@ pub struct Bound {
     socket: Socket,
     address: SocketAddr,
     interface: Interface,
+    /// Of a frame, at most.
+    longest: usize,
 }
 
 /// Bytes of the headers of UDP and of IP, version 4 and 6.
@@ -36,6 +38,7 @@ impl Bound {
             address: socket.address()?,
             socket,
             interface,
+            longest: LONGEST,
         };
         match bound.mtu() < MIN_MTU {
             true => Err(UdpError::Mtu {
@@ -54,7 +57,13 @@ impl Bound {
     /// The longest frame that the interface carries in one piece. Longer ones of others arrive as well.
     pub fn mtu(&self) -> usize {
         let headers = HEADERS[usize::from(self.address.is_ipv6())];
-        self.interface.mtu.saturating_sub(headers).min(LONGEST)
+        let carried = self.interface.mtu.saturating_sub(headers);
+        carried.min(self.longest)
+    }
+
+    /// Frames will not be longer than that: what the interfaces of all nodes carry.
+    pub fn shorten(&mut self, mtu: usize) {
+        self.longest = self.longest.min(mtu).max(MIN_MTU);
     }
 
     /// The interface that the address belongs to.

@@ -15,7 +15,8 @@ use pombo_netdrivers::udp::{Bound, Lossy, Udp, UdpCast, multicast_group};
 /// What carries frames of groups.
 pub(crate) type Net = Lossy<Wire<UdpCast>>;
 
-/// Where a rank hears them: six bytes of an address and two of a port or an MTU. Zeros: nowhere.
+/// Where a rank hears them: an interface and what it carries, or an IP address, what that carries, and a port. Zeros:
+/// nowhere.
 pub(crate) type Card = [u8; 8];
 
 /// A rank's socket, which does not know the others yet.
@@ -47,7 +48,8 @@ impl Ears {
             At::Udp(bound) => match bound.address() {
                 SocketAddr::V4(at) => {
                     let [a, b, c, d] = at.ip().octets();
-                    ([a, b, c, d, 0, 0], at.port())
+                    let [low, high] = (bound.mtu() as u16).to_le_bytes();
+                    ([a, b, c, d, low, high], at.port())
                 }
                 SocketAddr::V6(_) => ([0; 6], 0),
             },
@@ -76,7 +78,9 @@ impl Ears {
             return None;
         }
         let line = match at {
-            At::Udp(bound) => {
+            At::Udp(mut bound) => {
+                let mtu = |card: &Card| u16::from_le_bytes([card[4], card[5]]);
+                bound.shorten(cards.iter().map(mtu).min().unwrap_or(0).into());
                 let group = multicast_group(job.id);
                 let all = cards.iter().map(internet).collect();
                 Line::Udp(bound.join_cast(me, all, group).ok()?)

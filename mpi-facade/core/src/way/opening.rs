@@ -31,6 +31,8 @@ struct Opening {
 pub(super) struct Addresses {
     frames: SocketAddr,
     door: SocketAddr,
+    /// Bytes of a frame over UDP that its interface carries.
+    mtu: usize,
     /// On its segment, if it can send raw frames.
     pub(super) raw: Result<Address, Why>,
 }
@@ -62,15 +64,16 @@ impl Opening {
         })
     }
 
-    /// To be published: an IP address, two ports, and an address of Ethernet or why there is none.
+    /// To be published: an IP address, two ports, what UDP carries, and an address of Ethernet or why there is none.
     fn text(&self) -> Word {
-        let udp = self.udp.as_ref().map_or(0, |bound| bound.address().port());
+        let udp = self.udp.as_ref();
+        let (udp, mtu) = udp.map_or((0, 0), |bound| (bound.address().port(), bound.mtu()));
         let (ip, door) = (self.ip, self.door.address().port());
         match &self.raw {
-            Ok(raw) => Word::of(format_args!("{ip}/{udp}/{door}/{}", raw.address())),
+            Ok(raw) => Word::of(format_args!("{ip}/{udp}/{door}/{mtu}/{}", raw.address())),
             Err(error) => {
                 let why = Why::of(error).name();
-                Word::of(format_args!("{ip}/{udp}/{door}/{why}"))
+                Word::of(format_args!("{ip}/{udp}/{door}/{mtu}/{why}"))
             }
         }
     }
@@ -100,11 +103,12 @@ impl Opening {
                 (Line::Ethernet(device), told)
             }
             (Err(why), None) => return Err(why),
-            (Err(why), Some(bound)) => {
+            (Err(why), Some(mut bound)) => {
                 let told = match met.net {
                     Net::Auto => Told::of(format_args!("UDP at {}: {why}", self.ip)),
                     _ => Told::of(format_args!("UDP at {}", self.ip)),
                 };
+                bound.shorten(all.iter().map(|at| at.mtu).min().unwrap_or(0));
                 let frames = all.iter().map(|at| at.frames).collect();
                 (Line::Udp(bound.join(met.me, frames)?), told)
             }
@@ -140,10 +144,11 @@ fn place(met: &Met) -> Result<IpAddr, PlaceError> {
 impl Addresses {
     fn read(rank: usize, text: &str) -> Result<Self, PlaceError> {
         let parse = || {
-            let mut fields = text.splitn(4, '/');
+            let mut fields = text.splitn(5, '/');
             let ip: IpAddr = fields.next()?.parse().ok()?;
             let mut port = || fields.next()?.parse().ok();
             let (frames, door) = (port()?, port()?);
+            let mtu = fields.next()?.parse().ok()?;
             let raw = fields.next()?;
             let raw = match Why::read(raw) {
                 Some(why) => Err(why),
@@ -152,6 +157,7 @@ impl Addresses {
             Some(Addresses {
                 frames: SocketAddr::new(ip, frames),
                 door: SocketAddr::new(ip, door),
+                mtu,
                 raw,
             })
         };
@@ -174,17 +180,19 @@ mod tests {
         assert_eq!(at.door, opening.door.address());
         assert_eq!(at.raw, Err(Why::NoInterface));
         let raw = "02:00:00:00:00:01/1500";
-        let at = Addresses::read(3, &format!("::1/1/2/{raw}")).expect("addresses");
+        let at = Addresses::read(3, &format!("::1/1/2/1452/{raw}")).expect("addresses");
         assert_eq!(at.raw, Ok(raw.parse().expect("an address")));
         for text in [
             "",
             "127.0.0.1",
             "127.0.0.1/1/2",
-            "127.0.0.1/1/2/",
-            "127.0.0.1/1/2/none",
-            "127.0.0.1/1/2/02:00:00:00:00:01",
-            "127.0.0.1/1/65536/right",
-            "here/1/2/right",
+            "127.0.0.1/1/2/1472",
+            "127.0.0.1/1/2/1472/",
+            "127.0.0.1/1/2/1472/none",
+            "127.0.0.1/1/2/long/right",
+            "127.0.0.1/1/2/1472/02:00:00:00:00:01",
+            "127.0.0.1/1/65536/1472/right",
+            "here/1/2/1472/right",
         ] {
             assert!(Addresses::read(3, text).is_err(), "{text}");
         }
