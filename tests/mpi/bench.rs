@@ -80,3 +80,62 @@ fn a_measurement_that_is_not_there() {
     assert_eq!(outcome.code, 1);
     assert!(outcome.err.contains("--only is 'speed'"), "{}", outcome.err);
 }
+
+/// Words of an outcome on a system that makes no hosts, or has nothing that starts ranks on them.
+const NO_HOSTS: [&str; 3] = [
+    "this system makes no hosts",
+    "which makes hosts on one machine",
+    "are started by Hydra",
+];
+
+#[test]
+fn two_hosts() {
+    let place = directory("bench-hosts");
+    let outcome = bench(
+        &place,
+        "--hosts -n 2 --net udp --only cast,latency --json figures.json",
+    );
+    if let Some(reason) = NO_HOSTS.iter().find(|words| outcome.err.contains(**words)) {
+        return eprintln!("SKIPPED two_hosts: {reason}: {}", outcome.err);
+    }
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    for words in [
+        "Broadcast over 100 Mbit/s",
+        "1: 256 KiB",
+        "1: 4 MiB",
+        "half round trip 8 B",
+        "16 B to 1, us",
+    ] {
+        assert!(outcome.out.contains(words), "{words}: {}", outcome.out);
+    }
+    let ours = outcome
+        .out
+        .lines()
+        .find(|line| line.starts_with("pombo-udp"));
+    assert_eq!(ours.unwrap().matches('%').count(), 2, "{}", outcome.out);
+    // It was the line that carried them.
+    assert!(
+        !outcome.out.contains("faster than the line"),
+        "{}",
+        outcome.out
+    );
+    let figures = std::fs::read_to_string(place.join("figures.json")).unwrap();
+    assert!(figures.contains("\"megabits\": 100"), "{figures}");
+}
+
+#[test]
+fn what_hosts_do_not_have() {
+    let place = directory("bench-hosts-wrong");
+    for (words, reason) in [
+        ("--hosts --net shm", "--net is 'shm'"),
+        ("--net ethernet", "--net is 'ethernet'"),
+        ("--hosts --shape fast", "100mbit"),
+        ("--hosts -n 1", "-n is '1'"),
+        ("--hosts --only barrier", "--only is 'barrier'"),
+        ("--shape 10mbit", "--hosts"),
+    ] {
+        let outcome = bench(&place, words);
+        assert_eq!(outcome.code, 1, "{words}: {}", outcome.err);
+        assert!(outcome.err.contains(reason), "{words}: {}", outcome.err);
+    }
+}

@@ -36,6 +36,13 @@ pub(crate) enum Error {
     Start { rank: usize, source: io::Error },
     /// Nothing here starts ranks on other hosts.
     NoEngine,
+    /// A program of the system that hosts on one machine are made with.
+    NoTool {
+        tool: &'static str,
+        package: &'static str,
+    },
+    /// Hosts on one machine.
+    NoHosts { reason: String },
     /// A file or directory operation.
     File {
         doing: &'static str,
@@ -152,6 +159,17 @@ impl fmt::Display for Error {
             Error::NoEngine => f.write_str(
                 "ranks on several hosts are started by Hydra, the mpiexec of MPICH, and PATH has none: install it \
                  (Debian: apt install mpich; Python: pip install mpich); under Slurm use srun --mpi=pmi2",
+            ),
+            Error::NoTool { tool, package } => write!(
+                f,
+                "PATH has no program '{tool}', which makes hosts on one machine: install {package} \
+                 (Debian: apt install {package})"
+            ),
+            Error::NoHosts { reason } => write!(
+                f,
+                "this system makes no hosts on one machine: {reason}; a user may if user namespaces are allowed \
+                 (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, where there \
+                 are such) and the kernel has veth, bridge and tbf"
             ),
             Error::File {
                 doing,

@@ -60,6 +60,7 @@ fn dispatch(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
         }
         Some(run::child::NAME) => run::child::main(rest),
         Some(run::guard::NAME) => run::guard::main(),
+        Some(bench::bursts::NAME) => bench::bursts::main(rest),
         _ => cli::main(arguments),
     }
 }

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use pombo_kernel::channel::group::HEAD;
+
+use super::field::bursts::{self, Bursts};
+use super::hosts::{Hosts, SETTINGS};
 use super::job::{End, Jobs};
 use crate::error::Error;
 use crate::{compiler, library};
@@ -22,7 +26,7 @@ pub(super) struct Network {
     theirs: (&'static str, &'static [(&'static str, &'static str)]),
 }
 
-const NETWORKS: [Network; 2] = [
+const NETWORKS: [Network; 3] = [
     Network {
         name: "shm",
         ours: &[],
@@ -33,7 +37,19 @@ const NETWORKS: [Network; 2] = [
         ours: &["--net", "udp"],
         theirs: ("-tcp", &THROUGH_TCP),
     },
+    Network {
+        name: ETHERNET,
+        ours: &["--net", "ethernet:eth0"],
+        theirs: ("-tcp", &THROUGH_TCP),
+    },
 ];
+
+/// Only hosts have it.
+const ETHERNET: &str = "ethernet";
+/// What hosts are measured with, if nobody says.
+const BETWEEN_HOSTS: [&str; 2] = [ETHERNET, "udp"];
+/// What all that are measured between hosts have in common.
+const HOSTS: &str = "hosts";
 
 /// The others' way through the system's network, also between two ranks of one machine: for Open MPI,
 /// for MPICH, for libfabric and UCX below it.
@@ -71,18 +87,44 @@ const YIELDING: [(&str, &str); 2] = [
     ("MPIR_CVAR_POLLS_BEFORE_YIELD", "1"),
 ];
 
+/// Broadcasts along a chain of hosts in pieces, the best for long messages on a slow line that the
+/// libraries have: Open MPI 4 and 5, MPICH 4 and 5.
+const TUNED: [(&str, &str); 8] = [
+    ("OMPI_MCA_coll", "^han,adapt"),
+    ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
+    ("OMPI_MCA_coll_tuned_bcast_algorithm", "3"),
+    ("OMPI_MCA_coll_tuned_bcast_algorithm_segmentsize", "16384"),
+    ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
+    ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "nb"),
+    ("MPIR_CVAR_IBCAST_INTRA_ALGORITHM", "tsp_ring"),
+    ("MPIR_CVAR_IBCAST_RING_CHUNK_SIZE", "16384"),
+];
+
 /// A compiler that takes longer hangs.
 const COMPILING: Duration = Duration::from_secs(120);
+
+/// Where a contender's program comes from.
+#[derive(Clone, PartialEq)]
+enum Makes {
+    /// From our own library, which this process compiles with.
+    Ours,
+    /// From a compiler.
+    Theirs(PathBuf),
+    /// It is this one, with a subcommand and its first word.
+    Subcommand([&'static str; 2]),
+}
 
 /// A library and a network.
 #[derive(Clone)]
 pub(super) struct Contender {
     /// Unique; heads its column.
     pub(super) name: String,
-    /// None: our own, which is this process.
-    compiler: Option<PathBuf>,
+    makes: Makes,
     launcher: PathBuf,
     pub(super) network: &'static Network,
+    /// Whether it broadcasts in the way that is best for long messages on a slow line, not as it
+    /// would by itself.
+    pub(super) is_tuned: bool,
     /// The compiled program.
     program: PathBuf,
 }
@@ -109,9 +151,10 @@ pub(super) fn ours(networks: &[String]) -> Result<Vec<Contender>, Error> {
     let launcher = library::executable()?;
     let ours = wanted(networks).map(|network| Contender {
         name: format!("{OURS}-{}", network.name),
-        compiler: None,
+        makes: Makes::Ours,
         launcher: launcher.clone(),
         network,
+        is_tuned: false,
         program: PathBuf::new(),
     });
     Ok(ours.collect())
@@ -129,6 +172,55 @@ pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Con
         })
     };
     Ok(wanted(networks).flat_map(over).collect())
+}
+
+/// Each twice, as it is and tuned, over TCP between hosts.
+pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
+    let both = |other: Contender| {
+        [false, true].map(|is_tuned| Contender {
+            name: format!("{}{}", other.name, if is_tuned { "-tuned" } else { "" }),
+            network: &NETWORKS[1],
+            is_tuned,
+            ..other.clone()
+        })
+    };
+    Ok(found(against)?.into_iter().flat_map(both).collect())
+}
+
+/// Broadcasts of another kind over raw Ethernet, without MPI.
+pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Contender>, Error> {
+    let launcher = library::executable()?;
+    let network = &NETWORKS[NETWORKS.len() - 1];
+    let one = |kind: &Bursts| Contender {
+        name: kind.name.to_owned(),
+        makes: Makes::Subcommand([bursts::NAME, kind.name]),
+        launcher: launcher.clone(),
+        network,
+        is_tuned: false,
+        program: PathBuf::new(),
+    };
+    Ok(kinds.iter().map(one).collect())
+}
+
+/// The networks to measure, refused where they cannot be: one machine has no wire, and hosts share
+/// no memory.
+pub(super) fn networks_for(names: &[String], hosts: bool) -> Result<Vec<String>, Error> {
+    if hosts && names.is_empty() {
+        return Ok(BETWEEN_HOSTS.map(String::from).into());
+    }
+    let wrong = |name: &&String| BETWEEN_HOSTS.contains(&&***name) != hosts && **name != "udp";
+    match names.iter().find(wrong) {
+        None => Ok(names.to_vec()),
+        Some(name) => Err(Error::Value {
+            what: "--net",
+            given: name.clone(),
+            want: if hosts {
+                "udp or ethernet with --hosts"
+            } else {
+                "shm or udp, or --hosts as well"
+            },
+        }),
+    }
 }
 
 fn found(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
@@ -172,7 +264,7 @@ fn name_of(directory: &Path) -> String {
 fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
     let real = compiler.canonicalize().unwrap_or_else(|_| compiler.clone());
     let is_same = |other: &Contender| {
-        let theirs = other.compiler.as_deref().map(Path::canonicalize);
+        let theirs = other.compiler().map(Path::canonicalize);
         matches!(theirs, Some(Ok(theirs)) if theirs == real)
     };
     if real.file_name() == Some(OURS.as_ref()) || found.iter().any(is_same) {
@@ -185,9 +277,10 @@ fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
         .find(is_free);
     found.extend(name.map(|name| Contender {
         name,
-        compiler: Some(compiler),
+        makes: Makes::Theirs(compiler),
         launcher,
         network: &NETWORKS[0],
+        is_tuned: false,
         program: PathBuf::new(),
     }));
 }
@@ -201,14 +294,29 @@ fn in_path(name: &str) -> Option<PathBuf> {
 
 impl Contender {
     pub(super) fn is_ours(&self) -> bool {
-        self.compiler.is_none()
+        self.makes == Makes::Ours
+    }
+
+    /// Whether it is there for this measurement: some are only for broadcasts.
+    pub(super) fn measures(&self, name: &str) -> bool {
+        let is_for_casts = self.is_tuned || matches!(self.makes, Makes::Subcommand(_));
+        !is_for_casts || name.contains("cast")
+    }
+
+    fn compiler(&self) -> Option<&Path> {
+        match &self.makes {
+            Makes::Theirs(compiler) => Some(compiler),
+            _ => None,
+        }
     }
 
     /// Compiles beside the source, with the same options for all.
     pub(super) fn compile(&mut self, source: &Path, jobs: &Jobs) -> Result<End, Error> {
         self.program = source.with_file_name(format!("bench-{}", self.name));
-        let Some(compiler) = &self.compiler else {
+        if self.is_ours() {
             compiler::compile(source, &self.program)?;
+        }
+        let Some(compiler) = self.compiler() else {
             let took = Duration::ZERO;
             return Ok(End::Done { took });
         };
@@ -217,9 +325,16 @@ impl Contender {
         Ok(jobs.run(&mut command, COMPILING, |_| {}))
     }
 
-    /// The command that starts the program; its arguments are still to come.
-    pub(super) fn launch(&self, ranks: u32, cores: usize) -> Command {
-        let mut command = Command::new(&self.launcher);
+    /// The command that starts the program, on hosts or here; its arguments are still to come.
+    pub(super) fn launch(&self, ranks: u32, cores: usize, hosts: Option<&Hosts>) -> Command {
+        let mut command = match hosts {
+            Some(hosts) => hosts.command(&self.launcher),
+            None => Command::new(&self.launcher),
+        };
+        if let Makes::Subcommand(words) = self.makes {
+            command.args(words).arg(ranks.to_string());
+            return command;
+        }
         if self.is_ours() {
             command.arg("run").args(self.network.ours);
         } else {
@@ -228,9 +343,39 @@ impl Contender {
             if ranks as usize > cores {
                 command.envs(YIELDING);
             }
+            if self.is_tuned {
+                command.envs(TUNED);
+            }
+        }
+        if let Some(hosts) = hosts {
+            command.envs(SETTINGS);
+            command.arg("--host").arg(hosts.names(ranks as usize));
         }
         command.arg("-n").arg(ranks.to_string()).arg(&self.program);
         command
+    }
+
+    /// What carries its messages between hosts.
+    pub(super) fn carrier(&self) -> &'static str {
+        match self.makes {
+            Makes::Theirs(_) => "TCP",
+            _ => self.network.name,
+        }
+    }
+
+    /// Bytes of a packet that are not payload, between hosts: the headers of Pombo's groups and of
+    /// its frames; of IP, UDP and the groups; of IP and TCP with time stamps.
+    pub(super) fn besides(&self) -> usize {
+        match self.carrier() {
+            ETHERNET => 10 + HEAD,
+            "TCP" => 20 + 32,
+            _ => 20 + 8 + HEAD,
+        }
+    }
+
+    /// Those with the same are compared.
+    pub(super) fn compared_over(&self, hosts: bool) -> &'static str {
+        if hosts { HOSTS } else { self.network.name }
     }
 
     /// The compiled program.
@@ -277,7 +422,7 @@ mod tests {
     fn others_are_launched_with_manners_and_ours_is_not() {
         let mut found = Vec::new();
         add(&mut found, "other", ["cc".into(), "run".into()]);
-        let theirs = |ranks| found[0].launch(ranks, 2);
+        let theirs = |ranks| found[0].launch(ranks, 2, None);
         assert_eq!(theirs(2).get_envs().count(), MANNERS.len());
         let yields = MANNERS.len() + YIELDING.len();
         assert_eq!(theirs(8).get_envs().count(), yields);
@@ -287,7 +432,7 @@ mod tests {
             .map(ToOwned::to_owned)
             .collect();
         assert_eq!(words, ["-n", "8"]);
-        let ours = ours(&[]).unwrap()[0].launch(2, 2);
+        let ours = ours(&[]).unwrap()[0].launch(2, 2, None);
         assert_eq!(ours.get_envs().count(), 0);
         assert_eq!(ours.get_args().next().unwrap(), "run");
     }

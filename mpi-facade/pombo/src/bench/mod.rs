@@ -7,7 +7,9 @@
 
 mod bars;
 mod contender;
+mod field;
 mod figure;
+mod hosts;
 mod job;
 mod layers;
 mod machine;
@@ -22,13 +24,17 @@ mod turns;
 use std::fs::{self, File};
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::terminal::{tell, warn};
 use contender::Contender;
+pub(crate) use field::bursts;
 use figure::Spread;
+use hosts::Rate;
 use job::{End, Jobs};
 use machine::Machine;
 use results::Results;
@@ -42,7 +48,22 @@ pub(crate) struct Options {
     /// Numbers of ranks, with commas between; what is between two is measured with 2
     #[arg(short = 'n', long = "np", value_name = "RANKS", value_delimiter = ',', default_values_t = [2, 4, 8], value_parser = clap::value_parser!(u32).range(1..=1024))]
     ranks: Vec<u32>,
-    /// Our networks, each beside what other libraries have in its place [default: shm]
+    /// Every rank on a host of its own; hosts are namespaces that this command makes, without root
+    #[arg(long, conflicts_with_all = ["layers", "check"])]
+    hosts: bool,
+    /// With --hosts: how fast the line is on which broadcasts are measured
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value = "100mbit",
+        requires = "hosts"
+    )]
+    shape: Rate,
+    /// The same command, where it can make hosts
+    #[arg(long, hide = true, requires = "hosts")]
+    inside: bool,
+    /// Our networks, each beside what other libraries have in its place [default: shm; with --hosts:
+    /// ethernet,udp]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(contender::networks()))]
     net: Vec<String>,
     /// Compare with the MPI in this directory, which has bin/mpicc and bin/mpiexec [also: those
@@ -82,29 +103,32 @@ const FULL: Effort = Effort {
     rounds: 11,
     seconds: 0.025,
     starts: 5,
+    patience: Duration::from_secs(1),
 };
 const QUICK: Effort = Effort {
     rounds: 3,
     seconds: 0.01,
     starts: 1,
+    ..FULL
 };
 
 /// Prints the table. The exit code is 0 if our own library answered every time.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     // First what can be refused at once.
+    let networks = contender::networks_for(&options.net, options.hosts)?;
+    if options.hosts {
+        return field::main(options, &networks);
+    }
     known(&options.only)?;
-    let mut contenders = contender::ours(&options.net)?;
+    let mut contenders = contender::ours(&networks)?;
     if !options.alone && !options.layers {
-        contenders.extend(contender::others(&options.against, &options.net)?);
+        contenders.extend(contender::others(&options.against, &networks)?);
     }
     let json = options.json.as_deref().map(create).transpose()?;
     let svg = options.plot.as_deref().map(create).transpose()?;
     let jobs = Jobs::new()?;
     let source = prepare(&options.directory)?;
     compile(&mut contenders, &source, &jobs)?;
-    if cfg!(debug_assertions) {
-        warn("this build is not optimised; for figures that count: cargo run --release -- bench");
-    }
     let machine = Machine::here();
     let (results, is_whole) = measure(options, &contenders, &jobs, machine.cores)?;
     let table = table::text(&results);
@@ -114,7 +138,7 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         tell(&short);
     }
     if let Some((file, path)) = json {
-        report::write(&results, &machine, file).map_err(Error::file("write", path))?;
+        report::write(&results, &machine, Value::Null, file).map_err(Error::file("write", path))?;
     }
     if let Some((file, path)) = svg {
         plot::write(&results, &machine, file).map_err(Error::file("write", path))?;
@@ -137,13 +161,14 @@ fn measure(
     }
     let columns = contenders
         .iter()
-        .map(|c| (c.name.clone(), c.is_ours(), c.network.name));
+        .map(|c| (c.name.clone(), c.is_ours(), c.compared_over(false)));
     let mut bench = Bench {
         contenders,
         effort,
         jobs,
         cores,
         only: &options.only,
+        hosts: None,
         results: Results::new(columns),
         failed: Vec::new(),
     };
@@ -211,6 +236,9 @@ fn prepare(directory: &Path) -> Result<PathBuf, Error> {
 
 /// Compiles for all; whoever's compiler fails is told and left out, unless it is our own.
 fn compile(contenders: &mut Vec<Contender>, source: &Path, jobs: &Jobs) -> Result<(), Error> {
+    if cfg!(debug_assertions) {
+        warn("this build is not optimised; for figures that count: cargo run --release -- bench");
+    }
     let mut works = Vec::new();
     for mut contender in contenders.drain(..) {
         progress(&format!("compiling for {}\n", contender.name));

@@ -33,11 +33,17 @@ pub(super) const LAUNCH: &str = "launch";
 pub(super) struct Task {
     pub(super) name: &'static str,
     pub(super) size: u64,
+    /// What its row is called.
+    pub(super) label: &'static str,
 }
 
 impl Task {
     pub(super) const fn new(name: &'static str, size: u64) -> Task {
-        Task { name, size }
+        Task::called(name, name, size)
+    }
+
+    pub(super) const fn called(label: &'static str, name: &'static str, size: u64) -> Task {
+        Task { name, size, label }
     }
 }
 
@@ -47,7 +53,7 @@ pub(super) fn tasks(ranks: u32, only: &[String]) -> Vec<Task> {
     let plan = pair.iter().chain(&ALL);
     let wanted = plan.filter(|(name, _)| is_wanted(name, only));
     let sizes =
-        wanted.flat_map(|&(name, sizes)| sizes.iter().map(move |&size| Task { name, size }));
+        wanted.flat_map(|&(name, sizes)| sizes.iter().map(move |&size| Task::new(name, size)));
     sizes.collect()
 }
 

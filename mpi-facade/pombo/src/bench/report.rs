@@ -8,13 +8,18 @@ use super::figure::Spread;
 use super::machine::Machine;
 use super::results::{Results, Row};
 
-/// Writes everything and a last newline.
-pub(super) fn write(results: &Results, machine: &Machine, mut to: impl Write) -> io::Result<()> {
-    writeln!(to, "{:#}", value(results, machine))?;
+/// Writes everything and a last newline; `network` tells of the line between hosts.
+pub(super) fn write(
+    results: &Results,
+    machine: &Machine,
+    network: Value,
+    mut to: impl Write,
+) -> io::Result<()> {
+    writeln!(to, "{:#}", value(results, machine, network))?;
     to.flush()
 }
 
-fn value(results: &Results, machine: &Machine) -> Value {
+fn value(results: &Results, machine: &Machine, network: Value) -> Value {
     let libraries = results.libraries.iter();
     let libraries = libraries.map(|library| {
         json!({
@@ -29,6 +34,7 @@ fn value(results: &Results, machine: &Machine) -> Value {
         "cores": machine.cores,
         "unix_time": machine.seconds,
         "command": machine.command,
+        "network": network,
         "line_ns": results.line().map(spread),
         "libraries": libraries.collect::<Vec<_>>(),
         "measurements": rows.collect::<Vec<_>>(),
@@ -79,7 +85,7 @@ mod tests {
             (0, 1, "bench latency 8 0.5 0.5 0.5 us"),
         ]);
         let mut text = Vec::new();
-        write(&results, &Machine::here(), &mut text).unwrap();
+        write(&results, &Machine::here(), Value::Null, &mut text).unwrap();
         let value: Value = serde_json::from_slice(&text).unwrap();
         let row = &value["measurements"][0];
         assert_eq!(row["figures"]["pombo"]["low"], 0.125);

@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::stat::Mode;
@@ -34,17 +35,16 @@ struct Turns {
 }
 
 impl<'a> Session<'a> {
-    /// Starts it and waits until the ranks are there.
+    /// Starts it by a command that lacks only the arguments, and waits until the ranks are there.
     pub(super) fn start(
         jobs: &'a Jobs,
         contender: &Contender,
         ranks: u32,
-        cores: usize,
+        mut command: Command,
     ) -> Result<Session<'a>, End> {
         let program = contender.program().display();
         let prefix = format!("{program}.{}", std::process::id());
         let mut turns = Turns::create(&prefix, ranks).map_err(End::NotStarted)?;
-        let mut command = contender.launch(ranks, cores);
         command.arg("turns").arg(&prefix);
         command.arg(LIMIT.as_secs().to_string());
         let mut job = jobs.start(&mut command).map_err(End::NotStarted)?;
@@ -80,16 +80,15 @@ impl<'a> Session<'a> {
         None
     }
 
-    /// Lets it go, and tells how it went.
-    pub(super) fn end(self) -> End {
+    /// Lets it go, ends it if it stays longer than that, and tells how it went.
+    pub(super) fn end(self, limit: Duration) -> End {
         drop(self.turns);
-        self.job.end(Instant::now() + LIMIT)
+        self.job.end(Instant::now() + limit)
     }
 
     /// Ends it.
     pub(super) fn abandon(self) -> End {
-        drop(self.turns);
-        self.job.end(Instant::now())
+        self.end(Duration::ZERO)
     }
 }
 

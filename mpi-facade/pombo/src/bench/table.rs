@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::figure::Spread;
 use super::results::{Results, Row};
 
-const ABSENT: &str = "-";
+/// In place of a figure.
+pub(super) const ABSENT: &str = "-";
 
 /// A line for each measurement, then what the columns are.
 pub(super) fn text(results: &Results) -> String {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::contender::Contender;
 use super::figure::{Figure, Key, Spread};
+use super::hosts::Hosts;
 use super::job::{End, Jobs};
 use super::layers;
 use super::plan::{self, LAUNCH, Task};
@@ -22,11 +23,10 @@ pub(super) struct Effort {
     pub(super) seconds: f32,
     /// Starts of each library.
     pub(super) starts: usize,
+    /// Who takes longer than this for a turn has no more turns in this measurement: it is so far
+    /// behind that one figure tells enough.
+    pub(super) patience: Duration,
 }
-
-/// Who takes longer than this for a turn has no more turns in this measurement: it is so far
-/// behind that one figure tells enough.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Everything that a measurement needs and fills.
 pub(super) struct Bench<'a> {
@@ -36,13 +36,15 @@ pub(super) struct Bench<'a> {
     pub(super) cores: usize,
     /// Only what begins with one of these words is measured.
     pub(super) only: &'a [String],
+    /// None: this machine is the only one.
+    pub(super) hosts: Option<&'a Hosts>,
     pub(super) results: Results,
     /// Who has failed.
     pub(super) failed: Vec<usize>,
 }
 
 /// In the contenders' order; none for who has failed.
-type Sessions<'a> = Vec<Option<Session<'a>>>;
+pub(super) type Sessions<'a> = Vec<Option<Session<'a>>>;
 
 impl<'a> Bench<'a> {
     /// Messages on this many ranks.
@@ -51,8 +53,7 @@ impl<'a> Bench<'a> {
         if tasks.is_empty() {
             return;
         }
-        progress(&format!("starting {ranks} ranks of each\n"));
-        let mut sessions = self.sessions(ranks);
+        let mut sessions = self.sessions(ranks, |_| true);
         for (index, task) in tasks.iter().enumerate() {
             progress(&format!(
                 "{ranks} ranks, {} of {}: ",
@@ -62,19 +63,34 @@ impl<'a> Bench<'a> {
             self.results.lines.extend(layers::line(self.cores));
             self.task(task, ranks, &mut sessions);
         }
+        self.end(sessions, ranks, LIMIT);
+    }
+
+    /// Lets everyone go; who is still there after that time has failed.
+    pub(super) fn end(&mut self, sessions: Sessions<'a>, ranks: u32, limit: Duration) {
         for (who, session) in sessions.into_iter().enumerate() {
-            match session.map(Session::end) {
+            match session.map(|session| session.end(limit)) {
                 None | Some(End::Done { .. }) => {}
                 Some(end) => self.fails(who, ranks, &end),
             }
         }
     }
 
-    fn sessions(&mut self, ranks: u32) -> Sessions<'a> {
+    /// Starts everyone who is wanted.
+    pub(super) fn sessions(
+        &mut self,
+        ranks: u32,
+        is_wanted: impl Fn(&Contender) -> bool,
+    ) -> Sessions<'a> {
+        progress(&format!("starting {ranks} ranks of each\n"));
         let mut sessions = Vec::new();
         for (who, contender) in self.contenders.iter().enumerate() {
-            let session = Session::start(self.jobs, contender, ranks, self.cores);
-            sessions.push(match session {
+            if !is_wanted(contender) {
+                sessions.push(None);
+                continue;
+            }
+            let command = contender.launch(ranks, self.cores, self.hosts);
+            sessions.push(match Session::start(self.jobs, contender, ranks, command) {
                 Ok(session) => {
                     self.results.describe(who, &session.version);
                     Some(session)
@@ -88,8 +104,10 @@ impl<'a> Bench<'a> {
         sessions
     }
 
-    fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
-        let mut is_in = vec![true; sessions.len()];
+    /// Everyone's turns in one measurement.
+    pub(super) fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
+        let does = |one: &Contender| one.measures(task.name);
+        let mut is_in: Vec<bool> = self.contenders.iter().map(does).collect();
         for round in 0..self.effort.rounds {
             // Each time somebody else begins.
             for turn in 0..sessions.len() {
@@ -101,12 +119,13 @@ impl<'a> Bench<'a> {
                     continue;
                 };
                 let began = Instant::now();
-                if let Some(figure) = session.turn(task, self.effort.seconds) {
+                if let Some(mut figure) = session.turn(task, self.effort.seconds) {
+                    task.label.clone_into(&mut figure.key.name);
                     self.results.add(round, who, figure);
                 } else if let Some(session) = sessions[who].take() {
                     self.fails(who, ranks, &session.abandon());
                 }
-                is_in[who] = began.elapsed() < PATIENCE;
+                is_in[who] = began.elapsed() < self.effort.patience;
             }
         }
         progress(&self.summary(task, ranks));
@@ -116,10 +135,10 @@ impl<'a> Bench<'a> {
     fn summary(&self, task: &Task, ranks: u32) -> String {
         let rows = &self.results.rows;
         let row = rows.iter().find(|row| {
-            row.key.ranks == ranks && row.key.size == task.size && row.key.name == task.name
+            row.key.ranks == ranks && row.key.size == task.size && row.key.name == task.label
         });
         let Some(row) = row else {
-            return format!("{}: nobody\n", task.name);
+            return format!("{}: nobody\n", task.label);
         };
         let mut line = row.key.to_string();
         for (who, contender) in self.contenders.iter().enumerate() {
@@ -145,7 +164,7 @@ impl<'a> Bench<'a> {
     }
 
     fn start(&mut self, who: usize, ranks: u32, round: usize) -> bool {
-        let mut command = self.contenders[who].launch(ranks, self.cores);
+        let mut command = self.contenders[who].launch(ranks, self.cores, self.hosts);
         command.arg("start").arg(LIMIT.as_secs().to_string());
         let results = &mut self.results;
         let end = self.jobs.run(&mut command, LIMIT, |line| {

@@ -13,7 +13,7 @@ use super::job::Jobs;
 use super::plan::Task;
 use super::progress;
 use super::results::Results;
-use super::session::Session;
+use super::session::{LIMIT, Session};
 use super::turns::Effort;
 use crate::error::Error;
 use crate::terminal::warn;
@@ -60,7 +60,7 @@ pub(super) fn measure(
     for (column, (_, meaning, _)) in LAYERS.iter().enumerate() {
         results.describe(column, meaning);
     }
-    let mut session = Session::start(jobs, contender, 2, cores)
+    let mut session = Session::start(jobs, contender, 2, contender.launch(2, cores, None))
         .map_err(|end| warn(&format!("without MPI: it {end}")))
         .ok();
     if let Some(session) = &session {
@@ -75,7 +75,7 @@ pub(super) fn measure(
             }
         }
     }
-    drop(session.map(Session::end));
+    drop(session.map(|session| session.end(LIMIT)));
     Ok(results)
 }
 

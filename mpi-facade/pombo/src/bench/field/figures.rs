@@ -1,0 +1,199 @@
+//! The published figures of 2003 again, with the hosts of today: bandwidth of a broadcast over its size, to one receiver
+//! and to many, and bursts that a last packet ends against those that a timer ends. Only `field` uses it.
+
+use std::error::Error;
+use std::io::{self, Write};
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::super::contender::Contender;
+use super::super::machine::Machine;
+use super::super::results::Results;
+use super::Line;
+use super::bursts::KINDS;
+
+type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+/// Floats, and millions of bytes a second.
+type Point = (f64, f64);
+
+/// The measurement.
+pub(super) const NAME: &str = "one-cast";
+/// Floats of a message.
+pub(super) const SIZES: [u64; 10] = [
+    8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288, 1_167_200,
+];
+pub(super) const FLOAT: u64 = 4;
+
+const PANEL: (u32, u32) = (680, 380);
+const HEADING: u32 = 40;
+const SPACE: u32 = 12;
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(200, 30, 40),
+    RGBColor(240, 140, 30),
+    RGBColor(30, 90, 170),
+    RGBColor(20, 130, 80),
+    RGBColor(150, 60, 160),
+    RGBColor(120, 90, 40),
+    RGBColor(0, 150, 170),
+    RGBColor(110, 110, 110),
+];
+
+/// One line of a panel.
+struct Curve {
+    name: String,
+    colour: RGBColor,
+    /// Thick: ours. Thin: others. Thinner: others as they are, not tuned.
+    width: u32,
+    points: Vec<Point>,
+}
+
+/// Writes an SVG file.
+pub(super) fn write(
+    results: &Results,
+    line: &Line,
+    contenders: &[Contender],
+    machine: &Machine,
+    mut to: impl Write,
+) -> io::Result<()> {
+    let drawing = draw(results, line, contenders, machine);
+    let drawing = drawing.map_err(|error| io::Error::other(error.to_string()))?;
+    to.write_all(drawing.as_bytes())
+}
+
+fn draw(
+    results: &Results,
+    line: &Line,
+    contenders: &[Contender],
+    machine: &Machine,
+) -> Outcome<String> {
+    let panels = panels(results, contenders);
+    let lines = panels.len().div_ceil(2).max(1);
+    let mut text = String::new();
+    {
+        let size = (2 * PANEL.0, HEADING + lines as u32 * PANEL.1);
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        let (above, below) = area.split_vertically(HEADING);
+        let what = format!(
+            "Broadcast between hosts over {} Mbit/s, whole messages, until the last receiver has them. {}: {}",
+            line.rate.megabits, machine.name, machine.command
+        );
+        let style = ("sans-serif", 13).into_font().color(&BLACK);
+        above.draw(&Text::new(what, (SPACE as i32, SPACE as i32), style))?;
+        for ((title, curves), place) in panels.iter().zip(below.split_evenly((lines, 2))) {
+            chart(title, curves, line.rate.bytes(), &place)?;
+        }
+        area.present()?;
+    }
+    Ok(text)
+}
+
+/// One receiver, many, ours with one and with many, and the two kinds of bursts.
+fn panels(results: &Results, contenders: &[Contender]) -> Vec<(String, Vec<Curve>)> {
+    let rows = results.rows.iter().filter(|row| row.key.name == NAME);
+    let mut ranks: Vec<u32> = rows.map(|row| row.key.ranks).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let all = |ranks: u32, is_in: &dyn Fn(&Contender) -> bool| -> Vec<Curve> {
+        let numbered = contenders.iter().enumerate();
+        let wanted = numbered.filter(|(_, one)| is_in(one));
+        let curves = wanted.map(|(who, one)| curve(results, who, one, ranks));
+        curves.filter(|curve| !curve.points.is_empty()).collect()
+    };
+    let title = |ranks: u32| match ranks {
+        2 => "1 receiver".to_owned(),
+        ranks => format!("{} receivers", ranks - 1),
+    };
+    let is_burst = |one: &Contender| KINDS.iter().any(|kind| kind.name == one.name);
+    let mut panels: Vec<(String, Vec<Curve>)> = ranks
+        .iter()
+        .map(|&ranks| (title(ranks), all(ranks, &|_| true)))
+        .collect();
+    if let (Some(&few), Some(&many)) = (ranks.first(), ranks.last()) {
+        let both = |is_in: &dyn Fn(&Contender) -> bool| {
+            let mut curves = Vec::new();
+            for (number, ranks) in [few, many].into_iter().enumerate() {
+                for (place, mut curve) in all(ranks, is_in).into_iter().enumerate() {
+                    curve.name = format!("{}, {}", curve.name, title(ranks));
+                    curve.colour = COLOURS[(2 * place + number) % COLOURS.len()];
+                    curves.push(curve);
+                }
+            }
+            curves
+        };
+        let names = format!("{} against {}", title(few), title(many));
+        panels.push((names, both(&Contender::is_ours)));
+        panels.push(("bursts: last packet against timer".into(), both(&is_burst)));
+    }
+    panels.retain(|(_, curves)| !curves.is_empty());
+    panels
+}
+
+fn curve(results: &Results, who: usize, one: &Contender, ranks: u32) -> Curve {
+    let rows = results.rows.iter();
+    let rows = rows.filter(|row| row.key.name == NAME && row.key.ranks == ranks);
+    let mut points: Vec<Point> = rows
+        .filter_map(|row| Some(((row.key.size / FLOAT) as f64, row.spread(who)?.median)))
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // A library and its tuned form have one colour.
+    let family = one.name.trim_end_matches("-tuned");
+    let names = results
+        .libraries
+        .iter()
+        .map(|library| library.name.trim_end_matches("-tuned"));
+    let mut families: Vec<&str> = names.collect();
+    families.dedup();
+    let place = families.iter().position(|name| *name == family);
+    Curve {
+        name: one.name.clone(),
+        colour: COLOURS[place.unwrap_or(who) % COLOURS.len()],
+        width: if one.is_ours() {
+            3
+        } else {
+            1 + u32::from(one.is_tuned)
+        },
+        points,
+    }
+}
+
+fn chart(title: &str, curves: &[Curve], rate: f64, area: &Drawing<'_>) -> Outcome {
+    let sizes = SIZES[0] as f64 / 1.5..SIZES[SIZES.len() - 1] as f64 * 1.5;
+    let mut chart = ChartBuilder::on(area)
+        .margin(SPACE)
+        .x_label_area_size(40)
+        .y_label_area_size(50)
+        .caption(title, ("sans-serif", 15))
+        .build_cartesian_2d(sizes.clone().log_scale(), 0.0..rate * 1.1)?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_desc("floats of a message")
+        .y_desc("MB/s at each receiver")
+        .label_style(("sans-serif", 11))
+        .draw()?;
+    let limit = [(sizes.start, rate), (sizes.end, rate)];
+    chart.draw_series(LineSeries::new(limit, BLACK.mix(0.4)))?;
+    for curve in curves.iter().rev() {
+        let style = curve.colour.stroke_width(curve.width);
+        let points = curve
+            .points
+            .iter()
+            .map(|&(floats, value)| (floats, value.min(rate * 1.1)));
+        let series = LineSeries::new(points, style).point_size(2);
+        let legend = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style);
+        chart
+            .draw_series(series)?
+            .label(&*curve.name)
+            .legend(legend);
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.8))
+        .label_font(("sans-serif", 11))
+        .draw()?;
+    Ok(())
+}

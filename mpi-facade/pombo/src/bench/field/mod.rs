@@ -1,0 +1,190 @@
+//! `pombo bench --hosts`: what messages cost between hosts, each rank on one of its own. Only
+//! `bench` uses it.
+//!
+//! First on cables as fast as they come: what a short message and a short broadcast take, and
+//! bandwidth by the size of frames. Then on slow ones: how fast one host hands out its data.
+
+pub(crate) mod bursts;
+mod figures;
+mod plan;
+mod table;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::contender::{self, Contender};
+use super::hosts::{self, Hosts, MTU, Rate};
+use super::job::Jobs;
+use super::machine::Machine;
+use super::results::Results;
+use super::session::LIMIT;
+use super::turns::{Bench, Effort};
+use super::{Options, compile, create, prepare, progress, report};
+use crate::error::Error;
+use crate::terminal::tell;
+use plan::Stage;
+
+/// Others need not end well: what hangs when everything was measured is ended.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const FAST: Effort = Effort {
+    rounds: 7,
+    seconds: 0.03,
+    starts: 0,
+    patience: Duration::from_secs(1),
+};
+const SLOW: Effort = Effort {
+    rounds: 3,
+    seconds: 0.2,
+    starts: 0,
+    patience: Duration::from_secs(2),
+};
+const SIZES: Effort = Effort {
+    rounds: 2,
+    seconds: 0.1,
+    ..SLOW
+};
+const QUICK: Effort = Effort { rounds: 1, ..FAST };
+
+/// The network that was measured.
+struct Line {
+    rate: Rate,
+    /// How TCP behaves on it.
+    tcp: String,
+}
+
+/// Prints the tables. The exit code is 0 if our own library answered every time.
+pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> {
+    plan::known(&options.only)?;
+    if let Some(alone) = options.ranks.iter().find(|&&ranks| ranks < 2) {
+        return Err(Error::Value {
+            what: "-n",
+            given: alone.to_string(),
+            want: "numbers from 2 on with --hosts",
+        });
+    }
+    if !options.inside {
+        return hosts::inside();
+    }
+    let mut contenders = contender::ours(networks)?;
+    if !options.alone {
+        contenders.extend(contender::bursts(&bursts::KINDS)?);
+        contenders.extend(contender::others_on_hosts(&options.against)?);
+    }
+    let json = options.json.as_deref().map(create).transpose()?;
+    let svg = options.plot.as_deref().map(create).transpose()?;
+    let jobs = Jobs::new()?;
+    let source = prepare(&options.directory)?;
+    compile(&mut contenders, &source, &jobs)?;
+    let machine = Machine::here();
+    let most = options.ranks.iter().copied().max().unwrap_or(1);
+    let hosts = Hosts::make(most as usize)?;
+    let (results, is_whole) = measure(options, &contenders, &jobs, &hosts, machine.cores)?;
+    let line = Line {
+        rate: options.shape,
+        tcp: hosts.tcp,
+    };
+    tell(&format!("\n{}", table::text(&results, &line, &contenders)));
+    tell(&super::told(&machine, &results));
+    if let Some((file, path)) = json {
+        let network = line.value(&contenders);
+        report::write(&results, &machine, network, file).map_err(Error::file("write", path))?;
+    }
+    if let Some((file, path)) = svg {
+        let drawn = figures::write(&results, &line, &contenders, &machine, file);
+        drawn.map_err(Error::file("write", path))?;
+    }
+    Ok(if is_whole { 0 } else { 1 })
+}
+
+fn measure(
+    options: &Options,
+    contenders: &[Contender],
+    jobs: &Jobs,
+    hosts: &Hosts,
+    cores: usize,
+) -> Result<(Results, bool), Error> {
+    let columns = contenders
+        .iter()
+        .map(|c| (c.name.clone(), c.is_ours(), c.compared_over(true)));
+    let mut bench = Bench {
+        contenders,
+        effort: &FAST,
+        jobs,
+        cores,
+        only: &options.only,
+        hosts: Some(hosts),
+        results: Results::new(columns),
+        failed: Vec::new(),
+    };
+    for stage in plan::stages(&options.ranks, options.quick, &options.only) {
+        measure_stage(&mut bench, &stage, options, hosts)?;
+    }
+    let is_whole = bench.failed.iter().all(|&who| !contenders[who].is_ours());
+    Ok((bench.results, is_whole))
+}
+
+fn measure_stage<'a>(
+    bench: &mut Bench<'a>,
+    stage: &Stage,
+    options: &Options,
+    hosts: &Hosts,
+) -> Result<(), Error> {
+    hosts.shape(None)?;
+    hosts.set_mtu(stage.mtu)?;
+    let mut sessions = bench.sessions(stage.ranks, |one| {
+        stage.tasks().any(|task| one.measures(task.name))
+    });
+    let slow = Some(options.shape);
+    let parts = [
+        (&stage.fast, None, &FAST),
+        (&stage.slow, slow, &SLOW),
+        (&stage.sizes, slow, &SIZES),
+    ];
+    for (tasks, rate, effort) in parts {
+        if tasks.is_empty() {
+            continue;
+        }
+        hosts.shape(rate)?;
+        bench.effort = if options.quick { &QUICK } else { effort };
+        for task in tasks {
+            progress(&format!("{} hosts, MTU {}: ", stage.ranks, stage.mtu));
+            bench.task(task, stage.ranks, &mut sessions);
+        }
+    }
+    hosts.shape(None)?;
+    let ours = bench.contenders.iter().filter(|one| one.is_ours()).count();
+    let theirs = sessions.split_off(ours);
+    bench.end(sessions, stage.ranks, LIMIT);
+    for session in theirs.into_iter().flatten() {
+        session.end(PATIENCE);
+    }
+    Ok(())
+}
+
+impl Line {
+    /// Millions of bytes of payload that a receiver can have in a second: what the line carries, but
+    /// for what the library's frames have besides.
+    fn ceiling(&self, contender: &Contender) -> f64 {
+        let besides = contender.besides() as u32;
+        self.rate.bytes() * f64::from(MTU - besides) / f64::from(MTU + ETHERNET)
+    }
+
+    fn value(&self, contenders: &[Contender]) -> Value {
+        let ceilings = contenders
+            .iter()
+            .map(|one| (one.name.clone(), Value::from(self.ceiling(one))));
+        json!({
+            "megabits": self.rate.megabits,
+            "burst_bytes": hosts::BURST,
+            "queue_bytes": hosts::QUEUE,
+            "mtu": MTU,
+            "tcp": self.tcp,
+            "ceilings": Value::Object(ceilings.collect()),
+        })
+    }
+}
+
+/// Bytes of a frame that the shaper counts besides its content.
+const ETHERNET: u32 = 14;

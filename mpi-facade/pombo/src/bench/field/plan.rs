@@ -1,0 +1,150 @@
+//! What is measured between hosts. Only `field` uses it.
+
+use super::super::hosts::MTU;
+use super::super::plan::{Task, is_wanted};
+use super::figures::{self, FLOAT};
+use crate::error::Error;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const LATENCY: &str = "latency";
+const SHORT: &str = "cast-time";
+const LONG: &str = "cast";
+
+/// Bandwidth between two hosts by the size of a frame's content.
+pub(super) const BANDWIDTHS: [(u32, &str); 3] = [
+    (MTU, "bandwidth-mtu-1500"),
+    (9000, "bandwidth-mtu-9000"),
+    (65000, "bandwidth-mtu-65000"),
+];
+/// Broadcasts on the slow line; the last takes long.
+pub(super) const CASTS: [u64; 3] = [256 * KIB, 4 * MIB, 32 * MIB];
+/// Of a short broadcast.
+pub(super) const SHORTEST: u64 = 16;
+/// Of a message on the fast line.
+const MESSAGE: u64 = MIB;
+
+/// What is measured while the same programs wait for their turns.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) ranks: u32,
+    pub(super) mtu: u32,
+    /// On cables without a limit.
+    pub(super) fast: Vec<Task>,
+    /// On limited ones.
+    pub(super) slow: Vec<Task>,
+    /// On those as well, for the published figures.
+    pub(super) sizes: Vec<Task>,
+}
+
+impl Stage {
+    /// All of it.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.fast.iter().chain(&self.slow).chain(&self.sizes)
+    }
+}
+
+/// Everything for these numbers of ranks whose name begins with one of the words; without words
+/// all. The published figures are of the least and the greatest number.
+pub(super) fn stages(ranks: &[u32], is_quick: bool, only: &[String]) -> Vec<Stage> {
+    let ends = [ranks.iter().min(), ranks.iter().max()];
+    let mut stages = Vec::new();
+    for ranks in ranks {
+        let frames = if *ranks == 2 { BANDWIDTHS.len() } else { 1 };
+        for (mtu, label) in &BANDWIDTHS[..frames] {
+            let mut stage = Stage {
+                ranks: *ranks,
+                mtu: *mtu,
+                fast: fast(*ranks, *mtu, label),
+                slow: Vec::new(),
+                sizes: Vec::new(),
+            };
+            if *mtu == MTU {
+                let sizes = if is_quick { &CASTS[..2] } else { &CASTS };
+                stage.slow = sizes.iter().map(|&size| Task::new(LONG, size)).collect();
+            }
+            if *mtu == MTU && !is_quick && ends.contains(&Some(ranks)) {
+                let task = |floats| Task::new(figures::NAME, floats * FLOAT);
+                stage.sizes = figures::SIZES.map(task).into();
+            }
+            for tasks in [&mut stage.fast, &mut stage.slow, &mut stage.sizes] {
+                tasks.retain(|task| is_wanted(task.label, only));
+            }
+            if stage.tasks().next().is_some() {
+                stages.push(stage);
+            }
+        }
+    }
+    stages
+}
+
+fn fast(ranks: u32, mtu: u32, bandwidth: &'static str) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    if ranks == 2 {
+        tasks.push(Task::called(bandwidth, "bandwidth", MESSAGE));
+    }
+    if ranks == 2 && mtu == MTU {
+        tasks.push(Task::new(LATENCY, 8));
+    }
+    if mtu == MTU {
+        tasks.push(Task::new(SHORT, SHORTEST));
+    }
+    tasks
+}
+
+/// Refuses a word that begins no name.
+pub(super) fn known(only: &[String]) -> Result<(), Error> {
+    let names = || {
+        BANDWIDTHS
+            .iter()
+            .map(|(_, name)| *name)
+            .chain([LATENCY, SHORT, LONG, figures::NAME])
+    };
+    match only
+        .iter()
+        .find(|word| !names().any(|name| name.starts_with(word.as_str())))
+    {
+        None => Ok(()),
+        Some(word) => Err(Error::Value {
+            what: "--only",
+            given: word.clone(),
+            want: "the beginning of latency, bandwidth, cast, cast-time or one-cast with --hosts",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_measures_more() {
+        let stages = stages(&[2, 8], false, &[]);
+        let mtus: Vec<u32> = stages.iter().map(|stage| stage.mtu).collect();
+        assert_eq!(mtus, [1500, 9000, 65000, 1500]);
+        let counts = stages
+            .iter()
+            .map(|stage| (stage.fast.len(), stage.slow.len(), stage.sizes.len()));
+        let counts: Vec<_> = counts.collect();
+        assert_eq!(counts, [(3, 3, 10), (1, 0, 0), (1, 0, 0), (1, 3, 10)]);
+    }
+
+    #[test]
+    fn a_word_is_enough() {
+        let only = ["latency".to_owned()];
+        let stages = stages(&[2, 8], false, &only);
+        assert_eq!(stages.len(), 1);
+        assert!(known(&only).is_ok());
+        assert!(known(&["speed".into()]).is_err());
+    }
+
+    #[test]
+    fn the_program_has_every_name() {
+        for stage in stages(&[2], false, &[]) {
+            for task in stage.tasks() {
+                let name = format!("{{\"{}\", ", task.name);
+                assert!(super::super::super::SOURCE.contains(&name), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Figures between hosts for the terminal: a line for each library. Only `field` uses it.
+
+use super::super::contender::Contender;
+use super::super::hosts::{BURST, QUEUE};
+use super::super::results::{Results, Row};
+use super::super::table::{ABSENT, aligned, number};
+use super::plan::{BANDWIDTHS, CASTS, SHORTEST};
+use super::{Line, MTU};
+
+/// So many times the line's rate may be seen over some messages: a bucket is full at first.
+const FREE: f64 = 1.1;
+
+/// What ECCLib's broadcast took at least, on hosts of 2003.
+const PUBLISHED: &str = "ECCLib 2003, as published: 800 to 1800 us for a broadcast that carries nothing; \
+                         LAM/MPI beside it 40 to 100 us.\n";
+
+/// Both tables, and what they mean.
+pub(super) fn text(results: &Results, line: &Line, contenders: &[Contender]) -> String {
+    let mut text = String::new();
+    let ranks = ranks(results);
+    let casts = casts(results, line, contenders, &ranks);
+    if casts.len() > 1 {
+        text += &format!(
+            "Broadcast over {} Mbit/s, MB/s at each receiver and per cent of what the line carries of payload\n{}",
+            line.rate.megabits,
+            aligned(&casts)
+        );
+        text += &format!(
+            "Every port, hosts' and bridge's: a bucket of {} KiB, a queue of {} KiB. TCP: {}.\n",
+            BURST >> 10,
+            QUEUE >> 10,
+            line.tcp
+        );
+        text += &ceilings(line, contenders);
+        text += &beyond(results, line, contenders);
+    }
+    let fast = fast(results, &ranks);
+    if fast.len() > 1 {
+        text += &format!("\nCables without a limit\n{}", aligned(&fast));
+        text += PUBLISHED;
+    }
+    text.push('\n');
+    for library in &results.libraries {
+        text += &format!("{}: {}\n", library.name, library.version);
+    }
+    text + "Medians over rounds.\n"
+}
+
+/// Numbers of ranks that have figures.
+fn ranks(results: &Results) -> Vec<u32> {
+    let mut ranks: Vec<u32> = results.rows.iter().map(|row| row.key.ranks).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+fn median(results: &Results, who: usize, name: &str, ranks: u32, size: u64) -> Option<f64> {
+    let mut rows = results.rows.iter();
+    let row =
+        rows.find(|row| (&*row.key.name, row.key.ranks, row.key.size) == (name, ranks, size))?;
+    Some(row.spread(who)?.median)
+}
+
+fn casts(
+    results: &Results,
+    line: &Line,
+    contenders: &[Contender],
+    ranks: &[u32],
+) -> Vec<Vec<String>> {
+    let columns = ranks
+        .iter()
+        .flat_map(|&ranks| CASTS.map(|size| (ranks, size)));
+    let has = |&(ranks, size): &(u32, u64)| {
+        (0..contenders.len()).any(|who| median(results, who, "cast", ranks, size).is_some())
+    };
+    let columns: Vec<(u32, u64)> = columns.filter(has).collect();
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    let title = |&(ranks, size): &(u32, u64)| {
+        let size = if size >> 20 > 0 {
+            format!("{} MiB", size >> 20)
+        } else {
+            format!("{} KiB", size >> 10)
+        };
+        format!("{}: {size}", ranks - 1)
+    };
+    let heading = std::iter::once("receivers: each".to_owned());
+    let mut lines = vec![heading.chain(columns.iter().map(title)).collect()];
+    for (who, contender) in contenders.iter().enumerate() {
+        let cell = |&(ranks, size): &(u32, u64)| {
+            let rate = median(results, who, "cast", ranks, size);
+            rate.map_or(ABSENT.to_owned(), |rate| {
+                format!("{rate:5.2} {:5.1}%", 100.0 * rate / line.ceiling(contender))
+            })
+        };
+        let name = std::iter::once(contender.name.clone());
+        lines.push(name.chain(columns.iter().map(cell)).collect());
+    }
+    lines
+}
+
+fn ceilings(line: &Line, contenders: &[Contender]) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for contender in contenders {
+        let words = format!("{} {:.2}", contender.carrier(), line.ceiling(contender));
+        if !told.contains(&words) {
+            told.push(words);
+        }
+    }
+    format!(
+        "100 % are, in MB/s at an MTU of {MTU}: {}.\n",
+        told.join(", ")
+    )
+}
+
+/// Whoever was faster than the line did not use it.
+fn beyond(results: &Results, line: &Line, contenders: &[Contender]) -> String {
+    let whole = |row: &&Row| row.key.name == "cast";
+    let is_beyond = |who: usize| {
+        let mut rates = results.rows.iter().filter(whole);
+        rates.any(|row| {
+            row.spread(who)
+                .is_some_and(|rate| rate.median > FREE * line.rate.bytes())
+        })
+    };
+    let beyond = contenders
+        .iter()
+        .enumerate()
+        .filter(|(who, _)| is_beyond(*who));
+    let told = beyond.map(|(_, one)| {
+        format!(
+            "{} was faster than the line: its ranks are not where they should be.\n",
+            one.name
+        )
+    });
+    told.collect()
+}
+
+fn fast(results: &Results, ranks: &[u32]) -> Vec<Vec<String>> {
+    let mut columns: Vec<(String, &str, u32, u64)> = Vec::new();
+    columns.push(("half round trip 8 B, us".into(), "latency", 2, 8));
+    for (mtu, name) in BANDWIDTHS {
+        columns.push((format!("1 MiB at MTU {mtu}, MB/s"), name, 2, 1 << 20));
+    }
+    for &ranks in ranks {
+        let title = format!("{SHORTEST} B to {}, us", ranks - 1);
+        columns.push((title, "cast-time", ranks, SHORTEST));
+    }
+    let of = |who, (_, name, ranks, size): &(String, &str, u32, u64)| {
+        median(results, who, name, *ranks, *size)
+    };
+    let count = results.libraries.len();
+    columns.retain(|column| (0..count).any(|who| of(who, column).is_some()));
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    let heading = std::iter::once(String::new());
+    let mut lines = vec![
+        heading
+            .chain(columns.iter().map(|column| column.0.clone()))
+            .collect(),
+    ];
+    for (who, library) in results.libraries.iter().enumerate() {
+        let cells = columns
+            .iter()
+            .map(|column| of(who, column).map_or(ABSENT.into(), number));
+        lines.push(std::iter::once(library.name.clone()).chain(cells).collect());
+    }
+    lines
+}
