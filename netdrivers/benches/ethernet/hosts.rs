@@ -57,15 +57,13 @@ impl Hosts {
 
     /// No longer there: the next may have the same names.
     pub(crate) fn end(self) {
-        if std::path::Path::new("/sys/class/net/segment").exists() {
-            ip("link del segment");
-        }
+        // A pair has no switch, and the other end of its line goes with the first.
+        let delete = |name: &str| {
+            let _ = Command::new("ip").args(["link", "del", name]).output();
+        };
+        delete("segment");
         for host in 0..self.each.len() {
-            // Its other end goes with it, which may be the next host's.
-            let name = format!("host{host}");
-            let mut delete = Command::new("ip");
-            delete.args(["link", "del", &name]);
-            let _ = self.on(host, || delete.output());
+            self.on(host, || delete(&format!("host{host}")));
         }
     }
 
