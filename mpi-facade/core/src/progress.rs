@@ -45,7 +45,9 @@ pub(crate) fn turn() -> Turn {
     Turn { locked }
 }
 
+// Neither this nor its counterpart is worth its place in every call.
 #[cold]
+#[inline(never)]
 fn wait() {
     // SAFETY: the mutex lives for ever; this thread does not have it, as no call runs inside another.
     unsafe { libc::pthread_mutex_lock(LOCK.0.get()) };
@@ -55,10 +57,16 @@ impl Drop for Turn {
     #[inline]
     fn drop(&mut self) {
         if self.locked {
-            // SAFETY: the mutex lives for ever, and this thread has locked it.
-            unsafe { libc::pthread_mutex_unlock(LOCK.0.get()) };
+            leave();
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn leave() {
+    // SAFETY: the mutex lives for ever, and this thread has locked it.
+    unsafe { libc::pthread_mutex_unlock(LOCK.0.get()) };
 }
 
 /// The running thread, as `stop` needs it.

@@ -126,6 +126,7 @@ pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) ->
 }
 
 #[cold]
+#[inline(never)]
 fn absent() -> Fault {
     match phase() {
         Phase::After => Error::Finalised.into(),
