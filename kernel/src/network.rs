@@ -40,6 +40,13 @@ pub trait Network: 'static {
     /// [`ChannelError::Device`]: the device failed. Never [`ChannelError::PeerLost`].
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError>;
 
+    /// Frames that are transmitted from now on may wait for each other, until this is called with `false`: then they
+    /// leave, as one where the device can, or as soon as it has room. Nobody polls or waits meanwhile.
+    #[inline]
+    fn gather(&mut self, on: bool) {
+        let _ = on;
+    }
+
     /// Hands out frames that have arrived, at most a batch that the driver bounds. Returns whether there were any.
     /// Inside `f` nothing can be sent. Frames wait here in a queue that the driver bounds; beyond it they are lost.
     ///

@@ -268,6 +268,10 @@ impl<N: Network> Network for Sealed<N> {
         self.send(to.0, parts, |inner, parts| inner.transmit(to, parts))
     }
 
+    fn gather(&mut self, on: bool) {
+        self.inner.gather(on);
+    }
+
     fn poll(&mut self, mut f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError> {
         let me = self.inner.node();
         let Sealed {

@@ -262,6 +262,14 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
     }
 
     #[inline]
+    fn gather(&mut self, on: bool) {
+        self.near.gather(on);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.far.gather(on);
+        }
+    }
+
+    #[inline]
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let beyond = self.beyond.as_ref();
         let near = self.near.poll(|event| {

@@ -56,6 +56,13 @@ pub trait Channel: 'static {
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError>;
 
+    /// Frames that are sent from now on may wait for each other, until this is called with `false`: they may leave as
+    /// one then. Nobody polls or waits meanwhile.
+    #[inline]
+    fn gather(&mut self, on: bool) {
+        let _ = on;
+    }
+
     /// Hands out what has happened, at most a batch that the driver bounds, oldest first per peer.
     /// Returns whether anything happened. Inside `f` nothing can be sent.
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError>;

@@ -73,6 +73,11 @@ where
     }
 
     #[inline]
+    fn gather(&mut self, on: bool) {
+        self.channel.gather(on);
+    }
+
+    #[inline]
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         self.channel.poll(f)
     }

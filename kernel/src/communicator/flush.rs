@@ -47,7 +47,10 @@ impl<H: Header, C: Config> State<H, C> {
         if !self.due {
             return Ok(false);
         }
-        self.flush_due(channel, bank)
+        channel.gather(true);
+        let moved = self.flush_due(channel, bank);
+        channel.gather(false);
+        moved
     }
 
     /// The short way of a message that nothing holds up: no operation, no loan.

@@ -25,6 +25,9 @@ pub trait Outlet {
         cookie: Cookie,
         parts: &[Part<'_>; 2],
     ) -> Result<Sent, ChannelError>;
+
+    /// As [`Channel::gather`].
+    fn gather(&mut self, on: bool);
 }
 
 /// The only port: the channel itself.
@@ -49,6 +52,11 @@ impl<L: Channel> Outlet for Plain<'_, L> {
         parts: &[Part<'_>; 2],
     ) -> Result<Sent, ChannelError> {
         self.0.try_send(to, cookie, parts)
+    }
+
+    #[inline]
+    fn gather(&mut self, on: bool) {
+        self.0.gather(on);
     }
 }
 
@@ -78,6 +86,10 @@ impl<L: Channel> Outlet for Numbered<'_, L> {
         let number = Part::Bytes(&number);
         let [head, payload] = *parts;
         self.channel.try_send(to, cookie, &[number, head, payload])
+    }
+
+    fn gather(&mut self, on: bool) {
+        self.channel.gather(on);
     }
 }
 

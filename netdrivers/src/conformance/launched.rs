@@ -78,6 +78,10 @@ impl<N: Network, Z: Windows, L: Launcher> Channel for Launched<N, Z, L> {
         self.channel.try_send(to, cookie, parts)
     }
 
+    fn gather(&mut self, on: bool) {
+        self.channel.gather(on);
+    }
+
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let gone = self.launcher.gone().lock().expect("nobody panics with it");
         for node in &gone[self.told..] {

@@ -142,6 +142,10 @@ impl<N: Network> Network for FaultyNetwork<N> {
         self.inner.transmit(to, parts)
     }
 
+    fn gather(&mut self, on: bool) {
+        self.inner.gather(on);
+    }
+
     fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
         let time = self.time();
         self.check(time)?;

@@ -81,6 +81,12 @@ impl Raw {
         size as libc::socklen_t
     }
 
+    /// The same address?
+    #[inline]
+    pub(super) fn is_same(&self, other: &Raw) -> bool {
+        self.key() == other.key()
+    }
+
     #[inline]
     fn key(&self) -> Option<Key> {
         // SAFETY: as in `address`.

@@ -35,11 +35,11 @@ impl UdpCast {
         mtu: usize,
     ) -> Self {
         UdpCast {
-            mouth,
-            ears,
             group: Raw::of(group.into()),
             ring: Ring::new(),
-            sides: Sides::new(me, table, mtu),
+            sides: Sides::new(me, table, mtu, &mouth),
+            mouth,
+            ears,
         }
     }
 
@@ -84,7 +84,12 @@ impl Network for UdpCast {
         self.sides.transmit(&self.mouth, To::Node(to), parts)
     }
 
+    fn gather(&mut self, on: bool) {
+        self.sides.gather(&self.mouth, on);
+    }
+
     fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        self.sides.leave_late(&self.mouth)?;
         let came = self.ring.fill(&self.ears)?;
         let cast = self.sides.hand_out(&self.ring, came, false, &mut f);
         let came = self.ring.fill(&self.mouth)?;

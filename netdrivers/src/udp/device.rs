@@ -5,6 +5,7 @@ use core::mem::take;
 use core::net::IpAddr;
 
 use super::address::{Raw, Table};
+use super::batch::Batch;
 use super::bound::Bound;
 use super::error::UdpError;
 use super::gather::Vectors;
@@ -44,9 +45,9 @@ impl Udp {
 
     pub(super) fn new(me: Node, socket: Socket, table: Table, mtu: usize) -> Self {
         Udp {
-            socket,
             ring: Ring::new(),
-            sides: Sides::new(me, table, mtu),
+            sides: Sides::new(me, table, mtu, &socket),
+            socket,
         }
     }
 
@@ -91,7 +92,12 @@ impl Network for Udp {
         self.sides.transmit(&self.socket, To::Node(to), parts)
     }
 
+    fn gather(&mut self, on: bool) {
+        self.sides.gather(&self.socket, on);
+    }
+
     fn poll(&mut self, f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        self.sides.leave_late(&self.socket)?;
         let came = self.ring.fill(&self.socket)?;
         Ok(came > 0 && self.sides.hand_out(&self.ring, came, true, f))
     }
@@ -118,6 +124,9 @@ pub(super) struct Sides {
     pub(super) full: bool,
     pub(super) counts: Counts,
     pub(super) patience: Patience,
+    batch: Batch,
+    /// The device has failed for frames that were taken.
+    failed: Option<ChannelError>,
     /// For frames that do not lie in pieces.
     room: Vec<u8>,
 }
@@ -130,8 +139,10 @@ pub(super) enum To<'a> {
 }
 
 impl Sides {
-    pub(super) fn new(me: Node, table: Table, mtu: usize) -> Self {
+    pub(super) fn new(me: Node, table: Table, mtu: usize, socket: &Socket) -> Self {
         Sides {
+            batch: Batch::new(socket.cuts()),
+            failed: None,
             me,
             patience: Patience::of(table.here),
             table,
@@ -156,13 +167,68 @@ impl Sides {
                 .ok_or(ChannelError::NoSuchNode(node))?,
             To::Address(address) => address,
         };
-        if Part::total(parts) > self.mtu {
+        let len = Part::total(parts);
+        if len > self.mtu {
             return Err(ChannelError::TooLong { limit: self.mtu });
+        }
+        if self.batch.is_on() || !self.batch.is_empty() {
+            let to = *to;
+            return self.join(socket, &to, len, parts);
         }
         let sent = socket.send(to, &Vectors::of(parts, &mut self.room));
         self.full = sent == Err(ChannelError::Full);
         self.counts.unsent += u64::from(sent? == Taken::Lost);
         Ok(())
+    }
+
+    /// Beside those that wait to leave, or after them.
+    fn join(
+        &mut self,
+        socket: &Socket,
+        to: &Raw,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<(), ChannelError> {
+        if !self.batch.has_room(to, len) {
+            self.leave(socket)?;
+        }
+        self.batch.put(to, len, parts);
+        match self.batch.is_on() {
+            true => Ok(()),
+            false => self.leave_if_room(socket),
+        }
+    }
+
+    fn leave(&mut self, socket: &Socket) -> Result<(), ChannelError> {
+        let left = self.batch.leave(socket);
+        self.full = left == Err(ChannelError::Full);
+        self.counts.unsent += left?;
+        Ok(())
+    }
+
+    /// What was taken leaves now or later.
+    fn leave_if_room(&mut self, socket: &Socket) -> Result<(), ChannelError> {
+        match self.leave(socket) {
+            Err(ChannelError::Full) => Ok(()),
+            left => left,
+        }
+    }
+
+    #[inline]
+    pub(super) fn gather(&mut self, socket: &Socket, on: bool) {
+        self.batch.gather(on);
+        if !on && !self.batch.is_empty() {
+            self.failed = self.leave_if_room(socket).err();
+        }
+    }
+
+    /// What found no room before, or failed.
+    #[inline]
+    pub(super) fn leave_late(&mut self, socket: &Socket) -> Result<(), ChannelError> {
+        if !self.batch.is_empty() {
+            self.leave_if_room(socket)?;
+        }
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     /// Hands out what a ring has taken and what comes from a node. What this node hears of itself is left out unless
@@ -177,14 +243,17 @@ impl Sides {
     ) -> bool {
         let mut any = false;
         for slot in 0..came {
-            let (from, bytes) = ring.frame(slot);
+            let (from, bytes, each) = ring.frames(slot);
             match self.table.node(from) {
                 Some(node) if own || node != self.me => {
                     any = true;
-                    f(InPlace::new(node, bytes));
+                    let (first, rest) = bytes.split_at(each.min(bytes.len()));
+                    f(InPlace::new(node, first));
+                    rest.chunks(each)
+                        .for_each(|next| f(InPlace::new(node, next)));
                 }
                 Some(_) => {}
-                None => self.counts.foreign += 1,
+                None => self.counts.foreign += bytes.len().div_ceil(each).max(1) as u64,
             }
         }
         any

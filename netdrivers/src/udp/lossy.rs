@@ -68,6 +68,11 @@ impl<N: Network> Network for Lossy<N> {
     }
 
     #[inline]
+    fn gather(&mut self, on: bool) {
+        self.inner.gather(on);
+    }
+
+    #[inline]
     fn poll(&mut self, mut f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError> {
         if self.ppm == 0 {
             return self.inner.poll(f);

@@ -5,13 +5,16 @@
 //! for groups of the same first step, over multicast or, where that does not pass, plain broadcast; frames of the two
 //! never mix, as each has its socket.
 //!
-//! A frame is a datagram. It goes out from where its parts lie, and is read in a ring of this driver, a batch to a call.
+//! A frame is a datagram. It goes out from where its parts lie, or beside others of its length in one call for all of
+//! them, which the system cuts apart (UDP_SEGMENT); where it joins them again (UDP_GRO), they are read as one. They are
+//! read in a ring of this driver, a batch to a call.
 //! Datagrams from addresses that are not in the table are counted and dropped. What the system checks is UDP's sum of
 //! 16 bits behind that of the wire: as much as TCP has.
 //!
 //! | bound | |
 //! | --- | --- |
-//! | frames taken at once | 32 |
+//! | datagrams taken at once | 32, each of up to 64 frames of one sender |
+//! | frames that leave at once | 64, below 64 KiB together, to one address |
 //! | frames that wait for a poll | what the system grants of [`RECEIVE_BYTES`]; beyond it they are lost |
 //! | frames that wait to leave | what it grants of [`SEND_BYTES`]; beyond it the device is full |
 //! | bytes of a frame | what the interface carries in one piece |
@@ -21,6 +24,7 @@
 //! comes from elsewhere.
 
 mod address;
+mod batch;
 mod bound;
 mod cast;
 mod device;

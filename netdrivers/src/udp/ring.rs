@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem::{size_of, zeroed};
 
 use super::address::Raw;
-use super::socket::Socket;
+use super::socket::{Control, Socket, joined};
 use pombo_kernel::channel::ChannelError;
 
 /// Frames that one call takes.
@@ -17,7 +17,8 @@ const STRIDE: usize = ROOM + 192;
 pub(super) struct Ring {
     bytes: Vec<u8>,
     names: Vec<Raw>,
-    /// Pointed to by `list`, as the two above are. None of them grows.
+    controls: Vec<Control>,
+    /// Pointed to by `list`, as those above are. None of them grows.
     vectors: Vec<libc::iovec>,
     list: Vec<libc::mmsghdr>,
     /// How many to ask for: asking for more than there are costs a look in vain.
@@ -32,6 +33,7 @@ impl Ring {
         let mut ring = Ring {
             bytes: alloc::vec![0; BATCH * STRIDE],
             names: alloc::vec![Raw::blank(); BATCH],
+            controls: alloc::vec![Control::default(); BATCH],
             vectors: Vec::with_capacity(BATCH),
             list: Vec::with_capacity(BATCH),
             ask: 1,
@@ -46,6 +48,7 @@ impl Ring {
             head.msg_hdr.msg_name = (&raw mut ring.names[slot]).cast();
             head.msg_hdr.msg_iov = &raw mut ring.vectors[slot];
             head.msg_hdr.msg_iovlen = 1;
+            head.msg_hdr.msg_control = (&raw mut ring.controls[slot]).cast();
             ring.list.push(head);
         }
         ring
@@ -68,6 +71,7 @@ impl Ring {
     /// The usual case while a rank waits: the system has less to look at.
     #[inline]
     fn fill_one(&mut self, from: &Socket) -> Result<usize, ChannelError> {
+        reset(&mut self.list[0]);
         // SAFETY: as in `fill_several`.
         let came = unsafe { from.receive_one(&mut self.list[0]) }?;
         Ok(usize::from(came))
@@ -75,18 +79,27 @@ impl Ring {
 
     fn fill_several(&mut self, from: &Socket) -> Result<usize, ChannelError> {
         let list = &mut self.list[..self.ask];
-        for head in list.iter_mut() {
-            head.msg_hdr.msg_namelen = size_of::<Raw>() as libc::socklen_t;
-        }
-        // SAFETY: every entry points to a name, and to one vector with room for a datagram, of this ring.
+        list.iter_mut().for_each(reset);
+        // SAFETY: every entry points to a name, to control bytes, and to one vector with room for a datagram, of this
+        // ring.
         unsafe { from.receive(list) }
     }
 
-    /// A frame that the last call has taken, and where it came from.
+    /// What the last call has taken there: where it came from, its bytes, and the length of each frame among them but
+    /// the last.
     #[inline]
-    pub(super) fn frame(&self, slot: usize) -> (&Raw, &[u8]) {
+    pub(super) fn frames(&self, slot: usize) -> (&Raw, &[u8], usize) {
         let len = self.list[slot].msg_len as usize;
         let bytes = &self.bytes[slot * STRIDE..][..len.min(ROOM)];
-        (&self.names[slot], bytes)
+        // SAFETY: the entry points to control bytes of this ring, as many as `reset` says or the system less.
+        let each = unsafe { joined(&self.list[slot].msg_hdr) };
+        (&self.names[slot], bytes, each.unwrap_or(ROOM))
     }
+}
+
+/// The sizes, which a call has changed.
+#[inline]
+fn reset(head: &mut libc::mmsghdr) {
+    head.msg_hdr.msg_namelen = size_of::<Raw>() as libc::socklen_t;
+    head.msg_hdr.msg_controllen = size_of::<Control>() as _;
 }

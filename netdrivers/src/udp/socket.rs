@@ -40,6 +40,7 @@ impl Socket {
         let socket = Socket(UdpError::check(fd, "socket")?);
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
+        socket.join();
         if shared {
             socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1)?;
         }
@@ -90,6 +91,16 @@ impl Socket {
         self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, &0)
     }
 
+    /// Does the system cut what leaves in one call into frames?
+    pub(super) fn cuts(&self) -> bool {
+        self.get(libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()
+    }
+
+    /// Frames of one sender may come joined. Where the system knows nothing of it they never do.
+    pub(super) fn join(&self) {
+        let _ = self.set(libc::SOL_UDP, libc::UDP_GRO, &1);
+    }
+
     fn set<T: Copy>(&self, level: i32, name: i32, value: &T) -> Result<(), UdpError> {
         let size = size_of_val(value) as libc::socklen_t;
         // SAFETY: the option's value is valid for its size, and only read.
@@ -115,15 +126,39 @@ impl Socket {
     /// Gives a frame to the system.
     #[inline]
     pub(super) fn send(&self, to: &Raw, frame: &Vectors<'_>) -> Result<Taken, ChannelError> {
-        // SAFETY: zeros are a valid, empty message.
-        let mut message: libc::msghdr = unsafe { zeroed() };
-        message.msg_name = (&raw const *to).cast_mut().cast();
-        message.msg_namelen = to.size();
-        message.msg_iov = frame.list().as_ptr().cast_mut();
-        message.msg_iovlen = frame.list().len() as _;
+        // SAFETY: the message points to an address and to borrowed bytes, all valid.
+        unsafe { self.send_message(&message(to, frame)) }
+    }
+
+    /// Gives several frames of that many bytes to the system, of which the last one may be shorter.
+    pub(super) fn send_cut(
+        &self,
+        to: &Raw,
+        frames: &Vectors<'_>,
+        bytes: u16,
+    ) -> Result<Taken, ChannelError> {
+        let (mut control, mut message) = (Control::default(), message(to, frames));
+        message.msg_control = (&raw mut control).cast();
+        // SAFETY: computes a number.
+        message.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<u16>() as u32) } as _;
+        // SAFETY: `control` has room for one header and two bytes, and outlives the message.
+        unsafe {
+            let header = libc::CMSG_FIRSTHDR(&message);
+            (*header).cmsg_level = libc::SOL_UDP;
+            (*header).cmsg_type = libc::UDP_SEGMENT;
+            (*header).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as u32) as _;
+            core::ptr::write_unaligned(libc::CMSG_DATA(header).cast(), bytes);
+            self.send_message(&message)
+        }
+    }
+
+    /// # Safety
+    /// All that the message points to is valid for reading.
+    #[inline]
+    unsafe fn send_message(&self, message: &libc::msghdr) -> Result<Taken, ChannelError> {
         for _ in 0..STALE_ERRORS {
-            // SAFETY: the message points to an address and to borrowed bytes, all valid and only read.
-            let sent = unsafe { libc::sendmsg(self.0, &message, libc::MSG_NOSIGNAL) };
+            // SAFETY: the caller vouches for the message, which is only read.
+            let sent = unsafe { libc::sendmsg(self.0, message, libc::MSG_NOSIGNAL) };
             if sent >= 0 {
                 return Ok(Taken::Whole);
             }
@@ -147,20 +182,8 @@ impl Socket {
         into: &mut libc::mmsghdr,
     ) -> Result<bool, ChannelError> {
         let got = received(|| {
-            let mut size = size_of::<Raw>() as libc::socklen_t;
             // SAFETY: the caller vouches for what the entry points to; the call does not exceed the sizes.
-            unsafe {
-                let (name, place) = (into.msg_hdr.msg_name, *into.msg_hdr.msg_iov);
-                let (base, room) = (place.iov_base, place.iov_len);
-                libc::recvfrom(
-                    self.0,
-                    base,
-                    room,
-                    libc::MSG_DONTWAIT,
-                    name.cast(),
-                    &mut size,
-                )
-            }
+            unsafe { libc::recvmsg(self.0, &mut into.msg_hdr, libc::MSG_DONTWAIT) }
         })?;
         into.msg_len = got.unwrap_or(0) as libc::c_uint;
         Ok(got.is_some())
@@ -181,6 +204,43 @@ impl Socket {
         })?;
         Ok(got.unwrap_or(0))
     }
+}
+
+/// Room for what the system says, or is told, of the frames in a message.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Control([u64; 4]);
+
+#[inline]
+fn message(to: &Raw, bytes: &Vectors<'_>) -> libc::msghdr {
+    // SAFETY: zeros are a valid, empty message.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_name = (&raw const *to).cast_mut().cast();
+    message.msg_namelen = to.size();
+    message.msg_iov = bytes.list().as_ptr().cast_mut();
+    message.msg_iovlen = bytes.list().len() as _;
+    message
+}
+
+/// Bytes of each frame in a message that was received, if there are several.
+///
+/// # Safety
+/// Its control bytes are valid, as many as it says.
+#[inline]
+pub(super) unsafe fn joined(message: &libc::msghdr) -> Option<usize> {
+    if message.msg_controllen == 0 {
+        return None;
+    }
+    // SAFETY: the caller vouches for the bytes, of which the system says how many it has filled.
+    let size = unsafe {
+        let header = libc::CMSG_FIRSTHDR(message).as_ref()?;
+        let known = header.cmsg_level == libc::SOL_UDP && header.cmsg_type == libc::UDP_GRO;
+        if !known || header.cmsg_len as usize != libc::CMSG_LEN(size_of::<i32>() as u32) as usize {
+            return None;
+        }
+        core::ptr::read_unaligned(libc::CMSG_DATA(header).cast::<i32>())
+    };
+    usize::try_from(size).ok().filter(|size| *size > 0)
 }
 
 /// Calls until there is something, or nothing; errors of earlier frames are passed over.

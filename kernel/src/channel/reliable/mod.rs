@@ -337,14 +337,21 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
         Ok(Sent::Done)
     }
 
+    #[inline]
+    fn gather(&mut self, on: bool) {
+        self.network.gather(on);
+    }
+
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let mut events = self.poll_own(&mut f);
         events += self.poll_network(&mut f)?;
         if self.losses > 0 {
             events += self.poll_losses(&mut f);
         }
-        self.serve()?;
-        Ok(events > 0)
+        self.network.gather(true);
+        let served = self.serve();
+        self.network.gather(false);
+        served.map(|()| events > 0)
     }
 
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {

@@ -9,11 +9,11 @@ use crate::header::RANKS;
 use crate::place::Job;
 use core::net::IpAddr;
 use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::udp::{Lossy, Udp};
-use pombo_netdrivers::{Growing, InPlace};
+use pombo_netdrivers::{Growing, InPlace, sleep};
 
 /// Frames under way to a peer, at most, and the bytes of each. What a pair of ranks has used of it stays in memory:
 /// at most 190 KiB on either side.
@@ -31,8 +31,12 @@ pub struct Far {
     settled: u64,
     address: IpAddr,
     job: Job,
+    /// What wakes the groups.
+    also: Option<Wake>,
 }
 
+/// Idle so often it sleeps for the groups too: before the network does, which does not hear of them.
+const CALM: u32 = 400;
 /// Polls between two looks at the clock.
 const POLLS: u32 = 64;
 /// Nanoseconds between two looks at the connections.
@@ -53,6 +57,7 @@ impl Far {
             settled: 0,
             address,
             job,
+            also: None,
         })
     }
 
@@ -90,10 +95,9 @@ impl Far {
         self.job
     }
 
-    /// The descriptor that is readable when frames have come.
-    pub fn fd(&self) -> i32 {
-        let [first, _] = self.wire().descriptors();
-        first
+    /// The groups beside it are woken by this; whoever sleeps next sleeps for it too.
+    pub(crate) fn wakes_also_by(&mut self, groups: Option<Wake>) {
+        self.also = groups;
     }
 
     /// Has everything arrived that was sent, or its receiver gone? And have others had the time to be told of all that
@@ -151,6 +155,10 @@ impl Channel for Far {
         self.reliable.try_send(to, cookie, parts)
     }
 
+    fn gather(&mut self, on: bool) {
+        self.reliable.gather(on);
+    }
+
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         match self.polls {
             0 => self.look(self.now()),
@@ -162,7 +170,22 @@ impl Channel for Far {
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
         // It may sleep.
         self.polls = 0;
-        self.reliable.wait(idle)
+        match self.also {
+            Some(_) if idle >= CALM => match self.wakes_by() {
+                Some(wake) => sleep(wake).map_err(ChannelError::Device),
+                None => Ok(()),
+            },
+            _ => self.reliable.wait(idle),
+        }
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        self.polls = 0;
+        let wake = self.reliable.wakes_by()?;
+        match self.also.take() {
+            Some(groups) => wake.or(groups),
+            None => Some(wake),
+        }
     }
 
     fn now(&self) -> u64 {

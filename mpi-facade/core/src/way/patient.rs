@@ -1,6 +1,6 @@
 //! A network that never sleeps for long: somebody has to look at other things as well. `Far` only.
 
-use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Network, Node};
 
@@ -37,6 +37,10 @@ impl<N: Network> Network for Patient<N> {
         self.0.transmit(to, parts)
     }
 
+    fn gather(&mut self, on: bool) {
+        self.0.gather(on);
+    }
+
     #[inline]
     fn poll(&mut self, f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError> {
         self.0.poll(f)
@@ -45,6 +49,10 @@ impl<N: Network> Network for Patient<N> {
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         let longest = self.0.now().saturating_add(LONGEST);
         self.0.wait(idle, until.min(longest))
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        Some(self.0.wakes_by()?.at_most(LONGEST))
     }
 
     #[inline]

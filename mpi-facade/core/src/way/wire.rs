@@ -29,27 +29,17 @@ pub(crate) enum Wire<U: Datagrams> {
 
 /// A device of UDP.
 pub(crate) trait Datagrams: for<'a> Network<Frame<'a> = InPlace<'a>> {
-    /// What is readable when frames have come; negative: none.
-    fn descriptors(&self) -> [i32; 2];
     /// Frames that were not believed.
     fn foreign(&self) -> u64;
 }
 
 impl Datagrams for Udp {
-    fn descriptors(&self) -> [i32; 2] {
-        [self.fd(), -1]
-    }
-
     fn foreign(&self) -> u64 {
         self.counts().foreign
     }
 }
 
 impl Datagrams for UdpCast {
-    fn descriptors(&self) -> [i32; 2] {
-        self.fds()
-    }
-
     fn foreign(&self) -> u64 {
         self.counts().foreign
     }
@@ -91,14 +81,6 @@ impl<U: Datagrams> Wire<U> {
         match self {
             Wire::Plain(line) => line,
             Wire::Sealed(sealed) => sealed.inner(),
-        }
-    }
-
-    /// What is readable when frames have come; negative: none.
-    pub(crate) fn descriptors(&self) -> [i32; 2] {
-        match self.line() {
-            Line::Udp(device) => device.descriptors(),
-            Line::Ethernet(device) => device.fds(),
         }
     }
 
@@ -155,6 +137,10 @@ impl<U: Datagrams> Network for Line<U> {
         either!(self, device => device.transmit(to, parts))
     }
 
+    fn gather(&mut self, on: bool) {
+        either!(self, device => device.gather(on));
+    }
+
     #[inline]
     fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
         self.bring(&mut f)
@@ -199,6 +185,10 @@ impl<U: Datagrams> Network for Wire<U> {
     #[inline]
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         any!(self, device => device.transmit(to, parts))
+    }
+
+    fn gather(&mut self, on: bool) {
+        any!(self, device => device.gather(on));
     }
 
     #[inline]

@@ -267,8 +267,10 @@ impl<N: Broadcast, Z: Groups, S: Storage> Casts<N, Z, S> {
                 false => counts.elsewhere += 1,
             }
         })?;
-        self.serve(hands)?;
-        Ok(heard)
+        self.network.gather(true);
+        let served = self.serve(hands);
+        self.network.gather(false);
+        served.map(|()| heard)
     }
 
     /// Sends what is due, in all groups even if the device fails for some.

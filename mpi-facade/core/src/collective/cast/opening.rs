@@ -35,12 +35,10 @@ pub(crate) fn open() -> Result<(), Fault> {
     };
     if all_have(tried.is_some())? {
         world::with(|world| {
-            let host = world.hosts.of(world.kernel.node());
-            let near = world.hosts.members(host).len() > 1;
             if let Some(mut table) = tried {
                 // It was open until now.
                 let _ = table.close(TRIAL_GROUP);
-                world.collectives.casts = Casting::new(table, near);
+                world.collectives.casts = Casting::new(table);
             }
             let (casts, group) = (
                 &mut world.collectives.casts,

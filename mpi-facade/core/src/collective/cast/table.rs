@@ -38,8 +38,6 @@ pub(super) struct Open {
     rest: u32,
     /// Turns until the next look at groups in which nobody waits for anything.
     pass: u32,
-    /// Others are on this host.
-    near: bool,
 }
 
 /// The messages of one root in one group, as this rank's calls have named them.
@@ -101,15 +99,13 @@ pub(super) const fn number(context: u32) -> u32 {
 const PASSES: u32 = 32;
 /// Turns between two looks at who has gone.
 const REST: u32 = 1024;
-/// So often without news, and it may sleep: before the channel does, which does not hear of groups.
+/// So often without news it looks every time.
 const CALM: u32 = 400;
-/// The longest sleep in nanoseconds: somebody has to look at the other channels, too.
-const NAP: u64 = 1_000_000;
-/// With others on this host the channel sleeps itself, up to here in short naps.
-const SHORT: u32 = 2000;
+/// So often, and the rank may sleep: in the channel, for the groups as well.
+const SLEEP: u32 = 50;
 
 impl Casting {
-    pub(super) fn new(table: Table, near: bool) -> Self {
+    pub(super) fn new(table: Table) -> Self {
         Casting(Some(Box::new(Open {
             table,
             memory: Memory::default(),
@@ -119,7 +115,6 @@ impl Casting {
             failed: None,
             rest: 0,
             pass: 0,
-            near,
         })))
     }
 
@@ -199,18 +194,26 @@ impl Casting {
 /// Lets frames come and go; `idle`: how often in a row nothing has come.
 #[cold]
 pub(crate) fn progress(world: &mut World, idle: &mut u32) {
-    let descriptor = world.kernel.channel_mut().far_mut().map(|far| far.fd());
     let Some(open) = &mut world.collectives.casts.0 else {
         return;
     };
-    if !open.is_due(*idle) {
+    let due = open.is_due(*idle);
+    if due {
+        match open.table.poll(&mut open.memory) {
+            Ok(true) => *idle = 0,
+            Ok(false) => {}
+            Err(error) => open.failed = Some(error),
+        }
+    }
+    if *idle >= SLEEP {
+        let groups = open.table.wakes_by();
+        if let Some(far) = world.kernel.channel_mut().far_mut() {
+            far.wakes_also_by(groups);
+        }
+    }
+    let Some(open) = world.collectives.casts.0.as_mut().filter(|_| due) else {
         return;
-    }
-    match open.table.poll(&mut open.memory) {
-        Ok(true) => *idle = 0,
-        Ok(false) => open.pause(idle, descriptor),
-        Err(error) => open.failed = Some(error),
-    }
+    };
     match open.rest {
         0 => look(world),
         _ => open.rest -= 1,
@@ -343,39 +346,4 @@ impl Open {
             false
         });
     }
-
-    /// Sleeps when nothing has come for long, if nobody on this host may have something.
-    fn pause(&mut self, idle: &mut u32, descriptor: Option<i32>) {
-        if self.near {
-            *idle = (*idle).min(SHORT);
-        } else if *idle >= CALM {
-            *idle = CALM;
-            let left = self
-                .table
-                .deadline()
-                .saturating_sub(self.table.network().now());
-            sleep(
-                descriptor,
-                self.table.network().inner().descriptors(),
-                left.min(NAP),
-            );
-        }
-    }
-}
-
-/// Until there is something to read, or the time is over.
-fn sleep(far: Option<i32>, fds: [i32; 2], nanoseconds: u64) {
-    let [one, other] = fds;
-    // The system passes over numbers below zero.
-    let mut polled = [far.unwrap_or(-1), one, other].map(|fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    });
-    let limit = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: nanoseconds as libc::c_long,
-    };
-    // SAFETY: entries and limit are valid for the call. Whatever it says, somebody looks again.
-    unsafe { libc::ppoll(polled.as_mut_ptr(), 3, &raw const limit, core::ptr::null()) };
 }

@@ -1,0 +1,123 @@
+//! Frames that leave together: to one address, all of one length but for the last, by one call of the system, which cuts
+//! them apart as late as it can. Used inside `udp` only.
+//!
+//! A call per frame costs several times as much as the frame. Where the system does not cut, frames leave one by one.
+
+use alloc::vec::Vec;
+
+use super::address::Raw;
+use super::gather::Vectors;
+use super::socket::{Socket, Taken};
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::memory::Part;
+
+/// Frames that the system takes at once.
+pub(super) const FRAMES: usize = 64;
+/// And their bytes: the longest datagram, with any header.
+const BYTES: usize = u16::MAX as usize - 48;
+
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    to: Raw,
+    /// Bytes of the first frame.
+    segment: usize,
+    frames: usize,
+    on: bool,
+    /// The system cuts.
+    cuts: bool,
+}
+
+impl Batch {
+    pub(super) fn new(cuts: bool) -> Self {
+        Batch {
+            bytes: Vec::new(),
+            to: Raw::blank(),
+            segment: 0,
+            frames: 0,
+            on: false,
+            cuts,
+        }
+    }
+
+    /// More frames may follow, or not.
+    #[inline]
+    pub(super) fn gather(&mut self, on: bool) {
+        self.on = on;
+    }
+
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.on && self.cuts
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.frames == 0
+    }
+
+    /// Can a frame of that length join those that are here?
+    pub(super) fn has_room(&self, to: &Raw, len: usize) -> bool {
+        self.is_empty()
+            || self.frames < FRAMES
+                && len <= self.segment
+                && self.bytes.len() == self.frames * self.segment
+                && self.bytes.len() + len <= BYTES
+                && self.to.is_same(to)
+    }
+
+    /// Takes a frame that has room.
+    pub(super) fn put(&mut self, to: &Raw, len: usize, parts: &[Part<'_>]) {
+        if self.is_empty() {
+            (self.to, self.segment) = (*to, len);
+        }
+        let mut at = self.bytes.len();
+        self.bytes.resize(at + len, 0);
+        for part in parts {
+            part.copy_to(0, &mut self.bytes[at..at + part.len()]);
+            at += part.len();
+        }
+        self.frames += 1;
+    }
+
+    /// Gives all to the system; how many frames were lost. They stay where it has no room.
+    pub(super) fn leave(&mut self, socket: &Socket) -> Result<u64, ChannelError> {
+        let sent = match self.frames {
+            0 | 1 => socket.send(&self.to, &whole(&self.bytes)),
+            _ => socket.send_cut(&self.to, &whole(&self.bytes), self.segment as u16),
+        };
+        let lost = match sent {
+            Err(ChannelError::Full) => return Err(ChannelError::Full),
+            Err(ChannelError::Device(errno)) if self.frames > 1 && cannot_cut(errno) => {
+                self.cuts = false;
+                self.one_by_one(socket)
+            }
+            Ok(Taken::Lost) => Ok(self.frames as u64),
+            Ok(Taken::Whole) => Ok(0),
+            Err(error) => Err(error),
+        };
+        self.bytes.clear();
+        self.frames = 0;
+        lost
+    }
+
+    fn one_by_one(&self, socket: &Socket) -> Result<u64, ChannelError> {
+        let mut lost = 0;
+        for frame in self.bytes.chunks(self.segment) {
+            match socket.send(&self.to, &whole(frame)) {
+                Ok(Taken::Whole) => {}
+                Ok(Taken::Lost) | Err(ChannelError::Full) => lost += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(lost)
+    }
+}
+
+fn whole(bytes: &[u8]) -> Vectors<'_> {
+    Vectors::behind(bytes, &[], &mut [])
+}
+
+/// What the system says where it, or the interface, does not cut, or not to that length.
+fn cannot_cut(errno: i32) -> bool {
+    [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP].contains(&errno)
+}
