@@ -7,6 +7,8 @@
 mod bound;
 #[path = "reliable_groups/cast.rs"]
 mod cast;
+#[path = "reliable_groups/filtered.rs"]
+mod filtered;
 #[path = "reliable_groups/forged.rs"]
 mod forged;
 #[path = "reliable_groups/goals.rs"]

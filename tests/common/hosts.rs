@@ -198,6 +198,15 @@ impl Hosts {
         }
     }
 
+    /// The switch passes on no multicast; what is for everybody still passes.
+    pub fn filter_multicast(&self) {
+        for host in 0..self.count {
+            sh(&format!(
+                "ip link set v{host} type bridge_slave mcast_flood off"
+            ));
+        }
+    }
+
     /// The host vanishes: its cable is out.
     pub fn unplug(&self, host: usize) {
         sh(&format!("ip link set v{host} down"));

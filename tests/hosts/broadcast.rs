@@ -18,3 +18,17 @@ fn one_frame_for_all_hosts() {
         }
     });
 }
+
+#[test]
+fn a_switch_may_filter_multicast() {
+    let _alone = alone();
+    on_hosts(here!(a_switch_may_filter_multicast), HOSTS, |hosts| {
+        hosts.filter_multicast();
+        let program = compile("hosts-filtered", "tests/c/bcast.c");
+        let Some(mut command) = job(hosts) else {
+            return;
+        };
+        command.arg(&program).args(["1000000", "1"]);
+        expect_ok(&finish(&mut command), "bcast");
+    });
+}

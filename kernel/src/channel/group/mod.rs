@@ -19,6 +19,9 @@
 //! | receivers of a group | [`Groups::Members`], 64 | [`Error::TooManyNodes`](crate::Error::TooManyNodes) |
 //! | packets of a message | 2^31 | [`ChannelError::TooLong`](crate::ChannelError::TooLong) |
 //!
+//! Where the network stops carrying frames for all, though it carries those for one, each receiver gets its own
+//! ([`Source::is_singly`]).
+//!
 //! A silent receiver is asked more and more rarely; that it is dead comes from outside ([`Source::declare_lost`]).
 //! ECCLib's stop-and-wait bursts are here as well ([`Repair::Bursts`]), to compare with.
 

@@ -13,11 +13,10 @@ pub(super) fn transmit<N: Network>(
     network: &mut N,
     to: Node,
     mut head: Head,
-    rest: &[u8],
+    [first, second]: [Part<'_>; 2],
 ) -> Result<(), ChannelError> {
-    let rest = Part::Bytes(rest);
-    finish::<N>(&mut head, &[rest]);
-    network.transmit(to, &[Part::Bytes(head.as_bytes()), rest])
+    finish::<N>(&mut head, &[first, second]);
+    network.transmit(to, &[Part::Bytes(head.as_bytes()), first, second])
 }
 
 /// To all.

@@ -25,6 +25,15 @@ pub(crate) struct Ears {
     job: Job,
 }
 
+/// How one frame reaches all: the second where the first does not pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reach {
+    /// By multicast, or the broadcast of raw Ethernet.
+    Group,
+    /// By the broadcast of IP, to everybody on the segment.
+    Segment,
+}
+
 enum At {
     Udp(Bound),
     Ethernet(Opened),
@@ -72,7 +81,7 @@ impl Ears {
     }
 
     /// Hears all ranks that have told these cards, and the number that tells their frames from those of other jobs.
-    pub(crate) fn join(self, me: Node, cards: &[Card]) -> Option<(Net, u32)> {
+    pub(crate) fn join(self, me: Node, cards: &[Card], reach: Reach) -> Option<(Net, u32)> {
         let Ears { at, job } = self;
         if cards.contains(&[0; 8]) {
             return None;
@@ -81,10 +90,14 @@ impl Ears {
             At::Udp(mut bound) => {
                 let mtu = |card: &Card| u16::from_le_bytes([card[4], card[5]]);
                 bound.shorten(cards.iter().map(mtu).min().unwrap_or(0).into());
-                let group = multicast_group(job.id);
+                let group = match reach {
+                    Reach::Group => multicast_group(job.id),
+                    Reach::Segment => bound.broadcast_group(job.id)?,
+                };
                 let all = cards.iter().map(internet).collect();
                 Line::Udp(bound.join_cast(me, all, group).ok()?)
             }
+            At::Ethernet(_) if reach == Reach::Segment => return None,
             At::Ethernet(opened) => {
                 let all: Vec<Address> = cards.iter().map(ethernet).collect();
                 Line::Ethernet(opened.join(&all).ok()?)

@@ -174,6 +174,10 @@ impl<Z: Groups, S: Storage> Entry<Z, S> {
         self.source.is_done()
     }
 
+    pub(super) fn is_singly(&self) -> bool {
+        self.source.is_singly()
+    }
+
     /// Closed, and nothing to say any more.
     pub(super) fn is_over(&self) -> bool {
         let mut sinks = self.sinks.as_ref().iter();

@@ -327,6 +327,13 @@ impl<N: Broadcast, Z: Groups, S: Storage> Casts<N, Z, S> {
         self.alarm = 0;
     }
 
+    /// Does the network not carry frames for all, as far as this node's own groups show? What it sends goes to each
+    /// receiver alone then.
+    pub fn is_singly(&self) -> bool {
+        let mut entries = self.entries.as_ref().iter().flatten();
+        entries.any(Entry::is_singly)
+    }
+
     /// Has everything that this node sent reached its receivers, as far as they are not lost? A node polls until then
     /// before it goes.
     pub fn is_settled(&self) -> bool {

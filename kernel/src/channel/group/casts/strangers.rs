@@ -3,8 +3,9 @@
 use crate::channel::ChannelError;
 use crate::channel::group::bits::{Bits, WINDOW, WORDS};
 use crate::channel::group::frame::{Head, PACKET, REPORT};
-use crate::channel::group::out;
+use crate::channel::group::out::{self, NOTHING};
 use crate::header::Node;
+use crate::memory::Part;
 use crate::network::Network;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -144,7 +145,12 @@ fn transmit<N: Network>(network: &mut N, answer: &Answer, epoch: u32) -> Result<
         ..*asked
     };
     let nothing = Bits([0; WORDS]).0.map(U64::new);
-    out::transmit(network, answer.to, head, nothing.as_bytes())
+    out::transmit(
+        network,
+        answer.to,
+        head,
+        [Part::Bytes(nothing.as_bytes()), NOTHING],
+    )
 }
 
 /// The last few of something.

@@ -5,8 +5,10 @@ use crate::aspect::Storage;
 use crate::channel::ChannelError;
 use crate::channel::group::bits::{Bits, WINDOW};
 use crate::channel::group::frame::{Head, REFUSED, REPORT};
+use crate::channel::group::out::NOTHING;
 use crate::channel::group::ring::Ring;
 use crate::channel::group::{Groups, out};
+use crate::memory::Part;
 use crate::network::Network;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -92,6 +94,11 @@ impl<Z: Groups, S: Storage> Sink<Z, S> {
             stamp: U32::new(self.echo),
         };
         let words = has.0.map(U64::new);
-        out::transmit(network, self.source, head, words.as_bytes())
+        out::transmit(
+            network,
+            self.source,
+            head,
+            [Part::Bytes(words.as_bytes()), NOTHING],
+        )
     }
 }

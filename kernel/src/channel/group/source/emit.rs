@@ -33,6 +33,9 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
         };
         let stamp = self.stamp.wrapping_add(leap);
         self.send_step(step, self.head(stamp, ask), network, message)?;
+        if !(self.alone && matches!(step, Step::Poll | Step::Announce)) {
+            self.cast = stamp;
+        }
         match step {
             Step::Packet(packet) => {
                 self.next += 1;
@@ -42,6 +45,7 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             Step::Repair(pick) => self.mark(pick, stamp),
             Step::Announce | Step::Poll => {
                 self.counts.polls += 1;
+                self.tried |= self.alone;
                 self.alone = !self.alone && self.asks >= 2;
             }
         }
@@ -143,10 +147,14 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
         rest: &[u8],
         silent: impl Fn(&Seat) -> bool,
     ) -> Result<(), ChannelError> {
-        if !self.alone {
-            return out::broadcast(network, head, [Part::Bytes(rest), NOTHING]);
+        let rest = [Part::Bytes(rest), NOTHING];
+        if !self.alone && !self.is_singly() {
+            return out::broadcast(network, head, rest);
         }
-        head.flags |= ALONE;
+        // Who gets all frames so keeps their order as well.
+        if !self.is_singly() {
+            head.flags |= ALONE;
+        }
         let mut sent = Ok(());
         for seat in self.up().filter(|seat| silent(seat)) {
             sent = sent.and(out::transmit(network, seat.node, head, rest));
@@ -164,7 +172,7 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
         (head.kind, head.packet) = (PACKET, U32::new(packet));
         if self.train {
             let bytes = Part::Bytes(self.ring.get(packet));
-            return out::broadcast(network, head, [bytes, NOTHING]);
+            return self.to_all(network, head, [bytes, NOTHING]);
         }
         let (offset, len) = place_of(self.len, self.chunk, packet);
         let bytes = match message.bytes().and_then(|b| b.get(offset..offset + len)) {
@@ -176,7 +184,21 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
                 len,
             },
         };
-        out::broadcast(network, head, [bytes, NOTHING])
+        self.to_all(network, head, [bytes, NOTHING])
+    }
+
+    /// Where one frame for all does not pass, one for each that may lack it.
+    fn to_all<N: Broadcast>(
+        &self,
+        network: &mut N,
+        head: Head,
+        parts: [Part<'_>; 2],
+    ) -> Result<(), ChannelError> {
+        if !self.is_singly() {
+            return out::broadcast(network, head, parts);
+        }
+        let mut lack = self.up().filter(|seat| seat.expected < self.packets);
+        lack.try_for_each(|seat| out::transmit(network, seat.node, head, parts))
     }
 
     fn send_repair<N: Broadcast>(
@@ -198,6 +220,7 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             }
             add_to(sum, message, place_of(self.len, self.chunk, *packet));
         }
-        out::broadcast(network, head, [Part::Bytes(&deltas), Part::Bytes(sum)])
+        let sum = &self.scratch.as_ref()[..self.chunk];
+        self.to_all(network, head, [Part::Bytes(&deltas), Part::Bytes(sum)])
     }
 }

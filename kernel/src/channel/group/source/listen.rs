@@ -85,8 +85,22 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
         if echo == self.asked && self.asks == 1 {
             self.trip.note(now.saturating_sub(self.asked_at));
         }
+        let deaf = !refused && expected < self.next && echo != self.cast;
+        self.note_vain(news, deaf);
         self.heard_of(news, refused, now);
         self.advance();
+    }
+
+    /// Once it is known that frames for all do not pass, it stays so.
+    fn note_vain(&mut self, news: bool, deaf: bool) {
+        if self.is_singly() {
+            return;
+        }
+        if news {
+            (self.vain, self.tried) = (0, false);
+        } else if deaf && core::mem::take(&mut self.tried) {
+            self.vain += 1;
+        }
     }
 
     /// Who answers without news waits for its user: it is asked again, though not at once.

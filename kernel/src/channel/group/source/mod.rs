@@ -56,8 +56,17 @@ pub struct Source<Z: Groups, S: Storage> {
     pressed: bool,
     /// The device had no room.
     blocked: bool,
+    /// Of the latest frame for all.
+    cast: u32,
+    /// Somebody was asked alone; and how often in a row it said that it had heard of no such frame.
+    tried: bool,
+    vain: u8,
     counts: Counts,
 }
+
+/// After so many questions for all that somebody did not hear, one after the other, though it answered those for itself,
+/// frames for all are taken not to pass: from then on each receiver gets its own.
+const VAIN: u8 = 12;
 
 /// The most packets of a message.
 const MOST: u32 = 1 << 31;
@@ -114,6 +123,9 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             alone: false,
             pressed: false,
             blocked: false,
+            cast: 0,
+            tried: false,
+            vain: 0,
             counts: Counts::default(),
         })
     }
@@ -214,6 +226,11 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             }
         }
         self.advance();
+    }
+
+    /// Does the network not carry frames for all?
+    pub fn is_singly(&self) -> bool {
+        self.vain >= VAIN
     }
 
     fn up(&self) -> impl Iterator<Item = &Seat> {

@@ -5,6 +5,9 @@
 //! have a place for one; else it does as without. The first rank of every host is in the group, and hands on to the
 //! others of its host. Messages of one root on one communicator carry no tag: they come in the order of the calls.
 //!
+//! Whether frames for all arrive is tried when the job starts: by multicast, then, where somebody filters that, by the
+//! broadcast of IP; else there are no groups. Where they stop later, each rank gets its own (`Source::is_singly`).
+//!
 //! | bound | is | beyond it |
 //! | --- | --- | --- |
 //! | communicators | 32 in a rank | broadcasts by messages |

@@ -5,7 +5,7 @@ use super::table::{Casting, FRAME, Memory, RANKS, Table};
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header::RANKS as MOST;
-use crate::way::groups::{Card, Ears};
+use crate::way::groups::{Card, Ears, Reach};
 use crate::world::{self, Fault, World};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,31 +24,36 @@ const COST: usize = 2 * 2304;
 
 /// Opens groups for the communicators of this job, if its ranks are on several hosts.
 pub(crate) fn open() -> Result<(), Fault> {
-    let Some((ranks, ears)) = world::with(|world| Ok(bind(world)))? else {
-        return Ok(());
-    };
-    let cards = exchange(ranks, ears.as_ref())?;
-    let table = world::with(|world| Ok(join(world, ears, &cards)))?;
-    let tried = match table {
-        Some(table) => world::with(|world| attempt(world, table, ranks))?,
-        None => None,
-    };
-    if all_have(tried.is_some())? {
-        world::with(|world| {
-            if let Some(mut table) = tried {
-                // It was open until now.
-                let _ = table.close(TRIAL_GROUP);
-                world.collectives.casts = Casting::new(table);
-            }
-            let (casts, group) = (
-                &mut world.collectives.casts,
-                world.comms.get(MPI_COMM_WORLD)?,
-            );
-            if let Some(levels) = &mut group.levels {
-                levels.casts = casts.enter(group.context, levels.first());
-            }
-            Ok(())
-        })?;
+    for reach in [Reach::Group, Reach::Segment] {
+        let Some((ranks, ears)) = world::with(|world| Ok(bind(world)))? else {
+            return Ok(());
+        };
+        let cards = exchange(ranks, ears.as_ref())?;
+        let table = world::with(|world| Ok(join(world, ears, &cards, reach)))?;
+        let tried = match table {
+            Some(table) => world::with(|world| attempt(world, table, ranks))?,
+            None => None,
+        };
+        if all_have(tried.is_some())? {
+            return world::with(|world| settle(world, tried));
+        }
+    }
+    Ok(())
+}
+
+/// All ranks have heard each other.
+fn settle(world: &mut World, tried: Option<Table>) -> Result<(), Fault> {
+    if let Some(mut table) = tried {
+        // It was open until now.
+        let _ = table.close(TRIAL_GROUP);
+        world.collectives.casts = Casting::new(table);
+    }
+    let (casts, group) = (
+        &mut world.collectives.casts,
+        world.comms.get(MPI_COMM_WORLD)?,
+    );
+    if let Some(levels) = &mut group.levels {
+        levels.casts = casts.enter(group.context, levels.first());
     }
     Ok(())
 }
@@ -78,11 +83,11 @@ fn exchange(ranks: usize, ears: Option<&Ears>) -> Result<Vec<Card>, Fault> {
     Ok(all)
 }
 
-fn join(world: &mut World, ears: Option<Ears>, cards: &[Card]) -> Option<Table> {
+fn join(world: &mut World, ears: Option<Ears>, cards: &[Card], reach: Reach) -> Option<Table> {
     let (me, ears) = (world.kernel.node(), ears?);
     let (room, mtu) = ears.room()?;
     let frame = mtu.clamp(1, FRAME);
-    let (network, epoch) = ears.join(me, cards)?;
+    let (network, epoch) = ears.join(me, cards, reach)?;
     let habits = Habits {
         window: (room / (COST * frame.div_ceil(FRAME))).clamp(16, 256) as u16,
         ..Habits::default()
@@ -107,15 +112,19 @@ fn attempt(world: &mut World, mut table: Table, ranks: usize) -> Result<Option<T
     }
     // Of the kind that the calls use, so that the groups are compiled once.
     let mut nothing = Memory::default();
-    let heard = world.until(|_| {
+    let heard = world.until(|world| {
         let polled = table.poll(&mut nothing);
+        if let Some(far) = world.kernel.channel_mut().far_mut() {
+            far.wakes_also_by(table.wakes_by());
+        }
         let mut heard = |node| table.receive(TRIAL_GROUP, node, &mut [0; 1][..]);
         missing.retain(|node| !matches!(heard(*node), Ok(Some(_))));
         let all = missing.is_empty() && table.is_settled();
         let over = polled.is_err() || table.network().now() >= end;
         Ok((all || over).then_some(all))
     })?;
-    Ok(heard.then_some(table))
+    // What reaches them one by one is better sent along a tree.
+    Ok((heard && !table.is_singly()).then_some(table))
 }
 
 /// Do all ranks say yes?

@@ -1,0 +1,163 @@
+//! Networks that carry frames for one, and those for all not or not any more, as where somebody filters multicast.
+
+use pombo_kernel::channel::group::{Begun, Casts, Group, Hands};
+use pombo_kernel::channel::{ChannelError, Wake};
+use pombo_kernel::network::{Broadcast, Network};
+use pombo_kernel::{Node, Part};
+use pombo_netdrivers::Growing;
+use pombo_netdrivers::fault::{Faults, Rate, Sim, SimNetwork};
+
+const NODES: u16 = 4;
+/// Polls of all nodes; some thousands are usual.
+const HANG: u32 = 300_000;
+
+/// Carries so many frames for all, and then none.
+struct Filtered {
+    inner: SimNetwork,
+    passes: u32,
+}
+
+impl Network for Filtered {
+    type Frame<'a> = <SimNetwork as Network>::Frame<'a>;
+    const CHECKED: bool = SimNetwork::CHECKED;
+
+    fn node(&self) -> Node {
+        self.inner.node()
+    }
+
+    fn nodes(&self) -> usize {
+        self.inner.nodes()
+    }
+
+    fn mtu(&self) -> usize {
+        self.inner.mtu()
+    }
+
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.inner.transmit(to, parts)
+    }
+
+    fn poll(&mut self, f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError> {
+        self.inner.poll(f)
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        self.inner.wait(idle, until)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        self.inner.wakes_by()
+    }
+
+    fn now(&self) -> u64 {
+        self.inner.now()
+    }
+}
+
+impl Broadcast for Filtered {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        if self.passes == 0 {
+            return Ok(());
+        }
+        self.passes -= 1;
+        self.inner.broadcast(parts)
+    }
+}
+
+type Table = Casts<Filtered, Group<8, 1500>, Growing>;
+
+struct Memory {
+    out: &'static [u8],
+    into: Vec<u8>,
+}
+
+impl Hands for Memory {
+    type Out = &'static [u8];
+    type Into = [u8];
+
+    fn outgoing(&mut self, _: u32) -> Option<&&'static [u8]> {
+        (!self.out.is_empty()).then_some(&self.out)
+    }
+
+    fn incoming(&mut self, _: u32, _: Node) -> Option<&mut [u8]> {
+        (!self.into.is_empty()).then_some(&mut self.into)
+    }
+}
+
+/// Node 0 sends small messages and a long one to all; whether it gave up frames for all.
+fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
+    let (_sim, networks) = Sim::new(NODES, faults, seed);
+    let filtered = |inner| Filtered { inner, passes };
+    let table = |network| Table::new(filtered(network), 0x5eed);
+    let mut nodes: Vec<Table> = networks.into_iter().map(table).collect();
+    for node in &mut nodes {
+        node.open(1, (0..NODES).map(Node)).expect("a place");
+    }
+    let long: Vec<u8> = (0..100_000_u32).map(|i| (i * 7 >> 3) as u8).collect();
+    let long: &'static [u8] = long.leak();
+    let messages: [&'static [u8]; 4] = [b"one", b"two", long, b"three"];
+    let memory = |node| Memory {
+        out: if node == 0 { long } else { &[] },
+        into: if node == 0 {
+            vec![]
+        } else {
+            vec![0; long.len()]
+        },
+    };
+    let mut memories: Vec<Memory> = (0..NODES).map(memory).collect();
+    let (mut sent, mut lent) = (0, false);
+    let mut got = vec![0; NODES.into()];
+    for _ in 0..HANG {
+        if lent && nodes[0].is_sent(1).expect("it is open") {
+            (sent, lent) = (sent + 1, false);
+        }
+        if sent < messages.len() && !lent {
+            match nodes[0].send(1, &messages[sent]) {
+                Ok(Begun::Lent) => lent = true,
+                Ok(_) => sent += 1,
+                Err(_) => {}
+            }
+        }
+        for to in 1..usize::from(NODES) {
+            let into = &mut memories[to].into[..];
+            if got[to] < messages.len()
+                && let Ok(Some(received)) = nodes[to].receive(1, Node(0), into)
+            {
+                let expected = messages[got[to]];
+                assert_eq!(received, expected.len());
+                assert!(into[..expected.len()] == *expected, "message {}", got[to]);
+                got[to] += 1;
+            }
+        }
+        if got[1..].iter().all(|got| *got == messages.len()) && nodes[0].is_settled() {
+            return nodes[0].is_singly();
+        }
+        for (node, memory) in nodes.iter_mut().zip(&mut memories) {
+            if !node.poll(memory).expect("it is up") {
+                node.wait(0).expect("it is up");
+            }
+        }
+    }
+    panic!("sent {sent}, got {got:?}");
+}
+
+#[test]
+fn who_hears_nothing_for_all_gets_its_own() {
+    assert!(all_get_all(0, Faults::NONE, 1));
+    assert!(all_get_all(0, Faults::NONE.lose(Rate::percent(5)), 2));
+}
+
+#[test]
+fn a_filter_may_come_at_any_time() {
+    for passes in 1..40 {
+        assert!(all_get_all(passes, Faults::NONE, passes.into()));
+    }
+}
+
+#[test]
+fn mere_loss_is_no_filter() {
+    for seed in 0..20 {
+        let lossy = Faults::NONE.lose(Rate::percent(20));
+        assert!(!all_get_all(u32::MAX, lossy, seed));
+    }
+}
