@@ -5,6 +5,8 @@
 mod casts;
 #[path = "udp/conforms.rs"]
 mod conforms;
+#[path = "udp/gathers.rs"]
+mod gathers;
 #[path = "udp/joins.rs"]
 mod joins;
 #[path = "udp/loses.rs"]

@@ -121,3 +121,31 @@ fn whole(bytes: &[u8]) -> Vectors<'_> {
 fn cannot_cut(errno: i32) -> bool {
     [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP].contains(&errno)
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use crate::std::net::UdpSocket;
+
+    #[test]
+    fn where_the_system_does_not_cut_frames_leave_one_by_one() {
+        let ears = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let to = Raw::of(ears.local_addr().expect("it is bound"));
+        let own = "127.0.0.1:0".parse().expect("an address");
+        let mouth = Socket::bind(own, false).expect("a socket");
+        let mut batch = Batch::new(true);
+        for bytes in [&[1; 10][..], &[2; 10], &[3; 4]] {
+            assert!(batch.has_room(&to, bytes.len()));
+            batch.put(&to, bytes.len(), &[Part::Bytes(bytes)]);
+        }
+        // Nothing follows a shorter one.
+        assert!(!batch.has_room(&to, 4));
+        assert_eq!(batch.one_by_one(&mouth), Ok(0));
+        for expected in [&[1; 10][..], &[2; 10], &[3; 4]] {
+            let mut bytes = [0; 100];
+            let len = ears.recv(&mut bytes).expect("a frame");
+            assert_eq!(&bytes[..len], expected);
+        }
+        assert!(cannot_cut(libc::EIO) && !cannot_cut(libc::ENOBUFS));
+    }
+}

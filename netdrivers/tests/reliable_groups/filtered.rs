@@ -93,7 +93,7 @@ fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
     for node in &mut nodes {
         node.open(1, (0..NODES).map(Node)).expect("a place");
     }
-    let long: Vec<u8> = (0..100_000_u32).map(|i| (i * 7 >> 3) as u8).collect();
+    let long: Vec<u8> = (0..100_000_u32).map(|i| (i * 7 / 8) as u8).collect();
     let long: &'static [u8] = long.leak();
     let messages: [&'static [u8]; 4] = [b"one", b"two", long, b"three"];
     let memory = |node| Memory {

@@ -15,13 +15,13 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// Another job for every test of every run.
-fn job() -> u64 {
+pub(crate) fn job() -> u64 {
     let port = bound(1).1[0].port();
     u64::from(std::process::id()) << 16 | u64::from(port)
 }
 
 /// Devices for groups of that many nodes, all in this one.
-fn casts(nodes: u16, group: SocketAddrV4) -> Vec<UdpCast> {
+pub(crate) fn casts(nodes: u16, group: SocketAddrV4) -> Vec<UdpCast> {
     let (bounds, addresses) = bound(nodes);
     let numbered = (0..).map(Node).zip(bounds);
     let join = |(node, bound): (Node, Bound)| bound.join_cast(node, addresses.clone(), group);

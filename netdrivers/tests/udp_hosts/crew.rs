@@ -17,7 +17,7 @@ const ADDRESS: &str = "at ";
 const GONE: &str = "gone ";
 
 /// A rank's channel. It goes when its frames have arrived.
-pub(crate) type Rank = Launched<Lossy<Udp>, Window<8, 16, 1500>, Job>;
+pub(crate) type Rank = Launched<Lossy<Udp>, Window<8, 64, 1500>, Job>;
 
 /// Who has gone, as this process was told.
 #[derive(Default)]
