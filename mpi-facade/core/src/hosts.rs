@@ -111,13 +111,6 @@ impl Levels {
         (host, place.unwrap_or(0))
     }
 
-    /// How many ranks every host has, and the ranks host by host.
-    pub(crate) fn order(&self) -> (impl ExactSizeIterator<Item = usize>, Box<[u16]>) {
-        let members = self.hosts.members.iter();
-        let ranks = members.clone().flatten().map(|rank| rank.0);
-        (members.map(Vec::len), ranks.collect())
-    }
-
     /// The nodes of this host, in the order of their ranks.
     pub(crate) fn near(&self) -> &Rc<[Node]> {
         &self.near

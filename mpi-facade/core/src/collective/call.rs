@@ -286,8 +286,7 @@ impl<'w> Call<'w> {
         let ground = self.ground(kind)?;
         let ground = Ground {
             boards: false,
-            // There is a tree of hosts, but no circle of them.
-            hosts: ground.hosts && kind != Kind::Allgather,
+            hosts: false,
             ..ground
         };
         Ok(self.world.collectives.choices.pick(kind, bytes, ground))

@@ -52,9 +52,9 @@ algorithms! {
     Doubling "doubling" "twice as much, or twice as far, in every round";
     Halving "halving" "reduce-scatter by halves, then all-gather by doubles";
     Bruck "bruck" "blocks that go the same way travel together";
-    Cast "cast" "by the network's own broadcast, one frame for all; where ranks are on several hosts";
+    Cast "cast" "by the network's own broadcast, one frame for all; where ranks are on several hosts; blocking calls";
     Boards "boards" "over memory that all share, without messages; blocking calls of ranks on one host";
-    Hosts "hosts" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts";
+    Hosts "hosts" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts; blocking calls";
 }
 
 /// What is chosen up to so many ranks and bytes.

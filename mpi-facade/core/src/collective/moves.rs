@@ -29,7 +29,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
     };
     prepare(comm, at_once, |call| {
         let (stand, algorithm) = (call.stand, call.pick(Operation::Barrier, 0)?);
-        let steps = stand.barrier(algorithm, call.levels()?);
+        let steps = stand.barrier(algorithm);
         Ok(Ready::plain(steps, Layout::nothing(), Layout::nothing()))
     })
 }
@@ -67,7 +67,7 @@ pub(super) fn broadcast_by_messages(call: &mut Call<'_>, buffer: Buffer) -> Resu
     }
     let (stand, algorithm) = (call.stand, call.pick(Operation::Bcast, vector.bytes())?);
     let (output, blocks) = cut(vector, algorithm, stand.ranks);
-    let steps = stand.broadcast(algorithm, blocks, call.levels()?);
+    let steps = stand.broadcast(algorithm, blocks);
     Ok(Ready::plain(steps, Layout::nothing(), output))
 }
 
@@ -80,7 +80,7 @@ fn broadcast_by_cast(call: &mut Call<'_>, buffer: Buffer) -> Result<Ready, Error
         false => None,
     };
     parts.near(call, before.unwrap_or(speaker));
-    let near = call.stand.broadcast(Algorithm::Linear, 1, None);
+    let near = call.stand.broadcast(Algorithm::Linear, 1);
     let (steps, then) = match (cast, before) {
         (Some(cast), None) => (cast, Some(near)),
         (cast, _) => (near, cast),

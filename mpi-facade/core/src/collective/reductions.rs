@@ -6,7 +6,7 @@ use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
 use super::exchange::Buffers as Memory;
 use super::layout::{Cut, Layout};
 use super::levels;
-use super::schedule::{self, Stand};
+use super::schedule::Stand;
 use super::scratch::Scratch;
 use super::sides::{Side, Sides};
 use super::{Buffer, Collective, Numbers, Operation};
@@ -87,20 +87,20 @@ pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Resul
     let input = reduced.buffer(stand.is_root()).whole()?;
     let algorithm = call.pick(Operation::Reduce, input.bytes())?;
     let (input, blocks) = cut(input, algorithm, stand.ranks);
-    let tree = stand.tree(algorithm, call.levels()?);
+    let is_leaf = stand.is_leaf(algorithm);
     // A leaf sends its input and needs nothing else.
     let nothing = || (Scratch::default(), Layout::nothing());
-    let (own, incoming) = match tree.is_leaf() {
+    let (own, incoming) = match is_leaf {
         true => nothing(),
         false => call.pool().like(&input)?,
     };
-    let (temporary, work) = match (stand.is_root(), tree.is_leaf()) {
+    let (temporary, work) = match (stand.is_root(), is_leaf) {
         (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
         (false, true) => nothing(),
         (false, false) => call.pool().like(&input)?,
     };
     Ok(Ready {
-        steps: schedule::reduce(tree, blocks),
+        steps: stand.reduce(algorithm, blocks),
         then: None,
         memory: Memory {
             input,
@@ -198,7 +198,7 @@ pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Re
     let (input, blocks) = cut(input, algorithm, stand.ranks);
     let (own, incoming) = call.pool().like(&input)?;
     Ok(Ready {
-        steps: stand.allreduce(algorithm, blocks, call.levels()?),
+        steps: stand.allreduce(algorithm, blocks),
         then: None,
         memory: Memory {
             input,

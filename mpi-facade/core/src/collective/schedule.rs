@@ -2,14 +2,9 @@
 
 use super::Algorithm;
 use super::cast::Cast;
-use crate::hosts::Levels;
 use alloc::boxed::Box;
-use alloc::rc::Rc;
-use core::ops::Range;
 use pombo_kernel::collective::{self as kernel, Distributor, Step};
-use pombo_kernel::topology::{
-    Binomial, Chain, Circle, Complete, Nested, Renamed, Rooted, Sequential, Shape, Topology, Tree,
-};
+use pombo_kernel::topology::{Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree};
 
 /// One rank's part of an operation.
 pub(super) enum Steps {
@@ -41,69 +36,51 @@ impl Iterator for Steps {
     }
 }
 
-/// Towards the root of a tree.
-pub(super) fn reduce(tree: Listed, blocks: usize) -> Steps {
-    steps(kernel::reduce(tree, blocks))
-}
-
 fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
     Steps::Schedule(Box::new(part))
 }
 
-/// A tree as one rank sees it, put down, so that each operation is compiled once for all of them.
-#[derive(Clone)]
-pub(super) struct Listed {
-    parent: Option<usize>,
-    children: Rc<[usize]>,
+/// The shape of a tree, chosen while the program runs, so that each operation is compiled once for all of them.
+#[derive(Clone, Copy)]
+enum Form {
+    Sequential,
+    Chain,
+    Binomial,
 }
 
-impl Listed {
-    /// Has this rank nobody below it, but somebody above?
-    pub(super) fn is_leaf(&self) -> bool {
-        self.parent.is_some() && self.children.is_empty()
-    }
-
-    fn of(tree: impl Tree) -> Self {
-        Listed {
-            parent: tree.parent(),
-            children: tree.children().collect(),
+impl Form {
+    fn of(algorithm: Algorithm) -> Form {
+        match algorithm {
+            Algorithm::Linear => Form::Sequential,
+            Algorithm::Chain => Form::Chain,
+            _ => Form::Binomial,
         }
     }
 }
 
-impl Tree for Listed {
-    type Children = Below;
-
-    fn parent(&self) -> Option<usize> {
-        self.parent
-    }
-
-    fn children(&self) -> Below {
-        Below {
-            left: 0..self.children.len(),
-            all: self.children.clone(),
+impl Shape for Form {
+    fn parent(&self, rank: usize, ranks: usize) -> usize {
+        match self {
+            Form::Sequential => Sequential.parent(rank, ranks),
+            Form::Chain => Chain.parent(rank, ranks),
+            Form::Binomial => Binomial.parent(rank, ranks),
         }
     }
-}
 
-/// The ranks right below one.
-#[derive(Clone)]
-pub(super) struct Below {
-    all: Rc<[usize]>,
-    left: Range<usize>,
-}
-
-impl Iterator for Below {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        self.left.next().map(|index| self.all[index])
+    fn degree(&self, rank: usize, ranks: usize) -> usize {
+        match self {
+            Form::Sequential => Sequential.degree(rank, ranks),
+            Form::Chain => Chain.degree(rank, ranks),
+            Form::Binomial => Binomial.degree(rank, ranks),
+        }
     }
-}
 
-impl DoubleEndedIterator for Below {
-    fn next_back(&mut self) -> Option<usize> {
-        self.left.next_back().map(|index| self.all[index])
+    fn child(&self, rank: usize, ranks: usize, index: usize) -> usize {
+        match self {
+            Form::Sequential => Sequential.child(rank, ranks, index),
+            Form::Chain => Chain.child(rank, ranks, index),
+            Form::Binomial => Binomial.child(rank, ranks, index),
+        }
     }
 }
 
@@ -123,27 +100,13 @@ impl Stand {
         self.rank == self.root
     }
 
-    /// The tree of an algorithm.
-    pub(super) fn tree(&self, algorithm: Algorithm, levels: Option<&Levels>) -> Listed {
-        match (algorithm, levels) {
-            (Algorithm::Hosts, Some(levels)) => self.tree_of_hosts(levels),
-            (Algorithm::Linear, _) => Listed::of(self.shaped(Sequential)),
-            (Algorithm::Chain, _) => Listed::of(self.shaped(Chain)),
-            _ => Listed::of(self.shaped(Binomial)),
-        }
+    /// Has this rank nobody below it in the tree of an algorithm, but somebody above?
+    pub(super) fn is_leaf(&self, algorithm: Algorithm) -> bool {
+        !self.is_root() && self.tree(algorithm).children().next().is_none()
     }
 
-    /// One rank of every host in a tree, and below each the others of its host.
-    fn tree_of_hosts(&self, levels: &Levels) -> Listed {
-        let (inside, ranks) = levels.order();
-        let inside: Box<[Complete]> = inside.map(Complete::new).collect();
-        let hosts = Nested::new(Complete::new(inside.len()), &inside);
-        let hosts = hosts.and_then(|hosts| Renamed::new(hosts, &ranks));
-        match hosts {
-            Some(hosts) => Listed::of(hosts.tree(self.rank, self.root)),
-            // Every rank is on a host.
-            None => Listed::of(self.shaped(Binomial)),
-        }
+    fn tree(&self, algorithm: Algorithm) -> Rooted<Form> {
+        self.shaped(Form::of(algorithm))
     }
 
     fn shaped<S: Shape>(&self, shape: S) -> Rooted<S> {
@@ -158,25 +121,20 @@ impl Stand {
         Circle::new(self.net(), self.rank)
     }
 
-    pub(super) fn barrier(&self, algorithm: Algorithm, levels: Option<&Levels>) -> Steps {
+    pub(super) fn barrier(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
             Algorithm::Doubling => steps(kernel::barrier_dissemination(self.circle())),
-            _ => steps(kernel::barrier_tree(self.tree(algorithm, levels))),
+            _ => steps(kernel::barrier_tree(self.tree(algorithm))),
         }
     }
 
-    pub(super) fn broadcast(
-        &self,
-        algorithm: Algorithm,
-        blocks: usize,
-        levels: Option<&Levels>,
-    ) -> Steps {
+    pub(super) fn broadcast(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         match algorithm {
             Algorithm::Scattered => {
                 let tree = self.shaped(Binomial);
                 steps(kernel::broadcast_scattered(tree, self.circle()))
             }
-            _ => steps(kernel::broadcast(self.tree(algorithm, levels), blocks)),
+            _ => steps(kernel::broadcast(self.tree(algorithm), blocks)),
         }
     }
 
@@ -199,7 +157,7 @@ impl Stand {
     pub(super) fn allgather(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
             Algorithm::Linear => steps(kernel::allgather_fan(
-                self.tree(algorithm, None),
+                self.tree(algorithm),
                 self.net(),
                 self.rank,
             )),
@@ -218,18 +176,17 @@ impl Stand {
         steps(kernel::alltoall(self.circle(), ahead))
     }
 
-    pub(super) fn allreduce(
-        &self,
-        algorithm: Algorithm,
-        blocks: usize,
-        levels: Option<&Levels>,
-    ) -> Steps {
+    pub(super) fn reduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
+        steps(kernel::reduce(self.tree(algorithm), blocks))
+    }
+
+    pub(super) fn allreduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         let &Stand { rank, ranks, .. } = self;
         match algorithm {
             Algorithm::Doubling => steps(kernel::allreduce_doubling(rank, ranks)),
             Algorithm::Halving => steps(kernel::allreduce_halving(rank, ranks)),
             Algorithm::Ring => steps(kernel::allreduce_circle(self.circle())),
-            _ => steps(kernel::allreduce(self.tree(algorithm, levels), blocks)),
+            _ => steps(kernel::allreduce(self.tree(algorithm), blocks)),
         }
     }
 
@@ -237,7 +194,7 @@ impl Stand {
         match algorithm {
             Algorithm::Ring => steps(kernel::reduce_scatter_circle(self.circle())),
             _ => {
-                let tree = self.tree(algorithm, None);
+                let tree = self.tree(algorithm);
                 steps(kernel::reduce_scatter(tree, self.net(), self.rank))
             }
         }
