@@ -57,7 +57,7 @@ fn line(row: &Row, results: &Results) -> Vec<String> {
 }
 
 /// "0.312 +-  3%"; a spread beyond 999 % is shown as that.
-fn cell(spread: Spread) -> String {
+pub(super) fn cell(spread: Spread) -> String {
     let around = (spread.high - spread.low) / 2.0 / spread.median * 100.0;
     format!("{} +-{:3.0}%", number(spread.median), around.min(999.0))
 }

@@ -8,6 +8,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::super::contender::Contender;
+use super::super::hosts::BURST;
 use super::super::machine::Machine;
 use super::super::results::Results;
 use super::Line;
@@ -77,8 +78,11 @@ fn draw(
         area.fill(&WHITE)?;
         let (above, below) = area.split_vertically(HEADING);
         let what = format!(
-            "Broadcast between hosts over {} Mbit/s, whole messages, until the last receiver has them. {}: {}",
-            line.rate.megabits, machine.name, machine.command
+            "Broadcast over {} Mbit/s until the last receiver has all; an idle port sends {} KiB at once. {}: {}",
+            line.rate.megabits,
+            BURST >> 10,
+            machine.name,
+            machine.command
         );
         let style = ("sans-serif", 13).into_font().color(&BLACK);
         above.draw(&Text::new(what, (SPACE as i32, SPACE as i32), style))?;

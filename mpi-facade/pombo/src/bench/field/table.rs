@@ -1,9 +1,10 @@
 //! Figures between hosts for the terminal: a line for each library. Only `field` uses it.
 
 use super::super::contender::Contender;
+use super::super::figure::Spread;
 use super::super::hosts::{BURST, QUEUE};
 use super::super::results::{Results, Row};
-use super::super::table::{ABSENT, aligned, number};
+use super::super::table::{ABSENT, aligned, cell};
 use super::plan::{BANDWIDTHS, CASTS, SHORTEST};
 use super::{Line, MTU};
 
@@ -43,7 +44,7 @@ pub(super) fn text(results: &Results, line: &Line, contenders: &[Contender]) -> 
     for library in &results.libraries {
         text += &format!("{}: {}\n", library.name, library.version);
     }
-    text + "Medians over rounds.\n"
+    text + "Medians over rounds; +- is half the distance between the quartiles.\n"
 }
 
 /// Numbers of ranks that have figures.
@@ -54,11 +55,11 @@ fn ranks(results: &Results) -> Vec<u32> {
     ranks
 }
 
-fn median(results: &Results, who: usize, name: &str, ranks: u32, size: u64) -> Option<f64> {
+fn spread(results: &Results, who: usize, name: &str, ranks: u32, size: u64) -> Option<Spread> {
     let mut rows = results.rows.iter();
     let row =
         rows.find(|row| (&*row.key.name, row.key.ranks, row.key.size) == (name, ranks, size))?;
-    Some(row.spread(who)?.median)
+    row.spread(who)
 }
 
 fn casts(
@@ -71,7 +72,7 @@ fn casts(
         .iter()
         .flat_map(|&ranks| CASTS.map(|size| (ranks, size)));
     let has = |&(ranks, size): &(u32, u64)| {
-        (0..contenders.len()).any(|who| median(results, who, "cast", ranks, size).is_some())
+        (0..contenders.len()).any(|who| spread(results, who, "cast", ranks, size).is_some())
     };
     let columns: Vec<(u32, u64)> = columns.filter(has).collect();
     if columns.is_empty() {
@@ -89,7 +90,7 @@ fn casts(
     let mut lines = vec![heading.chain(columns.iter().map(title)).collect()];
     for (who, contender) in contenders.iter().enumerate() {
         let cell = |&(ranks, size): &(u32, u64)| {
-            let rate = median(results, who, "cast", ranks, size);
+            let rate = spread(results, who, "cast", ranks, size).map(|rate| rate.median);
             rate.map_or(ABSENT.to_owned(), |rate| {
                 format!("{rate:5.2} {:5.1}%", 100.0 * rate / line.ceiling(contender))
             })
@@ -148,7 +149,7 @@ fn fast(results: &Results, ranks: &[u32]) -> Vec<Vec<String>> {
         columns.push((title, "cast-time", ranks, SHORTEST));
     }
     let of = |who, (_, name, ranks, size): &(String, &str, u32, u64)| {
-        median(results, who, name, *ranks, *size)
+        spread(results, who, name, *ranks, *size)
     };
     let count = results.libraries.len();
     columns.retain(|column| (0..count).any(|who| of(who, column).is_some()));
@@ -164,7 +165,7 @@ fn fast(results: &Results, ranks: &[u32]) -> Vec<Vec<String>> {
     for (who, library) in results.libraries.iter().enumerate() {
         let cells = columns
             .iter()
-            .map(|column| of(who, column).map_or(ABSENT.into(), number));
+            .map(|column| of(who, column).map_or(ABSENT.into(), cell));
         lines.push(std::iter::once(library.name.clone()).chain(cells).collect());
     }
     lines
