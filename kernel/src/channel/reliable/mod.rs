@@ -41,7 +41,7 @@ use frame::{HEAD, Head};
 use peer::{Life, Out, Peer};
 
 /// How much a [`Reliable`] keeps: for each node twice [`Windows::Frames`] of [`Windows::Mtu`] bytes. A growing storage
-/// takes it when it is first used.
+/// takes it when it is first used, no more than the frames there were long.
 pub trait Windows: 'static {
     /// Nodes on the network.
     type Nodes: Capacity;
@@ -382,6 +382,9 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
         self.network.now()
     }
 }
+
+/// The bytes of a frame that is kept: growing storage takes no more than the longest one needed.
+type Frame<Z, S> = <S as Storage>::Slice<u8, <Z as Windows>::Mtu>;
 
 /// Where the frame of that number is kept.
 fn place<Z: Windows>(number: u32) -> usize {

@@ -1,7 +1,7 @@
 //! One direction from one peer: what was handed on, and what came too early. `reliable` only.
 
-use super::sender::blank;
-use super::{Windows, place};
+use super::sender::widen;
+use super::{Frame, Windows, place};
 use crate::aspect::{Capacity, Slice, Storage};
 use crate::channel::Arrival;
 
@@ -15,11 +15,11 @@ pub(super) struct Receiver<Z: Windows, S: Storage> {
     due: u64,
     /// A number on some frame of ours does not tell it enough.
     full: bool,
-    kept: S::Slice<Early<Z::Mtu>, Z::Frames>,
+    kept: S::Slice<Early<Frame<Z, S>>, Z::Frames>,
 }
 
-struct Early<M: Capacity> {
-    bytes: M::Inline<u8>,
+struct Early<B> {
+    bytes: B,
     len: usize,
 }
 
@@ -113,13 +113,17 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
 
     fn keep<A: Arrival>(&mut self, place: usize, frame: &A, offset: usize, len: usize) -> bool {
         while self.kept.as_ref().len() <= place {
-            let early = blank::<Z::Mtu>().map(|bytes| Early { bytes, len: 0 });
-            let Some(early) = early else { return false };
+            let bytes = Frame::<Z, S>::new();
+            let early = Early { bytes, len: 0 };
             if self.kept.push(early).is_err() {
                 return false;
             }
         }
         let early = &mut self.kept.as_mut()[place];
+        // No longer than a frame can be.
+        if !widen(&mut early.bytes, len) {
+            return false;
+        }
         let Some(into) = early.bytes.as_mut().get_mut(..len) else {
             return false;
         };

@@ -2,7 +2,7 @@
 
 use super::throttle::Throttle;
 use super::timing::{RoundTrip, Timing};
-use super::{Windows, place};
+use super::{Frame, Windows, place};
 use crate::aspect::{Capacity, Slice, Storage};
 use crate::memory::Part;
 
@@ -20,12 +20,12 @@ pub(super) struct Sender<Z: Windows, S: Storage> {
     /// Since when the peer owes an answer, and how often it was asked since.
     since: u64,
     asked: u32,
-    kept: S::Slice<Kept<Z::Mtu>, Z::Frames>,
+    kept: S::Slice<Kept<Frame<Z, S>>, Z::Frames>,
 }
 
 /// The copy of a frame, at the place of its number.
-struct Kept<M: Capacity> {
-    bytes: M::Inline<u8>,
+struct Kept<B> {
+    bytes: B,
     len: usize,
     stamp: u32,
     at: u64,
@@ -94,11 +94,8 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
     pub(super) fn keep(&mut self, parts: &[Part<'_>], total: usize) -> bool {
         let place = place::<Z>(self.next);
         while self.kept.as_ref().len() <= place {
-            let Some(bytes) = blank::<Z::Mtu>() else {
-                return false;
-            };
             let kept = Kept {
-                bytes,
+                bytes: Frame::<Z, S>::new(),
                 len: 0,
                 stamp: 0,
                 at: 0,
@@ -109,6 +106,9 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
             }
         }
         let kept = &mut self.kept.as_mut()[place];
+        if !widen(&mut kept.bytes, total) {
+            return false;
+        }
         let mut at = 0;
         for part in parts {
             part.copy_to(0, &mut kept.bytes.as_mut()[at..at + part.len()]);
@@ -260,18 +260,14 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
     }
 }
 
-/// Room for a frame.
-pub(super) fn blank<M: Capacity>() -> Option<M::Inline<u8>> {
-    let mut bytes = M::Inline::new();
-    let mut len = 0;
-    while len < M::N {
-        let some = (M::N - len).min(ZEROS.len());
-        len += some;
-        if !bytes.extend(&ZEROS[..some]) {
-            return None;
+/// Makes room for that many bytes; false if memory ran out.
+pub(super) fn widen(bytes: &mut impl Slice<u8>, len: usize) -> bool {
+    while let Some(missing) = len.checked_sub(bytes.as_ref().len()).filter(|n| *n > 0) {
+        if !bytes.extend(&ZEROS[..missing.min(ZEROS.len())]) {
+            return false;
         }
     }
-    Some(bytes)
+    true
 }
 
 static ZEROS: [u8; 256] = [0; 256];

@@ -15,8 +15,9 @@ use pombo_kernel::{Error, Node};
 use pombo_netdrivers::udp::{Lossy, Udp};
 use pombo_netdrivers::{Growing, InPlace, sleep};
 
-/// Frames under way to a peer, at most, and the bytes of each. What a pair of ranks has used of it stays in memory:
-/// at most 190 KiB on either side.
+/// Frames under way to a peer, at most, and the bytes of each. What a pair of ranks has used of it stays in memory, for
+/// each place as much as its longest frame: at most 190 KiB on either side. No longer ones on jumbo links: receive buffers
+/// of the usual size hold few of those.
 type Wide = Window<RANKS, 64, 1500>;
 
 /// A rank's channel to the ranks of other hosts. It has all ranks as nodes.
