@@ -41,7 +41,7 @@ const SLOW: Effort = Effort {
     patience: Duration::from_secs(2),
 };
 const SIZES: Effort = Effort {
-    rounds: 2,
+    rounds: 1,
     seconds: 0.1,
     ..SLOW
 };
