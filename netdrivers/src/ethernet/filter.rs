@@ -37,16 +37,16 @@ pub(super) fn of(seat: Seat, interfaces: [i32; 2]) -> Filter {
     ]
 }
 
-fn load(size: u32, at: u32) -> libc::sock_filter {
+pub(super) fn load(size: u32, at: u32) -> libc::sock_filter {
     step(BPF_LD | size | BPF_ABS, 0, 0, at)
 }
 
 /// How many to pass over: if it is equal, and if not.
-fn jump(value: u32, equal: u8, other: u8) -> libc::sock_filter {
+pub(super) fn jump(value: u32, equal: u8, other: u8) -> libc::sock_filter {
     step(BPF_JMP | BPF_JEQ | BPF_K, equal, other, value)
 }
 
-fn give(bytes: u32) -> libc::sock_filter {
+pub(super) fn give(bytes: u32) -> libc::sock_filter {
     step(BPF_RET | BPF_K, 0, 0, bytes)
 }
 

@@ -37,6 +37,7 @@ mod pace;
 #[cfg(feature = "pnet")]
 mod portable;
 mod socket;
+mod tap;
 
 pub use address::{Address, Mac};
 pub use device::{Counts, Ethernet};
@@ -49,3 +50,4 @@ pub use opened::Opened;
 #[cfg(feature = "pnet")]
 pub use portable::Portable;
 pub use socket::{RECEIVE_BYTES, SEND_BYTES};
+pub use tap::{Tap, Tapped};

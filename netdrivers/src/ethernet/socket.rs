@@ -55,8 +55,8 @@ impl Socket {
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
         socket.filter(seat, [interface.index, loopback])?;
-        socket.enter(seat, interface.index)?;
-        socket.bind()?;
+        socket.enter(interface.index, PACKET_MR_MULTICAST, seat.group().0)?;
+        socket.bind(ETHER_TYPE, 0)?;
         Ok(socket)
     }
 
@@ -102,24 +102,30 @@ impl Socket {
         self.set(libc::SOL_SOCKET, SO_LOCK_FILTER, &1)
     }
 
-    /// The interface is to listen to what is for all.
-    fn enter(&self, seat: Seat, index: i32) -> Result<(), EthernetError> {
-        let [a, b, c, d, e, f] = seat.group().0;
+    /// The interface is to listen also to what is for that address, or, as `kind` says, to everything.
+    pub(super) fn enter(
+        &self,
+        index: i32,
+        kind: u16,
+        address: [u8; 6],
+    ) -> Result<(), EthernetError> {
+        let [a, b, c, d, e, f] = address;
         let membership = Membership {
             index,
-            kind: PACKET_MR_MULTICAST,
+            kind,
             len: 6,
             address: [a, b, c, d, e, f, 0, 0],
         };
         self.set(libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &membership)
     }
 
-    /// Any interface: the filter says which.
-    fn bind(&self) -> Result<(), EthernetError> {
-        let any = at(0);
-        let size = size_of_val(&any) as libc::socklen_t;
+    /// From now on it hears frames of that type, by that interface or, with 0, by any that the filter passes.
+    pub(super) fn bind(&self, protocol: u16, index: i32) -> Result<(), EthernetError> {
+        let mut from = at(index);
+        from.sll_protocol = protocol.to_be();
+        let size = size_of_val(&from) as libc::socklen_t;
         // SAFETY: the address is valid for its size.
-        let bound = unsafe { libc::bind(self.fd, (&raw const any).cast(), size) };
+        let bound = unsafe { libc::bind(self.fd, (&raw const from).cast(), size) };
         EthernetError::check(bound, "bind").map(drop)
     }
 
