@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use crate::{bench, demo, info, install, run, setup};
+use crate::{bench, capture, demo, info, install, run, setup};
 
 /// Run message-passing programs on this machine
 ///
@@ -40,6 +40,8 @@ enum Action {
         #[arg(value_name = "INTERFACE", default_value = "")]
         interface: String,
     },
+    /// Show the frames on a network in words, or put them into a file for Wireshark
+    Capture(capture::Options),
     /// Lay down launcher, compiler wrappers, header and libraries in a directory
     Install {
         /// Directory that gets bin, include and lib
@@ -67,6 +69,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Run { words } => run::main("pombo run", &words),
         Action::Info => info::main(),
         Action::Setup { interface } => setup::main(&interface),
+        Action::Capture(options) => capture::main(&options),
         Action::Install { prefix } => install::main(&prefix),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use pombo_netdrivers::ethernet::EthernetError;
 use pombo_netdrivers::shm::ShmError;
 
 use crate::terminal::warn;
@@ -56,6 +57,8 @@ pub(crate) enum Error {
         doing: &'static str,
         source: io::Error,
     },
+    /// Listening to a network.
+    Capture { source: EthernetError },
     /// The C library is not where it should be.
     NoLibrary { searched: Vec<PathBuf> },
     /// `POMBO_LIB` names a place without the library.
@@ -176,6 +179,14 @@ impl fmt::Display for Error {
                 path,
                 source,
             } => write!(f, "cannot {doing} {}: {source}", path.display()),
+            Error::Capture {
+                source: EthernetError::NoRight { interface },
+            } => write!(
+                f,
+                "no right to hear the frames of others on {interface}: run it with sudo (CAP_NET_RAW); the helper of \
+                 `pombo setup` opens sockets for ranks alone"
+            ),
+            Error::Capture { source } => write!(f, "cannot listen: {source}"),
             Error::System { doing, source } => write!(f, "cannot {doing}: {source}"),
             Error::ChildrenIgnored => f.write_str(
                 "the launcher was started with SIGCHLD ignored and cannot watch its ranks; \

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod capture;
 mod cli;
 mod compiler;
 mod demo;

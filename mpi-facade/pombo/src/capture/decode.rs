@@ -1,0 +1,207 @@
+//! Frames in words: one line for each of ours. `capture` only.
+
+use std::fmt;
+
+use super::bytes::{u16_at, u64_at};
+use super::carrier::{self, Carried, End};
+use super::message::{self, Message};
+use super::protocol::{self, DELTAS, Head, Kind, More};
+
+/// One of our frames.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Frame {
+    from: End,
+    to: End,
+    job: Option<u16>,
+    /// Bytes that the network carried behind its own headers.
+    len: usize,
+    cut: bool,
+    what: What,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum What {
+    /// A protocol's.
+    Head(Head, Inside),
+    /// Ranks try whether they hear each other, before they use a segment.
+    Greeting,
+    /// Something else under our type: another version, or a network used without the protocols above.
+    Other,
+}
+
+/// What stands behind the header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Inside {
+    Message(Message),
+    /// Which numbers above the first missing one a receiver has.
+    Map {
+        count: u32,
+    },
+    /// How many packets a repair covers.
+    Repair {
+        packets: usize,
+    },
+    Announce {
+        len: u64,
+        chunk: u16,
+    },
+    Nothing,
+}
+
+/// Looks at an Ethernet frame, which may have several of ours where the interface has not cut them apart yet. Empty: it
+/// has none.
+pub(super) fn decode(frame: &[u8]) -> Vec<Frame> {
+    let Some(carried) = carrier::open(frame) else {
+        return Vec::new();
+    };
+    match carried.job {
+        Some(_) => vec![Frame::of(carried)],
+        None => together(carried).unwrap_or_default(),
+    }
+}
+
+/// What one datagram has: frames of one length, but the last, which may be shorter.
+fn together(carried: Carried<'_>) -> Option<Vec<Frame>> {
+    let (all, told) = (carried.bytes, carried.told);
+    let each = protocol::first(all, told)?;
+    let mut frames = Vec::new();
+    for at in (0..told).step_by(each) {
+        let told = each.min(told - at);
+        let bytes = &all[at.min(all.len())..all.len().min(at + told)];
+        let one = Carried {
+            told,
+            bytes,
+            ..carried
+        };
+        match Frame::of(one) {
+            // Cut within its header.
+            frame if matches!(frame.what, What::Other) && frame.cut => break,
+            frame if matches!(frame.what, What::Head(..)) => frames.push(frame),
+            _ => return None,
+        }
+    }
+    Some(frames)
+}
+
+impl Frame {
+    fn of(carried: Carried<'_>) -> Self {
+        let what = match protocol::read(carried.bytes, carried.told) {
+            Some(head) => {
+                let inside = inside(&head, &carried);
+                What::Head(head, inside)
+            }
+            None if carried.bytes == b"?" => What::Greeting,
+            None => What::Other,
+        };
+        let Carried {
+            from,
+            to,
+            job,
+            told,
+            bytes,
+        } = carried;
+        Frame {
+            from,
+            to,
+            job,
+            len: told,
+            cut: bytes.len() < told,
+            what,
+        }
+    }
+}
+
+fn inside(head: &Head, carried: &Carried<'_>) -> Inside {
+    let bytes = carried.bytes.get(head.end..).unwrap_or_default();
+    let found = match head.kind {
+        Kind::Data => message::read(bytes, head.len).map(Inside::Message),
+        Kind::Report => map(bytes, 1),
+        Kind::GroupReport => map(bytes, 4),
+        Kind::GroupRepair => bytes.get(..DELTAS).map(|deltas| Inside::Repair {
+            packets: 1 + deltas.iter().filter(|delta| **delta != 0).count(),
+        }),
+        Kind::GroupAnnounce => announce(bytes),
+        Kind::GroupPacket | Kind::GroupPoll => None,
+    };
+    found.unwrap_or(Inside::Nothing)
+}
+
+fn map(bytes: &[u8], words: usize) -> Option<Inside> {
+    let words = (0..words).map(|word| u64_at(bytes, 8 * word));
+    let count = words
+        .map(|word| word.map(u64::count_ones))
+        .sum::<Option<u32>>()?;
+    Some(Inside::Map { count })
+}
+
+fn announce(bytes: &[u8]) -> Option<Inside> {
+    Some(Inside::Announce {
+        len: u64_at(bytes, 0)?,
+        chunk: u16_at(bytes, 8)?,
+    })
+}
+
+/// What stands in which column.
+pub(super) const TITLE: &str = "     seconds from                  to                    kind      sequence       poll flags      bytes";
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Frame { from, to, len, .. } = self;
+        write!(f, "{from:<21} {to:<21} ")?;
+        match &self.what {
+            What::Greeting => write!(f, "{:<39} {len:>5}", "GREETING")?,
+            What::Other => write!(f, "{:<39} {len:>5}", "OTHER")?,
+            What::Head(head, inside) => {
+                let (kind, flags) = (head.kind.name(), protocol::flags(head.flags));
+                let (sequence, poll) = (head.sequence, head.poll);
+                write!(f, "{kind:<8} {sequence:>9} {poll:>10} {flags:<9} {len:>5}")?;
+                details(f, head, *inside)?;
+            }
+        }
+        if let Some(job) = self.job {
+            write!(f, "  job {job:04x}")?;
+        }
+        if self.cut {
+            f.write_str("  cut")?;
+        }
+        Ok(())
+    }
+}
+
+fn details(f: &mut fmt::Formatter<'_>, head: &Head, inside: Inside) -> fmt::Result {
+    let report = matches!(head.kind, Kind::Report | Kind::GroupReport);
+    match head.more {
+        More::Pair { room, .. } if report => write!(f, "  room {room}")?,
+        More::Pair {
+            expected,
+            echo,
+            room,
+        } => write!(f, "  expects {expected} heard {echo} room {room}")?,
+        More::Group {
+            group,
+            message,
+            room,
+        } => {
+            write!(f, "  group {group} message {message}")?;
+            if report {
+                write!(f, " room {room}")?;
+            }
+        }
+    }
+    match inside {
+        Inside::Message(message) => write!(f, "  {message}")?,
+        Inside::Map { count } => write!(f, "  has {count} above")?,
+        Inside::Repair { packets } => write!(f, "  of {packets} packets")?,
+        Inside::Announce { len, chunk } => write!(f, "  {len} bytes by {chunk}")?,
+        Inside::Nothing => {}
+    }
+    match head.seal {
+        Some((number, carrier::ALL)) => write!(f, "  sealed {number} for all"),
+        Some((number, to)) => write!(f, "  sealed {number} for {to}"),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

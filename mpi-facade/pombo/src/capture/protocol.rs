@@ -1,0 +1,187 @@
+//! The headers of the reliable channel and of groups, with or without a seal in front. The decoder only.
+//!
+//! Their layout is that of `reliable/frame.rs`, `group/frame.rs` of the kernel and `sealed.rs` of the drivers.
+
+use super::bytes::{bytes, u16_at, u32_at, u64_at};
+
+/// One of our headers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Head {
+    pub(super) kind: Kind,
+    pub(super) flags: u8,
+    /// Bytes behind it.
+    pub(super) len: usize,
+    pub(super) epoch: u32,
+    /// Data, packet, repair: which. Report: the first that is missing. Poll, announce: one past the last sent.
+    pub(super) sequence: u32,
+    /// Counts transmissions, and so tells which of them a report has seen.
+    pub(super) poll: u32,
+    pub(super) more: More,
+    /// Where its own bytes end.
+    pub(super) end: usize,
+    /// Number and destination of a sealed frame.
+    pub(super) seal: Option<(u64, u16)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Data = 1,
+    Report,
+    GroupPacket,
+    GroupRepair,
+    GroupPoll,
+    GroupAnnounce,
+    GroupReport,
+}
+
+/// What only some frames have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum More {
+    /// Between two nodes: the number that the sender waits for, the highest transmission it has heard, places it has.
+    Pair { expected: u32, echo: u32, room: u16 },
+    /// In a group.
+    Group { group: u32, message: u32, room: u16 },
+}
+
+const PAIR: usize = 32;
+const GROUP: usize = 30;
+const SEAL: usize = 16;
+/// Bytes behind the header that frames of a kind have: the map of a report, distances of a repair, an announce.
+const PAIR_MAP: usize = 8;
+const GROUP_MAP: usize = 32;
+pub(super) const DELTAS: usize = 7;
+const ANNOUNCE: usize = 10;
+
+const ASK: u8 = 1;
+const WHOLE: u8 = 2;
+const FLAGS: [(u8, &str); 4] = [(ASK, "ask"), (WHOLE, "whole"), (4, "refused"), (8, "alone")];
+
+/// The header of what a network carried: `told` bytes, of which these were captured. `None`: it cannot be one of ours,
+/// or is cut within it.
+pub(super) fn read(captured: &[u8], told: usize) -> Option<Head> {
+    plain(captured, told, 0).or_else(|| {
+        let way = u64_at(captured, 8)?;
+        let mut head = plain(captured, told, SEAL)?;
+        head.seal = Some((way & ((1 << 48) - 1), (way >> 48) as u16));
+        Some(head)
+    })
+}
+
+/// Bytes of the first of several frames that are still together, `told` in all: a sender gives UDP many at once.
+pub(super) fn first(captured: &[u8], told: usize) -> Option<usize> {
+    [0, SEAL].into_iter().find_map(|at| {
+        let [kind] = bytes(captured, at)?;
+        let size = if Kind::of(kind)?.is_pair() {
+            PAIR
+        } else {
+            GROUP
+        };
+        let len = at + size + usize::from(u16_at(captured, at + 2)?);
+        (len <= told && plain(captured, len, at).is_some()).then_some(len)
+    })
+}
+
+fn plain(captured: &[u8], told: usize, at: usize) -> Option<Head> {
+    let from = captured.get(at..)?;
+    let [kind, flags] = bytes(from, 0)?;
+    let kind = Kind::of(kind)?;
+    let (size, known) = match kind.is_pair() {
+        true => (PAIR, ASK),
+        false => (GROUP, 15),
+    };
+    let len = usize::from(u16_at(from, 2)?);
+    // Chance makes one of some 2^40 frames of others look like ours.
+    if told != at + size + len || flags & !known != 0 || !kind.fits(flags, len) {
+        return None;
+    }
+    let (sequence, poll, more) = match kind.is_pair() {
+        true => pair(kind, from)?,
+        false => group(from)?,
+    };
+    Some(Head {
+        kind,
+        flags,
+        len,
+        epoch: u32_at(from, 8)?,
+        sequence,
+        poll,
+        more,
+        end: at + size,
+        seal: None,
+    })
+}
+
+/// A report's own number and stamp are 0: what it says of the other direction takes their places.
+fn pair(kind: Kind, from: &[u8]) -> Option<(u32, u32, More)> {
+    let (expected, echo) = (u32_at(from, 20)?, u32_at(from, 24)?);
+    let room = u16_at(from, 28)?;
+    let (sequence, poll) = match kind {
+        Kind::Report => (expected, echo),
+        _ => (u32_at(from, 12)?, u32_at(from, 16)?),
+    };
+    let more = More::Pair {
+        expected,
+        echo,
+        room,
+    };
+    (u16_at(from, 30)? == 0).then_some((sequence, poll, more))
+}
+
+fn group(from: &[u8]) -> Option<(u32, u32, More)> {
+    let more = More::Group {
+        group: u32_at(from, 12)?,
+        room: u16_at(from, 16)?,
+        message: u32_at(from, 18)?,
+    };
+    Some((u32_at(from, 22)?, u32_at(from, 26)?, more))
+}
+
+impl Kind {
+    fn of(byte: u8) -> Option<Kind> {
+        Some(match byte {
+            0x11 => Kind::Data,
+            0x12 => Kind::Report,
+            0x13 => Kind::GroupPacket,
+            0x14 => Kind::GroupRepair,
+            0x15 => Kind::GroupPoll,
+            0x16 => Kind::GroupAnnounce,
+            0x17 => Kind::GroupReport,
+            _ => return None,
+        })
+    }
+
+    fn is_pair(self) -> bool {
+        matches!(self, Kind::Data | Kind::Report)
+    }
+
+    fn fits(self, flags: u8, len: usize) -> bool {
+        let whole = flags & WHOLE != 0;
+        match self {
+            Kind::Data => true,
+            Kind::Report => len == PAIR_MAP,
+            Kind::GroupPacket => len > 0 || whole,
+            Kind::GroupRepair => len > DELTAS && !whole,
+            Kind::GroupPoll => len == 0,
+            Kind::GroupAnnounce => len == ANNOUNCE && !whole,
+            Kind::GroupReport => len == GROUP_MAP,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Data => "DATA",
+            Kind::Report | Kind::GroupReport => "REPORT",
+            Kind::GroupPacket => "PACKET",
+            Kind::GroupRepair => "REPAIR",
+            Kind::GroupPoll => "POLL",
+            Kind::GroupAnnounce => "ANNOUNCE",
+        }
+    }
+}
+
+/// Names of the flags that are set.
+pub(super) fn flags(set: u8) -> String {
+    let named = FLAGS.iter().filter(|(flag, _)| set & flag != 0);
+    let named: Vec<&str> = named.map(|(_, name)| *name).collect();
+    named.join(",")
+}
