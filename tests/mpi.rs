@@ -9,6 +9,8 @@ mod support;
 mod bench;
 #[path = "mpi/broadcast.rs"]
 mod broadcast;
+#[path = "mpi/capture.rs"]
+mod capture;
 #[path = "mpi/errors.rs"]
 mod errors;
 #[path = "mpi/heat.rs"]
