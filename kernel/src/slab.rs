@@ -35,22 +35,25 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
     /// The index of the new entry; `None` when the bound is reached.
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Option<u32> {
-        let entry = Entry {
-            prev: NONE,
-            next: NONE,
-            value: Some(value),
-        };
-        let index = self.free;
-        if let Some(place) = self.entries.as_mut().get_mut(index as usize) {
-            self.free = place.next;
-            *place = entry;
-            self.used += 1;
-            return Some(index);
+        if self.free == NONE {
+            self.grow()?;
         }
-        let index = self.entries.as_ref().len() as u32;
-        self.entries.push(entry).ok()?;
+        let index = self.free;
+        let entry = self.entries.as_mut().get_mut(index as usize)?;
+        self.free = entry.next;
+        (entry.prev, entry.next, entry.value) = (NONE, NONE, Some(value));
         self.used += 1;
         Some(index)
+    }
+
+    /// One more entry, a free one.
+    #[inline]
+    fn grow(&mut self) -> Option<()> {
+        let (index, prev, next) = (self.end(), NONE, NONE);
+        let value = None;
+        self.entries.push(Entry { prev, next, value }).ok()?;
+        self.free = index;
+        Some(())
     }
 
     #[inline]
@@ -156,6 +159,25 @@ impl Queue {
                 None => self.head = index,
             }
         }
+    }
+
+    /// Takes the first entry out, of the table as well, if `wanted` says so of it.
+    #[inline(always)]
+    pub(crate) fn pop_if<T, A: Slice<Entry<T>>>(
+        &mut self,
+        slab: &mut Slab<T, A>,
+        wanted: impl FnOnce(&T) -> bool,
+    ) -> Option<T> {
+        let (index, free) = (self.head, slab.free);
+        let entry = slab.link(index)?;
+        let value = entry.value.take_if(|value| wanted(value))?;
+        self.head = core::mem::replace(&mut entry.next, free);
+        (slab.free, slab.used) = (index, slab.used - 1);
+        match slab.link(self.head) {
+            Some(behind) => behind.prev = NONE,
+            None => self.tail = NONE,
+        }
+        Some(value)
     }
 
     #[inline]

@@ -10,7 +10,7 @@
 //! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
 //! | sleep in the near channel where it cannot sleep for both | 0.4 ms | |
 
-use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Target};
+use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Taker, Target};
 use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
 use crate::error::Error;
 use crate::header::Node;
@@ -248,7 +248,7 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_send(
         &mut self,
         to: Node,
@@ -270,6 +270,14 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
     }
 
     #[inline]
+    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
+        match &self.beyond {
+            None => self.near.poll_for(taker),
+            Some(_) => self.poll(|event| taker.event(event)),
+        }
+    }
+
+    #[inline(never)]
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let beyond = self.beyond.as_ref();
         let near = self.near.poll(|event| {
@@ -349,6 +357,14 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
         match self {
             Either::Near { frame, .. } => frame.head(n),
             Either::Far(frame) => frame.head(n),
+        }
+    }
+
+    #[inline]
+    fn whole(&self) -> Option<&[u8]> {
+        match self {
+            Either::Near { frame, .. } => frame.whole(),
+            Either::Far(frame) => frame.whole(),
         }
     }
 

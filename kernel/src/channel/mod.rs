@@ -67,6 +67,12 @@ pub trait Channel: 'static {
     /// Returns whether anything happened. Inside `f` nothing can be sent.
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError>;
 
+    /// As [`Channel::poll`], for who takes arrivals of every type: a channel made of others need not make them one type.
+    #[inline]
+    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
+        self.poll(|event| taker.event(event))
+    }
+
     /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
     /// frame may have arrived or a full queue may have room. Returning early is always right.
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError>;
@@ -99,6 +105,12 @@ pub trait Channel: 'static {
     fn now(&self) -> u64;
 }
 
+/// Takes what a channel reports.
+pub trait Taker {
+    /// One event.
+    fn event<A: Arrival>(&mut self, event: Event<A>);
+}
+
 /// Every channel carries frames of at least this many bytes, and hands out this much contiguously.
 pub const MIN_LIMIT: usize = 128;
 
@@ -117,6 +129,12 @@ pub trait Arrival {
 
     /// The first `n` bytes in one piece, for `n` up to [`MIN_LIMIT`]; `None` if the frame is shorter.
     fn head(&self, n: usize) -> Option<&[u8]>;
+
+    /// All of it, where it lies in one piece: then it is not asked for pieces.
+    #[inline]
+    fn whole(&self) -> Option<&[u8]> {
+        None
+    }
 
     /// Calls `f` on consecutive pieces of the `len` bytes from `offset`. Callers stay inside [`Arrival::len`].
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8]));

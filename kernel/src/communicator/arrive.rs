@@ -18,7 +18,7 @@ use core::mem::MaybeUninit;
 
 impl<H: Header, C: Config> State<H, C> {
     /// Takes what the channel reports.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn event<A: Arrival>(&mut self, event: Event<A>, bank: &mut impl Bank) {
         // By reference: an arrival is not moved about.
         match &event {
@@ -37,7 +37,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// `None` for a frame that no rule explains.
-    #[inline]
+    #[inline(always)]
     fn arrive<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
         let orders = says_order::<C>();
         let (kind, credit, big_endian, reader) = Reader::new(arrival, orders)?;
@@ -141,10 +141,9 @@ impl<H: Header, C: Config> State<H, C> {
         let header: H = reader.take()?;
         let (at, len) = reader.payload();
         let from = arrival.from();
-        let envelope = Envelope::new(header, len, from, None)?;
         self.counters.note(Note::Searched);
         let Some(slot) = self.expected.take(from, &header) else {
-            return self.keep(arrival, envelope, at, len);
+            return self.keep(arrival, header, at, len);
         };
         self.owe_place(from);
         let swapped = self.swapped(from);
@@ -154,13 +153,24 @@ impl<H: Header, C: Config> State<H, C> {
         };
         let ticket = Ticket::new(slot, operation.generation);
         let stored = len.min(room);
-        let mut offset = 0;
-        arrival.pieces(at, stored, |piece| {
-            bank.copy_in(ticket, offset, piece, swapped);
-            offset += piece.len();
-        });
+        match arrival.whole() {
+            Some(frame) => {
+                let bytes = frame.get(at..at + stored)?;
+                bank.copy_in(ticket, 0, bytes, swapped);
+            }
+            None => {
+                let offset = 0;
+                let mut place = Place {
+                    bank,
+                    ticket,
+                    offset,
+                    swapped,
+                };
+                arrival.pieces(at, stored, |piece| place.put(piece));
+            }
+        }
         self.counters.note(Note::Received(stored));
-        if operation.deliver(envelope, stored) {
+        if operation.deliver(Envelope::new(header, len, from, None)?, stored) {
             self.operations.remove(slot);
         }
         Some(())
@@ -168,13 +178,8 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Puts a whole message into the pool. `None` when its sender had no credit for it.
     #[inline(never)]
-    fn keep<A: Arrival>(
-        &mut self,
-        arrival: &A,
-        envelope: Envelope<H, C>,
-        at: usize,
-        len: usize,
-    ) -> Option<()> {
+    fn keep<A: Arrival>(&mut self, arrival: &A, header: H, at: usize, len: usize) -> Option<()> {
+        let envelope = Envelope::new(header, len, arrival.from(), None)?;
         if len > <C::Sizes as Sizes>::Cell::N {
             return None;
         }

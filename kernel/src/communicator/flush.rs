@@ -54,7 +54,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// The short way of a message that nothing holds up: no operation, no loan.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_now<L: Outlet>(
         &mut self,
         channel: &mut L,
@@ -75,9 +75,13 @@ impl<H: Header, C: Config> State<H, C> {
         let Some(part) = piece(message, 0, len, swaps::<C>()) else {
             return Ok(false);
         };
-        if let Err(error) = peer.put_whole(channel, to, Cookie::COPY, header, part) {
+        let lead = peer.lead(Kind::Eager);
+        let head = EagerHead { lead, header };
+        let parts = [Part::Bytes(head.as_bytes()), part];
+        if let Err(error) = channel.try_send_here(to, Cookie::COPY, &parts) {
             return self.not_now(error);
         }
+        peer.owed -= u32::from(lead[1]);
         peer.credit -= 1;
         self.counters.note(Note::Sent(len));
         Ok(true)
@@ -520,8 +524,11 @@ impl<H: Header, C: Config> State<H, C> {
                 let Some(peer) = self.peers.as_mut().get_mut(node.index()) else {
                     return Ok(());
                 };
-                let cookie = Cookie(me.to_bits());
-                let sent = peer.put_whole(channel, node, cookie, envelope.header(), part)?;
+                let (lead, header) = (peer.lead(Kind::Eager), envelope.header());
+                let head = EagerHead { lead, header };
+                let parts = [Part::Bytes(head.as_bytes()), part];
+                let sent = channel.try_send_here(node, Cookie(me.to_bits()), &parts)?;
+                peer.owed -= u32::from(lead[1]);
                 self.left_held(node, slot);
                 self.leave(slot, sent, envelope.len());
             }
@@ -607,23 +614,6 @@ impl<H: Header, C: Config> Peer<H, C> {
     fn lead(&self, kind: Kind) -> [u8; LEAD] {
         let big_endian = says_order::<C>() && <C::Representation as Representation>::BIG_ENDIAN;
         lead(kind, self.owed.min(255) as u8, big_endian)
-    }
-
-    /// A whole message.
-    #[inline(always)]
-    fn put_whole<L: Outlet>(
-        &mut self,
-        channel: &mut L,
-        to: Node,
-        cookie: Cookie,
-        header: H,
-        message: Part<'_>,
-    ) -> Result<Sent, ChannelError> {
-        let lead = self.lead(Kind::Eager);
-        let head = EagerHead { lead, header };
-        let sent = channel.try_send(to, cookie, &[Part::Bytes(head.as_bytes()), message])?;
-        self.owed -= u32::from(lead[1]);
-        Ok(sent)
     }
 }
 

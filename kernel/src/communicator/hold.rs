@@ -97,10 +97,15 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// A posted receive or a probe of `source` may have to be pulled.
+    #[inline]
     pub(crate) fn wake_holders(&mut self, source: Option<Node>) {
-        if self.probes.get().is_none_or(|probes| probes.holders == 0) {
-            return;
+        if self.probes.get().is_some_and(|probes| probes.holders > 0) {
+            self.wake_all_holders(source);
         }
+    }
+
+    #[cold]
+    fn wake_all_holders(&mut self, source: Option<Node>) {
         for (index, peer) in self.peers.as_mut().iter_mut().enumerate() {
             let wanted = source.is_none_or(|node| node.index() == index);
             if wanted && peer.hold.get().is_some_and(|hold| hold.holds) {

@@ -3,7 +3,7 @@
 //! With one port nothing is added. With several, every frame begins with one byte, the number of its port, and a
 //! cookie carries it in its upper eight bits: the slot is moved there, and operations stay below 2^24.
 
-use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
+use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Taker};
 use crate::error::Error;
 use crate::header::Node;
 use crate::memory::Part;
@@ -18,8 +18,8 @@ pub trait Outlet {
         false
     }
 
-    /// As [`Channel::try_send`].
-    fn try_send(
+    /// As [`Channel::try_send`], for whole messages: in line.
+    fn try_send_here(
         &mut self,
         to: Node,
         cookie: Cookie,
@@ -28,6 +28,17 @@ pub trait Outlet {
 
     /// As [`Channel::gather`].
     fn gather(&mut self, on: bool);
+
+    /// The same for all others: there may be one of it.
+    #[inline]
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>; 2],
+    ) -> Result<Sent, ChannelError> {
+        self.try_send_here(to, cookie, parts)
+    }
 }
 
 /// The only port: the channel itself.
@@ -45,7 +56,7 @@ impl<L: Channel> Outlet for Plain<'_, L> {
     }
 
     #[inline(always)]
-    fn try_send(
+    fn try_send_here(
         &mut self,
         to: Node,
         cookie: Cookie,
@@ -71,7 +82,7 @@ impl<L: Channel> Outlet for Numbered<'_, L> {
         self.channel.limit(to) - 1
     }
 
-    fn try_send(
+    fn try_send_here(
         &mut self,
         to: Node,
         cookie: Cookie,
@@ -153,7 +164,7 @@ pub trait Lane<L: Channel> {
     ///
     /// # Errors
     /// [`Error::Channel`].
-    fn poll(&mut self, channel: &mut L, own: &mut impl Own) -> Result<bool, Error>;
+    fn poll(&mut self, channel: &mut L, own: &mut impl Taker) -> Result<bool, Error>;
 
     /// Sends what is due at the other ports.
     ///
@@ -163,12 +174,6 @@ pub trait Lane<L: Channel> {
 
     /// The same lane, for a scope.
     fn again(&mut self) -> Self::Again<'_>;
-}
-
-/// What takes the events of one port.
-pub trait Own {
-    /// Takes one.
-    fn event<A: Arrival>(&mut self, event: Event<A>);
 }
 
 /// The only port.
@@ -184,8 +189,8 @@ impl<L: Channel> Lane<L> for Alone {
     }
 
     #[inline]
-    fn poll(&mut self, channel: &mut L, own: &mut impl Own) -> Result<bool, Error> {
-        Ok(channel.poll(|event| own.event(event))?)
+    fn poll(&mut self, channel: &mut L, own: &mut impl Taker) -> Result<bool, Error> {
+        Ok(channel.poll_for(own)?)
     }
 
     #[inline]
@@ -216,7 +221,7 @@ impl<L: Channel> Lane<L> for Shared<'_, L> {
         }
     }
 
-    fn poll(&mut self, channel: &mut L, own: &mut impl Own) -> Result<bool, Error> {
+    fn poll(&mut self, channel: &mut L, own: &mut impl Taker) -> Result<bool, Error> {
         let Shared(port, rest) = self;
         let moved = channel.poll(|event| match event {
             Event::Arrival(arrival) => {

@@ -42,10 +42,18 @@ impl<M: Memory, C: Config> Loans<M, C> {
     /// The place of a ticket's slot. `None` beyond the bound.
     #[inline]
     fn place(&mut self, ticket: Ticket) -> Option<&mut Place<M, C>> {
-        while self.places.as_ref().len() <= ticket.slot() as usize {
-            self.places.push(None).ok()?;
+        if self.places.as_ref().len() <= ticket.slot() as usize {
+            self.grow(ticket.slot() as usize)?;
         }
         self.places.as_mut().get_mut(ticket.slot() as usize)
+    }
+
+    #[inline]
+    fn grow(&mut self, slot: usize) -> Option<()> {
+        while self.places.as_ref().len() <= slot {
+            self.places.push(None).ok()?;
+        }
+        Some(())
     }
 
     #[inline]
@@ -128,8 +136,10 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
 
     #[inline(always)]
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool {
-        let loan = self.loan_mut(ticket);
-        loan.is_some_and(|loan| copy_in(loan, offset, from, swapped))
+        match self.loan_mut(ticket) {
+            Some(loan) => copy_in(loan, offset, from, swapped),
+            None => false,
+        }
     }
 
     fn space(&mut self, ticket: Ticket, at: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {

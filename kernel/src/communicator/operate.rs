@@ -1,12 +1,12 @@
 //! What a user can do with a communicator, and inside a scope of it.
 
-use super::lane::{Lane, Own};
+use super::lane::Lane;
 use super::loans::Lender;
 use super::post::Mode;
 use super::scope::Scope;
 use super::state::{Owner, State, Step};
 use crate::aspect::{Buffering, Capacity};
-use crate::channel::{Arrival, Channel, Event};
+use crate::channel::{Arrival, Channel, Event, Taker};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
@@ -140,7 +140,7 @@ pub trait Operate {
     ///
     /// # Errors
     /// [`Error::NoSuchNode`], [`Error::PeerLost`], [`Error::Channel`].
-    #[inline]
+    #[inline(always)]
     fn send_now(
         &mut self,
         to: Node,
@@ -243,13 +243,15 @@ pub trait Operate {
     /// # Errors
     /// [`Error::Channel`] when the channel is broken.
     fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
-        self.engine().advance(idle)
+        let moved = self.check_messages()?;
+        self.engine().pause(moved, idle, None)
     }
 
     /// Takes back a finished operation's buffer and outcome; `None` while it is not over. Makes no progress itself.
     ///
     /// # Errors
     /// [`Error::UnknownTicket`] if this level holds no such operation.
+    #[inline(always)]
     fn claim(
         &mut self,
         ticket: Ticket,
@@ -257,31 +259,28 @@ pub trait Operate {
         self.engine().claim(ticket)
     }
 
-    /// As [`Operate::claim`], with the parts of a [`Completed`] where they are: for callers that copy little of it.
-    ///
-    /// # Errors
-    /// As [`Operate::claim`].
-    #[inline]
-    fn claim_with<R>(
-        &mut self,
-        ticket: Ticket,
-        f: impl FnOnce(
-            Loan<Self::Memory>,
-            Option<&Envelope<Self::Header, Self::Config>>,
-            &Result<usize, Error>,
-        ) -> R,
-    ) -> Result<Option<R>, Error> {
-        self.engine().claim_with(ticket, |loan, envelope, outcome| {
-            f(loan, envelope.as_ref(), outcome)
-        })
-    }
-
     /// Looks at a finished operation, which stays to be claimed; `None` while it is not over. Makes no progress itself.
     ///
     /// # Errors
     /// As [`Operate::claim`].
-    fn look(&mut self, ticket: Ticket) -> Result<Option<Seen<Self::Header, Self::Config>>, Error> {
-        self.engine().look::<Self::Memory>(ticket)
+    #[inline(always)]
+    fn look(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Option<Seen<'_, Self::Header, Self::Config>>, Error> {
+        let Engine { state, bank, .. } = self.engine();
+        let operation = state.operation(ticket).filter(|_| bank.holds(ticket));
+        let operation = operation.ok_or(Error::UnknownTicket)?;
+        let received = bank.room(ticket).is_some();
+        let envelope = operation.envelope.as_ref();
+        Ok(match &operation.step {
+            Step::Done(outcome) if !operation.is_in_flight() => Some(Seen {
+                received,
+                envelope,
+                outcome,
+            }),
+            _ => None,
+        })
     }
 
     /// Makes progress until the operation is over.
@@ -349,9 +348,8 @@ pub trait Operate {
         &mut self,
         pattern: <Self::Header as Header>::Pattern,
     ) -> Result<Envelope<Self::Header, Self::Config>, Error> {
-        self.engine()
-            .wait_probe(pattern, None)?
-            .ok_or(Error::TimedOut)
+        let found = self.engine().until(None, |engine| engine.probe(pattern));
+        found?.ok_or(Error::TimedOut)
     }
 
     /// As [`Operate::wait_probe`], for so many nanoseconds at most; `None` when they are over.
@@ -365,7 +363,7 @@ pub trait Operate {
     ) -> Result<Option<Envelope<Self::Header, Self::Config>>, Error> {
         let mut engine = self.engine();
         let deadline = Some(engine.after(nanoseconds));
-        engine.wait_probe(pattern, deadline)
+        engine.until(deadline, |engine| engine.probe(pattern))
     }
 
     /// As [`Operate::probe`], and takes the message: no other receive or probe will see it. It is received with
@@ -389,9 +387,10 @@ pub trait Operate {
         &mut self,
         pattern: <Self::Header as Header>::Pattern,
     ) -> Result<(Ticket, Envelope<Self::Header, Self::Config>), Error> {
-        self.engine()
-            .wait_matched_probe(pattern, None)?
-            .ok_or(Error::TimedOut)
+        let found = self
+            .engine()
+            .until(None, |engine| engine.matched_probe(pattern));
+        found?.ok_or(Error::TimedOut)
     }
 
     /// As [`Operate::wait_matched_probe`], for so many nanoseconds at most; `None` when they are over.
@@ -406,7 +405,7 @@ pub trait Operate {
     ) -> Result<Option<(Ticket, Envelope<Self::Header, Self::Config>)>, Error> {
         let mut engine = self.engine();
         let deadline = Some(engine.after(nanoseconds));
-        engine.wait_matched_probe(pattern, deadline)
+        engine.until(deadline, |engine| engine.matched_probe(pattern))
     }
 
     /// Receives a message that a matched probe has taken. The ticket stays the same.
@@ -585,7 +584,8 @@ impl<'buf, H: Header, L: Channel, C: Config, W: Lane<L>> Scope<'_, 'buf, H, L, C
                     if engine.is_over(deadline) {
                         return Err(Error::TimedOut);
                     }
-                    engine.advance_until(&mut idle, deadline)?;
+                    let moved = engine.progress()?;
+                    engine.pause(moved, &mut idle, deadline)?;
                 }
                 Err(refused) => return Err(refused.error),
             }
@@ -628,13 +628,13 @@ pub struct Completed<H: Header, M: Memory, C: Config> {
 
 /// What a look at a finished operation shows.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<H: Header, C: Config> {
+pub struct Seen<'a, H: Header, C: Config> {
     /// Was it a receive?
     pub received: bool,
     /// Which message it was; `None` if none matched.
-    pub envelope: Option<Envelope<H, C>>,
+    pub envelope: Option<&'a Envelope<H, C>>,
     /// Bytes sent, or bytes in the buffer.
-    pub outcome: Result<usize, Error>,
+    pub outcome: &'a Result<usize, Error>,
 }
 
 /// The parts of a communicator that a call works with.
@@ -652,8 +652,8 @@ struct Mine<'a, H: Header, C: Config, B> {
     bank: &'a mut B,
 }
 
-impl<H: Header, C: Config, B: Bank> Own for Mine<'_, H, C, B> {
-    #[inline]
+impl<H: Header, C: Config, B: Bank> Taker for Mine<'_, H, C, B> {
+    #[inline(always)]
     fn event<A: Arrival>(&mut self, event: Event<A>) {
         self.state.event(event, self.bank);
     }
@@ -674,31 +674,21 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         self.state.flush(&mut outlet, self.bank)
     }
 
-    /// Progress, or a wait when there is none.
+    /// Waits where nothing has moved, no longer than until the deadline.
     #[inline]
-    fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
-        if self.progress()? {
+    fn pause(&mut self, moved: bool, idle: &mut u32, deadline: Option<u64>) -> Result<(), Error> {
+        if moved {
             *idle = 0;
-        } else {
-            self.channel.wait(*idle)?;
-            *idle = idle.saturating_add(1);
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// As [`Engine::advance`]; the channel waits no longer than until the deadline.
-    #[inline]
-    fn advance_until(&mut self, idle: &mut u32, deadline: Option<u64>) -> Result<(), Error> {
-        let Some(deadline) = deadline else {
-            return self.advance(idle);
-        };
-        if self.progress()? {
-            *idle = 0;
-        } else {
-            let left = deadline.saturating_sub(self.channel.now());
-            self.channel.wait_within(*idle, left)?;
-            *idle = idle.saturating_add(1);
+        match deadline {
+            None => self.channel.wait(*idle)?,
+            Some(deadline) => {
+                let left = deadline.saturating_sub(self.channel.now());
+                self.channel.wait_within(*idle, left)?;
+            }
         }
+        *idle = idle.saturating_add(1);
         Ok(())
     }
 
@@ -711,7 +701,24 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         deadline.is_some_and(|deadline| self.channel.now() >= deadline)
     }
 
-    /// Makes progress until the operation is over, or the time: `None`.
+    /// Makes progress until there is something, or the time is over: `None`.
+    #[inline]
+    fn until<R>(
+        &mut self,
+        deadline: Option<u64>,
+        mut look: impl FnMut(&mut Self) -> Result<Option<R>, Error>,
+    ) -> Result<Option<R>, Error> {
+        let mut idle = 0;
+        loop {
+            let found = look(self)?;
+            if found.is_some() || self.is_over(deadline) {
+                return Ok(found);
+            }
+            let moved = self.progress()?;
+            self.pause(moved, &mut idle, deadline)?;
+        }
+    }
+
     #[inline]
     fn wait<M: Memory>(
         &mut self,
@@ -721,65 +728,11 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     where
         B: Lender<M>,
     {
-        let mut idle = 0;
-        loop {
-            let completed = self.claim(ticket)?;
-            if completed.is_some() || self.is_over(deadline) {
-                return Ok(completed);
-            }
-            self.advance_until(&mut idle, deadline)?;
-        }
-    }
-
-    fn wait_probe(
-        &mut self,
-        pattern: H::Pattern,
-        deadline: Option<u64>,
-    ) -> Result<Option<Envelope<H, C>>, Error> {
-        let mut idle = 0;
-        loop {
-            let known = self.probe(pattern)?;
-            if known.is_some() || self.is_over(deadline) {
-                return Ok(known);
-            }
-            self.advance_until(&mut idle, deadline)?;
-        }
-    }
-
-    #[expect(clippy::type_complexity, reason = "a ticket and an envelope")]
-    fn wait_matched_probe(
-        &mut self,
-        pattern: H::Pattern,
-        deadline: Option<u64>,
-    ) -> Result<Option<(Ticket, Envelope<H, C>)>, Error> {
-        let mut idle = 0;
-        loop {
-            let matched = self.matched_probe(pattern)?;
-            if matched.is_some() || self.is_over(deadline) {
-                return Ok(matched);
-            }
-            self.advance_until(&mut idle, deadline)?;
-        }
-    }
-
-    #[inline]
-    fn claim<M: Memory>(&mut self, ticket: Ticket) -> Result<Option<Completed<H, M, C>>, Error>
-    where
-        B: Lender<M>,
-    {
-        self.claim_with(ticket, |loan, envelope, outcome| Completed {
-            loan,
-            envelope: *envelope,
-            outcome: *outcome,
-        })
+        self.until(deadline, |engine| engine.claim(ticket))
     }
 
     #[inline(always)]
-    fn claim_with<M: Memory, R>(
-        &mut self,
-        ticket: Ticket,
-        f: impl FnOnce(Loan<M>, &Option<Envelope<H, C>>, &Result<usize, Error>) -> R,
-    ) -> Result<Option<R>, Error>
+    fn claim<M: Memory>(&mut self, ticket: Ticket) -> Result<Option<Completed<H, M, C>>, Error>
     where
         B: Lender<M>,
     {
@@ -791,26 +744,13 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
             return self.under_way(ticket);
         }
         let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
-        let result = f(loan, &operation.envelope, outcome);
+        let completed = Completed {
+            loan,
+            envelope: operation.envelope,
+            outcome: *outcome,
+        };
         self.state.operations.remove(ticket.slot());
-        Ok(Some(result))
-    }
-
-    fn look<M: Memory>(&mut self, ticket: Ticket) -> Result<Option<Seen<H, C>>, Error>
-    where
-        B: Lender<M>,
-    {
-        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
-        match operation.step {
-            Step::Done(outcome) if !operation.is_in_flight() && self.bank.holds(ticket) => {
-                Ok(Some(Seen {
-                    received: self.bank.room(ticket).is_some(),
-                    envelope: operation.envelope,
-                    outcome,
-                }))
-            }
-            _ => self.under_way(ticket),
-        }
+        Ok(Some(completed))
     }
 
     /// Not over, if this level holds it.

@@ -196,6 +196,14 @@ impl<H: Header, C: Config> State<H, C> {
     /// told).
     #[inline]
     pub(crate) fn forget(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
+        // Before the first question there is nothing to forget.
+        if self.probes.get().is_some_and(|it| it.generation != 0) {
+            self.forget_answers(untrue);
+        }
+    }
+
+    #[inline(never)]
+    fn forget_answers(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
         for index in 0..PLACES {
             let Some(probes) = self.probes.get_mut() else {
                 return;
@@ -270,7 +278,7 @@ impl<H: Header, C: Config> Probes<H, C> {
             return Asked::InsteadOf(envelope.node());
         }
         self.waiting = None;
-        self.generation = self.generation.wrapping_add(1);
+        self.generation = self.generation.wrapping_add(1).max(1);
         self.places[index] = Some(Probe {
             pattern,
             generation: self.generation,

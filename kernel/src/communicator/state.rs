@@ -309,6 +309,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
+    #[cold]
     pub(crate) fn lose_sends(&mut self, node: Node) {
         self.set_holding(node, false);
         if let Some(probes) = self.probes.get_mut() {
@@ -330,6 +331,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// The peer is gone and nothing of it is on the way: everything that only it could finish ends.
+    #[cold]
     pub(crate) fn lose(&mut self, node: Node) {
         self.lose_sends(node);
         if let Some(peer) = self.peer(node) {

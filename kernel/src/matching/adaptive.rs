@@ -43,7 +43,7 @@ pub struct BinnedExpected<H: Header, C: Config, const DEPTH: usize, const BINS: 
 impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
     BinnedExpected<H, C, DEPTH, BINS>
 {
-    #[inline(always)]
+    #[inline(never)]
     fn first(&mut self, from: Node, header: &H) -> Search<u32> {
         if self.entries.is_binned() {
             return self.first_in_bins(from, header);
@@ -66,8 +66,6 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
         }
     }
 
-    // Out of the way of short queues.
-    #[inline(never)]
     fn first_in_bins(&self, from: Node, header: &H) -> Search<u32> {
         let matches = |posted: &Posted<H::Pattern>| posted.pattern.matches(from, header);
         let mut first: Option<(u32, u64)> = None;
@@ -162,6 +160,9 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
 
     #[inline(always)]
     fn take(&mut self, from: Node, header: &H) -> Option<u32> {
+        if let Some(first) = self.entries.pop_if(|it| it.pattern.matches(from, header)) {
+            return Some(first.slot);
+        }
         let place = self.first(from, header).found?;
         let slot = self.entries.list().item(place)?.slot;
         self.remove(place);

@@ -60,6 +60,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
 
     /// Puts a place at the end of its groups, one per lane. `None` if the storage breaks its promise: the bins are
     /// of no use then until they are cleared. There are `start` bins at first.
+    #[inline(never)]
     pub(super) fn insert(
         &mut self,
         place: u32,
@@ -79,6 +80,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
     }
 
     /// Takes a place out of its groups.
+    #[inline(never)]
     pub(super) fn remove(&mut self, place: u32) {
         for member in (place * LANES as u32..).take(LANES) {
             self.leave(member);

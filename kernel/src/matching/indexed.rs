@@ -41,6 +41,15 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         self.list.item_mut(place)
     }
 
+    /// Takes the first entry out if `wanted` says so of it. Not of one that is in bins.
+    #[inline(always)]
+    pub(super) fn pop_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        if self.binned {
+            return None;
+        }
+        self.list.pop_if(wanted)
+    }
+
     /// Appends. `hashes` tells an item's groups.
     #[inline]
     pub(super) fn append(

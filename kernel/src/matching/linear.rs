@@ -47,6 +47,12 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         Some(place)
     }
 
+    /// Takes the first entry out, if `wanted` says so of it.
+    #[inline(always)]
+    pub(super) fn pop_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        self.order.pop_if(&mut self.slab, wanted)
+    }
+
     #[inline]
     pub(super) fn first(&self, wanted: impl Fn(&T) -> bool) -> Option<u32> {
         for (place, item) in self.order.iter(&self.slab) {

@@ -6,7 +6,7 @@
 
 use crate::constants::*;
 use crate::error::{Class, Error};
-use crate::point::{Buffer, post_send};
+use crate::point;
 use crate::request::{self, Standing, test_one};
 use crate::status::Status;
 use crate::world::{self, Fault, World};
@@ -50,11 +50,11 @@ pub unsafe fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), Fault> {
-    world::with(|world| {
+    let (copy, copied) = world::with(|world| {
         world.comms.get(comm)?;
-        let buffer = Buffer::new(buf.cast_mut(), count, datatype);
         // SAFETY: the caller's promise.
-        let region = unsafe { buffer.region() }.map_err(Fault::on(comm))?;
+        let region =
+            unsafe { point::region(buf.cast_mut(), count, datatype) }.map_err(Fault::on(comm))?;
         let takes = region.len().saturating_add(MPI_BSEND_OVERHEAD as usize);
         reap(world)?;
         reserve(world, takes).map_err(Fault::on(comm))?;
@@ -66,15 +66,22 @@ pub unsafe fn send(
         let copy = memory.as_mut_ptr().cast();
         // SAFETY: the memory has room for all items; the other side is the caller's promise.
         unsafe { region.copy_to(&region.at(copy)) };
-        let copied = Buffer::new(copy, count, datatype);
-        // SAFETY: the memory stays where it is until the request is over.
-        let request = unsafe { post_send(world, Mode::Standard, copied, to, tag, comm) }?;
-        if request != request::SENT {
-            world.buffered.copies.push(Copied {
+        let request = request::SENT;
+        let _memory = memory;
+        Ok((
+            copy,
+            Copied {
                 request,
                 takes,
-                _memory: memory,
-            });
+                _memory,
+            },
+        ))
+    })?;
+    // SAFETY: the memory stays where it is until the request is over.
+    let request = unsafe { point::isend(Mode::Standard, copy, count, datatype, to, tag, comm) }?;
+    world::with(|world| {
+        if request != request::SENT {
+            world.buffered.copies.push(Copied { request, ..copied });
         }
         Ok(())
     })

@@ -233,6 +233,17 @@ impl Comms {
     /// A request that named a communicator by its context is over.
     #[inline]
     pub(crate) fn settled(&mut self, context: u32) {
+        match self.table.get_mut(context as usize / 2) {
+            Some(Some(it)) if it.context == context / 2 && !it.freed => {
+                it.pending = it.pending.saturating_sub(1);
+            }
+            _ => self.settled_late(context),
+        }
+    }
+
+    /// The communicator has another place, or was freed.
+    #[cold]
+    fn settled_late(&mut self, context: u32) {
         if let Some((comm, group)) = self.of_context(context) {
             group.pending = group.pending.saturating_sub(1);
             if group.freed {

@@ -3,7 +3,7 @@
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::header::Wanted;
-use crate::point::{Buffer, wanted};
+use crate::point::{region, wanted};
 use crate::request;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
@@ -73,7 +73,7 @@ pub unsafe fn ireceive(
 ) -> Result<Request, Fault> {
     world::with(|world| {
         // SAFETY: the caller's promise.
-        let region = unsafe { Buffer::new(buf, count, datatype).region() }?;
+        let region = unsafe { region(buf, count, datatype) }?;
         if message == MPI_MESSAGE_NO_PROC {
             return Ok(request::RECEIVED_FROM_NOBODY);
         }

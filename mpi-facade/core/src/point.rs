@@ -26,12 +26,11 @@ pub unsafe fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), Fault> {
-    world::with(|world| {
-        let buffer = Buffer::new(buf.cast_mut(), count, datatype);
-        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
-        let request = unsafe { post_send(world, mode, buffer, to, tag, comm) }?;
-        request::wait_one(world, request, &mut { Status::EMPTY })
-    })
+    // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
+    match unsafe { isend(mode, buf, count, datatype, to, tag, comm) }? {
+        request::SENT => Ok(()),
+        request => request::wait(request, &mut { Status::EMPTY }),
+    }
 }
 
 /// `MPI_Isend` and `MPI_Issend`.
@@ -48,11 +47,8 @@ pub unsafe fn isend(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    world::with(|world| {
-        let buffer = Buffer::new(buf.cast_mut(), count, datatype);
-        // SAFETY: the caller's promise.
-        unsafe { post_send(world, mode, buffer, to, tag, comm) }
-    })
+    // SAFETY: the caller's promise.
+    world::begun(unsafe { post_send(buf, count, datatype, to, tag, comm, mode) })
 }
 
 /// `MPI_Recv`.
@@ -69,12 +65,9 @@ pub unsafe fn receive(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), Fault> {
-    world::with(|world| {
-        let buffer = Buffer::new(buf, count, datatype);
-        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
-        let request = unsafe { post_receive(world, buffer, from, tag, comm) }?;
-        request::wait_one(world, request, status)
-    })
+    // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
+    let request = unsafe { ireceive(buf, count, datatype, from, tag, comm) }?;
+    request::wait(request, status)
 }
 
 /// `MPI_Irecv`.
@@ -90,11 +83,8 @@ pub unsafe fn ireceive(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    world::with(|world| {
-        let buffer = Buffer::new(buf, count, datatype);
-        // SAFETY: the caller's promise.
-        unsafe { post_receive(world, buffer, from, tag, comm) }
-    })
+    // SAFETY: the caller's promise.
+    world::begun(unsafe { post_receive(buf, count, datatype, from, tag, comm) })
 }
 
 /// One side of an exchange: memory, partner, tag.
@@ -122,24 +112,35 @@ pub unsafe fn exchange(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), Fault> {
+    // The send is checked before the receive is posted, so a refused call leaves nothing behind.
     world::with(|world| {
-        let into = Buffer::new(receive.buf, receive.count, receive.datatype);
-        let from = Buffer::new(send.buf, send.count, send.datatype);
-        // The send is checked before the receive is posted, so a refused call leaves nothing behind.
         let group = world.comms.get(comm)?;
         // SAFETY: the caller's promise.
-        unsafe { from.region() }.map_err(Fault::on(comm))?;
+        unsafe { region(send.buf, send.count, send.datatype) }.map_err(Fault::on(comm))?;
         partner(group, send.partner).map_err(Fault::on(comm))?;
-        check_tag(send.tag).map_err(Fault::on(comm))?;
-        // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffers.
-        let incoming = unsafe { post_receive(world, into, receive.partner, receive.tag, comm) }?;
-        let (to, tag) = (send.partner, send.tag);
-        // SAFETY: as above.
-        let outgoing = unsafe { post_send(world, Mode::Standard, from, to, tag, comm) }?;
-        let sent = request::wait_one(world, outgoing, &mut { Status::EMPTY });
-        request::wait_one(world, incoming, status)?;
-        sent
-    })
+        check_tag(send.tag).map_err(Fault::on(comm)).map(drop)
+    })?;
+    let Side {
+        buf,
+        count,
+        datatype,
+        partner,
+        tag,
+    } = receive;
+    // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffers.
+    let incoming = unsafe { ireceive(buf, count, datatype, partner, tag, comm) }?;
+    let Side {
+        buf,
+        count,
+        datatype,
+        partner,
+        tag,
+    } = send;
+    // SAFETY: as above.
+    let outgoing = unsafe { isend(Mode::Standard, buf, count, datatype, partner, tag, comm) }?;
+    let sent = request::wait(outgoing, &mut { Status::EMPTY });
+    request::wait(incoming, status)?;
+    sent
 }
 
 /// `MPI_Iprobe`: the status of the first message that matches.
@@ -176,114 +177,101 @@ fn look(world: &mut World, wanted: Wanted) -> Result<Option<Status>, pombo_kerne
     }))
 }
 
-/// A user's buffer, unchecked.
-#[derive(Clone, Copy)]
-pub(crate) struct Buffer {
+/// A user's buffer, checked.
+///
+/// # Safety
+/// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
+#[inline(always)]
+pub(crate) unsafe fn region(
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
-}
-
-impl Buffer {
-    /// Of `count` items.
-    #[inline]
-    pub(crate) fn new(buf: *mut c_void, count: i64, datatype: Datatype) -> Self {
-        Buffer {
-            buf,
-            count,
-            datatype,
-        }
+) -> Result<Region, Error> {
+    let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
+    let known = datatype::predefined(datatype).ok_or(Error::Handle {
+        kind: Kind::Datatype,
+        got: datatype.0,
+    })?;
+    let shape = Shape::of(known);
+    if buf.is_null() && items > 0 && shape.size() > 0 {
+        return Err(Error::Buffer { count });
     }
-
-    /// Checks it.
-    ///
-    /// # Safety
-    /// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
-    #[inline(always)]
-    pub(crate) unsafe fn region(self) -> Result<Region, Error> {
-        let Buffer {
-            buf,
-            count,
-            datatype,
-        } = self;
-        let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
-        let known = datatype::predefined(datatype).ok_or(Error::Handle {
-            kind: Kind::Datatype,
-            got: datatype.0,
-        })?;
-        let shape = Shape::of(known);
-        if buf.is_null() && items > 0 && shape.size() > 0 {
-            return Err(Error::Buffer { count });
-        }
-        // SAFETY: the caller's promise.
-        Ok(unsafe { Region::new(buf, items, shape) })
-    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { Region::new(buf, items, shape) })
 }
 
 /// # Safety
-/// As for [`Buffer::region`], until the request is over.
-pub(crate) unsafe fn post_send(
-    world: &mut World,
-    mode: Mode,
-    buffer: Buffer,
+/// As for [`region`], until the request is over.
+#[inline(never)]
+unsafe fn post_send(
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
     to: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
-    let fault = Fault::on(comm);
-    let group = world.comms.get(comm)?;
-    // SAFETY: the caller's promise.
-    let region = unsafe { buffer.region() }.map_err(&fault)?;
-    let tag = check_tag(tag).map_err(&fault)?;
-    let Some(node) = partner(group, to).map_err(&fault)? else {
-        return Ok(request::SENT);
-    };
-    let header = Envelope::new(group.context * 2, tag);
-    world.count(pombo_kernel::Source::len(&region));
-    if mode == Mode::Standard {
-        match world.kernel.send_now(node, header, &region) {
-            Ok(true) => return Ok(request::SENT),
-            Ok(false) => {}
-            Err(error) => return Err(fault(error.into())),
+    mode: Mode,
+) -> Request {
+    world::request(|world| {
+        let fault = Fault::on(comm);
+        let group = world.comms.get(comm)?;
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&fault)?;
+        let tag = check_tag(tag).map_err(&fault)?;
+        let Some(node) = partner(group, to).map_err(&fault)? else {
+            return Ok(request::SENT);
+        };
+        let header = Envelope::new(group.context * 2, tag);
+        world.count(pombo_kernel::Source::len(&region));
+        if mode == Mode::Standard {
+            match world.kernel.send_now(node, header, &region) {
+                Ok(true) => return Ok(request::SENT),
+                Ok(false) => {}
+                Err(error) => return Err(fault(error.into())),
+            }
         }
-    }
-    if let Ok(group) = world.comms.get(comm) {
-        group.pending += 1;
-    }
-    match world.kernel.send_as(mode, node, header, region) {
-        Ok(ticket) => Ok(request::handle(ticket)),
-        Err(refused) => {
-            forget(world, comm);
-            Err(fault(refused.error.into()))
+        if let Ok(group) = world.comms.get(comm) {
+            group.pending += 1;
         }
-    }
+        match world.kernel.send_as(mode, node, header, region) {
+            Ok(ticket) => Ok(request::handle(ticket)),
+            Err(refused) => {
+                forget(world, comm);
+                Err(fault(refused.error.into()))
+            }
+        }
+    })
 }
 
 /// # Safety
-/// As for [`Buffer::region`], until the request is over.
+/// As for [`region`], until the request is over.
+#[inline(never)]
 unsafe fn post_receive(
-    world: &mut World,
-    buffer: Buffer,
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
-    let fault = Fault::on(comm);
-    let group = world.comms.get(comm)?;
-    // SAFETY: the caller's promise.
-    let region = unsafe { buffer.region() }.map_err(&fault)?;
-    let wanted = wanted_of(group, from, tag).map_err(&fault)?;
-    if from == MPI_PROC_NULL {
-        return Ok(request::RECEIVED_FROM_NOBODY);
-    }
-    group.pending += 1;
-    match world.kernel.receive(wanted, region) {
-        Ok(ticket) => Ok(request::handle(ticket)),
-        Err(refused) => {
-            forget(world, comm);
-            Err(fault(refused.error.into()))
+) -> Request {
+    world::request(|world| {
+        let fault = Fault::on(comm);
+        let group = world.comms.get(comm)?;
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf, count, datatype) }.map_err(&fault)?;
+        let wanted = wanted_of(group, from, tag).map_err(&fault)?;
+        if from == MPI_PROC_NULL {
+            return Ok(request::RECEIVED_FROM_NOBODY);
         }
-    }
+        group.pending += 1;
+        match world.kernel.receive(wanted, region) {
+            Ok(ticket) => Ok(request::handle(ticket)),
+            Err(refused) => {
+                forget(world, comm);
+                Err(fault(refused.error.into()))
+            }
+        }
+    })
 }
 
 fn forget(world: &mut World, comm: Comm) {

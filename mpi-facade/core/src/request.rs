@@ -7,7 +7,7 @@ use crate::error::{Error, Kind};
 use crate::header::{Composition, Envelope};
 use crate::status::Status;
 use crate::world::{self, Fault, World};
-use pombo_kernel::{Loan, Operate, Ticket};
+use pombo_kernel::{Operate, Ticket};
 
 const _: () = assert!(usize::BITS == 64, "a request handle needs 64 bits");
 
@@ -67,12 +67,12 @@ pub(crate) fn peek(
     let Some(seen) = seen.map_err(|error| unknown(request, error))? else {
         return Ok(Standing::Open);
     };
-    let (envelope, mut failed) = (seen.envelope.as_ref(), None);
+    let mut failed = None;
     write_down(
         comms,
         seen.received,
-        envelope,
-        &seen.outcome,
+        seen.envelope,
+        seen.outcome,
         Some(status),
         &mut failed,
     );
@@ -98,20 +98,23 @@ fn look(
     }
     let World { kernel, comms, .. } = world;
     let ticket = Ticket::from_bits(request.0 as u64);
-    let settled = kernel.claim_with(ticket, |loan, envelope, outcome| {
-        let received = matches!(loan, Loan::Received(_));
-        write_down(comms, received, envelope, outcome, status, failed);
-        // Collective traffic is not a user's request.
-        if let Some(context) = envelope.map(|envelope| envelope.header().context.get())
-            && context.is_multiple_of(2)
-        {
-            comms.settled(context);
+    match kernel.look(ticket) {
+        Ok(None) => return Ok(false),
+        Err(error) => return Err(unknown(request, error)),
+        Ok(Some(over)) => {
+            let (received, envelope) = (over.received, over.envelope);
+            write_down(comms, received, envelope, over.outcome, status, failed);
+            // Collective traffic is not a user's request.
+            if let Some(context) = envelope.map(|envelope| envelope.header().context.get())
+                && context.is_multiple_of(2)
+            {
+                comms.settled(context);
+            }
         }
-    });
-    match settled {
-        Ok(over) => Ok(over.is_some()),
-        Err(error) => Err(unknown(request, error)),
     }
+    // It is over, and of no use any more.
+    let _ = kernel.claim(ticket);
+    Ok(true)
 }
 
 /// Of a request that is no ticket.

@@ -89,6 +89,8 @@ pub enum Phase {
 struct Global {
     phase: UnsafeCell<Phase>,
     world: UnsafeCell<Option<Box<World>>>,
+    /// Why the last call of [`request`] has none.
+    fault: UnsafeCell<Option<Fault>>,
 }
 
 // SAFETY: at most MPI_THREAD_SERIALIZED is granted, so the program never lets two calls overlap, and a call that
@@ -99,6 +101,7 @@ unsafe impl Sync for Global {}
 static GLOBAL: Global = Global {
     phase: UnsafeCell::new(Phase::Before),
     world: UnsafeCell::new(None),
+    fault: UnsafeCell::new(None),
 };
 
 /// Where this process stands.
@@ -123,6 +126,33 @@ pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) ->
         Some(world) => call(world),
         None => Err(absent()),
     }
+}
+
+/// As [`with`], for calls that begin something and are made often: a request fits a register. Where there is none, for
+/// a fault, it is null; [`begun`] tells.
+#[inline]
+pub(crate) fn request(call: impl FnOnce(&mut World) -> Result<Request, Fault>) -> Request {
+    #[cold]
+    fn refuse(fault: Fault) -> Request {
+        // SAFETY: see `Global`; the borrow ends at once.
+        unsafe { *GLOBAL.fault.get() = Some(fault) };
+        Request::NULL
+    }
+    with(call).unwrap_or_else(refuse)
+}
+
+/// What became of [`request`].
+#[inline]
+pub(crate) fn begun(request: Request) -> Result<Request, Fault> {
+    #[cold]
+    fn refused() -> Fault {
+        // SAFETY: see `Global`; the value is taken out.
+        unsafe { (*GLOBAL.fault.get()).take() }.unwrap_or_else(absent)
+    }
+    if request == Request::NULL {
+        return Err(refused());
+    }
+    Ok(request)
 }
 
 #[cold]

@@ -1,6 +1,6 @@
 //! A frame as `Shm` hands it out: in place in a ring, its payload there too or still with its sender.
 
-use pombo_kernel::channel::{Arrival, Target};
+use pombo_kernel::channel::{Arrival, Event, Taker, Target};
 use pombo_kernel::header::Node;
 
 use super::remote::Remote;
@@ -39,6 +39,11 @@ impl Arrival for Frame<'_> {
     }
 
     #[inline(always)]
+    fn whole(&self) -> Option<&[u8]> {
+        self.remote.map_or(self.here.whole(), |_| None)
+    }
+
+    #[inline(always)]
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         self.here.pieces(offset, len, f);
     }
@@ -52,5 +57,30 @@ impl Arrival for Frame<'_> {
         let here = self.here.len().saturating_sub(offset).min(len);
         self.pieces(offset, here, |piece| into.put(piece));
         remote.fetch(offset + here - self.here.len(), len - here, into)
+    }
+}
+
+/// Who takes what a poll finds. Not a closure: this one is in line wherever it is called.
+pub(super) trait Hand {
+    fn give(&mut self, event: Event<Frame<'_>>);
+}
+
+/// Somebody who takes frames of this driver.
+pub(super) struct Closure<F>(pub(super) F);
+
+/// Somebody who takes frames of any.
+pub(super) struct Whoever<'a, T>(pub(super) &'a mut T);
+
+impl<F: FnMut(Event<Frame<'_>>)> Hand for Closure<F> {
+    #[inline]
+    fn give(&mut self, event: Event<Frame<'_>>) {
+        (self.0)(event);
+    }
+}
+
+impl<T: Taker> Hand for Whoever<'_, T> {
+    #[inline(always)]
+    fn give(&mut self, event: Event<Frame<'_>>) {
+        self.0.event(event);
     }
 }

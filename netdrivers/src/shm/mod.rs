@@ -52,12 +52,13 @@ pub use segment::{RankState, Segment};
 
 use alloc::vec::Vec;
 use core::time::Duration;
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Taker, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 
 use bell::{Park, Until};
 use door::{Beside, Door};
+use frame::{Closure, Hand, Whoever};
 use futex::Futex;
 use offers::Offers;
 use patience::{Patience, Step};
@@ -323,50 +324,13 @@ impl Channel for Shm {
     }
 
     #[inline]
-    fn poll(&mut self, mut f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
-        if self.epoch_changed() {
-            self.take_notice();
-        }
-        for word in self.words() {
-            let bits = self.unheard(word);
-            if bits != 0 {
-                self.hear(word, bits);
-            }
-        }
-        let (mut frames, mut any) = (0, false);
-        if !self.offers.are_answered() {
-            any = self.report_answers(&mut f);
-        }
-        for _ in 0..self.active.len() {
-            if self.turn >= self.active.len() {
-                self.turn = 0;
-            }
-            let rank = self.active[self.turn];
-            let most = PER_PEER.min(BATCH - frames);
-            let peer = &mut self.peers[usize::from(rank)];
-            let served = peer.serve(Node(rank), most, &mut f);
-            if served.frames > 0 {
-                peer.bell().ring(Until::Room, &self.park);
-            }
-            frames += served.frames;
-            any |= served.frames > 0 || served.lost;
-            if served.lost {
-                self.offers.lose(Node(rank));
-                self.active.remove(self.turn);
-            } else {
-                self.turn += 1;
-            }
-            if frames == BATCH {
-                break;
-            }
-        }
-        if !any && self.watch.is_some() {
-            self.idle_polls += 1;
-            if self.idle_polls == POLLS {
-                self.look_after_others();
-            }
-        }
-        Ok(any)
+    fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
+        self.take_all(&mut Closure(f))
+    }
+
+    #[inline(always)]
+    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
+        self.take_all(&mut Whoever(taker))
     }
 
     #[inline]
@@ -398,6 +362,53 @@ impl Channel for Shm {
 const CLOSE_LOOKS: u32 = 64;
 
 impl Shm {
+    #[inline(always)]
+    fn take_all(&mut self, hand: &mut impl Hand) -> Result<bool, ChannelError> {
+        if self.epoch_changed() {
+            self.take_notice();
+        }
+        for word in self.words() {
+            let bits = self.unheard(word);
+            if bits != 0 {
+                self.hear(word, bits);
+            }
+        }
+        let (mut frames, mut any) = (0, false);
+        if !self.offers.are_answered() {
+            any = self.report_answers(hand);
+        }
+        for _ in 0..self.active.len() {
+            if self.turn >= self.active.len() {
+                self.turn = 0;
+            }
+            let rank = self.active[self.turn];
+            let most = PER_PEER.min(BATCH - frames);
+            let peer = &mut self.peers[usize::from(rank)];
+            let served = peer.serve(Node(rank), most, hand);
+            if served.frames > 0 {
+                peer.bell().ring(Until::Room, &self.park);
+            }
+            frames += served.frames;
+            any |= served.frames > 0 || served.lost;
+            if served.lost {
+                self.offers.lose(Node(rank));
+                self.active.remove(self.turn);
+            } else {
+                self.turn += 1;
+            }
+            if frames == BATCH {
+                break;
+            }
+        }
+        if !any && self.watch.is_some() {
+            self.idle_polls += 1;
+            if self.idle_polls == POLLS {
+                self.look_after_others();
+            }
+        }
+        Ok(any)
+    }
+
     /// Looks for frames of known peers, as often as the processor can.
     fn look(&self) {
         for _ in 0..CLOSE_LOOKS {

@@ -14,7 +14,7 @@ use pombo_kernel::memory::Part;
 
 use super::answers::Answer;
 use super::bell::Until;
-use super::frame::Frame;
+use super::frame::Hand;
 use super::layout::FRAME_LIMIT;
 use super::remote::{self, NOTE};
 use super::witness::Witness;
@@ -141,17 +141,17 @@ impl Shm {
 
     /// Reports the answers that have come; true if there were any.
     #[cold]
-    pub(super) fn report_answers(&mut self, f: &mut impl FnMut(Event<Frame<'_>>)) -> bool {
+    pub(super) fn report_answers(&mut self, hand: &mut impl Hand) -> bool {
         let before = self.offers.open.len();
         let peers = &mut self.peers;
         self.offers.open.retain(|offer| {
             let peer = &mut peers[offer.to.index()];
             let answer = peer.answer(offer.number);
             match answer {
-                Some(Answer::Read) => f(Event::Completed(offer.cookie)),
+                Some(Answer::Read) => hand.give(Event::Completed(offer.cookie)),
                 Some(Answer::Refused) => {
                     peer.refuses = true;
-                    f(Event::Again(offer.cookie));
+                    hand.give(Event::Again(offer.cookie));
                 }
                 None => {}
             }

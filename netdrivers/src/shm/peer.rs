@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 
 use super::answers::{Answer, Answers};
 use super::bell::Bell;
-use super::frame::Frame;
+use super::frame::{Frame, Hand};
 use super::lane::Lane;
 use super::remote::Remote;
 use super::ring::{Consumer, Producer, RingError};
@@ -108,13 +108,8 @@ impl Peer {
     }
 
     /// Hands out up to `most` frames, and the loss of the peer after its last.
-    #[inline]
-    pub(super) fn serve(
-        &mut self,
-        node: Node,
-        most: usize,
-        f: &mut impl FnMut(Event<Frame<'_>>),
-    ) -> Served {
+    #[inline(always)]
+    pub(super) fn serve(&mut self, node: Node, most: usize, hand: &mut impl Hand) -> Served {
         let mut frames = 0;
         while frames < most {
             let mut offered = None;
@@ -127,7 +122,7 @@ impl Peer {
                     let (before, behind) = Remote::split(bytes, refuse());
                     (head, remote) = (before, Some(&*offered.insert(behind)));
                 }
-                f(Event::Arrival(Frame::new(node, head, remote)));
+                hand.give(Event::Arrival(Frame::new(node, head, remote)));
             });
             if let Some(remote) = offered {
                 self.answers(true).give(remote.answer());
@@ -139,7 +134,7 @@ impl Peer {
                 Ok(false) | Err(_) => {
                     self.end();
                     self.reported = true;
-                    f(Event::PeerLost(node));
+                    hand.give(Event::PeerLost(node));
                     return Served { frames, lost: true };
                 }
             }
