@@ -18,6 +18,8 @@ static void wait_for(int who, const char *how)
 
     if (strcmp(how, "collective") == 0) {
         MPI_Allreduce(&rank, &flag, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (strcmp(how, "bcast") == 0) {
+        MPI_Bcast(buffer, 1, MPI_CHAR, who, MPI_COMM_WORLD);
     } else if (strcmp(how, "receive") == 0) {
         MPI_Recv(buffer, 1, MPI_CHAR, who, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (strcmp(how, "send") == 0) {
@@ -37,9 +39,10 @@ int main(int argc, char **argv)
     const struct timespec nap = {0, 100000000};
 
     if (who < 0 || who >= size ||
-        (strcmp(how, "collective") != 0 && strcmp(how, "receive") != 0 &&
-         strcmp(how, "send") != 0 && strcmp(how, "spin") != 0))
-        return usage("die [RANK] [collective|receive|send|spin] [stubborn]");
+        (strcmp(how, "collective") != 0 && strcmp(how, "bcast") != 0 &&
+         strcmp(how, "receive") != 0 && strcmp(how, "send") != 0 &&
+         strcmp(how, "spin") != 0))
+        return usage("die [RANK] [collective|bcast|receive|send|spin] [stubborn]");
     if (argc > 3)
         signal(SIGTERM, SIG_IGN);
     MPI(MPI_Barrier(MPI_COMM_WORLD));

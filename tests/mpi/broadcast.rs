@@ -4,6 +4,7 @@
 use crate::network::on_two_hosts;
 use crate::programs::{ok, program};
 use crate::support::{finish, pombo};
+use std::process::Stdio;
 
 /// A letter for each rank: the name of its host.
 fn ok_on(hosts: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) {
@@ -91,4 +92,25 @@ fn as_if_there_were_no_hosts() {
 fn one_host_needs_none() {
     ok(4, "bcast", &["100000", "1"], &[]);
     ok(3, "bcast", &["100000", "1"], &[CAST]);
+}
+
+/// The root is gone before it has sent anything, and no launcher ends the others: each of them names it.
+#[test]
+fn the_root_dies() {
+    let job = format!("test-root-dies-{}", std::process::id());
+    let ranks = (0..4).map(|rank: usize| {
+        // A hang ends so: it is over in a second.
+        let mut command = std::process::Command::new("timeout");
+        command.arg("60").arg(program("die")).args(["2", "bcast"]);
+        command.env("POMBO_JOB", &job).env("POMBO_SIZE", "4");
+        command.env("POMBO_RANK", rank.to_string()).envs([UDP]);
+        let piped = command.stdout(Stdio::null()).stderr(Stdio::piped());
+        piped.spawn().expect("coreutils are everywhere")
+    });
+    for (rank, child) in ranks.collect::<Vec<_>>().into_iter().enumerate() {
+        let output = child.wait_with_output().expect("a child");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let names = "MPI_ERR_PROC_ABORTED: rank 2 of MPI_COMM_WORLD has ended";
+        assert!(rank == 2 || said.contains(names), "rank {rank}: {said}");
+    }
 }

@@ -177,7 +177,8 @@ fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), 
         })
 }
 
-fn is_same_file(one: &Path, two: &Path) -> bool {
+/// Also by different names.
+pub(crate) fn is_same_file(one: &Path, two: &Path) -> bool {
     match (one.canonicalize(), two.canonicalize()) {
         (Ok(one), Ok(two)) => one == two,
         _ => false,

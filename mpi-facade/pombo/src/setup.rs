@@ -20,6 +20,14 @@ const NO_RIGHT: i32 = 2;
 /// administrator it makes it so. What else may be wrong the helper says.
 pub(crate) fn main(interface: &str) -> Result<u8, Error> {
     let helper = library::executable()?.with_file_name(HELPER);
+    if !helper.is_file() {
+        tell(&format!(
+            "{} is not there: `cargo build --release` makes it beside the launcher, and `pombo install`\n\
+             takes it along. Without it UDP works.",
+            helper.display()
+        ));
+        return Ok(1);
+    }
     let look = || run(Command::new(&helper).arg("check").arg(interface));
     match look()? {
         0 => return Ok(done(&helper, interface)),

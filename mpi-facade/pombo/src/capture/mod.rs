@@ -17,6 +17,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use pombo_netdrivers::ethernet::Tap;
 
 use crate::error::Error;
+use crate::install::is_same_file;
 use crate::terminal::warn;
 use pcapng::{Reader, Writer};
 
@@ -49,6 +50,12 @@ const BUSY: u32 = 256;
 
 /// Ends with what the options say, or with Ctrl-C.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
+    if let (Some(read), Some(write)) = (&options.read, &options.write)
+        && is_same_file(read, write)
+    {
+        let why = io::Error::other("it is the file that is read: name another one");
+        return Err(Error::file("write", write)(why));
+    }
     let mut to = match &options.write {
         Some(path) => Out::file(path)?,
         None => Out::Lines(Lines::new()),

@@ -216,6 +216,8 @@ pub(crate) fn progress(world: &mut World, idle: &mut u32) {
     };
     match open.rest {
         0 => look(world),
+        // A sleep is as long as many turns.
+        _ if *idle >= CALM => look(world),
         _ => open.rest -= 1,
     }
 }
