@@ -180,8 +180,7 @@ fn measure(
             bench.starts(ranks);
         }
     }
-    let is_whole = bench.failed.iter().all(|&who| !contenders[who].is_ours());
-    Ok((bench.results, is_whole))
+    Ok(bench.into_results())
 }
 
 fn known(only: &[String]) -> Result<(), Error> {

@@ -10,8 +10,8 @@ use plotters::prelude::*;
 use super::machine::Machine;
 use super::results::{Results, Row};
 
-type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+pub(super) type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const COLUMNS: usize = 4;
 const PANEL: (u32, u32) = (360, 240);
@@ -38,8 +38,13 @@ struct Panel<'a> {
 }
 
 /// Writes an SVG file.
-pub(super) fn write(results: &Results, machine: &Machine, mut to: impl Write) -> io::Result<()> {
-    let drawing = draw(results, machine).map_err(|error| io::Error::other(error.to_string()))?;
+pub(super) fn write(results: &Results, machine: &Machine, to: impl Write) -> io::Result<()> {
+    save(draw(results, machine), to)
+}
+
+/// Writes what was drawn.
+pub(super) fn save(drawing: Outcome<String>, mut to: impl Write) -> io::Result<()> {
+    let drawing = drawing.map_err(|error| io::Error::other(error.to_string()))?;
     to.write_all(drawing.as_bytes())
 }
 

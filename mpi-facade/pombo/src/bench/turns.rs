@@ -47,6 +47,13 @@ pub(super) struct Bench<'a> {
 pub(super) type Sessions<'a> = Vec<Option<Session<'a>>>;
 
 impl<'a> Bench<'a> {
+    /// The figures, and whether our own libraries never failed.
+    pub(super) fn into_results(self) -> (Results, bool) {
+        let ours = |who: &usize| self.contenders[*who].is_ours();
+        let is_whole = !self.failed.iter().any(ours);
+        (self.results, is_whole)
+    }
+
     /// Messages on this many ranks.
     pub(super) fn messages(&mut self, ranks: u32) {
         let tasks = plan::tasks(ranks, self.only);

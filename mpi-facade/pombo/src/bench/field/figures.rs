@@ -1,21 +1,18 @@
 //! The published figures of 2003 again, with the hosts of today: bandwidth of a broadcast over its size, to one receiver
 //! and to many, and bursts that a last packet ends against those that a timer ends. Only `field` uses it.
 
-use std::error::Error;
 use std::io::{self, Write};
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::super::contender::Contender;
 use super::super::hosts::BURST;
 use super::super::machine::Machine;
+use super::super::plot::{Drawing, Outcome, save};
 use super::super::results::Results;
 use super::Line;
 use super::bursts::KINDS;
 
-type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 /// Floats, and millions of bytes a second.
 type Point = (f64, f64);
 
@@ -56,11 +53,9 @@ pub(super) fn write(
     line: &Line,
     contenders: &[Contender],
     machine: &Machine,
-    mut to: impl Write,
+    to: impl Write,
 ) -> io::Result<()> {
-    let drawing = draw(results, line, contenders, machine);
-    let drawing = drawing.map_err(|error| io::Error::other(error.to_string()))?;
-    to.write_all(drawing.as_bytes())
+    save(draw(results, line, contenders, machine), to)
 }
 
 fn draw(

@@ -121,8 +121,7 @@ fn measure(
     for stage in plan::stages(&options.ranks, options.quick, &options.only) {
         measure_stage(&mut bench, &stage, options, hosts)?;
     }
-    let is_whole = bench.failed.iter().all(|&who| !contenders[who].is_ours());
-    Ok((bench.results, is_whole))
+    Ok(bench.into_results())
 }
 
 fn measure_stage<'a>(
