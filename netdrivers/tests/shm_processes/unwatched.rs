@@ -1,6 +1,7 @@
 //! Ranks that met without a launcher: they notice by themselves when one of them is killed, and sleep soundly.
 
-use std::process::Child;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use pombo_kernel::channel::{Channel, Event};
@@ -18,10 +19,15 @@ const RANKS: usize = 3;
 fn this_rank() -> Option<Shm> {
     let rank = std::env::var(RANK).ok()?.parse().expect("a rank");
     let job = std::env::var(JOB).expect("a name");
-    Some(meet(&job, rank, RANKS, 5).expect("the others"))
+    let shm = meet(&job, rank, RANKS, 5).expect("the others");
+    println!("\n{MET}");
+    Some(shm)
 }
 
-/// Killed when dropped.
+/// The line that a rank prints when it has met the others.
+const MET: &str = "met";
+
+/// All have met. Killed when dropped.
 struct Ranks(Vec<Child>);
 
 impl Ranks {
@@ -31,9 +37,14 @@ impl Ranks {
         let start = |rank: usize| {
             let mut command = again(test);
             command.env(RANK, rank.to_string()).env(JOB, &job);
-            command.spawn().expect("a process")
+            command.stdout(Stdio::piped()).spawn().expect("a process")
         };
-        Self((0..RANKS).map(start).collect())
+        let mut ranks = Self((0..RANKS).map(start).collect());
+        for (rank, child) in ranks.0.iter_mut().enumerate() {
+            let said = child.stdout.as_mut().expect("a pipe");
+            assert!(has_met(said), "rank {rank} has not met the others");
+        }
+        ranks
     }
 
     fn wait_until_asleep(&self) {
@@ -51,6 +62,12 @@ impl Ranks {
             assert!(child.wait().expect("a child").success(), "rank {other}");
         }
     }
+}
+
+/// Waits for the line; false if the rank ends without it.
+fn has_met(said: &mut ChildStdout) -> bool {
+    let mut lines = BufReader::new(said).lines();
+    lines.any(|line| line.expect("a line") == MET)
 }
 
 impl Drop for Ranks {
@@ -85,8 +102,6 @@ fn a_rank_that_never_waits_notices_too() {
         return shm.finish();
     }
     let ranks = Ranks::start(path!(a_rank_that_never_waits_notices_too));
-    // Long enough for all to have met, mostly; if not, the others still hear of it.
-    std::thread::sleep(Duration::from_millis(300));
     ranks.kill(2);
 }
 
