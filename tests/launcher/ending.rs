@@ -11,6 +11,11 @@ use pombo_netdrivers::shm::{Segment, Shm};
 
 use crate::support::{HANG, Job, assert_gone, finish, pids, pombo, script};
 
+/// Seconds in which every rank can clean up, however slow the machine.
+const AMPLE: &str = "60";
+/// Seconds beyond the hang limit.
+const DAY: &str = "86400";
+
 /// Prints the pids of a rank and of a process it started, then waits for ever.
 const WAIT: &str = "sleep 1000 & echo $$ $!; wait";
 
@@ -107,7 +112,7 @@ fn a_rank_must_leave_the_job_in_order() {
 #[test]
 fn the_other_ranks_may_clean_up() {
     let clean = "trap 'echo clean $POMBO_RANK; exit 0' TERM; sleep 1000 & echo ready; wait";
-    let mut job = Job::start(&mut script(3, &fails_on_rank_0(3, clean)));
+    let mut job = Job::start(script(3, &fails_on_rank_0(3, clean)).env("POMBO_GRACE", AMPLE));
     job.lines(2);
     job.child.stdin = None;
     let outcome = job.finish();
@@ -128,7 +133,7 @@ fn who_does_not_listen_is_killed() {
 #[test]
 fn a_stopped_rank_ends_too() {
     let stop = fails_on_rank_0(6, "echo $$; kill -STOP $$");
-    let mut job = Job::start(script(2, &stop).env("POMBO_GRACE", "86400"));
+    let mut job = Job::start(script(2, &stop).env("POMBO_GRACE", DAY));
     let left = pids(&job.lines(1));
     job.child.stdin = None;
     assert_eq!(job.finish().code, 6);
@@ -164,8 +169,9 @@ fn signals_are_passed_on_and_end_the_job() {
 
 #[test]
 fn ranks_see_the_signal_itself() {
-    let catch = "trap 'echo INT $POMBO_RANK; exit 0' INT; echo ready; sleep 1000 & wait";
-    let mut job = Job::start(&mut script(2, catch));
+    // The sleeper in the background ignores this signal, and goes with its shell.
+    let catch = "trap 'echo INT $POMBO_RANK; kill $!; exit 0' INT; sleep 1000 & echo ready; wait";
+    let mut job = Job::start(script(2, catch).env("POMBO_GRACE", AMPLE));
     assert_eq!(job.lines(2), ["ready", "ready"]);
     job.signal(Signal::SIGINT);
     let outcome = job.finish();
@@ -175,11 +181,12 @@ fn ranks_see_the_signal_itself() {
 
 #[test]
 fn a_second_signal_ends_the_grace() {
-    let deaf = "trap '' TERM INT; echo ready; while :; do sleep 1; done";
-    let mut job = Job::start(script(2, deaf).env("POMBO_GRACE", "86400"));
+    // They hear and do not listen. Two signals that the launcher has not seen yet would be one.
+    let deaf = "trap 'echo heard' INT; echo ready; while :; do sleep 1; done";
+    let mut job = Job::start(script(2, deaf).env("POMBO_GRACE", DAY));
     job.lines(2);
     job.signal(Signal::SIGINT);
-    sleep(Duration::from_millis(100));
+    assert_eq!(job.lines(2), ["heard", "heard"]);
     job.signal(Signal::SIGINT);
     assert_eq!(job.finish().code, 130);
 }
