@@ -3,6 +3,7 @@
 //! The ranks append to a file that [`variables::STATS`] names; those of other hosts have such a file on theirs.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::arguments::Request;
@@ -14,6 +15,26 @@ use crate::variables;
 pub(crate) struct Statistics {
     file: PathBuf,
     ranks: usize,
+}
+
+/// Files of launchers of the same number that were killed, or that live in another container, at most.
+const OTHERS: usize = 1000;
+
+/// A new file. Never one that is there: it may be somebody else's, as the name is easy to guess.
+fn create() -> Result<PathBuf, Error> {
+    let own = std::process::id();
+    let mut others = 0;
+    loop {
+        let file = std::env::temp_dir().join(format!("pombo-stats-{own}-{others}"));
+        let mut options = fs::OpenOptions::new();
+        match options.write(true).create_new(true).open(&file) {
+            Ok(_) => return Ok(file),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && others < OTHERS => {
+                others += 1;
+            }
+            Err(error) => return Err(Error::file("create", &file)(error)),
+        }
+    }
 }
 
 /// Numbers of a line, as the C library writes them, and their heads.
@@ -32,13 +53,7 @@ const HEADS: [&str; 9] = [
 impl Statistics {
     /// Has the ranks of a job write theirs.
     pub(crate) fn collect(request: &mut Request) -> Result<Self, Error> {
-        let file = std::env::temp_dir().join(format!("pombo-stats-{}", std::process::id()));
-        // Nobody else's: the name is easy to guess.
-        let created = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&file);
-        created.map_err(Error::file("create", &file))?;
+        let file = create()?;
         for context in &mut request.contexts {
             let named = (variables::STATS.into(), file.clone().into());
             context.environment.push(named);
