@@ -46,6 +46,18 @@ impl End {
     }
 }
 
+/// PF_EXITING of Linux.
+const EXITING: u64 = 4;
+
+/// The system's flags of a process.
+fn flags(process: Pid) -> Option<u64> {
+    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name before that bracket may hold anything; then comes field 3.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(9 - 3)?.parse().ok()
+}
+
 impl Rank {
     pub(crate) fn new(process: Child, program: String) -> Rank {
         Rank {
@@ -66,6 +78,11 @@ impl Rank {
             // The only error left is a group that has just ended by itself.
             let _ = killpg(self.group, signal);
         }
+    }
+
+    /// Whether the system takes a running rank apart already. What it had open may be closed by then.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.state == State::Running && flags(self.group).is_some_and(|flags| flags & EXITING != 0)
     }
 
     /// Whether a running rank has left, and how. Its process stays unreaped.

@@ -45,8 +45,9 @@ pub(crate) struct Supervisor {
     ending: Option<Ending>,
 }
 
-/// Others see a killed rank's connections close a moment before it can be waited for: so long.
-const LEAVING: Duration = Duration::from_millis(10);
+/// Others see a killed rank's connections close before it can be waited for. It is waited for so long, and looked for so
+/// often.
+const LEAVING: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(1));
 
 /// Why and until when.
 struct Ending {
@@ -192,9 +193,14 @@ impl Supervisor {
         let mut left = self.look();
         let killed = |left: &[(usize, End)]| left.iter().any(|(_, end)| end.is_signal());
         let failed = left.iter().any(|(_, end)| *end != End::Code(0));
-        if failed && self.ending.is_none() && !killed(&left) {
-            sleep(LEAVING);
-            left.extend(self.look());
+        if failed && self.ending.is_none() {
+            let (longest, pause) = LEAVING;
+            let end = Instant::now() + longest;
+            let leaving = |job: &Self| job.ranks.iter().any(Rank::is_leaving);
+            while !killed(&left) && leaving(self) && Instant::now() < end {
+                sleep(pause);
+                left.extend(self.look());
+            }
         }
         left.sort_by_key(|(_, end)| !end.is_signal());
         for (index, end) in left {
