@@ -1,7 +1,6 @@
 //! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `opening` only.
 
 use super::opening::Addresses;
-use crate::hosts::Hosts;
 use crate::place::launcher::{Launcher, Word};
 use crate::place::{Job, Met, PlaceError, read};
 use alloc::vec::Vec;
@@ -134,7 +133,11 @@ pub(super) fn join(
     }
     let opened = opened?;
     let mut device = opened.join(&addresses)?;
-    let unheard = hear(&mut device, met.me, &met.hosts);
+    let others = elsewhere(&device, met);
+    // All have called before anybody counts the time, and what comes meanwhile waits: nobody need be quick to be heard.
+    call(&mut device, &others);
+    launcher.exchange("pombo-called", &Word::from("-"))?;
+    let unheard = hear(&mut device, &others);
     let word = unheard.map_or(Word::from("-"), |rank| Word::of(format_args!("{rank}")));
     let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
         Ok(word.parse().ok())
@@ -149,31 +152,43 @@ pub(super) fn join(
     Ok(device)
 }
 
-/// Nanoseconds that ranks wait for each other's first frames: far longer than those take where they come at all.
+/// Nanoseconds that ranks wait for each other's first frames when all have sent some: far longer than those take where
+/// they come at all.
 const TRIAL: u64 = 1_000_000_000;
 /// Nanoseconds between two frames to a rank, and how many it gets at least: any of them may be lost.
 const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
-/// Says something to every rank of other hosts, and hears something of each. The first that it does not hear.
-fn hear(device: &mut Ethernet, me: Node, hosts: &Hosts) -> Option<usize> {
+/// The ranks of other hosts.
+fn elsewhere(device: &Ethernet, met: &Met) -> Vec<Node> {
     let nodes = (0..device.nodes()).map(|node| Node(node as u16));
-    let others: Vec<Node> = nodes.filter(|node| !hosts.are_near(me, *node)).collect();
-    let (begin, mut missing) = (device.now(), others.clone());
+    let is_far = |node: &Node| !met.hosts.are_near(met.me, *node);
+    nodes.filter(is_far).collect()
+}
+
+/// Says something to each of them.
+fn call(device: &mut Ethernet, others: &[Node]) {
+    for node in others {
+        // One that does not leave is like one that is lost.
+        let _ = device.transmit(*node, &[Part::Bytes(b"?")]);
+    }
+}
+
+/// Hears something of each of them, and goes on calling meanwhile. The first that it does not hear.
+fn hear(device: &mut Ethernet, others: &[Node]) -> Option<usize> {
+    let (begin, mut missing) = (device.now(), others.to_vec());
     let (mut rounds, mut idle) = (0, 0);
     loop {
         let now = device.now();
         if now >= begin + rounds * ROUND || missing.is_empty() {
             rounds += 1;
-            for node in &others {
-                // One that does not leave is like one that is lost.
-                let _ = device.transmit(*node, &[Part::Bytes(b"?")]);
-            }
+            call(device, others);
         }
         let came = device.poll(|frame| {
             missing.retain(|node| *node != frame.from());
         });
-        let over = came.is_err() || now >= begin + TRIAL;
+        // Time is up when nothing waits to be read any more.
+        let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
         if missing.is_empty() && rounds >= ROUNDS || over {
             return missing.first().map(|node| node.index());
         }

@@ -98,8 +98,9 @@ pub(super) struct Door {
 
 /// Seconds that ranks wait for each other at the start.
 const MEETING: u64 = 60;
-/// Seconds for one that knocks to say who it is.
-const HELLO: libc::time_t = 2;
+/// Seconds for one that knocks to say who it is: it does so at once, but may have to wait for a processor in between, and
+/// does not knock again.
+const HELLO: libc::time_t = 10;
 
 impl Door {
     pub(super) fn open(ip: IpAddr) -> Result<Self, PlaceError> {
