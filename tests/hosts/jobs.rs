@@ -168,7 +168,7 @@ impl Waiting {
         let said = directory(&format!("{test}-said"));
         // The launcher ends the others when one fails, or breaks when it cannot reach them; these ranks are out of its
         // hands, as each is to find out by itself.
-        let script = "setsid \"$0\" \"$1\" >\"$2/$PMI_RANK\" 2>&1 & sleep 600";
+        let script = "setsid \"$0\" \"$1\" >\"$2/$PMI_RANK\" 2>&1 & sleep 3600";
         command.args(["sh", "-c", script]).arg(program);
         command.arg(who.to_string()).arg(&said);
         command
