@@ -5,7 +5,7 @@ use crate::inside::inside;
 use crate::segment::opened_by;
 use crate::segment::{JOB, ip, joined, network, opened, seat, segment};
 use crate::strangers::next;
-use pombo_kernel::channel::ChannelError;
+use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Ethernet;
@@ -181,23 +181,28 @@ fn the_portable_line_goes_down_and_comes_up() {
 }
 
 fn goes_down_and_comes_up<L: Line>(mut nodes: Vec<Ethernet<L>>) {
-    let hello = [Part::Bytes(b"hello")];
-    for (side, down) in [("host0", true), ("host1", false), ("port1", false)] {
+    let sides = [("host0", true), ("host1", false), ("port1", false)];
+    for (round, (side, down)) in (1..).zip(sides) {
         ip(&format!("link set {side} down\n"));
-        (0..10).for_each(|_| nodes[0].transmit(Node(1), &hello).expect("no error"));
-        assert_eq!(nodes[1].poll(|_| panic!("by which way?")), Ok(false));
+        let lost = [Part::Bytes(&[0])];
+        (0..10).for_each(|_| nodes[0].transmit(Node(1), &lost).expect("no error"));
         assert!(!down || nodes[0].counts().unsent == 10);
         ip(&format!("link set {side} up\n"));
         // The segment learns that the port is there again some time later.
-        let mut came = false;
-        while !came {
+        let mut came = 0;
+        while came < round {
+            let hello = [Part::Bytes(&[round])];
             nodes[0].transmit(Node(1), &hello).expect("no error");
-            nodes[1].poll(|_| came = true).expect("no error");
+            let polled = nodes[1].poll(|frame| {
+                came = frame.head(1).expect("a byte")[0];
+                assert!(came > 0, "by which way?");
+            });
+            polled.expect("no error");
         }
-        while nodes[1].poll(|_| ()).expect("no error") {}
     }
     ip("link del host0\n");
     let gone = Err(ChannelError::Device(libc::ENXIO));
+    let hello = [Part::Bytes(b"hello")];
     assert_eq!(nodes[0].transmit(Node(1), &hello), gone);
     assert_eq!(nodes[0].interface(), "host0");
     assert_eq!(nodes[0].poll(|_| panic!("from where?")), Ok(false));

@@ -77,9 +77,14 @@ fn is_a_receiver_when_it_is_told() {
     });
     let mut sink = Sink::<Sizes, Growing>::new(NAME, Node(0), TIMING, None);
     let (mut buffer, mut received) = (vec![0; LEN], None);
-    while !OVER.load(Ordering::Acquire) {
+    loop {
+        // The source may end this as soon as it has heard that all is here: what is here then is still taken.
+        let over = OVER.load(Ordering::Acquire);
         if received.is_none() {
             received = sink.receive(&mut buffer[..]).expect("it fits");
+        }
+        if over {
+            break;
         }
         let now = network.now();
         let heard = network.poll(|frame| sink.hear(&frame, &mut buffer[..], now, false));
