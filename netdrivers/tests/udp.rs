@@ -20,7 +20,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 /// That many ranks on the loopback interface, and where they are.
 fn bound(nodes: u16) -> (Vec<Bound>, Vec<SocketAddr>) {
-    let bind = |_| Udp::bind(Ipv4Addr::LOCALHOST).expect("this host has it");
+    bound_at(Ipv4Addr::LOCALHOST, nodes)
+}
+
+/// The same at another address of that interface: what is sent to ranks that have gone may come to another test's, as
+/// ports are given out again.
+fn bound_at(address: Ipv4Addr, nodes: u16) -> (Vec<Bound>, Vec<SocketAddr>) {
+    let bind = |_| Udp::bind(address).expect("this host has it");
     let bounds: Vec<Bound> = (0..nodes).map(bind).collect();
     let addresses = bounds.iter().map(Bound::address).collect();
     (bounds, addresses)

@@ -1,6 +1,6 @@
 //! Datagrams of others, and of nodes that write what they like.
 
-use crate::{bound, network};
+use crate::{bound, bound_at, network};
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
@@ -8,7 +8,7 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::Dice;
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// Far above the time that a datagram takes on one host.
@@ -33,7 +33,7 @@ pub(crate) fn next<N: Network>(network: &mut N) -> (Node, Vec<u8>) {
 
 #[test]
 fn strangers_are_counted_and_not_heard() {
-    let (bounds, addresses) = bound(2);
+    let (bounds, addresses) = bound_at(Ipv4Addr::new(127, 0, 0, 2), 2);
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     // Some come before the table is known.
     let send = |count: usize| {
@@ -106,7 +106,7 @@ fn nobody_there_is_no_error() {
 #[test]
 fn what_a_node_forges_is_counted_and_the_channel_goes_on() {
     type Over = Reliable<pombo_netdrivers::Udp, Window<2, 16, 1500>, Growing>;
-    let (bounds, addresses) = bound(2);
+    let (bounds, addresses) = bound_at(Ipv4Addr::new(127, 0, 0, 3), 2);
     let mut ranks = (0..).map(Node).zip(bounds).map(|(node, bound)| {
         let udp = bound.join(node, addresses.clone()).expect("the table");
         Over::new(udp, 0x5eed).expect("two places")
