@@ -163,8 +163,7 @@ fn assert_bounded<C: Config>(rank: &Rank<C>) {
 
 /// A million tries. What is taken is `bound` sends, the others come back with `refusal`; then everything goes through,
 /// a million messages in all.
-fn posts<C: Config>(bound: usize, refusal: Error) {
-    let measure = Measure::begin();
+fn posts<C: Config>(measure: &Measure, bound: usize, refusal: Error) {
     let (mut from, mut to) = pair::<C, C>();
     let mut under_way = std::collections::VecDeque::with_capacity(OPERATIONS);
     let mut next = 0;
@@ -215,24 +214,26 @@ fn posts<C: Config>(bound: usize, refusal: Error) {
 
 #[test]
 fn a_full_table_refuses_posts() {
+    let measure = Measure::begin();
     watched("a_full_table_refuses_posts", || {
-        posts::<Held>(OPERATIONS, Error::Full);
+        posts::<Held>(&measure, OPERATIONS, Error::Full);
     });
 }
 
 #[test]
 fn without_rendezvous_credit_refuses_posts() {
+    let measure = Measure::begin();
     watched("without_rendezvous_credit_refuses_posts", || {
         // Claimed sends make room in the table, so credit alone is the bound.
-        posts::<Refusing>(CREDIT, Error::NoCredit(Node(1)));
+        posts::<Refusing>(&measure, CREDIT, Error::NoCredit(Node(1)));
     });
 }
 
 /// A million posts are taken and kept, and all the memory for them is the sender's.
 #[test]
 fn a_growing_sender_keeps_a_million() {
+    let measure = Measure::begin();
     watched("a_growing_sender_keeps_a_million", || {
-        let measure = Measure::begin();
         let (mut from, mut to) = pair::<Patient, Held>();
         let mut tickets = Vec::with_capacity(MILLION as usize);
         for number in 0..MILLION {
@@ -313,7 +314,7 @@ fn blocking_sends_wait_for_credit() {
 }
 
 /// A million sends to a port where nobody receives, and one message after another on the port beside it.
-fn floods_one_port<C: Config>() {
+fn floods_one_port<C: Config>(measure: &Measure) {
     type Two<C> = Endpoint<
         Loopback,
         (
@@ -322,7 +323,6 @@ fn floods_one_port<C: Config>() {
         ),
     >;
     const LETTERS: u64 = 10_000;
-    let measure = Measure::begin();
     let mut world = world().into_iter();
     let mut next = || Two::<C>::two(world.next().expect("a world of two")).expect("it fits");
     let (mut from, mut to) = (next(), next());
@@ -369,8 +369,8 @@ fn floods_one_port<C: Config>() {
 
 #[test]
 fn a_flood_on_one_port_stops_no_other() {
-    watched("a_flood_on_one_port_stops_no_other", || {
-        floods_one_port::<Held>();
-        floods_one_port::<Refusing>();
-    });
+    for floods in [floods_one_port::<Held>, floods_one_port::<Refusing>] {
+        let measure = Measure::begin();
+        watched("a_flood_on_one_port_stops_no_other", || floods(&measure));
+    }
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LENGTH = 4 << 20, MOST_NAPS = 6000 };
+enum { LENGTH = 4 << 20, MOST_NAPS = 60000 };
 
 static unsigned char out[LENGTH], in[LENGTH];
 

@@ -20,8 +20,8 @@ use std::time::Duration;
 const INSIDE: &str = "POMBO_TEST_HOSTS";
 /// Everything of the harness lies here, in a file system of its own.
 const HOME: &str = "/run/pombo";
-/// A test on hosts that takes longer hangs: every test takes seconds.
-const HANG: Duration = Duration::from_secs(600);
+/// A test on hosts that takes longer hangs: every one takes seconds, for some twenty jobs.
+const HANG: Duration = Duration::from_secs(1800);
 
 /// Switches of `unshare`, and what each is for: root; networks; mounts; processes, which end with the first of them.
 const APART: [&str; 6] = [

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// A test that takes longer hangs. Those here take a few seconds at most, but some wait for each other.
+/// A test that takes longer hangs. Those here take a few seconds at most.
 const HANG: Duration = Duration::from_secs(600);
 
 /// Runs `body` and ends the process when it hangs: a hanging thread cannot be ended any other way.

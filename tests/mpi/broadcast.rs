@@ -101,7 +101,7 @@ fn the_root_dies() {
     let ranks = (0..4).map(|rank: usize| {
         // A hang ends so: it is over in a second.
         let mut command = std::process::Command::new("timeout");
-        command.arg("60").arg(program("die")).args(["2", "bcast"]);
+        command.arg("600").arg(program("die")).args(["2", "bcast"]);
         command.env("POMBO_JOB", &job).env("POMBO_SIZE", "4");
         command.env("POMBO_RANK", rank.to_string()).envs([UDP]);
         let piped = command.stdout(Stdio::null()).stderr(Stdio::piped());
