@@ -38,7 +38,8 @@ fn frames_pass_between_hosts_until_the_cable_is_out() {
                 "ip neigh flush all; exec 3<>/dev/tcp/{}/9",
                 hosts.address(1)
             );
-            let output = hosts.command(0, "bash").args(["-c", &call]).output();
+            let mut bash = hosts.command(0, "bash");
+            let output = bash.env("LC_ALL", "C").args(["-c", &call]).output();
             let said = output.expect("bash").stderr;
             let said = String::from_utf8_lossy(&said);
             assert_eq!(said.contains("refused"), answer, "{said}");

@@ -1,9 +1,10 @@
 //! Wrong usage: one clear message, the right exit code, and nothing started.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use crate::support::{directory, finish, pombo};
+use crate::support::{directory, finish, finish_with, pombo};
 
 fn assert_refused(arguments: &[&str], code: i32, words: &[&str]) {
     let outcome = finish(&mut pombo(arguments));
@@ -19,6 +20,16 @@ fn assert_refused(arguments: &[&str], code: i32, words: &[&str]) {
             "{arguments:?} lacks {word}: {outcome:?}"
         );
     }
+}
+
+/// A file to run. Another process writes it: what this one has open for writing, children that the tests beside this
+/// one are just starting have too, and no system runs a file that is.
+fn executable(file: &Path, text: &str) {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+        .arg(file);
+    assert_eq!(finish_with(&mut command, text.as_bytes()).code, 0);
 }
 
 #[test]
@@ -69,8 +80,7 @@ fn programs() {
 fn a_program_of_this_directory_needs_a_slash() {
     let place = directory("here");
     let program = place.join("here-only");
-    fs::write(&program, "#!/bin/sh\necho fine\n").unwrap();
-    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    executable(&program, "#!/bin/sh\necho fine\n");
     let outcome = finish(pombo(["run", "here-only"]).current_dir(&place));
     assert_eq!(outcome.code, 127);
     assert!(outcome.err.contains("write ./here-only"), "{outcome:?}");
@@ -82,8 +92,7 @@ fn a_program_of_this_directory_needs_a_slash() {
 fn a_script_for_a_missing_interpreter() {
     let place = directory("interpreter");
     let program = place.join("script");
-    fs::write(&program, "#!/no/such/interpreter\n").unwrap();
-    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    executable(&program, "#!/no/such/interpreter\n");
     let outcome = finish(pombo(["run"]).arg(&program));
     assert_eq!(outcome.code, 127);
     assert!(outcome.err.contains("script"), "{outcome:?}");
@@ -106,7 +115,7 @@ fn directories_and_grace() {
 
 #[test]
 fn ranks_that_could_not_be_watched() {
-    let mut command = std::process::Command::new("env");
+    let mut command = Command::new("env");
     command.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_pombo")]);
     let outcome = finish(command.args(["run", "-n", "2", "true"]));
     // An `env` that cannot do that answers with 125.
