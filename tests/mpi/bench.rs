@@ -1,11 +1,12 @@
 //! `pombo bench`: every measurement gives a figure for this library. How good they are no test decides.
 
-use crate::support::{directory, finish, pombo};
+use crate::programs::job;
+use crate::support::{directory, pombo};
 
 fn bench(place: &std::path::Path, words: &str) -> crate::support::Outcome {
     let mut command = pombo(["bench", "--quick", "--alone", "--directory"]);
     command.arg(place).args(words.split_whitespace());
-    finish(command.current_dir(place))
+    job(command.current_dir(place))
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! and copies of the world, many at once, all sizes.
 
 use crate::network::on_two_hosts;
-use crate::programs::{ok, program};
-use crate::support::{finish, pombo};
+use crate::programs::{job, ok, program};
+use crate::support::pombo;
 use std::process::Stdio;
 
 /// A letter for each rank: the name of its host.
@@ -17,7 +17,7 @@ fn ok_on(hosts: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]
             .arg(program(name))
             .args(arguments);
     }
-    let outcome = finish(command.envs(variables.iter().copied()));
+    let outcome = job(command.envs(variables.iter().copied()));
     let expected = (0, format!("ok {name}\n"));
     assert_eq!(
         (outcome.code, outcome.out),

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::programs::{program, source};
+use crate::programs::{job, program, source};
 use crate::support::{Outcome, directory, finish, pombo};
 
 /// A host of its own, with an Ethernet interface; a listener at loopback, by which ranks of one host reach each other;
@@ -57,7 +57,7 @@ fn captured(file: &Path, net: &str, words: &[&str]) {
     command.arg(env!("CARGO_BIN_EXE_pombo"));
     // The system keeps as many frames as these where the listener has to wait for a processor.
     command.arg(program("few")).arg(file).arg(net).args(words);
-    let outcome = finish(&mut command);
+    let outcome = job(&mut command);
     assert_eq!(outcome.code, 0, "{outcome:?}");
     assert!(outcome.out.contains("ok few"), "{outcome:?}");
     assert!(outcome.out.contains("; 0 of all"), "{outcome:?}");

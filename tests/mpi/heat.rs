@@ -1,7 +1,7 @@
 //! The main job: the picture of the heat solver depends on its halos and on nothing else.
 
-use crate::programs::{compile, source};
-use crate::support::{directory, finish, pombo};
+use crate::programs::{compile, job, source};
+use crate::support::{directory, pombo};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ fn picture(name: &str, program: &Path, launch: impl FnOnce(&Path) -> Command) ->
     let place = directory(name);
     fs::write(place.join("heat.deck"), DECK).unwrap();
     let mut command = launch(program);
-    let outcome = finish(command.arg("heat.deck").current_dir(&place));
+    let outcome = job(command.arg("heat.deck").current_dir(&place));
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert!(outcome.out.contains("time per step"), "{}", outcome.out);
     fs::read(place.join("heat.ppm")).unwrap()
@@ -102,7 +102,7 @@ fn a_bad_deck_is_named() {
     fs::write(place.join("bad.deck"), "grid 61 47\nsteps minus-one\n").unwrap();
     for (deck, named) in [("none.deck", "none.deck"), ("bad.deck", "bad.deck:2")] {
         let mut command = pombo(["run", "-n", "3"]);
-        let outcome = finish(command.arg(program).arg(deck).current_dir(&place));
+        let outcome = job(command.arg(program).arg(deck).current_dir(&place));
         assert_ne!(outcome.code, 0);
         assert!(
             outcome.err.contains(named) || outcome.out.contains(named),

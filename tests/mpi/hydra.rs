@@ -1,7 +1,7 @@
 //! Programs started by another MPI's launcher, to which the library speaks PMI-1. Where Hydra is not installed the tests
 //! say so.
 
-use crate::programs::program;
+use crate::programs::{job, program};
 use crate::support::{Outcome, finish, pombo};
 use std::process::{Command, Stdio};
 
@@ -50,7 +50,7 @@ fn in_memory_and_over_udp_by_descriptor_and_by_port() {
                 return;
             };
             command.arg(program("collectives")).env("POMBO_NET", net);
-            expect_ok(&finish(&mut command), "collectives");
+            expect_ok(&job(&mut command), "collectives");
         }
     }
 }
@@ -66,7 +66,7 @@ fn hosts_of_several_ranks() {
     command
         .arg(program("many"))
         .args([":", "-n", "2", "-env", "POMBO_HOST", "a"]);
-    expect_ok(&finish(command.arg(program("many"))), "many");
+    expect_ok(&job(command.arg(program("many"))), "many");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn an_abort_ends_the_job_with_its_code() {
         let Some(mut command) = hydra(&["-n", "3"]) else {
             return;
         };
-        let outcome = finish(command.arg(program("abort")).arg("2").env("POMBO_NET", net));
+        let outcome = job(command.arg(program("abort")).arg("2").env("POMBO_NET", net));
         assert_eq!(outcome.code, 17, "{}", outcome.err);
         assert!(
             outcome.err.contains("rank 2 called MPI_Abort with code 17"),
@@ -93,7 +93,7 @@ fn a_killed_rank_ends_the_job() {
             return;
         };
         command.arg(program("die")).args(["1", "receive"]);
-        let outcome = finish(command.env("POMBO_NET", net));
+        let outcome = job(command.env("POMBO_NET", net));
         assert_ne!(outcome.code, 0, "{net}: {}", outcome.err);
         assert!(!outcome.out.contains("survived"), "{net}: {}", outcome.out);
     }
@@ -114,7 +114,7 @@ fn pombo_run_hands_over() {
         "-n",
         "3",
     ]);
-    let outcome = finish(command.arg(program("p2p")));
+    let outcome = job(command.arg(program("p2p")));
     expect_ok(&outcome, "p2p");
     assert!(outcome.err.contains("handing over to"), "{}", outcome.err);
     assert!(outcome.err.contains("resent"), "{}", outcome.err);

@@ -1,7 +1,7 @@
 //! How programs come to the library: statically, or compiled against another library of the standard ABI.
 
-use crate::programs::{compile, source};
-use crate::support::{directory, finish, pombo};
+use crate::programs::{compile, job, source};
+use crate::support::{directory, pombo};
 use std::path::Path;
 use std::process::Command;
 
@@ -10,7 +10,7 @@ fn a_static_library() {
     let program = directory("static").join("collectives");
     compile(&source("tests/c/collectives.c"), &program, &["-static-mpi"]);
     let mut command = pombo(["run", "-n", "3"]);
-    let outcome = finish(command.arg(&program));
+    let outcome = job(command.arg(&program));
     assert_eq!(
         (outcome.code, outcome.out.as_str()),
         (0, "ok collectives\n"),
@@ -47,7 +47,7 @@ fn a_program_of_another_library() {
             .status();
         assert!(status.unwrap().success(), "{name}");
         let mut command = pombo(["run", "-n", "4"]);
-        let outcome = finish(command.arg(&program).env("LD_LIBRARY_PATH", &place));
+        let outcome = job(command.arg(&program).env("LD_LIBRARY_PATH", &place));
         assert_eq!(
             (outcome.code, outcome.out),
             (0, format!("ok {name}\n")),

@@ -1,8 +1,8 @@
 //! Programs over the network between hosts: UDP between ranks that share this machine, or between two hosts that are
 //! hosts by name only.
 
-use crate::programs::{ok, program};
-use crate::support::{Outcome, finish, pombo};
+use crate::programs::{job, ok, program};
+use crate::support::{Outcome, pombo};
 
 const UDP: (&str, &str) = ("POMBO_NET", "udp");
 
@@ -13,7 +13,7 @@ pub(crate) fn on_two_hosts(name: &str, variables: &[(&str, &str)]) -> Outcome {
     command
         .arg(&program)
         .args([":", "-n", "2", "-env", "POMBO_HOST", "b"]);
-    finish(command.arg(&program).envs(variables.iter().copied()))
+    job(command.arg(&program).envs(variables.iter().copied()))
 }
 
 /// The table of `--stats`, by rank.
@@ -85,7 +85,7 @@ fn the_table_tells_what_the_network_did() {
 #[test]
 fn a_job_on_one_host_has_no_network() {
     let mut command = pombo(["run", "--stats", "-n", "3"]);
-    let outcome = finish(command.arg(program("p2p")));
+    let outcome = job(command.arg(program("p2p")));
     let table = table(&outcome);
     assert_eq!(table.len(), 3, "{}", outcome.err);
     assert!(
@@ -102,7 +102,7 @@ fn a_killed_rank_is_named_by_all_others() {
     for way in ["receive", "send", "spin", "collective"] {
         let mut command = pombo(["run", "-l", "--net", "udp", "-n", "4"]);
         command.arg(program("die")).args(["1", way, "stubborn"]);
-        let outcome = finish(command.env("POMBO_GRACE", "60"));
+        let outcome = job(command.env("POMBO_GRACE", "60"));
         assert_eq!(outcome.code, 137, "{way}: {}", outcome.err);
         let says = |rank: &str, what: &str| {
             let mut lines = outcome.err.lines();
@@ -131,7 +131,7 @@ fn the_thread_serves_others_while_the_program_computes() {
         command
             .env("POMBO_PROGRESS_THREAD", "1")
             .envs(variables.iter().copied());
-        let outcome = finish(&mut command);
+        let outcome = job(&mut command);
         let expected = (0, "ok busy\n".to_owned());
         assert_eq!(
             (outcome.code, outcome.out),
@@ -151,7 +151,7 @@ fn the_thread_serves_others_while_the_program_computes() {
 fn what_cannot_be_is_named() {
     let net = |net: &str| {
         let mut command = pombo(["run", "-n", "2"]);
-        finish(command.arg(program("p2p")).env("POMBO_NET", net))
+        job(command.arg(program("p2p")).env("POMBO_NET", net))
     };
     for (wrong, named) in [
         ("tcp", "POMBO_NET must be"),

@@ -3,7 +3,8 @@
 use crate::support::{Outcome, finish, pombo};
 use pombo_mpi::collective::{Choice, TABLE};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// A source file of this repository.
 pub(crate) fn source(path: &str) -> PathBuf {
@@ -16,9 +17,7 @@ pub(crate) fn source(path: &str) -> PathBuf {
 pub(crate) fn program(name: &str) -> PathBuf {
     // One at a time: tests share the programs.
     static COMPILING: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    let mut compiled = COMPILING
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut compiled = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi");
     std::fs::create_dir_all(&place).unwrap();
     let program = place.join(name);
@@ -42,6 +41,14 @@ pub(crate) fn compile(source: &Path, program: &Path, options: &[&str]) {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
 }
 
+/// Runs a job to its end. One at a time: ranks that do not find a processor wait for each other, and two such jobs wait
+/// far longer than one after the other takes.
+pub(crate) fn job(command: &mut Command) -> Outcome {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    finish(command)
+}
+
 /// Runs a program on some ranks, with variables for the library.
 pub(crate) fn run(
     ranks: usize,
@@ -54,7 +61,7 @@ pub(crate) fn run(
         .arg(program(name))
         .args(arguments)
         .envs(variables.iter().copied());
-    finish(&mut command)
+    job(&mut command)
 }
 
 /// Runs a self-checking program, which says "ok" once.
@@ -158,7 +165,7 @@ fn ranks_that_something_else_started() {
     let job = format!("test-{}", std::process::id());
     let started: Vec<_> = (0..3)
         .map(|rank: usize| {
-            let mut command = std::process::Command::new(&program);
+            let mut command = Command::new(&program);
             command
                 .env("POMBO_JOB", &job)
                 .env("POMBO_RANK", rank.to_string())
@@ -180,6 +187,6 @@ fn ranks_that_something_else_started() {
 /// A program that nobody launched is a world of one.
 #[test]
 fn a_world_of_one() {
-    let outcome = finish(&mut std::process::Command::new(program("p2p")));
+    let outcome = finish(&mut Command::new(program("p2p")));
     assert_eq!((outcome.code, outcome.out.as_str()), (0, "ok p2p\n"));
 }
