@@ -111,7 +111,7 @@ fn a_rank_must_leave_the_job_in_order() {
 
 #[test]
 fn the_other_ranks_may_clean_up() {
-    let clean = "trap 'echo clean $POMBO_RANK; exit 0' TERM; sleep 1000 & echo ready; wait";
+    let clean = "trap 'echo clean $POMBO_RANK; exit 0' TERM; echo ready; while :; do sleep 1; done";
     let mut job = Job::start(script(3, &fails_on_rank_0(3, clean)).env("POMBO_GRACE", AMPLE));
     job.lines(2);
     job.child.stdin = None;
@@ -169,8 +169,7 @@ fn signals_are_passed_on_and_end_the_job() {
 
 #[test]
 fn ranks_see_the_signal_itself() {
-    // The sleeper in the background ignores this signal, and goes with its shell.
-    let catch = "trap 'echo INT $POMBO_RANK; kill $!; exit 0' INT; sleep 1000 & echo ready; wait";
+    let catch = "trap 'echo INT $POMBO_RANK; exit 0' INT; echo ready; while :; do sleep 1; done";
     let mut job = Job::start(script(2, catch).env("POMBO_GRACE", AMPLE));
     assert_eq!(job.lines(2), ["ready", "ready"]);
     job.signal(Signal::SIGINT);
