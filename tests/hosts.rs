@@ -22,3 +22,5 @@ mod choice;
 mod harness;
 #[path = "hosts/jobs.rs"]
 mod jobs;
+#[path = "hosts/slurm.rs"]
+mod slurm;

@@ -25,3 +25,5 @@ mod network;
 mod programs;
 #[path = "mpi/traffic.rs"]
 mod traffic;
+#[path = "mpi/untold.rs"]
+mod untold;

@@ -131,7 +131,7 @@ impl Hosts {
     }
 
     /// Other contents for a file, while the hosts are there.
-    fn replace(&self, path: &str, contents: &str) {
+    pub fn replace(&self, path: &str, contents: &str) {
         let copy = format!("{HOME}/{}", path.replace('/', "-"));
         std::fs::write(&copy, contents).expect("a file system of its own");
         if Path::new(path).exists() {

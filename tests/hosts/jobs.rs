@@ -101,6 +101,15 @@ fn programs_on_four_hosts_whose_network_loses_two_per_cent() {
 const DECK: &str = "grid 61 47\nsteps 300\nreport 100\ninitial 20\nleft 0\nright 35\ntop 10\nbottom 60\n\
                     spot 20 20 6 100\nspot 45 30 8 0\n";
 
+/// What the solver draws when this command starts it.
+pub(crate) fn picture(name: &str, program: &Path, mut command: Command) -> Vec<u8> {
+    let place = directory(name);
+    std::fs::write(place.join("heat.deck"), DECK).expect("a directory");
+    let outcome = finish(command.arg(program).arg("heat.deck").current_dir(&place));
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    std::fs::read(place.join("heat.ppm")).expect("a picture")
+}
+
 /// What a solver draws depends on all halos: those between hosts as well.
 #[test]
 fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
@@ -108,14 +117,7 @@ fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
     let test = here!(heat_draws_the_same_picture_on_four_hosts_as_on_one);
     on_hosts(test, HOSTS, |hosts| {
         let program = compile("hosts-heat", "examples/ported/heat.c");
-        let picture = |name: &str, mut command: Command| {
-            let place = directory(name);
-            std::fs::write(place.join("heat.deck"), DECK).expect("a directory");
-            let outcome = finish(command.arg(&program).arg("heat.deck").current_dir(&place));
-            assert_eq!(outcome.code, 0, "{}", outcome.err);
-            std::fs::read(place.join("heat.ppm")).expect("a picture")
-        };
-        let one = picture("hosts-heat-one", pombo(["run", "-n", "1"]));
+        let one = picture("hosts-heat-one", &program, pombo(["run", "-n", "1"]));
         for (net, loss) in [
             ("udp", "0"),
             ("udp", "2"),
@@ -126,7 +128,7 @@ fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
                 return;
             };
             command.env("POMBO_NET", net).env("POMBO_LOSS", loss);
-            let four = picture(&format!("hosts-heat-{net}-{loss}"), command);
+            let four = picture(&format!("hosts-heat-{net}-{loss}"), &program, command);
             assert!(
                 one == four,
                 "another picture over {net} at {loss} per cent loss"

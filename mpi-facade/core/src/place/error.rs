@@ -54,6 +54,13 @@ pub enum PlaceError {
         /// Its reason.
         said: Excerpt,
     },
+    /// The launcher started several ranks and does not tell them of each other.
+    Untold {
+        /// Which it is.
+        by: &'static str,
+        /// What to start instead.
+        instead: &'static str,
+    },
     /// What a rank says of itself makes no sense.
     Card {
         /// The rank.
@@ -151,6 +158,11 @@ impl fmt::Display for PlaceError {
             Self::LauncherRefused { asked, said } => write!(
                 f,
                 "the launcher refused {asked}: {said}; see its own messages"
+            ),
+            Self::Untold { by, instead } => write!(
+                f,
+                "{by} started several ranks without a word of each other that this library knows: use {instead}; \
+                 with POMBO_RANK=0 and POMBO_SIZE=1 each is a world of its own"
             ),
             Self::Card { rank, got } => write!(
                 f,

@@ -7,6 +7,8 @@
 //! | somebody, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | by the name of the job |
 //! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | by the launcher's store of keys and values |
 //! | nobody | | alone |
+//!
+//! Ranks of a launcher that tells them nothing of each other are refused: `untold`.
 
 mod assembly;
 mod card;
@@ -16,6 +18,7 @@ mod host;
 pub(crate) mod launcher;
 mod net;
 mod pmi;
+mod untold;
 
 pub(crate) use card::Job;
 #[cfg(feature = "hosts")]
@@ -61,7 +64,10 @@ pub(crate) fn join() -> Result<Joined, PlaceError> {
     let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
         (None, None) => match Pmi::connect()? {
             Some(pmi) => return by_launcher(Launcher::Pmi(pmi), net),
-            None => Shm::alone()?,
+            None => {
+                untold::alone()?;
+                Shm::alone()?
+            }
         },
         (Some(rank), Some(size)) if rank < size => {
             let shm = on_this_host(rank, size)?;
