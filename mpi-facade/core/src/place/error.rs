@@ -161,8 +161,8 @@ impl fmt::Display for PlaceError {
             ),
             Self::Untold { by, instead } => write!(
                 f,
-                "{by} started several ranks without a word of each other that this library knows: use {instead}; \
-                 with POMBO_RANK=0 and POMBO_SIZE=1 each is a world of its own"
+                "{by} started several ranks, but not by PMI-1, so they cannot find each other: use {instead}; \
+                 POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own"
             ),
             Self::Card { rank, got } => write!(
                 f,

@@ -92,7 +92,8 @@ pub(crate) fn join() -> Result<Joined, PlaceError> {
 
 /// The rank as the environment tells it, before anybody has joined.
 pub(crate) fn rank() -> usize {
-    let rank = [c"POMBO_RANK", c"PMI_RANK"].into_iter();
+    let rank = [c"POMBO_RANK", c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
+    let rank = rank.into_iter();
     rank.flat_map(number).flatten().next().unwrap_or(0)
 }
 
