@@ -50,6 +50,7 @@ impl<'a> Slurm<'a> {
             "ClusterName=pombo\nSlurmctldHost=h0\nSlurmUser=pombo\nSlurmdUser=pombo\n\
              AuthType=auth/none\nCredType=cred/none\nProctrackType=proctrack/linuxproc\n\
              TaskPlugin=task/none\nSlurmdParameters=config_overrides\n\
+             MessageTimeout=60\nTCPTimeout=60\n\
              StateSaveLocation={place}/state\nSlurmdSpoolDir={place}/spool-%n\n\
              SlurmctldPidFile={place}/slurmctld.pid\nSlurmdPidFile={place}/slurmd-%n.pid\n\
              NodeName=h[0-{last}] CPUs=2 State=UNKNOWN\n\
@@ -176,7 +177,7 @@ fn an_abort_and_a_killed_rank_end_the_job() {
     on_slurm(here!(an_abort_and_a_killed_rank_end_the_job), |slurm| {
         for (name, arguments, says) in [
             ("abort", &["2"][..], "rank 2 called MPI_Abort with code 17"),
-            ("die", &["1", "receive"], "task 1: Killed"),
+            ("die", &["1", "receive"], "Killed"),
         ] {
             let program = compile("slurm-ends", &format!("tests/c/{name}.c"));
             let outcome = finish(slurm.eight().arg(program).args(arguments));
