@@ -1,10 +1,11 @@
 //! Requests that are looked at and stay, requests that end together or not at all, and handles that are given up.
 
-use crate::requests::{IN_STATUS, handles, store_at};
+use crate::requests::{handles, store_at};
 use crate::several::{Found, one};
 use core::ffi::c_int;
 use pombo_mpi::Fault;
 use pombo_mpi::constants::*;
+use pombo_mpi::fault::in_status;
 use pombo_mpi::glance;
 use pombo_mpi::several::Look;
 use pombo_mpi::status::Status;
@@ -33,13 +34,7 @@ impl Told {
     }
 
     fn end(self) -> Result<(), Fault> {
-        match self.failed {
-            None => Ok(()),
-            Some(Fault { comm, .. }) => Err(Fault {
-                error: IN_STATUS,
-                comm,
-            }),
-        }
+        self.failed.map_or(Ok(()), |fault| Err(in_status(fault)))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use core::ffi::c_int;
 use pombo_mpi::constants::*;
-use pombo_mpi::error::{Class, Error};
+use pombo_mpi::error::Error;
+use pombo_mpi::fault::in_status;
 use pombo_mpi::request;
 use pombo_mpi::status::Status;
 
@@ -32,13 +33,6 @@ pub(crate) unsafe fn store_at(status: Status, statuses: *mut Status, index: usiz
         unsafe { statuses.add(index).write(status.with_error(error)) };
     }
 }
-
-/// Of calls that complete several.
-pub(crate) const IN_STATUS: Error = Error::Argument {
-    class: Class::InStatus,
-    name: "requests",
-    must: "looked at one by one: the statuses say which of them failed",
-};
 
 mpi! {
     fn MPI_Wait(request: *mut Request, status: *mut Status) {
@@ -79,9 +73,6 @@ mpi! {
             unsafe { store_at(*status, array_of_statuses, index, error) };
             failed = failed.or(fault);
         })?;
-        match failed {
-            None => Ok(()),
-            Some(fault) => Err(pombo_mpi::Fault { error: IN_STATUS, comm: fault.comm }),
-        }
+        failed.map_or(Ok(()), |fault| Err(in_status(fault)))
     }
 }

@@ -1,9 +1,10 @@
 //! Completion of any or some of several requests, and cancelling.
 
-use crate::requests::{IN_STATUS, handles, store_at};
+use crate::requests::{handles, store_at};
 use core::ffi::c_int;
 use pombo_mpi::Fault;
 use pombo_mpi::constants::*;
+use pombo_mpi::fault::in_status;
 use pombo_mpi::several::{self, Look};
 use pombo_mpi::status::Status;
 
@@ -77,12 +78,7 @@ impl Found {
     }
 
     pub(crate) fn end(self) -> Result<(), Fault> {
-        self.failed.map_or(Ok(()), |fault| {
-            Err(Fault {
-                error: IN_STATUS,
-                ..fault
-            })
-        })
+        self.failed.map_or(Ok(()), |fault| Err(in_status(fault)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What happens on errors: error handlers. Source: MPI 5.0, section 9.3.
 
 use crate::constants::*;
-use crate::error::{Error, Kind};
+use crate::error::{Class, Error, Kind};
 use crate::init;
 use crate::output::{self, Line};
 use crate::world::{self, Fault, Phase};
@@ -15,6 +15,21 @@ pub fn raise(function: &'static str, fault: Fault) -> c_int {
         MPI_ERRORS_RETURN => fault.error.code(),
         _ => die(function, &fault.error),
     }
+}
+
+/// What a call that completes several requests raises where the first that failed did so like this. Whoever gets a code
+/// is to look at the statuses; a program that ends here cannot, so its last words are of that request.
+#[cold]
+pub fn in_status(first: Fault) -> Fault {
+    if handler(first.comm) != MPI_ERRORS_RETURN {
+        return first;
+    }
+    let error = Error::Argument {
+        class: Class::InStatus,
+        name: "requests",
+        must: "looked at one by one: the statuses say which of them failed",
+    };
+    Fault { error, ..first }
 }
 
 /// Sets a communicator's handler.
