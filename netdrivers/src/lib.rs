@@ -10,6 +10,11 @@ extern crate std;
 
 #[cfg(feature = "std")]
 pub mod conformance;
+#[cfg(all(
+    any(feature = "shm", feature = "udp", feature = "ethernet"),
+    target_os = "linux"
+))]
+mod errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub mod ethernet;
 #[cfg(feature = "std")]
@@ -27,6 +32,11 @@ mod sleep;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
 
+#[cfg(all(
+    any(feature = "shm", feature = "udp", feature = "ethernet"),
+    target_os = "linux"
+))]
+pub use errno::Errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub use ethernet::Ethernet;
 pub use growing::Growing;

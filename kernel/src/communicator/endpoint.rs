@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::frame::{Handle, LEAD};
 use crate::header::{Header, Node};
 use crate::matching::{Expected, Unexpected};
-use crate::memory::{Bank, Memory};
+use crate::memory::{Bank, Memory, Ticket};
 
 /// One header's queues and loans.
 pub struct Port<H: Header, M: Memory, C: Config = Selected> {
@@ -156,6 +156,17 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
     pub fn is_gone(&self, node: Node) -> bool {
         let peers = self.ports.0.state.peers.as_ref();
         peers.get(node.index()).is_some_and(|peer| peer.gone)
+    }
+
+    /// What a receive wants that nothing has matched yet; `None` of everything else.
+    pub fn wanted(&mut self, ticket: Ticket) -> Option<H::Pattern> {
+        self.ports.0.state.wanted(ticket)
+    }
+
+    /// Ends such a receive with [`Error::PeerLost`]: for a caller to whom one from anybody is not worth waiting for,
+    /// as that node has gone.
+    pub fn give_up(&mut self, ticket: Ticket, node: Node) {
+        self.ports.0.state.give_up(ticket, node);
     }
 
     /// Every frame that was due has been taken by the channel; what is left waits for the peers.

@@ -340,6 +340,26 @@ impl<H: Header, C: Config> State<H, C> {
         self.fail(node, true);
     }
 
+    /// What a receive wants that nothing has matched yet.
+    #[cold]
+    pub(crate) fn wanted(&mut self, ticket: Ticket) -> Option<H::Pattern> {
+        match self.operation(ticket)?.step {
+            Step::Posted { place, .. } => self.expected.wanted(place),
+            _ => None,
+        }
+    }
+
+    /// Ends such a receive as if only that node could have sent what it wants.
+    #[cold]
+    pub(crate) fn give_up(&mut self, ticket: Ticket, node: Node) {
+        if let Some(operation) = self.operation(ticket)
+            && let Step::Posted { place, .. } = operation.step
+        {
+            self.expected.remove(place);
+            self.complete(ticket.slot(), Err(Error::PeerLost(node)));
+        }
+    }
+
     /// Ends what that peer will not finish. Before it is `gone` its last frames may still come, and frames to it that
     /// the channel has taken may still need their loans.
     fn fail(&mut self, node: Node, gone: bool) {

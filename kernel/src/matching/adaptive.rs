@@ -179,6 +179,10 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         self.entries.remove(place);
     }
 
+    fn wanted(&self, place: u32) -> Option<H::Pattern> {
+        Expected::<H>::wanted(self.entries.list(), place)
+    }
+
     fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>> {
         Expected::<H>::following(self.entries.list(), sequence, from)
     }

@@ -149,6 +149,10 @@ impl<H: Header, S: Sequence, A: Slice<Entry<Posted<H::Pattern, S>>>> Expected<H,
         self.take_out(place);
     }
 
+    fn wanted(&self, place: u32) -> Option<H::Pattern> {
+        self.item(place).map(|posted| posted.pattern)
+    }
+
     fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern, S>> {
         let place = self.first(|posted| {
             posted.sequence.get() > sequence

@@ -115,6 +115,8 @@ pub trait Expected<H: Header, S: Sequence = u64> {
     }
     /// Takes one out by its place.
     fn remove(&mut self, place: u32);
+    /// What the one at that place wants.
+    fn wanted(&self, place: u32) -> Option<H::Pattern>;
     /// The first one behind this sequence number that could match a message from `from`.
     fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern, S>>;
     /// How many.

@@ -44,6 +44,10 @@ impl<H: Header, S: Sequence> Expected<H, S> for NoExpected {
 
     fn remove(&mut self, _: u32) {}
 
+    fn wanted(&self, _: u32) -> Option<H::Pattern> {
+        None
+    }
+
     fn following(&self, _: u64, _: Node) -> Option<Posted<H::Pattern, S>> {
         None
     }

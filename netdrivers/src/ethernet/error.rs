@@ -1,6 +1,7 @@
 //! What can go wrong before a rank is on the segment.
 
 use super::address::Address;
+use crate::Errno;
 use alloc::string::String;
 use core::fmt;
 
@@ -147,7 +148,7 @@ impl fmt::Display for EthernetError {
                 f.write_str("an address is six bytes and an MTU, like 02:00:00:00:00:01/1500")
             }
             EthernetError::System { call, errno } => {
-                write!(f, "{call} failed with error number {errno}")
+                write!(f, "{call} failed: {}", Errno(*errno))
             }
         }
     }

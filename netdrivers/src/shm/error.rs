@@ -1,5 +1,6 @@
 //! Why a rank did not come to its shared memory, and what to do.
 
+use crate::Errno;
 use core::fmt;
 
 /// Why a segment could not be made, opened, or joined.
@@ -120,7 +121,7 @@ impl fmt::Display for ShmError {
                 "user {uid} answers in place of rank 0: choose another name for the job"
             ),
             ShmError::System { call, errno } => {
-                write!(f, "{call} failed with error number {errno}")
+                write!(f, "{call} failed: {}", Errno(errno))
             }
         }
     }

@@ -14,7 +14,7 @@ use super::sync::{AtomicU32, AtomicU64};
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// Counts the layouts, and everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 4;
+pub(super) const VERSION: u64 = 5;
 
 /// The most ranks that one segment takes: more than the cores of a machine, and the rings then span 256 GiB of the 128
 /// TiB that a process can address.
@@ -59,8 +59,9 @@ pub(super) struct Header {
 /// One rank's own part of the segment.
 #[repr(C)]
 pub(super) struct Control {
-    /// A `RankState`, and the process that has it where ranks watch over each other, else 0.
-    pub(super) state: Apart<(AtomicU32, AtomicU32)>,
+    /// A `RankState`; the process that has it where ranks watch over each other, else 0; and if it ended because of
+    /// another rank, one more than that one's number, else 0.
+    pub(super) state: Apart<(AtomicU32, AtomicU32, AtomicU32)>,
     /// Whether the rank sleeps.
     pub(super) bell: Apart<Bell>,
     /// One bit per peer that ever sent to this rank: the others' rings are not looked at.

@@ -116,6 +116,25 @@ impl Segment {
         Ok(())
     }
 
+    /// Notes that this rank ends because another one has: whoever misses it can name that one. The number is the
+    /// caller's, here it means nothing.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchRank`].
+    pub fn blame(&self, rank: usize, other: u16) -> Result<(), ShmError> {
+        self.check(rank)?;
+        let (.., blamed) = &self.control(rank).state.0;
+        blamed.store(u32::from(other) + 1, Ordering::Release);
+        Ok(())
+    }
+
+    /// The one because of which this rank has ended, if that was noted.
+    pub fn blamed(&self, rank: usize) -> Option<u16> {
+        self.check(rank).ok()?;
+        let (.., blamed) = &self.control(rank).state.0;
+        u16::try_from(blamed.load(Ordering::Acquire).checked_sub(1)?).ok()
+    }
+
     fn check(&self, rank: usize) -> Result<(), ShmError> {
         let ranks = self.ranks();
         if rank < ranks {
@@ -146,7 +165,7 @@ impl Segment {
 
     /// Changes a rank's state, and wakes everybody for its end. False if it was in another state.
     pub(super) fn change(&self, rank: usize, from: RankState, to: RankState) -> bool {
-        let (state, _) = &self.control(rank).state.0;
+        let (state, ..) = &self.control(rank).state.0;
         let (old, new) = (from as u32, to as u32);
         let changed = state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed);
         if changed.is_err() {
@@ -182,13 +201,13 @@ impl Segment {
 
     /// Notes the process of a rank.
     pub(super) fn set_process(&self, rank: usize, process: i32) {
-        let (_, noted) = &self.control(rank).state.0;
+        let (_, noted, _) = &self.control(rank).state.0;
         noted.store(process.cast_unsigned(), Ordering::Relaxed);
     }
 
     /// The process of a rank, if it was noted.
     pub(super) fn process_of(&self, rank: usize) -> Option<i32> {
-        let (_, noted) = &self.control(rank).state.0;
+        let (_, noted, _) = &self.control(rank).state.0;
         let process = noted.load(Ordering::Relaxed).cast_signed();
         (process > 0).then_some(process)
     }

@@ -1,5 +1,6 @@
 //! What can go wrong before a rank is on the network.
 
+use crate::Errno;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
@@ -103,7 +104,7 @@ impl fmt::Display for UdpError {
                 "groups need IPv4, and this node is at {address}: bind to an IPv4 address"
             ),
             UdpError::System { call, errno } => {
-                write!(f, "{call} failed with error number {errno}")
+                write!(f, "{call} failed: {}", Errno(errno))
             }
         }
     }

@@ -1,0 +1,34 @@
+//! Error numbers of the system in words. For the errors of drivers, and of who calls the system beside them.
+
+use core::ffi::CStr;
+use core::fmt;
+
+/// An error number, shown as "No such device (error number 19)".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Errno(pub i32);
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, mut text) = (self.0, [0_u8; 64]);
+        // SAFETY: the place is valid for its size, in which the text ends with a zero.
+        let failed = unsafe { libc::strerror_r(number, text.as_mut_ptr().cast(), text.len()) };
+        let text = CStr::from_bytes_until_nul(&text).ok();
+        match text.and_then(|text| text.to_str().ok()) {
+            Some(text) if failed == 0 => write!(f, "{text} (error number {number})"),
+            _ => write!(f, "error number {number}"),
+        }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use crate::std::string::ToString;
+
+    #[test]
+    fn numbers_have_names() {
+        let shown = Errno(libc::ENODEV).to_string();
+        assert_eq!(shown, "No such device (error number 19)");
+        assert!(Errno(-1).to_string().contains("-1"));
+    }
+}
