@@ -24,6 +24,7 @@ pub(crate) fn variable(name: &CStr) -> Option<&'static CStr> {
 
 /// The error of a variable that says something else.
 pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> PlaceError {
+    let got = text(name);
     let name = name.to_str().unwrap_or("an environment variable");
-    PlaceError::Variable { name, must }
+    PlaceError::variable(name, must, got)
 }

@@ -10,6 +10,8 @@ use crate::constants::{Datatype, Op};
 use crate::{datatype, op};
 use core::ffi::c_int;
 use core::fmt;
+use pombo_kernel::channel::ChannelError;
+use pombo_netdrivers::Errno;
 
 /// An error of an MPI call. Its `Display` names the wrong thing and says what would be right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +97,8 @@ pub enum Error {
     NotInitialised,
     /// A call after `MPI_Finalize`.
     Finalised,
+    /// This process cannot join its job. Why not was said where it was found.
+    NotJoined,
     /// The kernel below refused.
     Kernel(pombo_kernel::Error),
     /// No memory.
@@ -156,7 +160,7 @@ impl Error {
             Self::Truncated { .. } => Class::Truncate,
             Self::PeerLost { .. } => Class::ProcAborted,
             Self::NotBuilt { .. } => Class::UnsupportedOperation,
-            Self::NotInitialised | Self::Finalised => Class::Other,
+            Self::NotInitialised | Self::Finalised | Self::NotJoined => Class::Other,
             Self::NoMemory { .. } => Class::NoMem,
             Self::Kernel(_) => Class::Other,
         }
@@ -282,6 +286,10 @@ impl fmt::Display for Error {
             }
             Self::NotInitialised => f.write_str("MPI is not initialised: call MPI_Init first"),
             Self::Finalised => f.write_str("MPI is finalised: move this call before MPI_Finalize"),
+            Self::NotJoined => f.write_str("this process cannot join its job: see its message"),
+            Self::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) => {
+                write!(f, "the network between hosts failed: {}", Errno(errno))
+            }
             Self::Kernel(error) => write!(f, "{error}"),
             Self::NoMemory { bytes } => write!(
                 f,
@@ -377,6 +385,10 @@ mod tests {
                     datatype: MPI_DOUBLE,
                 },
                 "MPI_BAND does not apply to MPI_DOUBLE: it takes integers and MPI_BYTE",
+            ),
+            (
+                pombo_kernel::Error::from(ChannelError::Device(6)).into(),
+                "the network between hosts failed: No such device or address (error number 6)",
             ),
         ];
         for (error, text) in shown {

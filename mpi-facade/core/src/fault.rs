@@ -4,9 +4,12 @@ use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::init;
 use crate::output::{self, Line};
-use crate::world::{self, Fault, Phase};
+use crate::way;
+use crate::world::{self, Fault, Phase, World};
 use core::ffi::c_int;
-use core::fmt::Write;
+use core::fmt::{self, Write};
+use pombo_kernel::Node;
+use pombo_kernel::channel::ChannelError;
 
 /// Hands an error of the named function to the handler that it concerns, and gives the code to return.
 #[cold]
@@ -54,6 +57,12 @@ pub fn get_handler(comm: Comm) -> Result<Errhandler, Fault> {
     world::with(|world| Ok(world.comms.get(comm)?.handler))
 }
 
+/// Does an error of that communicator end the program?
+pub(crate) fn is_fatal(world: &mut World, comm: Comm) -> bool {
+    let group = world.comms.get(comm);
+    group.is_ok_and(|group| group.handler != MPI_ERRORS_RETURN)
+}
+
 /// An unknown communicator's errors, and those outside of the world's life, are fatal unless `MPI_COMM_WORLD` says
 /// otherwise.
 fn handler(comm: Comm) -> Errhandler {
@@ -70,9 +79,59 @@ fn die(function: &'static str, error: &Error) -> ! {
         Phase::Running => write!(line, "pombo: rank {}: ", init::world_rank()),
         _ => write!(line, "pombo: "),
     };
-    let _ = write!(line, "fatal error in {function}: {}: {error}", name(error));
-    output::error(&line);
+    let _ = write!(line, "fatal error in {function}: {}: ", name(error));
+    let _ = match *error {
+        Error::PeerLost { rank } => last(rank, &mut line),
+        ref error => write!(line, "{error}"),
+    };
+    if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(_))) = error {
+        let _ = world::with(|world| Ok(tell_interface(world, &mut line)));
+    }
+    // Of a process that could not join this was said.
+    if *error != Error::NotJoined {
+        output::error(&line);
+    }
     init::exit(error.code())
+}
+
+/// Of a rank that has ended. If it did because of another one, that one is named, here and to the others.
+fn last(rank: c_int, line: &mut Line) -> fmt::Result {
+    let first = world::with(|world| {
+        let first = first(world, Node(rank as u16));
+        way::blame(world.kernel.channel_mut(), first);
+        Ok(c_int::from(first.0))
+    });
+    let first = first.unwrap_or(rank);
+    write!(line, "{}", Error::PeerLost { rank: first })?;
+    match first == rank {
+        true => Ok(()),
+        false => write!(line, "; rank {rank} ended because of it"),
+    }
+}
+
+/// Whoever ended first of those that ended because of each other.
+fn first(world: &mut World, gone: Node) -> Node {
+    let World { kernel, hosts, .. } = world;
+    let (own, mut first) = (kernel.node(), gone);
+    // Nobody can blame more ranks than there are.
+    for _ in 0..kernel.nodes() {
+        match way::blamed(kernel.channel_mut(), hosts, first) {
+            Some(other) if other != own && other.index() < kernel.nodes() => first = other,
+            _ => break,
+        }
+    }
+    first
+}
+
+/// A device that is gone takes its name with it.
+fn tell_interface(world: &mut World, line: &mut Line) -> fmt::Result {
+    match way::interface(world.kernel.channel()) {
+        Some(name) => write!(
+            line,
+            ": interface {name} was taken away, or can no longer be used"
+        ),
+        None => Ok(()),
+    }
 }
 
 /// The class's name, from its text "MPI_ERR_X: what it means".

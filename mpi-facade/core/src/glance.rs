@@ -4,6 +4,7 @@
 use crate::collective;
 use crate::constants::*;
 use crate::error::{Error, Kind};
+use crate::forsaken;
 use crate::request::{self, Standing, test_one};
 use crate::several::Look;
 use crate::status::Status;
@@ -52,6 +53,9 @@ pub fn test_all(requests: &mut [Request], over: Hear<'_>) -> Result<bool, Fault>
 pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Fault> {
     world::with(|world| {
         advance(world)?;
+        if forsaken::is_due_once(world) {
+            forsaken::end(world, requests);
+        }
         let (mut status, mut all) = (Status::EMPTY, true);
         for &request in requests {
             all &= !matches!(request::peek(world, request, &mut status)?, Standing::Open);
@@ -75,6 +79,9 @@ pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Re
     world::with(|world| {
         if first == 0 {
             advance(world)?;
+            if forsaken::is_due_once(world) {
+                forsaken::end(world, requests);
+            }
         }
         let mut seen = Look::Nothing;
         *status = Status::EMPTY;

@@ -58,6 +58,13 @@ impl Wanted {
     }
 }
 
+impl Wanted {
+    /// Of what communicator, and whether of its collective traffic.
+    pub(crate) fn context(&self) -> u32 {
+        self.context.get()
+    }
+}
+
 impl Header for Envelope {
     type Pattern = Wanted;
 }

@@ -13,6 +13,7 @@ use crate::output::{self, Line};
 use crate::place::{self, Joined, PlaceError};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
+use crate::settings;
 use crate::way::{self, Traffic};
 use crate::world::{self, Fault, Phase, World};
 use core::ffi::{CStr, c_int};
@@ -30,6 +31,7 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         }
         .into());
     }
+    settings::check_all().map_err(|error| refuse(&error))?;
     let Joined {
         mut way,
         hosts,
@@ -50,6 +52,8 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         buffered: Buffered::default(),
         freed: Freed::default(),
         threads,
+        tested: 0,
+        vain: 0,
         sent: (0, 0),
         hosts,
         launcher,
@@ -200,9 +204,5 @@ fn refuse(error: &PlaceError) -> Error {
     );
     output::error(&line);
     place::last_words();
-    Error::Argument {
-        class: Class::Other,
-        name: "job",
-        must: "one that this process can join; see the message above",
-    }
+    Error::NotJoined
 }

@@ -13,6 +13,7 @@ pub mod datatype;
 mod environment;
 pub mod error;
 pub mod fault;
+mod forsaken;
 pub mod glance;
 pub mod groups;
 pub mod header;
@@ -27,6 +28,7 @@ pub mod point;
 #[cfg(feature = "progress-thread")]
 mod progress;
 pub mod request;
+pub mod settings;
 pub mod several;
 pub mod status;
 pub mod text;

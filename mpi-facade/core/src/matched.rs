@@ -2,6 +2,7 @@
 
 use crate::constants::*;
 use crate::error::{Error, Kind};
+use crate::forsaken;
 use crate::header::Wanted;
 use crate::point::{region, wanted};
 use crate::request;
@@ -17,7 +18,13 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result
             return nobody(world, comm, status);
         }
         let wanted = wanted(world, from, tag, comm)?;
-        world.until(|world| look(world, wanted, comm, status))
+        world.until(|world| {
+            let found = look(world, wanted, comm, status)?;
+            if found.is_none() && forsaken::is_due(world.vain) {
+                forsaken::check(world, wanted)?;
+            }
+            Ok(found)
+        })
     })
 }
 
@@ -34,7 +41,11 @@ pub fn iprobe(
         }
         let wanted = wanted(world, from, tag, comm)?;
         world.kernel.check_messages()?;
-        look(world, wanted, comm, status)
+        let found = look(world, wanted, comm, status)?;
+        if found.is_none() && forsaken::is_due_once(world) {
+            forsaken::check(world, wanted)?;
+        }
+        Ok(found)
     })
 }
 

@@ -4,6 +4,7 @@ use crate::comm::Group;
 use crate::constants::*;
 use crate::datatype;
 use crate::error::{Error, Kind};
+use crate::forsaken;
 use crate::header::{Envelope, Wanted};
 use crate::memory::{Region, Shape};
 use crate::request;
@@ -152,7 +153,11 @@ pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fau
         }
         let wanted = wanted(world, from, tag, comm)?;
         world.kernel.check_messages()?;
-        Ok(look(world, wanted)?)
+        let found = look(world, wanted)?;
+        if found.is_none() && forsaken::is_due_once(world) {
+            forsaken::check(world, wanted)?;
+        }
+        Ok(found)
     })
 }
 
@@ -164,7 +169,13 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
             return Ok(Status::PROC_NULL);
         }
         let wanted = wanted(world, from, tag, comm)?;
-        world.until(|world| Ok(look(world, wanted)?))
+        world.until(|world| {
+            let found = look(world, wanted)?;
+            if found.is_none() && forsaken::is_due(world.vain) {
+                forsaken::check(world, wanted)?;
+            }
+            Ok(found)
+        })
     })
 }
 

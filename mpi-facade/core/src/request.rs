@@ -4,6 +4,8 @@ use crate::collective;
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Error, Kind};
+use crate::fault;
+use crate::forsaken;
 use crate::header::{Composition, Envelope};
 use crate::status::Status;
 use crate::world::{self, Fault, World};
@@ -19,6 +21,12 @@ pub const RECEIVED_FROM_NOBODY: Request = Request(FIRST_OWN_HANDLE + 1);
 /// The handle of an operation.
 pub fn handle(ticket: Ticket) -> Request {
     Request(ticket.to_bits() as usize)
+}
+
+/// The kernel's ticket, if it is one.
+pub(crate) fn ticket(request: Request) -> Option<Ticket> {
+    let is_ticket = request.0 > u32::MAX as usize;
+    is_ticket.then(|| Ticket::from_bits(request.0 as u64))
 }
 
 /// Where a request stands.
@@ -178,6 +186,9 @@ fn wait_until_over(
     while !look(world, request, status.as_deref_mut(), failed)? {
         collective::progress(world, &mut idle);
         world.kernel.advance(&mut idle)?;
+        if forsaken::is_due(idle) {
+            forsaken::end(world, &[request]);
+        }
     }
     Ok(())
 }
@@ -192,6 +203,9 @@ pub fn test(request: Request, status: &mut Status) -> Result<bool, Fault> {
     world::with(|world| {
         world.kernel.check_messages()?;
         collective::progress(world, &mut 0);
+        if forsaken::is_due_once(world) {
+            forsaken::end(world, &[request]);
+        }
         match test_one(world, request, status)? {
             Standing::Open => Ok(false),
             Standing::Over => Ok(true),
@@ -213,6 +227,12 @@ pub fn wait_all(
             let status_of = wanted.then_some(&mut status);
             wait_until_over(world, *request, status_of, &mut failed)?;
             *request = Request::NULL;
+            // What ends the program does not wait for the others: they may never be over.
+            if let Some(fault) = failed
+                && fault::is_fatal(world, fault.comm)
+            {
+                return Err(fault);
+            }
             if wanted || failed.is_some() {
                 over(index, &status, failed.take());
             }

@@ -3,6 +3,7 @@
 use crate::collective;
 use crate::constants::*;
 use crate::error::{Error, Kind};
+use crate::forsaken;
 use crate::request::{self, Standing, test_one};
 use crate::status::Status;
 use crate::world::{self, Fault, World};
@@ -23,7 +24,12 @@ pub enum Look {
 pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Look, Fault> {
     world::with(|world| {
         world.until(|world| match look(world, requests, status)? {
-            Look::Open => Ok(None),
+            Look::Open => {
+                if forsaken::is_due(world.vain) {
+                    forsaken::end(world, requests);
+                }
+                Ok(None)
+            }
             seen => Ok(Some(seen)),
         })
     })
@@ -34,6 +40,9 @@ pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
     world::with(|world| {
         world.kernel.check_messages()?;
         collective::progress(world, &mut 0);
+        if forsaken::is_due_once(world) {
+            forsaken::end(world, requests);
+        }
         look(world, requests, status)
     })
 }

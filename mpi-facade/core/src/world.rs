@@ -32,6 +32,10 @@ pub(crate) struct World {
     pub(crate) freed: Freed,
     /// The level of thread support that was granted.
     pub(crate) threads: c_int,
+    /// Tests that were in vain, up to the next look who has gone.
+    pub(crate) tested: u32,
+    /// Looks in vain of the call that waits.
+    pub(crate) vain: u32,
     /// Messages and bytes that this rank has sent.
     pub(crate) sent: (u64, u64),
     /// Which ranks are on which host.
@@ -199,6 +203,7 @@ impl World {
         mut over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
     ) -> Result<R, Fault> {
         let mut idle = looks;
+        self.vain = 0;
         loop {
             if let Some(result) = over(self)? {
                 return Ok(result);
@@ -206,6 +211,7 @@ impl World {
             collective::progress(self, &mut idle);
             self.kernel.advance(&mut idle)?;
             idle = idle.max(looks);
+            self.vain = idle;
         }
     }
 

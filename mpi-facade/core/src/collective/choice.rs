@@ -303,6 +303,11 @@ impl Choice {
         self.variable.to_str().unwrap_or("")
     }
 
+    /// May the variable say this?
+    pub fn allows(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
     fn find(&self, name: &str) -> Result<Algorithm, Error> {
         let mut allowed = self.allowed.iter().copied();
         allowed

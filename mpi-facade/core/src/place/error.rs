@@ -6,6 +6,7 @@ use crate::way::Why;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
+use pombo_netdrivers::Errno;
 use pombo_netdrivers::shm::ShmError;
 #[cfg(feature = "hosts")]
 use pombo_netdrivers::{ethernet::EthernetError, udp::UdpError};
@@ -20,6 +21,8 @@ pub enum PlaceError {
         name: &'static str,
         /// What it must be.
         must: &'static str,
+        /// What it says, if it is set and text.
+        got: Option<&'static str>,
     },
     /// The memory that ranks of one host share.
     Shm(ShmError),
@@ -140,9 +143,12 @@ pub enum PlaceError {
 impl fmt::Display for PlaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Variable { name, must } => write!(f, "{name} must be {must}"),
+            Self::Variable { name, must, got } => match got {
+                Some(got) => write!(f, "{name} must be {must}, not '{}'", got.escape_debug()),
+                None => write!(f, "{name} must be {must}"),
+            },
             Self::Shm(error) => write!(f, "{error}"),
-            Self::System { doing, errno } => write!(f, "cannot {doing}: error number {errno}"),
+            Self::System { doing, errno } => write!(f, "cannot {doing}: {}", Errno(*errno)),
             Self::LauncherGone { asked } => write!(
                 f,
                 "the launcher has closed its connection when asked for {asked}: see its own messages"
@@ -196,8 +202,9 @@ impl fmt::Display for PlaceError {
                 errno,
             } => write!(
                 f,
-                "no connection to rank {rank} at {address}, error number {errno}: open that host's ports to this one, \
-                 or choose another interface with POMBO_NET"
+                "no connection to rank {rank} at {address}, {}: open that host's ports to this one, \
+                 or choose another interface with POMBO_NET",
+                Errno(*errno)
             ),
             Self::Ended { rank } => {
                 write!(f, "rank {rank} has ended: see its own messages")
@@ -243,6 +250,15 @@ impl From<pombo_kernel::Error> for PlaceError {
 }
 
 impl PlaceError {
+    /// A variable says something that cannot be.
+    pub(crate) fn variable(
+        name: &'static str,
+        must: &'static str,
+        got: Option<&'static str>,
+    ) -> Self {
+        Self::Variable { name, must, got }
+    }
+
     /// What that rank says of itself makes no sense.
     pub(crate) fn card(rank: usize, text: &str) -> Self {
         Self::Card {

@@ -23,7 +23,6 @@ mod untold;
 pub(crate) use card::Job;
 #[cfg(feature = "hosts")]
 pub(crate) use card::Seal;
-#[cfg(feature = "hosts")]
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, PlaceError};
 pub(crate) use net::Net;

@@ -121,6 +121,11 @@ impl Far {
         self.vigil.finish();
     }
 
+    /// Who has gone because of whom.
+    pub(super) fn vigil(&self) -> &Vigil {
+        &self.vigil
+    }
+
     /// Looks who has gone.
     fn look(&mut self, now: u64) {
         self.polls = POLLS;

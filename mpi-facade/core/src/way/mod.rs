@@ -30,6 +30,8 @@ pub(crate) use opening::open;
 #[cfg(feature = "hosts")]
 pub use segment::Why;
 
+use crate::hosts::Hosts;
+use pombo_kernel::{Channel, Node};
 use pombo_netdrivers::shm::Shm;
 
 /// To every rank of `MPI_COMM_WORLD`: its rank is its node.
@@ -79,6 +81,42 @@ pub(crate) fn finish(way: &mut Way) {
     #[cfg(feature = "hosts")]
     if let Some(far) = way.far_mut() {
         far.finish();
+    }
+}
+
+/// Tells the others that this rank ends because that one has.
+pub(crate) fn blame(way: &mut Way, other: Node) {
+    let near = near(way);
+    // Only an unknown rank is refused.
+    let _ = near.segment().blame(near.node().index(), other.0);
+    #[cfg(feature = "hosts")]
+    if let Some(far) = way.far() {
+        far.vigil().blame(other);
+    }
+}
+
+/// Because of whom that rank has ended, if it has said so.
+pub(crate) fn blamed(way: &mut Way, hosts: &Hosts, node: Node) -> Option<Node> {
+    let own = way.node();
+    if hosts.are_near(own, node) {
+        let members = hosts.members(hosts.of(own)).iter();
+        let place = members.clone().position(|member| *member == node)?;
+        return near(way).segment().blamed(place).map(Node);
+    }
+    #[cfg(feature = "hosts")]
+    return way.far()?.vigil().blamed(node);
+    #[cfg(not(feature = "hosts"))]
+    None
+}
+
+/// The interface that carries raw frames, if one does.
+pub(crate) fn interface(way: &Way) -> Option<&str> {
+    #[cfg(feature = "hosts")]
+    return way.far()?.wire().interface();
+    #[cfg(not(feature = "hosts"))]
+    {
+        let _ = way;
+        None
     }
 }
 

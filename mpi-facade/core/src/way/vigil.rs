@@ -1,6 +1,7 @@
 //! Who lives on other hosts. Each pair of ranks on different hosts has a connection that carries nothing: the systems
 //! keep it up while both processes live, whatever they compute, close it when one ends, and give it up when a host is
-//! gone. A rank that goes in good order says so with one byte.
+//! gone. A rank that goes in good order says so with one byte, one that goes because another has gone with that one's
+//! number.
 //!
 //! Whoever knocks at a rank's door shows first that it knows the job's key. A child that a rank forks keeps its connections: of
 //! such a rank the others learn only when the child has ended too.
@@ -20,6 +21,8 @@ pub(crate) const MOST: usize = 256;
 pub(super) struct Vigil {
     peers: Vec<Peer>,
     polled: Vec<libc::pollfd>,
+    /// Who has gone because of whom.
+    blamed: Vec<(Node, Node)>,
 }
 
 struct Peer {
@@ -29,6 +32,8 @@ struct Peer {
 
 /// What a rank says when it goes in good order.
 const BYE: &[u8] = b"!";
+/// What it says before the number of another when it goes because of that one.
+const BLAME: u8 = b'?';
 
 impl Vigil {
     fn new(peers: Vec<Peer>) -> Self {
@@ -40,6 +45,7 @@ impl Vigil {
         Vigil {
             polled: polled.collect(),
             peers,
+            blamed: Vec::new(),
         }
     }
 
@@ -51,31 +57,50 @@ impl Vigil {
             return;
         }
         for index in (0..self.polled.len()).rev() {
-            if self.polled[index].revents != 0 && has_ended(&self.peers[index].line) {
+            let Peer { node, line } = &self.peers[index];
+            let blame = |other| self.blamed.push((*node, other));
+            if self.polled[index].revents != 0 && has_ended(line, blame) {
                 self.polled.swap_remove(index);
                 gone(self.peers.swap_remove(index).node);
             }
         }
     }
 
+    /// Tells all that this rank goes because of that one.
+    pub(super) fn blame(&self, other: Node) {
+        let [low, high] = other.0.to_le_bytes();
+        for peer in &self.peers {
+            say(&peer.line, &[BLAME, low, high]);
+        }
+    }
+
+    /// Because of whom that rank has gone, if it has said so.
+    pub(super) fn blamed(&self, node: Node) -> Option<Node> {
+        let blamed = self.blamed.iter().find(|(who, _)| *who == node);
+        blamed.map(|(_, other)| *other)
+    }
+
     /// Says good-bye to all.
     pub(super) fn finish(&mut self) {
         for peer in self.peers.drain(..) {
-            let (line, flags) = (peer.line.number(), libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT);
-            // SAFETY: the bytes are valid for their length. Whoever has gone does not listen. Children may share the
-            // connection, so it is shut, not only closed.
-            unsafe {
-                libc::send(line, BYE.as_ptr().cast(), BYE.len(), flags);
-                libc::shutdown(line, libc::SHUT_WR);
-            }
+            say(&peer.line, BYE);
+            // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
+            unsafe { libc::shutdown(peer.line.number(), libc::SHUT_WR) };
         }
         self.polled.clear();
     }
 }
 
+/// Whoever has gone does not listen, and nobody waits for it.
+fn say(line: &Descriptor, bytes: &[u8]) {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the bytes are valid for their length.
+    unsafe { libc::send(line.number(), bytes.as_ptr().cast(), bytes.len(), flags) };
+}
+
 /// Reads what is there. A connection at its end has lost its process, or that has finished; of one that was reset or
 /// given up the process or its host is gone.
-fn has_ended(line: &Descriptor) -> bool {
+fn has_ended(line: &Descriptor, mut blame: impl FnMut(Node)) -> bool {
     let mut bytes = [0_u8; 16];
     loop {
         let (into, len) = (bytes.as_mut_ptr().cast(), bytes.len());
@@ -83,6 +108,8 @@ fn has_ended(line: &Descriptor) -> bool {
         let got = unsafe { libc::recv(line.number(), into, len, libc::MSG_DONTWAIT) };
         match check(got, "hear of a rank") {
             Ok(0) => return true,
+            // So few bytes come together.
+            Ok(3) if bytes[0] == BLAME => blame(Node(u16::from_le_bytes([bytes[1], bytes[2]]))),
             Ok(_) => {}
             Err(error) if error.is(libc::EINTR) => {}
             Err(error) => return !error.is(libc::EAGAIN),
