@@ -144,7 +144,8 @@ fn another_compiler() {
     assert_eq!(first(&["-show", "-cc=tcc"], ("POMBO_CC", "gcc")), "tcc");
     // The wrapper becomes the compiler: its output and exit code are the compiler's.
     assert!(first(&["hello"], ("POMBO_CC", "echo")).starts_with("hello"));
-    let outcome = finish(Command::new(prefix.join("bin/mpicc")).env("POMBO_CC", "false"));
+    let mut mpicc = Command::new(prefix.join("bin/mpicc"));
+    let outcome = finish(mpicc.arg("a.c").env("POMBO_CC", "false"));
     assert_eq!((outcome.code, outcome.err.as_str()), (1, ""));
 }
 

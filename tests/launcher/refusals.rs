@@ -40,6 +40,11 @@ fn numbers_of_ranks() {
     assert_refused(&["run", "-n", "1.5", "true"], 1, &["'1.5'"]);
     assert_refused(&["run", "-n", "4000000000", "true"], 1, &["4000000000"]);
     assert_refused(
+        &["run", "-n", "5000", "true"],
+        1,
+        &["5000 ranks", "1024", "smaller -n"],
+    );
+    assert_refused(
         &["run", "-n", "99999999999999999999", "true"],
         1,
         &["99999"],
@@ -74,6 +79,10 @@ fn programs() {
     let plain = place.join("plain");
     fs::write(&plain, "#!/bin/sh\n").unwrap();
     assert_refused(&["run", plain.to_str().unwrap()], 126, &["plain", "chmod"]);
+    let source = place.join("mix.c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    assert_refused(&["run", source.to_str().unwrap()], 126, &["mix.c", "mpicc"]);
+    assert_refused(&["mpicc"], 1, &["no file", "mpicc -O2"]);
 }
 
 #[test]

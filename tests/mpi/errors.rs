@@ -1,6 +1,8 @@
 //! Wrong programs: the right class through MPI_ERRORS_RETURN, a clear end otherwise.
 
-use crate::programs::{ok, run};
+use crate::programs::{ok, program, run};
+use crate::support::{finish, pombo};
+use std::process::{Command, Stdio};
 
 #[test]
 fn errors_that_return() {
@@ -82,9 +84,148 @@ fn a_killed_rank_ends_the_job() {
     }
 }
 
+/// Ranks of a job that no launcher watches, who wait in that way for rank 1: what each says at its end.
+fn unwatched(ranks: usize, words: &[&str], variables: &[(&str, &str)]) -> Vec<(i32, String)> {
+    let job = format!("test-{}-{}", words.join("-"), std::process::id());
+    let start = |rank: usize| {
+        // A hang ends so: it is over in a second.
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(program(words[0])).args(&words[1..]);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
+            command.env_remove(name);
+        }
+        command
+            .env("POMBO_JOB", &job)
+            .env("POMBO_SIZE", ranks.to_string());
+        command.env("POMBO_RANK", rank.to_string());
+        command.envs(variables.iter().copied());
+        let piped = command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let piped = piped.stderr(Stdio::piped()).spawn();
+        piped.expect("coreutils are everywhere")
+    };
+    let ranks: Vec<_> = (0..ranks).map(start).collect();
+    let end = ranks.into_iter().map(|child| {
+        let output = child.wait_with_output().expect("a child");
+        let [out, err] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+        (output.status.code().unwrap_or(-1), out + &err)
+    });
+    end.collect()
+}
+
+/// Nobody names the dead one, and no launcher ends the others: each of them says who it was.
 #[test]
-fn a_bad_setting_is_named() {
-    let outcome = run(1, "env", &[], &[("POMBO_CREDIT", "many")]);
-    assert_eq!(outcome.code, 16, "{}", outcome.err);
-    assert!(outcome.err.contains("POMBO_CREDIT"), "{}", outcome.err);
+fn who_waits_for_anybody_hears_of_a_death() {
+    for (way, call) in [
+        ("any", "MPI_Recv"),
+        ("probe", "MPI_Probe"),
+        ("anyspin", "MPI_Test"),
+        ("waitall", "MPI_Waitall"),
+    ] {
+        for variables in [&[][..], &[("POMBO_NET", "udp")]] {
+            let ends = unwatched(3, &["die", "1", way], variables);
+            let named = format!("{call}: MPI_ERR_PROC_ABORTED: rank 1 of MPI_COMM_WORLD has ended");
+            for rank in [0, 2] {
+                let (code, said) = &ends[rank];
+                assert_eq!(*code, 58, "{way}, rank {rank}: {said}");
+                assert!(said.contains(&named), "{way}, rank {rank}: {said}");
+                assert!(!said.contains("IN_STATUS"), "{way}, rank {rank}: {said}");
+            }
+        }
+    }
+}
+
+/// A program that handles errors does without a rank as long as there are others.
+#[test]
+fn who_is_left_goes_on() {
+    for variables in [&[][..], &[("POMBO_NET", "udp")]] {
+        let ends = unwatched(4, &["left"], variables);
+        assert_eq!(ends[0], (0, "left\n".into()), "{ends:?}");
+    }
+}
+
+/// In a collective operation a rank may wait for one that has ended because of the first. All name the first.
+#[test]
+fn the_first_that_died_is_named() {
+    for variables in [&[][..], &[("POMBO_NET", "udp")]] {
+        let ends = unwatched(5, &["die", "3", "collective"], variables);
+        for (rank, (_, said)) in ends.iter().enumerate().filter(|(rank, _)| *rank != 3) {
+            let named = "MPI_ERR_PROC_ABORTED: rank 3 of MPI_COMM_WORLD has ended";
+            assert!(said.contains(named), "rank {rank}: {said}");
+        }
+    }
+}
+
+/// Whatever the network, before anybody starts, and once.
+#[test]
+fn a_bad_setting_is_named_by_the_launcher() {
+    for (name, value) in [
+        ("POMBO_CREDIT", "many"),
+        ("POMBO_CREDIT", "0"),
+        ("POMBO_CREDIT", "9999"),
+        ("POMBO_VERBOSE", "x"),
+        ("POMBO_AUTH", "yes"),
+        ("POMBO_LOSS", "100"),
+        ("POMBO_COLL_BCAST", "fastest"),
+    ] {
+        let outcome = run(3, "env", &[], &[(name, value)]);
+        assert_eq!(
+            (outcome.code, outcome.out.as_str()),
+            (1, ""),
+            "{}",
+            outcome.err
+        );
+        assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+        let said = format!("{name} is '{value}'; give ");
+        assert!(outcome.err.contains(&said), "{}", outcome.err);
+    }
+}
+
+/// A rank that something else started says it itself, in one line.
+#[test]
+fn a_bad_setting_is_named_by_the_rank() {
+    for (name, value) in [
+        ("POMBO_CREDIT", "0"),
+        ("POMBO_AUTH", "yes"),
+        ("POMBO_LOSS", "100"),
+    ] {
+        let ends = unwatched(1, &["env"], &[(name, value)]);
+        let (code, said) = &ends[0];
+        assert_eq!((*code, said.lines().count()), (16, 1), "{said}");
+        assert!(said.contains(&format!("{name} must be ")), "{said}");
+        assert!(said.contains(&format!("not '{value}'")), "{said}");
+    }
+}
+
+#[test]
+fn an_unknown_setting_is_no_error() {
+    let ends = unwatched(1, &["env"], &[("POMBO_VERBOS", "1")]);
+    let (code, said) = &ends[0];
+    assert_eq!(*code, 0, "{said}");
+    let warning = "pombo: there is no variable POMBO_VERBOS; did you mean POMBO_VERBOSE?";
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+    let outcome = run(3, "env", &[], &[("POMBO_VERBOS", "1")]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert_eq!(outcome.err, format!("{warning}\n"));
+}
+
+#[test]
+fn a_file_of_hosts_is_looked_at_first() {
+    let directory = crate::support::directory("hostfiles");
+    let empty = directory.join("empty");
+    std::fs::write(&empty, "# nobody\n\n").unwrap();
+    for (file, said) in [
+        (directory.join("none"), "cannot read hostfile"),
+        (empty, "names no host"),
+    ] {
+        let mut command = pombo(["run", "-n", "2", "--hostfile"]);
+        let outcome = finish(command.arg(&file).arg("true"));
+        assert_eq!(outcome.code, 1, "{}", outcome.err);
+        assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+        assert!(outcome.err.contains(said), "{}", outcome.err);
+        assert!(
+            outcome.err.contains(file.to_str().unwrap()),
+            "{}",
+            outcome.err
+        );
+    }
 }

@@ -57,6 +57,9 @@ pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Err
         tell(HELP);
         return Ok(0);
     }
+    if wish.rest.is_empty() && wish.show.is_none() {
+        return Err(Error::NoSource);
+    }
     let line = line(language, &wish)?;
     if wish.show.is_some() {
         let words: Vec<String> = line.iter().map(|word| quoted(word)).collect();

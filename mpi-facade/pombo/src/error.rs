@@ -31,10 +31,14 @@ pub(crate) enum Error {
     NotExecutable { program: PathBuf, why: &'static str },
     /// `-wdir` names no directory.
     NoDirectory { path: PathBuf },
+    /// More ranks than a job takes.
+    TooManyRanks { ranks: usize, most: usize },
     /// The shared memory of the job.
     Job(ShmError),
     /// A rank could not be started.
     Start { rank: usize, source: io::Error },
+    /// A file of hosts without any.
+    NoHostsIn { path: PathBuf },
     /// Nothing here starts ranks on other hosts.
     NoEngine,
     /// A program of the system that hosts on one machine are made with.
@@ -59,10 +63,14 @@ pub(crate) enum Error {
     },
     /// Listening to a network.
     Capture { source: EthernetError },
+    /// The interface that was listened to.
+    CaptureEnded { interface: String, taken: u64 },
     /// The C library is not where it should be.
     NoLibrary { searched: Vec<PathBuf> },
     /// `POMBO_LIB` names a place without the library.
     WrongLibrary { path: PathBuf },
+    /// A compiler without a file.
+    NoSource,
     /// No compiler on this machine.
     NoCompiler {
         tried: String,
@@ -154,10 +162,19 @@ impl fmt::Display for Error {
                 "working directory '{}' is not there or is not a directory; create it or change -wdir",
                 path.display()
             ),
+            Error::TooManyRanks { ranks, most } => write!(
+                f,
+                "a job of {ranks} ranks is too large: one machine takes {most}; give a smaller -n"
+            ),
             Error::Job(error) => write!(f, "cannot create the memory of the job: {error}"),
             Error::Start { rank, source } => write!(
                 f,
                 "cannot start rank {rank}: {source}; ask for fewer ranks or raise the limits that `ulimit -a` shows"
+            ),
+            Error::NoHostsIn { path } => write!(
+                f,
+                "hostfile {} names no host: write one on a line, with :N behind it for N ranks",
+                path.display()
             ),
             Error::NoEngine => f.write_str(
                 "ranks on several hosts are started by Hydra, the mpiexec of MPICH, and PATH has none: install it \
@@ -186,6 +203,11 @@ impl fmt::Display for Error {
                 "no right to hear the frames of others on {interface}: run it with sudo (CAP_NET_RAW); the helper of \
                  `pombo setup` opens sockets for ranks alone"
             ),
+            Error::CaptureEnded { interface, taken } => write!(
+                f,
+                "interface {interface} went down or was taken away after {taken} frames: set it up (ip link set \
+                 {interface} up) and start again"
+            ),
             Error::Capture { source } => write!(f, "cannot listen: {source}"),
             Error::System { doing, source } => write!(f, "cannot {doing}: {source}"),
             Error::ChildrenIgnored => f.write_str(
@@ -208,6 +230,9 @@ impl fmt::Display for Error {
                 "{} is '{}', which holds no libmpi_abi.so.1, libmpi_abi.so or libmpi_abi.a; correct it or unset it",
                 crate::variables::LIB,
                 path.display()
+            ),
+            Error::NoSource => f.write_str(
+                "no file to compile; write: mpicc -O2 program.c -o program (more: mpicc -help)",
             ),
             Error::NoCompiler { tried, variable } => write!(
                 f,

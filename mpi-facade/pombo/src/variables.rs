@@ -98,7 +98,7 @@ pub(crate) const TABLE: &[Variable] = &[
     Variable {
         name: CREDIT,
         default: "128",
-        meaning: "unexpected messages that a rank keeps for each peer, at most 128",
+        meaning: "unexpected messages that a rank keeps for each peer, 1 to 128",
     },
     Variable {
         name: EAGER_LIMIT,
@@ -189,6 +189,21 @@ mod tests {
         };
         assert_eq!(default(CREDIT), pombo_mpi::header::CREDIT.to_string());
         assert_eq!(default(EAGER_LIMIT), pombo_mpi::header::EAGER.to_string());
+    }
+
+    /// Whatever the library checks is described, and the other way round; the README has all of them.
+    #[test]
+    fn the_tables_agree() {
+        let readme = include_str!("../../../README.md");
+        let checked = pombo_mpi::settings::TABLE.iter();
+        let mut checked: Vec<_> = checked.map(|setting| setting.name).collect();
+        let mut described: Vec<_> = TABLE.iter().map(|variable| variable.name).collect();
+        checked.sort_unstable();
+        described.sort_unstable();
+        assert_eq!(checked, described);
+        for name in described {
+            assert!(readme.contains(&format!("`{name}`")), "{name}");
+        }
     }
 
     #[test]

@@ -12,9 +12,10 @@ use std::io::{self, BufReader, BufWriter, Stdout, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use pombo_netdrivers::ethernet::Tap;
+use pombo_netdrivers::ethernet::{EthernetError, Tap};
 
 use crate::error::Error;
 use crate::install::is_same_file;
@@ -24,7 +25,7 @@ use pcapng::{Reader, Writer};
 /// Arguments of `pombo capture`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Interface to listen at; the loopback interface has what ranks of one host send each other
+    /// Interface to listen at; what ranks of one host send each other goes by lo, with --net ethernet:eth0 too
     #[arg(value_name = "INTERFACE", required_unless_present = "read")]
     interface: Option<String>,
     /// Put the frames into a pcapng file, for Wireshark and others, and print nothing
@@ -47,6 +48,13 @@ const ROOM: usize = 1 << 17;
 const TICK: i32 = 100;
 /// Frames between two such looks on a busy network.
 const BUSY: u32 = 256;
+
+/// What the system says of an interface that is down, or no longer there.
+const GONE: [i32; 3] = [
+    Errno::ENETDOWN as i32,
+    Errno::ENODEV as i32,
+    Errno::ENXIO as i32,
+];
 
 /// Ends with what the options say, or with Ctrl-C.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
@@ -91,6 +99,13 @@ fn from_file(path: &Path, to: &mut Out, most: u64) -> Result<(), Error> {
 
 fn live(name: &str, to: &mut Out, most: u64, seconds: Option<u64>) -> Result<(), Error> {
     let failed = |source| Error::Capture { source };
+    let ended = |source, taken| match source {
+        EthernetError::System { errno, .. } if GONE.contains(&errno) => Error::CaptureEnded {
+            interface: name.to_owned(),
+            taken,
+        },
+        source => failed(source),
+    };
     let mut tap = Tap::open(name).map_err(failed)?;
     let signals = signals()?;
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
@@ -98,14 +113,16 @@ fn live(name: &str, to: &mut Out, most: u64, seconds: Option<u64>) -> Result<(),
     let (mut taken, mut since) = (0, BUSY);
     warn(&format!("listening on {name}; Ctrl-C ends"));
     while taken < most {
-        let frame = tap.next(&mut room, 0).map_err(failed)?;
+        let frame = tap.next(&mut room, 0);
+        let frame = frame.map_err(|error| ended(error, taken))?;
         let frame = match frame {
             Some(_) => frame,
             None => {
                 // Whoever watches sees all that has come.
                 to.flush()?;
                 since = BUSY;
-                tap.next(&mut room, TICK).map_err(failed)?
+                let frame = tap.next(&mut room, TICK);
+                frame.map_err(|error| ended(error, taken))?
             }
         };
         if let Some(frame) = frame {

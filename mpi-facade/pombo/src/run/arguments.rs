@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
+use pombo_mpi::settings::{self, Verdict};
 
 use crate::error::Error;
 use crate::terminal::warn;
@@ -202,13 +203,9 @@ fn ranks(text: &str) -> Result<usize, String> {
 
 /// What `POMBO_NET` may say; whether the address exists is for the ranks to find out.
 fn net(text: &str) -> Result<String, String> {
-    match text.split_once(':') {
-        None if ["auto", "shm", "udp", "ethernet"].contains(&text) => Ok(text.into()),
-        Some(("udp" | "ethernet", by)) if !by.is_empty() => Ok(text.into()),
-        _ => Err(
-            "give auto, shm, udp, ethernet, udp: and an address or an interface, or ethernet: and an interface"
-                .into(),
-        ),
+    match settings::check(variables::NET, Some(text)) {
+        Verdict::Wrong { must, .. } => Err(format!("give {must}")),
+        _ => Ok(text.into()),
     }
 }
 

@@ -16,6 +16,16 @@ const NAMES: [&str; 3] = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
 
 /// Runs the job there and answers with its exit code.
 pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
+    check(hosts)?;
+    for context in &request.contexts {
+        let directory = context.directory.as_deref().unwrap_or(Path::new("."));
+        if program::find(&context.program, directory).is_err() {
+            let program = context.program.display();
+            warn(&format!(
+                "'{program}' cannot be run on this host; it must be there on every host of the job"
+            ));
+        }
+    }
     let engine = find()?;
     warn(&format!("handing over to {}", engine.display()));
     let mut command = Command::new(&engine);
@@ -25,6 +35,19 @@ pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
     let signal = ended.signal().map(|signal| 128 + signal);
     let code = ended.code().or(signal).unwrap_or(1);
     Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// Of a file that is not there Hydra says several lines, and nothing of one that names nobody.
+fn check(hosts: &Hosts) -> Result<(), Error> {
+    let Hosts::File(path) = hosts else {
+        return Ok(());
+    };
+    let text = fs::read_to_string(path).map_err(Error::file("read hostfile", path))?;
+    let is_host = |line: &str| !line.is_empty() && !line.starts_with('#');
+    match text.lines().map(str::trim).any(is_host) {
+        true => Ok(()),
+        false => Err(Error::NoHostsIn { path: path.clone() }),
+    }
 }
 
 /// The first that is Hydra and not this program under another name.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::RawFd;
 
 use nix::fcntl::{FcntlArg, fcntl};
-use pombo_netdrivers::shm::{MAX_RANKS, RankState, Segment, ShmError};
+use pombo_netdrivers::shm::{MAX_RANKS, RankState, Segment};
 
 use crate::error::Error;
 
@@ -46,9 +46,14 @@ impl Job {
         matches!(state, Ok(RankState::Unborn | RankState::Finished))
     }
 
-    /// Tells the other ranks, so that none waits for this one.
-    pub(crate) fn mark_dead(&self, rank: usize) {
+    /// Tells the other ranks, so that none waits for this one. `first` ended before it, and it was asked to.
+    pub(crate) fn mark_dead(&self, rank: usize, first: Option<usize>) {
         // The only error is a rank that is not there.
+        if let Some(first) = first.and_then(|first| u16::try_from(first).ok())
+            && self.segment.blamed(rank).is_none()
+        {
+            let _ = self.segment.blame(rank, first);
+        }
         let _ = self.segment.mark_dead(rank);
     }
 }
@@ -57,7 +62,10 @@ impl Job {
 pub(crate) fn check(ranks: usize) -> Result<(), Error> {
     match (1..=MAX_RANKS).contains(&ranks) {
         true => Ok(()),
-        false => Err(Error::Job(ShmError::Ranks { ranks })),
+        false => Err(Error::TooManyRanks {
+            ranks,
+            most: MAX_RANKS,
+        }),
     }
 }
 

@@ -10,6 +10,7 @@ mod output;
 mod poll;
 mod program;
 mod rank;
+mod settings;
 mod signals;
 mod spawn;
 mod statistics;
@@ -28,6 +29,7 @@ use supervise::Supervisor;
 /// Runs the job that the arguments describe; `name` is what the user called.
 pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
     let mut request = arguments::parse(name, arguments)?;
+    settings::check(&request)?;
     if !request.stats {
         return start(&request);
     }

@@ -68,11 +68,21 @@ fn refusal(path: &Path) -> Option<Refusal> {
         Err(_) => Some(Refusal::Absent),
         Ok(data) if data.is_dir() => Some(Refusal::Unfit("it is a directory")),
         Ok(data) if !data.is_file() => Some(Refusal::Unfit("it is not a file")),
+        Ok(_) if access(path, AccessFlags::X_OK).is_err() && is_source(path) => {
+            Some(Refusal::Unfit(
+                "it is a source file; compile it first, as in: mpicc -O2 program.c -o program",
+            ))
+        }
         Ok(_) if access(path, AccessFlags::X_OK).is_err() => {
             Some(Refusal::Unfit("it is not executable; try chmod +x"))
         }
         Ok(_) => None,
     }
+}
+
+fn is_source(path: &Path) -> bool {
+    let ending = path.extension().and_then(OsStr::to_str);
+    ending.is_some_and(|ending| ["c", "cc", "cpp", "cxx", "C"].contains(&ending))
 }
 
 fn missing(program: &OsStr, hint: &str) -> Error {

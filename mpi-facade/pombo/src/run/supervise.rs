@@ -53,6 +53,8 @@ const LEAVING: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mi
 struct Ending {
     code: u8,
     by_signal: bool,
+    /// The rank that has ended first, if one has.
+    first: Option<usize>,
     /// When what is left is killed; None once that is done.
     deadline: Option<Instant>,
 }
@@ -184,7 +186,7 @@ impl Supervisor {
         let others = self.those_running();
         self.outputs
             .say(&format!("got signal {}{others}", describe(number)));
-        self.end(signal, 128 + number, true);
+        self.end(signal, 128 + number, None);
     }
 
     /// Looks which ranks have left. Of several at once, one that a signal killed is more likely
@@ -235,7 +237,8 @@ impl Supervisor {
             ),
             End::Unknown => (1, "ended in an unknown way".into()),
         };
-        self.job.mark_dead(index);
+        let first = self.ending.as_ref().and_then(|ending| ending.first);
+        self.job.mark_dead(index, first);
         if self.ending.is_some() {
             return;
         }
@@ -247,7 +250,7 @@ impl Supervisor {
             let message = format!("rank {index} (pid {group}, {program}) {what}{others}");
             self.outputs.say(&message);
         }
-        self.end(Signal::SIGTERM, code, false);
+        self.end(Signal::SIGTERM, code, Some(index));
     }
 
     /// "; ending the other 3 ranks", for a message about one that has left.
@@ -266,11 +269,12 @@ impl Supervisor {
         }
     }
 
-    /// Asks everything that is left to end.
-    fn end(&mut self, signal: Signal, code: i32, by_signal: bool) {
+    /// Asks everything that is left to end: because of that rank, or of a signal.
+    fn end(&mut self, signal: Signal, code: i32, first: Option<usize>) {
         self.ending = Some(Ending {
             code: u8::try_from(code).unwrap_or(1),
-            by_signal,
+            by_signal: first.is_none(),
+            first,
             deadline: Some(Instant::now() + self.grace),
         });
         self.pass_on(signal);

@@ -1,0 +1,53 @@
+//! The variables that the ranks will find, looked at before any of them starts: what is wrong is said once, and not by
+//! every rank. Only `run` uses it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use pombo_mpi::settings::{self, Verdict};
+
+use super::arguments::Request;
+use crate::error::Error;
+use crate::terminal::warn;
+
+/// Refuses what no rank would accept; warns of what none knows.
+pub(crate) fn check(request: &Request) -> Result<(), Error> {
+    let inherited = std::env::vars_os();
+    let own = request.contexts.iter().flat_map(|context| {
+        // Later entries win.
+        let pairs = context.environment.iter().cloned();
+        pairs.collect::<BTreeMap<_, _>>()
+    });
+    let own: Vec<(OsString, OsString)> = own.collect();
+    let is_set_again = |name: &OsStr| {
+        let mut contexts = request.contexts.iter();
+        contexts.all(|context| context.environment.iter().any(|(own, _)| own == name))
+    };
+    let inherited = inherited.filter(|(name, _)| !is_set_again(name));
+    let mut warned = Vec::new();
+    for (name, value) in inherited.chain(own) {
+        let Some(text) = name.to_str() else { continue };
+        match settings::check(text, value.to_str()) {
+            Verdict::Wrong { name, must } => {
+                return Err(Error::Value {
+                    what: name,
+                    given: value.to_string_lossy().into_owned(),
+                    want: must,
+                });
+            }
+            Verdict::Unknown { nearest } if !warned.contains(&name) => {
+                warn(&unknown(text, nearest));
+                warned.push(name);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn unknown(name: &str, nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("there is no variable {name}; did you mean {nearest}?"),
+        None => format!("there is no variable {name}; `pombo info` lists all"),
+    }
+}
