@@ -251,17 +251,6 @@ fn neighbours_on_the_circle_are_neighbours_in_the_network() {
 }
 
 #[test]
-fn a_list_of_ranks_names_each_once() {
-    let named = |ranks: &[u16]| Renamed::new(Ring::new(3), ranks).is_some();
-    assert!(named(&[2, 0, 1]));
-    assert!(
-        ![&[0, 1][..], &[0, 1, 1], &[0, 1, 3], &[0, 1, 2, 3]]
-            .into_iter()
-            .any(named)
-    );
-}
-
-#[test]
 fn a_composition_has_one_lower_topology_for_every_node() {
     let rings = [Ring::new(4), Ring::new(2)];
     assert!(Nested::new(Linear::new(3), &rings).is_none());

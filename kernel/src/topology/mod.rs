@@ -13,7 +13,6 @@
 //! | [`Complete`], [`Star`], [`Bus`] | ascending from the root | binomial | ascending |
 //! | [`Branches`], a network that is a tree itself | farthest first | along the links | ascending |
 //! | [`Nested`], any in any | the upper line, each node replaced by its own | the upper tree over the first of each node | node by node |
-//! | [`Renamed`], any with other ranks at its places | the same | the same | the same |
 //!
 //! Trees that stand for themselves are [`Rooted`] [`Shape`]s.
 
@@ -25,7 +24,6 @@ mod folded;
 mod grid;
 mod hypercube;
 mod nested;
-mod renamed;
 mod routed;
 mod shapes;
 mod span;
@@ -39,7 +37,6 @@ pub use folded::{Folded, Part};
 pub use grid::{Grid, Mesh, Torus};
 pub use hypercube::{CubeTree, Hypercube};
 pub use nested::{Nested, NestedLine, NestedTree};
-pub use renamed::{Renamed, RenamedOrder, RenamedTree};
 pub use routed::{FarthestFirst, Routed, Upstream, Wiring};
 pub use shapes::{Binomial, Blocked, Chain, Kary, Sequential};
 pub use span::Span;
