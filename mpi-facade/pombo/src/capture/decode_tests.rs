@@ -209,6 +209,35 @@ fn envelopes_of_messages() {
     assert!(message::read(&[18, 0], 2).is_none() && message::read(&[0, 0], 2).is_none());
 }
 
+/// Its tables are ours, word for word.
+#[test]
+fn the_dissector_for_wireshark_knows_the_same_layouts() {
+    let lua = include_str!("../../../../examples/wireshark/pombo.lua");
+    let lua = lua.split_whitespace().collect::<Vec<_>>().join(" ");
+    let has = |table: &str| assert!(lua.contains(table), "pombo.lua does not have {table}");
+    let kind = |number: u8| {
+        Some(format!(
+            "[{number}] = \"{}\",",
+            Kind::of(0x10 + number)?.name()
+        ))
+    };
+    let kinds: Vec<_> = (1..).map_while(kind).collect();
+    has(&format!("KINDS = {{ {} }}", kinds.join(" ")));
+    let messages = message::LAYOUTS.map(|(name, fields, places)| {
+        // What is not there is left out at the end, else `nil`.
+        let used = places
+            .iter()
+            .rposition(Option::is_some)
+            .map_or(0, |last| last + 1);
+        let place = |place: &Option<usize>| place.map_or(", nil".into(), |at| format!(", {at}"));
+        let places: String = places[..used].iter().map(place).collect();
+        format!("{{ \"{name}\", {fields}{places} }},")
+    });
+    has(&format!("MESSAGES = {{ {} }}", messages.join(" ")));
+    let (pair, group, seal) = (protocol::PAIR, protocol::GROUP, protocol::SEAL);
+    has(&format!("PAIR, GROUP, SEAL = {pair}, {group}, {seal}"));
+}
+
 #[test]
 fn what_is_not_ours_is_not_shown() {
     assert!(only(&over_udp(b"a question for a name server")).is_none());

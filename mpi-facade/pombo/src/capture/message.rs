@@ -35,27 +35,14 @@ const PATTERN: usize = 10;
 /// `len` bytes, of which these were captured. `None`: not a frame of MPI's composition.
 pub(super) fn read(captured: &[u8], len: usize) -> Option<Message> {
     let [kind, _credit] = bytes(captured, 0)?;
-    let (name, fields) = *NAMES.get(usize::from(kind).checked_sub(1)?)?;
+    let (name, fields, places) = *LAYOUTS.get(usize::from(kind).checked_sub(1)?)?;
+    let [envelope_at, length_at, offset_at] = places;
     let open_ended = matches!(name, "eager" | "data");
     let size = LEAD + fields;
     if len < size || (len > size && !open_ended) {
         return None;
     }
-    let envelope_at = match name {
-        "eager" | "announce" | "ahead" => Some(LEAD),
-        "offer" => Some(LEAD + 2 * HANDLE + LEN),
-        "pull" => Some(LEAD + HANDLE),
-        "hint" => Some(LEAD + HANDLE + LEN),
-        _ => None,
-    };
-    let length_at = match name {
-        "announce" | "ahead" => Some(LEAD + HEADER),
-        "request" | "offer" => Some(LEAD + 2 * HANDLE),
-        "hint" => Some(LEAD + HANDLE),
-        _ => None,
-    };
     let carried = open_ended.then_some((len - size) as u64);
-    let offset_at = (name == "data").then_some(LEAD + HANDLE);
     Some(Message {
         name,
         envelope: envelope_at.and_then(|at| Envelope::read(captured, at)),
@@ -64,25 +51,47 @@ pub(super) fn read(captured: &[u8], len: usize) -> Option<Message> {
     })
 }
 
-/// By number, from 1: the name, and bytes of the fields behind the lead.
-const NAMES: [(&str, usize); 17] = [
-    ("eager", HEADER),
-    ("announce", HEADER + LEN + HANDLE),
-    ("request", 2 * HANDLE + LEN),
-    ("data", HANDLE + LEN),
-    ("abort", HANDLE),
-    ("credit", 0),
-    ("hold", 1),
-    ("pull", HANDLE + PATTERN),
-    ("offer", 2 * HANDLE + LEN + HEADER),
-    ("none", HANDLE),
-    ("decline", HANDLE),
-    ("revoke", HANDLE),
-    ("revoked", HANDLE + 1),
-    ("claim", HANDLE),
-    ("hint", HANDLE + LEN + PATTERN),
-    ("ahead", HEADER + LEN + 2 * HANDLE),
-    ("whole", HANDLE),
+/// The name, bytes of the fields behind the lead, and where envelope, length and offset stand.
+pub(super) type Layout = (&'static str, usize, [Option<usize>; 3]);
+
+const HANDLES: usize = 2 * HANDLE;
+const NOTHING: [Option<usize>; 3] = [None; 3];
+
+/// By number, from 1.
+pub(super) const LAYOUTS: [Layout; 17] = [
+    ("eager", HEADER, [Some(LEAD), None, None]),
+    (
+        "announce",
+        HEADER + LEN + HANDLE,
+        [Some(LEAD), Some(LEAD + HEADER), None],
+    ),
+    ("request", HANDLES + LEN, [None, Some(LEAD + HANDLES), None]),
+    ("data", HANDLE + LEN, [None, None, Some(LEAD + HANDLE)]),
+    ("abort", HANDLE, NOTHING),
+    ("credit", 0, NOTHING),
+    ("hold", 1, NOTHING),
+    ("pull", HANDLE + PATTERN, [Some(LEAD + HANDLE), None, None]),
+    (
+        "offer",
+        HANDLES + LEN + HEADER,
+        [Some(LEAD + HANDLES + LEN), Some(LEAD + HANDLES), None],
+    ),
+    ("none", HANDLE, NOTHING),
+    ("decline", HANDLE, NOTHING),
+    ("revoke", HANDLE, NOTHING),
+    ("revoked", HANDLE + 1, NOTHING),
+    ("claim", HANDLE, NOTHING),
+    (
+        "hint",
+        HANDLE + LEN + PATTERN,
+        [Some(LEAD + HANDLE + LEN), Some(LEAD + HANDLE), None],
+    ),
+    (
+        "ahead",
+        HEADER + LEN + HANDLES,
+        [Some(LEAD), Some(LEAD + HEADER), None],
+    ),
+    ("whole", HANDLE, NOTHING),
 ];
 
 impl Envelope {

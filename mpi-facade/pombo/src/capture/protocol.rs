@@ -43,9 +43,9 @@ pub(super) enum More {
     Group { group: u32, message: u32, room: u16 },
 }
 
-const PAIR: usize = 32;
-const GROUP: usize = 30;
-const SEAL: usize = 16;
+pub(super) const PAIR: usize = 32;
+pub(super) const GROUP: usize = 30;
+pub(super) const SEAL: usize = 16;
 /// Bytes behind the header that frames of a kind have: the map of a report, distances of a repair, an announce.
 const PAIR_MAP: usize = 8;
 const GROUP_MAP: usize = 32;
@@ -137,7 +137,7 @@ fn group(from: &[u8]) -> Option<(u32, u32, More)> {
 }
 
 impl Kind {
-    fn of(byte: u8) -> Option<Kind> {
+    pub(super) fn of(byte: u8) -> Option<Kind> {
         Some(match byte {
             0x11 => Kind::Data,
             0x12 => Kind::Report,
