@@ -9,7 +9,7 @@ use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::collective::{Call, Protocol, Shared};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Channel, Communicator, Compose, Config, Node, Operate, Size};
-use pombo_netdrivers::fault::{Dice, Faults, Moods, Moody, Rate, Sim, SimNetwork};
+use pombo_netdrivers::fault::{Dice, Faults, Moods, Moody, Sim, SimNetwork};
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::{Growing, Loopback, loopback};
 use zerocopy::little_endian::U32;
@@ -183,13 +183,8 @@ fn over_a_network_that_loses() {
     for seed in 0..7 {
         for ranks in 1..=17 {
             let mut dice = Dice::stream(7 + seed, ranks as u64);
-            let faults = Faults::NONE
-                .lose(Rate::percent(5))
-                .duplicate(Rate::percent(2))
-                .reorder(Rate::percent(2), 200_000)
-                .corrupt(Rate::percent(1));
             let nodes = (ranks + dice.index(2)) as u16;
-            let (sim, networks) = Sim::new(nodes, faults, dice.below(u64::MAX));
+            let (sim, networks) = Sim::new(nodes, Faults::rough(), dice.below(u64::MAX));
             let fits = "places for twenty";
             let over = |network| -> Over { Reliable::new(network, 1).expect(fits) };
             let channels = networks.into_iter().map(over).collect();

@@ -94,6 +94,16 @@ impl Faults {
         crashes: Vec::new(),
     };
 
+    /// A bad network: frames are lost, come twice, late, cut or changed, up to a twentieth of each.
+    pub fn rough() -> Self {
+        Faults::NONE
+            .lose(Rate::percent(5))
+            .duplicate(Rate::percent(3))
+            .reorder(Rate::percent(3), 100_000)
+            .truncate(Rate::percent(1))
+            .corrupt(Rate::percent(1))
+    }
+
     /// A plan for `nodes` nodes that no node crashes by and every protocol can survive: each rate is zero, small, or up
     /// to a fifth; late is up to `late` nanoseconds; up to two cuts begin before `end` and last up to a fifth of it.
     pub fn random(dice: &mut Dice, nodes: u16, late: u64, end: u64) -> Self {

@@ -79,13 +79,7 @@ macro_rules! conforms {
 conforms!(calm, Ethernet, 1, |ethernet| ethernet);
 conforms!(crowded, Ethernet, 2, |ethernet| ethernet);
 conforms!(rough, FaultyNetwork<Ethernet>, 1, |ethernet| {
-    let faults = Faults::NONE
-        .lose(Rate::percent(5))
-        .duplicate(Rate::percent(3))
-        .reorder(Rate::percent(3), 100_000)
-        .truncate(Rate::percent(1))
-        .corrupt(Rate::percent(1));
-    FaultyNetwork::new(ethernet, faults, 7)
+    FaultyNetwork::new(ethernet, Faults::rough(), 7)
 });
 
 #[cfg(feature = "sealed")]

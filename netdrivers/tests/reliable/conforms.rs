@@ -3,7 +3,7 @@
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
 use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
-use pombo_netdrivers::fault::{Faults, Rate, Sim, SimNetwork};
+use pombo_netdrivers::fault::{Faults, Sim, SimNetwork};
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.
@@ -60,12 +60,4 @@ macro_rules! conforms {
 }
 
 conforms!(calm, Faults::NONE);
-conforms!(
-    rough,
-    Faults::NONE
-        .lose(Rate::percent(5))
-        .duplicate(Rate::percent(3))
-        .reorder(Rate::percent(3), 100_000)
-        .truncate(Rate::percent(1))
-        .corrupt(Rate::percent(1))
-);
+conforms!(rough, Faults::rough());

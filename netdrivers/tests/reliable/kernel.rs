@@ -12,7 +12,7 @@ use pombo_kernel::{
     Channel, Communicator, Compose, Config, Error, Lent, Loan, Node, Operate, Size, Ticket,
 };
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, Rate, Sim, SimNetwork};
+use pombo_netdrivers::fault::{Dice, Faults, Sim, SimNetwork};
 use std::collections::VecDeque;
 use zerocopy::little_endian::{I32, U32};
 
@@ -38,14 +38,6 @@ fn message(from: u16, to: u16, number: u32, longest: usize) -> Vec<u8> {
     (start..start + len)
         .map(|i| ((i * 7) ^ (i >> 8)) as u8)
         .collect()
-}
-
-fn bad() -> Faults {
-    Faults::NONE
-        .lose(Rate::percent(5))
-        .duplicate(Rate::percent(2))
-        .reorder(Rate::percent(2), 200_000)
-        .corrupt(Rate::percent(1))
 }
 
 /// Ranks as threads: receives posted before and after, blocking calls, probes.
@@ -91,7 +83,7 @@ fn talk(channel: Rank) {
 fn everybody_talks_to_everybody() {
     for nodes in [2, 4] {
         run(nodes, Faults::NONE, talk);
-        run(nodes, bad(), talk);
+        run(nodes, Faults::rough(), talk);
     }
 }
 

@@ -4,7 +4,7 @@ use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
-use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{Faults, FaultyNetwork};
 use pombo_netdrivers::udp::{Lossy, Udp};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -67,11 +67,5 @@ macro_rules! conforms {
 conforms!(calm, Udp, |udp| udp);
 conforms!(lossy, Lossy<Udp>, |udp| Lossy::new(udp, 20_000, 11));
 conforms!(rough, FaultyNetwork<Udp>, |udp| {
-    let faults = Faults::NONE
-        .lose(Rate::percent(5))
-        .duplicate(Rate::percent(3))
-        .reorder(Rate::percent(3), 100_000)
-        .truncate(Rate::percent(1))
-        .corrupt(Rate::percent(1));
-    FaultyNetwork::new(udp, faults, 7)
+    FaultyNetwork::new(udp, Faults::rough(), 7)
 });
