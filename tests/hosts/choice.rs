@@ -20,6 +20,8 @@ fn run(hosts: &Hosts, net: &str, script: &str) -> Option<Outcome> {
 
 /// The ranks as they are.
 const PLAIN: &str = "exec \"$0\"";
+/// Frames get lost.
+const LOSSY: &str = "POMBO_LOSS=2 exec \"$0\"";
 /// Rank 5 has no right to raw sockets, and nothing that it starts has.
 const ONE_MAY_NOT: &str =
     "[ $PMI_RANK != 5 ] || exec setpriv --bounding-set=-net_raw \"$0\"; exec \"$0\"";
@@ -131,16 +133,48 @@ fn interfaces_that_will_not_do_are_named() {
             &run("ethernet:eth1"),
             "rank 4 has an interface that is down",
         );
-        hosts.set("ip -n h3 link set eth0 mtu 1400");
-        refused(
-            &run("ethernet:eth0"),
-            "rank 6 has another MTU at its interface than rank 0",
-        );
+    });
+}
+
+#[test]
+fn frames_are_as_long_as_everything_in_between_carries() {
+    let _alone = alone();
+    let test = here!(frames_are_as_long_as_everything_in_between_carries);
+    on_hosts(test, HOSTS, |hosts| {
+        let each = |interface: &str, mtu: u32| {
+            (0..HOSTS).for_each(|host| {
+                let interface = interface.replace('#', &host.to_string());
+                hosts.set(&format!("ip {interface} mtu {mtu}"));
+            });
+        };
+        // Interfaces that carry more than the switch.
+        each("-n h# link set eth0", 9000);
+        let short = "raw Ethernet on eth0, 1490 bytes to a frame\n";
+        let Some(outcome) = run(hosts, "ethernet", PLAIN) else {
+            return;
+        };
+        takes(&outcome, short);
+        let run = |net, script| run(hosts, net, script).expect("as before");
+        takes(&run("udp", PLAIN), "UDP at 10.77.0.1\n");
+        each("link set v#", 9000);
+        hosts.set("ip link set br0 mtu 9000");
+        let long = "raw Ethernet on eth0, 8990 bytes to a frame\n";
+        takes(&run("auto", PLAIN), long);
+        takes(&run("auto", LOSSY), long);
         // What one of them does not carry nobody sends.
+        hosts.set("ip -n h3 link set eth0 mtu 1400");
+        let shortest = "raw Ethernet on eth0, 1390 bytes to a frame\n";
+        takes(&run("auto", PLAIN), shortest);
+        hosts.set("ip -n h3 link set eth0 mtu 5000");
         takes(
-            &run("auto"),
-            "UDP at 10.77.0.1: no raw Ethernet: rank 6 has another MTU",
+            &run("auto", LOSSY),
+            "raw Ethernet on eth0, 4990 bytes to a frame\n",
         );
+        each("-n h# link set eth0", 65000);
+        each("link set v#", 65000);
+        hosts.set("ip link set br0 mtu 65000");
+        let longest = "raw Ethernet on eth0, 64990 bytes to a frame\n";
+        takes(&run("auto", LOSSY), longest);
     });
 }
 

@@ -5,6 +5,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::error::EthernetError;
+use super::opened::SHORTEST;
 use pombo_kernel::header::Node;
 
 /// The six bytes that a segment knows an interface by.
@@ -69,6 +70,8 @@ pub(super) struct Table {
     mine: Mac,
     /// Nodes on this host, this one included.
     pub(super) here: usize,
+    /// What all their interfaces carry in one piece.
+    pub(super) mtu: usize,
 }
 
 impl Table {
@@ -76,7 +79,6 @@ impl Table {
     pub(super) fn new(
         me: Node,
         bound: Address,
-        interface: &str,
         addresses: &[Address],
     ) -> Result<Self, EthernetError> {
         let (node, nodes) = (me.0, addresses.len());
@@ -88,11 +90,9 @@ impl Table {
         if told != bound {
             return Err(EthernetError::NotThisNode { node, told, bound });
         }
-        let other = addresses.iter().position(|at| at.mtu != bound.mtu);
-        if let Some(node) = other {
-            return Err(EthernetError::MtuDiffers {
-                interface: interface.into(),
-                mtu: bound.mtu as usize,
+        let short = addresses.iter().position(|at| (at.mtu as usize) < SHORTEST);
+        if let Some(node) = short {
+            return Err(EthernetError::NodeMtu {
                 node: node as u16,
                 address: addresses[node],
             });
@@ -102,6 +102,7 @@ impl Table {
             here: addresses.iter().filter(here).count(),
             macs: addresses.iter().map(|address| address.mac).collect(),
             mine: bound.mac,
+            mtu: addresses.iter().map(|at| at.mtu).min().unwrap_or(0) as usize,
         })
     }
 

@@ -43,13 +43,9 @@ pub enum EthernetError {
         /// What it carries in one piece.
         mtu: usize,
     },
-    /// A node's interface carries more or less than this one's.
-    MtuDiffers {
-        /// The interface.
-        interface: String,
-        /// What it carries.
-        mtu: usize,
-        /// The other node.
+    /// A node's interface carries too little.
+    NodeMtu {
+        /// The node.
         node: u16,
         /// Where it is, and what it carries.
         address: Address,
@@ -119,15 +115,9 @@ impl fmt::Display for EthernetError {
             EthernetError::Mtu { interface, mtu } => {
                 write!(f, "{interface} carries {mtu} bytes, too few: raise its MTU")
             }
-            EthernetError::MtuDiffers {
-                interface,
-                mtu,
-                node,
-                address,
-            } => write!(
+            EthernetError::NodeMtu { node, address } => write!(
                 f,
-                "{interface} carries {mtu} bytes, and node {node} is at {address}: \
-                 give all the same MTU"
+                "node {node} is at {address}, which carries too few bytes: raise its MTU"
             ),
             EthernetError::Nodes { nodes } => {
                 write!(f, "{nodes} nodes: a network has 1 to {}", u16::MAX)

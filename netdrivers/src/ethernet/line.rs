@@ -1,12 +1,12 @@
 //! What a device stands on: something that takes whole frames and has some. Used inside `ethernet` only.
 
-use alloc::vec::Vec;
-use core::mem::zeroed;
-
-use super::frame::{ETHER, HEAD, Head};
+use super::error::EthernetError;
+use super::frame::{HEAD, Head};
 use super::pace::Pace;
+use super::ring::Ring;
 use super::socket::Socket;
 use crate::udp::gather::Vectors;
+use alloc::vec::Vec;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 
@@ -27,11 +27,15 @@ pub trait Line: 'static {
     /// Readable when frames have come, writable when there is room; negative: none.
     fn descriptors(&self) -> [i32; 2];
 
+    /// Frames that can wait for a poll.
+    fn room(&self) -> usize;
+
     /// Frames that came and found no room.
     fn dropped(&self) -> u64;
 }
 
-/// Packet sockets of Linux: one socket for both ways, frames gathered where they lie, and received a batch to a call.
+/// Packet sockets of Linux: one socket for both ways; frames are gathered where they lie, and read where the system puts
+/// them.
 pub struct Packets {
     socket: Socket,
     /// Numbers of the interface and of this host's own.
@@ -44,14 +48,19 @@ pub struct Packets {
 
 impl Packets {
     /// `queue`: bytes that the system granted for frames that wait to leave.
-    pub(super) fn new(socket: Socket, interfaces: [i32; 2], mtu: usize, queue: usize) -> Self {
-        Packets {
+    pub(super) fn new(
+        socket: Socket,
+        interfaces: [i32; 2],
+        mtu: usize,
+        queue: usize,
+    ) -> Result<Self, EthernetError> {
+        Ok(Packets {
             pace: Pace::new(&socket, mtu, queue),
+            ring: Ring::new(&socket, mtu)?,
             socket,
             interfaces,
-            ring: Ring::new(mtu),
             room: alloc::vec![0; mtu.max(SHORT)],
-        }
+        })
     }
 }
 
@@ -87,9 +96,8 @@ impl Line for Packets {
     }
 
     #[inline]
-    fn poll(&mut self, mut f: impl FnMut(&[u8])) -> Result<(), ChannelError> {
-        let came = self.ring.fill(&self.socket)?;
-        (0..came).for_each(|slot| f(self.ring.frame(slot)));
+    fn poll(&mut self, f: impl FnMut(&[u8])) -> Result<(), ChannelError> {
+        self.ring.poll(f);
         Ok(())
     }
 
@@ -97,76 +105,11 @@ impl Line for Packets {
         [self.socket.number(), -1]
     }
 
+    fn room(&self) -> usize {
+        self.ring.slots()
+    }
+
     fn dropped(&self) -> u64 {
         self.socket.dropped()
-    }
-}
-
-/// Where frames are received.
-struct Ring {
-    bytes: Vec<u8>,
-    stride: usize,
-    /// Pointed to by `list`, as `bytes` is. None of them grows.
-    vectors: Vec<libc::iovec>,
-    list: Vec<libc::mmsghdr>,
-    /// How many to ask for: asking for more than there are costs a look in vain.
-    ask: usize,
-}
-
-// SAFETY: its pointers lead to its own memory on the heap, which moves with it.
-unsafe impl Send for Ring {}
-
-impl Ring {
-    /// For frames of an interface that carries so much. Longer ones are cut, and then refused.
-    fn new(mtu: usize) -> Self {
-        // Slots begin a little shifted: else the beginnings of all frames share a few lines of the cache.
-        let stride = (mtu + ETHER).next_multiple_of(64) + 64;
-        let mut ring = Ring {
-            bytes: alloc::vec![0; BATCH * stride],
-            stride,
-            vectors: Vec::with_capacity(BATCH),
-            list: Vec::with_capacity(BATCH),
-            ask: 1,
-        };
-        for slot in 0..BATCH {
-            ring.vectors.push(libc::iovec {
-                iov_base: ring.bytes[slot * stride..].as_mut_ptr().cast(),
-                iov_len: stride,
-            });
-            // SAFETY: zeros are a valid, empty message.
-            let mut head: libc::mmsghdr = unsafe { zeroed() };
-            head.msg_hdr.msg_iov = &raw mut ring.vectors[slot];
-            head.msg_hdr.msg_iovlen = 1;
-            ring.list.push(head);
-        }
-        ring
-    }
-
-    /// Takes what has come, at most a batch; how many frames.
-    #[inline]
-    fn fill(&mut self, from: &Socket) -> Result<usize, ChannelError> {
-        if self.ask == 1 {
-            let Some(len) = from.receive_one(&mut self.bytes[..self.stride])? else {
-                return Ok(0);
-            };
-            self.list[0].msg_len = len as u32;
-            self.ask = 2;
-            return Ok(1);
-        }
-        let list = &mut self.list[..self.ask];
-        // SAFETY: every entry points to one vector, whose bytes are of this ring.
-        let got = unsafe { from.receive(list) }?;
-        self.ask = match got == self.ask {
-            true => BATCH.min(2 * self.ask),
-            false => got.max(1),
-        };
-        Ok(got)
-    }
-
-    /// A frame that the last call has taken.
-    #[inline]
-    fn frame(&self, slot: usize) -> &[u8] {
-        let len = self.list[slot].msg_len as usize;
-        &self.bytes[slot * self.stride..][..len.min(self.stride)]
     }
 }

@@ -16,12 +16,13 @@ pub struct Opened<L: Line = Packets> {
     seat: Seat,
     interface: Interface,
     address: Address,
-    granted: (usize, usize),
     loopback: bool,
 }
 
 /// The longest frame that our header can tell.
 const LONGEST: usize = u16::MAX as usize;
+/// What an interface carries at least.
+pub(super) const SHORTEST: usize = MIN_MTU + OURS;
 
 impl Ethernet {
     /// A seat at the interface of that name, or with "" at the only one that has a link.
@@ -31,7 +32,7 @@ impl Ethernet {
     pub fn open(name: &str, seat: Seat) -> Result<Opened, EthernetError> {
         Opened::new(name, seat, |socket, interfaces, mtu| {
             let (_, queue) = socket.buffers()?;
-            Ok(Packets::new(socket, interfaces, mtu, queue))
+            Packets::new(socket, interfaces, mtu, queue)
         })
     }
 }
@@ -45,9 +46,8 @@ impl<L: Line> Opened<L> {
         let interface = interface::find(name)?;
         let (own, loopback) = interface::loopback()?;
         let socket = lent::socket(seat, &interface, own)?;
-        let granted = socket.buffers()?;
         let mtu = socket.mtu(&interface)?;
-        if mtu < MIN_MTU + OURS {
+        if mtu < SHORTEST {
             let interface = interface.name;
             return Err(EthernetError::Mtu { interface, mtu });
         }
@@ -59,7 +59,6 @@ impl<L: Line> Opened<L> {
                 mtu: mtu as u32,
             },
             interface,
-            granted,
             loopback,
         })
     }
@@ -71,7 +70,7 @@ impl<L: Line> Opened<L> {
 
     /// The longest frame for the protocol above.
     pub fn mtu(&self) -> usize {
-        (self.address.mtu as usize - OURS).min(LONGEST)
+        longest(self.address.mtu as usize)
     }
 
     /// The interface.
@@ -79,23 +78,27 @@ impl<L: Line> Opened<L> {
         &self.interface
     }
 
-    /// What the system granted of [`RECEIVE_BYTES`](super::RECEIVE_BYTES) and of [`SEND_BYTES`](super::SEND_BYTES), as
-    /// it counts: Linux says the double of what was asked, and counts its own overhead in.
-    pub fn buffers(&self) -> (usize, usize) {
-        self.granted
+    /// Frames that can wait for a poll; more are lost.
+    pub fn room(&self) -> usize {
+        self.line.room()
     }
 
-    /// Joins the job whose nodes have published these addresses, the same list at all of them.
+    /// Joins the job whose nodes have published these addresses, the same list at all of them. Frames are no longer than
+    /// the interfaces of all carry.
     ///
     /// # Errors
     /// The table is not possible, or the loopback interface is needed and down: see [`EthernetError`].
     pub fn join(self, addresses: &[Address]) -> Result<Ethernet<L>, EthernetError> {
-        let mtu = self.mtu();
-        let name = self.interface.name;
-        let table = Table::new(self.seat.node, self.address, &name, addresses)?;
+        let table = Table::new(self.seat.node, self.address, addresses)?;
+        let (name, mtu) = (self.interface.name, longest(table.mtu));
         match table.here > 1 && !self.loopback {
             true => Err(EthernetError::LoopbackDown),
             false => Ok(Ethernet::new(self.line, self.seat, table, name, mtu)),
         }
     }
+}
+
+/// The longest frame for the protocol above, where an interface carries so much.
+pub fn longest(mtu: usize) -> usize {
+    mtu.saturating_sub(OURS).min(LONGEST)
 }

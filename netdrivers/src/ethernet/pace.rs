@@ -15,7 +15,7 @@ const LONG: u64 = 50 * SPAN;
 /// Never fewer frames, and so many at first: half of them leave before who waits for room is woken.
 const LEAST: u64 = 24;
 /// What the system counts for a frame beside its bytes, about.
-const OVERHEAD: usize = 1024;
+pub(super) const OVERHEAD: usize = 1024;
 
 pub(super) struct Pace {
     /// Of a frame as the system counts.

@@ -15,6 +15,7 @@ use super::interface;
 use super::lent;
 use super::line::{BATCH, Line};
 use super::opened::Opened;
+use super::pace::OVERHEAD;
 use super::socket::Socket;
 use pnet_datalink::{Channel, ChannelType, Config, DataLinkReceiver, DataLinkSender};
 use pombo_kernel::channel::ChannelError;
@@ -24,6 +25,7 @@ use pombo_kernel::memory::Part;
 pub struct Portable {
     ways: [Way; 2],
     frame: Vec<u8>,
+    room: usize,
 }
 
 struct Way {
@@ -42,9 +44,11 @@ impl Ethernet<Portable> {
         let at = interface::find(name)?;
         Opened::new(name, seat, |socket, [out, here], mtu| {
             let beside = lent::socket(seat, &at, here)?;
+            let (granted, _) = socket.buffers()?;
             Ok(Portable {
                 ways: [Way::new(socket, out, mtu)?, Way::new(beside, here, mtu)?],
                 frame: Vec::with_capacity(mtu + ETHER),
+                room: granted / (mtu + OVERHEAD),
             })
         })
     }
@@ -137,6 +141,10 @@ impl Line for Portable {
 
     fn descriptors(&self) -> [i32; 2] {
         [&self.ways[0], &self.ways[1]].map(|way| way.socket.number())
+    }
+
+    fn room(&self) -> usize {
+        self.room
     }
 
     fn dropped(&self) -> u64 {

@@ -215,30 +215,6 @@ impl Socket {
         // SAFETY: the frame and the address are valid for their sizes, and only read.
         sent(|| unsafe { libc::sendto(self.fd, bytes, len, 0, (&raw const to).cast(), size) })
     }
-
-    /// Receives frames into places that are valid for it; how many came.
-    ///
-    /// # Safety
-    /// All that the list points to is valid for reading and writing, and nobody else's.
-    #[inline]
-    pub(super) unsafe fn receive(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
-        let most = list.len() as libc::c_uint;
-        let flags = libc::MSG_DONTWAIT;
-        let none = core::ptr::null_mut();
-        // SAFETY: the caller vouches for the list.
-        let got = received(|| unsafe {
-            libc::recvmmsg(self.fd, list.as_mut_ptr(), most, flags as _, none) as isize
-        })?;
-        Ok(got.unwrap_or(0))
-    }
-
-    /// Receives one frame, cut where the room ends: its length, if there was one.
-    #[inline]
-    pub(super) fn receive_one(&self, room: &mut [u8]) -> Result<Option<usize>, ChannelError> {
-        let (bytes, len) = (room.as_mut_ptr().cast(), room.len());
-        // SAFETY: the room is valid for its size, and this call's alone.
-        received(|| unsafe { libc::recv(self.fd, bytes, len, libc::MSG_DONTWAIT) })
-    }
 }
 
 /// What became of a frame that was to leave.
@@ -251,21 +227,6 @@ fn sent(mut call: impl FnMut() -> isize) -> Result<bool, ChannelError> {
             // A full queue of the interface says the latter.
             libc::EAGAIN | libc::ENOBUFS => return Err(ChannelError::Full),
             libc::ENETDOWN | libc::ENOMEM => return Ok(false),
-            number => return Err(ChannelError::Device(number)),
-        }
-    }
-}
-
-/// What a call that receives says, if there was anything.
-#[inline]
-fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelError> {
-    loop {
-        if let Ok(got) = usize::try_from(call()) {
-            return Ok(Some(got));
-        }
-        match errno() {
-            libc::EAGAIN | libc::ENETDOWN => return Ok(None),
-            libc::EINTR => {}
             number => return Err(ChannelError::Device(number)),
         }
     }

@@ -7,8 +7,8 @@
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
-//! | frames under way to a peer | [`Windows::Frames`], the peer's credit, losses | [`ChannelError::Full`] |
-//! | frames of a peer that came too early | [`Windows::Frames`] | dropped and counted; sent again |
+//! | frames under way to a peer | [`Windows::Frames`], [`Windows::BYTES`], the peer's credit, losses | [`ChannelError::Full`] |
+//! | frames of a peer that came too early | the same, without the latter two | dropped and counted; sent again |
 //! | nodes | [`Windows::Nodes`] | [`Error::TooManyNodes`] when it is made |
 //! | bytes of a frame | [`Windows::Mtu`], the network, 65535 | the shorter one counts |
 //!
@@ -49,17 +49,26 @@ pub trait Windows: 'static {
     type Frames: Capacity;
     /// Bytes of the longest frame of the network that is used, from [`MIN_MTU`] to 65535.
     type Mtu: Capacity;
+    /// Bytes under way in one direction between two nodes: where the network's frames are long, there are fewer of them
+    /// under way, but 4 always.
+    const BYTES: usize = usize::MAX;
 }
 
 /// Windows written down as a type.
-pub struct Window<const NODES: usize, const FRAMES: usize, const MTU: usize>;
+pub struct Window<
+    const NODES: usize,
+    const FRAMES: usize,
+    const MTU: usize,
+    const BYTES: usize = { usize::MAX },
+>;
 
-impl<const NODES: usize, const FRAMES: usize, const MTU: usize> Windows
-    for Window<NODES, FRAMES, MTU>
+impl<const NODES: usize, const FRAMES: usize, const MTU: usize, const BYTES: usize> Windows
+    for Window<NODES, FRAMES, MTU, BYTES>
 {
     type Nodes = Cap<NODES>;
     type Frames = Cap<FRAMES>;
     type Mtu = Cap<MTU>;
+    const BYTES: usize = BYTES;
 }
 
 /// A reliable channel over a network that may do anything.
@@ -117,12 +126,14 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         let (nodes, bound) = (network.nodes(), Z::Nodes::N);
         let refused = Error::TooManyNodes { nodes, bound };
         let (mut peers, mut marked) = (S::Slice::new(), S::Slice::new());
+        let longest = network.mtu().min(Z::Mtu::N);
         for _ in 0..nodes {
-            peers.push(Peer::new()).map_err(|_| refused)?;
+            let peer = Peer::new(frames::<Z>(longest));
+            peers.push(peer).map_err(|_| refused)?;
             marked.push(Node(0)).map_err(|_| refused)?;
         }
         Ok(Reliable {
-            limit: network.mtu().min(Z::Mtu::N) - HEAD,
+            limit: longest - HEAD,
             network,
             epoch,
             timing,
@@ -165,8 +176,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
     }
 
     /// Sends what is due, to everybody even if the device fails for some.
-    fn serve(&mut self) -> Result<(), ChannelError> {
-        let now = self.network.now();
+    fn serve(&mut self, now: u64) -> Result<(), ChannelError> {
         let mut served = Ok(());
         for i in 0..core::mem::take(&mut self.marks) {
             let node = self.marked.as_ref()[i];
@@ -241,10 +251,10 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
     /// Takes what the network has.
     fn poll_network(
         &mut self,
+        now: u64,
         f: &mut impl FnMut(Event<Of<'_, N>>),
     ) -> Result<usize, ChannelError> {
-        let (now, me) = (self.network.now(), self.network.node());
-        let mut events = 0;
+        let (me, mut events) = (self.network.node(), 0);
         let Reliable {
             network,
             epoch,
@@ -343,13 +353,14 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
     }
 
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
+        let now = self.network.now();
         let mut events = self.poll_own(&mut f);
-        events += self.poll_network(&mut f)?;
+        events += self.poll_network(now, &mut f)?;
         if self.losses > 0 {
             events += self.poll_losses(&mut f);
         }
         self.network.gather(true);
-        let served = self.serve();
+        let served = self.serve(now);
         self.network.gather(false);
         served.map(|()| events > 0)
     }
@@ -386,7 +397,33 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
 /// The bytes of a frame that is kept: growing storage takes no more than the longest one needed.
 type Frame<Z, S> = <S as Storage>::Slice<u8, <Z as Windows>::Mtu>;
 
-/// Where the frame of that number is kept.
-fn place<Z: Windows>(number: u32) -> usize {
-    number as usize % Z::Frames::N
+/// Frames of that many bytes that may be under way: a power of two, so that numbers find their places also where they
+/// begin again.
+fn frames<Z: Windows>(longest: usize) -> u32 {
+    let fit = (Z::BYTES / longest.max(1)).max(FEWEST);
+    1 << fit.min(Z::Frames::N).ilog2()
+}
+
+/// With fewer a sender waits for every answer.
+const FEWEST: usize = 4;
+
+/// Where the frame of that number is kept, of so many.
+fn place(number: u32, frames: u32) -> usize {
+    (number & (frames - 1)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_long_frames_has_fewer() {
+        type Bounded = Window<2, 64, 65535, { 512 << 10 }>;
+        for (mtu, expected) in [(1500, 64), (8192, 64), (9000, 32), (65_000, 8)] {
+            assert_eq!(frames::<Bounded>(mtu), expected, "{mtu}");
+            assert_eq!(frames::<Window<2, 16, 65535>>(mtu), 16);
+            assert_eq!(frames::<Window<2, 16, 65535, 1>>(mtu), 4);
+        }
+        assert_eq!(frames::<Window<2, 2, 1500, 1>>(1500), 2);
+    }
 }

@@ -7,7 +7,7 @@ use super::receiver::{Place, Receiver};
 use super::sender::{Said, Sender};
 use super::timing::Timing;
 use super::{Windows, frame};
-use crate::aspect::{Capacity, Storage};
+use crate::aspect::Storage;
 use crate::channel::{Arrival, ChannelError};
 use crate::header::Node;
 use crate::memory::Part;
@@ -42,10 +42,10 @@ pub(super) struct Out<'a, N> {
 }
 
 impl<Z: Windows, S: Storage> Peer<Z, S> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(frames: u32) -> Self {
         Peer {
-            sender: Sender::new(),
-            receiver: Receiver::new(),
+            sender: Sender::new(frames),
+            receiver: Receiver::new(frames),
             life: Life::Up,
             marked: false,
         }
@@ -163,7 +163,7 @@ impl<Z: Windows, S: Storage> Peer<Z, S> {
             stamp: U32::ZERO,
             expected: U32::new(self.receiver.expected()),
             echo: U32::new(self.receiver.echo()),
-            credit: U16::new(Z::Frames::N as u16),
+            credit: U16::new(self.receiver.credit()),
             reserved: U16::ZERO,
         }
     }

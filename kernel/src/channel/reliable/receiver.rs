@@ -2,12 +2,14 @@
 
 use super::sender::widen;
 use super::{Frame, Windows, place};
-use crate::aspect::{Capacity, Slice, Storage};
+use crate::aspect::{Slice, Storage};
 use crate::channel::Arrival;
 
 /// Everything before `expected` was handed on; bit i of `seen` is number `expected` + 1 + i, kept at its place.
 pub(super) struct Receiver<Z: Windows, S: Storage> {
     expected: u32,
+    /// Places: a power of two.
+    frames: u32,
     seen: u64,
     /// The highest stamp heard.
     echo: u32,
@@ -37,9 +39,10 @@ pub(super) enum Place {
 }
 
 impl<Z: Windows, S: Storage> Receiver<Z, S> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(frames: u32) -> Self {
         Receiver {
             expected: 0,
+            frames,
             seen: 0,
             echo: 0,
             due: u64::MAX,
@@ -50,6 +53,11 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
 
     pub(super) fn expected(&self) -> u32 {
         self.expected
+    }
+
+    /// How many frames from the expected one on it has places for.
+    pub(super) fn credit(&self) -> u16 {
+        self.frames as u16
     }
 
     pub(super) fn echo(&self) -> u32 {
@@ -96,13 +104,13 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
         if ahead >= 1 << 31 {
             return Place::Again;
         }
-        if ahead as usize >= Z::Frames::N {
+        if ahead >= self.frames {
             return Place::Beyond;
         }
         if self.seen & (1 << (ahead - 1)) != 0 {
             return Place::Again;
         }
-        match self.keep(place::<Z>(number), frame, offset, len) {
+        match self.keep(place(number, self.frames), frame, offset, len) {
             true => {
                 self.seen |= 1 << (ahead - 1);
                 Place::Kept
@@ -146,7 +154,7 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
 
     /// The expected frame, if [`Receiver::advance`] said that it is here.
     pub(super) fn early(&self) -> &[u8] {
-        let early = &self.kept.as_ref()[place::<Z>(self.expected)];
+        let early = &self.kept.as_ref()[place(self.expected, self.frames)];
         &early.bytes.as_ref()[..early.len]
     }
 

@@ -3,13 +3,15 @@
 use super::throttle::Throttle;
 use super::timing::{RoundTrip, Timing};
 use super::{Frame, Windows, place};
-use crate::aspect::{Capacity, Slice, Storage};
+use crate::aspect::{Slice, Storage};
 use crate::memory::Part;
 
 /// Numbers `first..next` are under way; bit i of a bitmap is number `first` + i.
 pub(super) struct Sender<Z: Windows, S: Storage> {
     first: u32,
     next: u32,
+    /// At most under way: a power of two.
+    frames: u32,
     seen: u64,
     lost: u64,
     /// Of the latest transmission; 0: none yet.
@@ -49,15 +51,16 @@ pub(super) struct Marks {
 }
 
 impl<Z: Windows, S: Storage> Sender<Z, S> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(frames: u32) -> Self {
         Sender {
             first: 0,
             next: 0,
+            frames,
             seen: 0,
             lost: 0,
             stamp: 0,
-            credit: Z::Frames::N as u32,
-            throttle: Throttle::new(Z::Frames::N),
+            credit: frames,
+            throttle: Throttle::new(frames),
             trip: RoundTrip::default(),
             since: 0,
             asked: 0,
@@ -78,6 +81,10 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         self.next
     }
 
+    fn place(&self, number: u32) -> usize {
+        place(number, self.frames)
+    }
+
     fn outstanding(&self) -> u32 {
         self.next.wrapping_sub(self.first)
     }
@@ -92,7 +99,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
 
     /// Keeps a copy as the next frame, which is not sent before [`Sender::sent`]. False if memory ran out.
     pub(super) fn keep(&mut self, parts: &[Part<'_>], total: usize) -> bool {
-        let place = place::<Z>(self.next);
+        let place = self.place(self.next);
         while self.kept.as_ref().len() <= place {
             let kept = Kept {
                 bytes: Frame::<Z, S>::new(),
@@ -120,7 +127,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
 
     /// The copy of a frame that is under way, or the one that was kept last.
     pub(super) fn bytes(&self, number: u32) -> &[u8] {
-        let kept = &self.kept.as_ref()[place::<Z>(number)];
+        let kept = &self.kept.as_ref()[self.place(number)];
         &kept.bytes.as_ref()[..kept.len]
     }
 
@@ -136,7 +143,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         }
         // Often enough that the window never closes for want of a report. Where frames of the peer tell what has
         // arrived there is nothing to ask, once it is known how long an answer takes.
-        let quarter = (Z::Frames::N as u32 / 4).max(1);
+        let quarter = (self.frames / 4).max(1);
         let open = self.outstanding() + 1;
         let closes = open == self.credit || self.under_way() + 1 == self.throttle.frames();
         let curious = open == 1 && self.trip.usual().is_none();
@@ -148,7 +155,8 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
 
     /// It has left.
     pub(super) fn sent(&mut self, number: u32, marks: &Marks, now: u64) {
-        let kept = &mut self.kept.as_mut()[place::<Z>(number)];
+        let place = self.place(number);
+        let kept = &mut self.kept.as_mut()[place];
         (kept.stamp, kept.at, kept.prompt) = (marks.stamp, now, marks.ask);
         self.stamp = marks.stamp;
         if self.is_empty() {
@@ -187,7 +195,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         if above.checked_shr(sent_above.saturating_sub(1)).unwrap_or(0) != 0 {
             return false;
         }
-        self.credit = u32::from(said.credit).clamp(1, Z::Frames::N as u32);
+        self.credit = u32::from(said.credit).clamp(1, self.frames);
         let reported = above.checked_shl(passed + 1).unwrap_or(0);
         let before = bit(passed).wrapping_sub(1);
         let arrived = (reported | before) & !self.seen & mask(outstanding);
@@ -208,7 +216,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
     /// The answer to a frame that called for one at once.
     fn measure(&mut self, arrived: u64, echo: u32, now: u64) {
         for i in bits(arrived) {
-            let kept = &self.kept.as_ref()[place::<Z>(self.first.wrapping_add(i))];
+            let kept = &self.kept.as_ref()[self.place(self.first.wrapping_add(i))];
             if kept.stamp == echo && kept.prompt {
                 self.trip.note(now.saturating_sub(kept.at));
             }
@@ -220,7 +228,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         let open = mask(self.outstanding()) & !(self.seen | self.lost);
         let mut lost = 0;
         for i in bits(open) {
-            let kept = &self.kept.as_ref()[place::<Z>(self.first.wrapping_add(i))];
+            let kept = &self.kept.as_ref()[self.place(self.first.wrapping_add(i))];
             let overtaken = echo.wrapping_sub(kept.stamp);
             if overtaken >= u32::from(timing.overtakers.max(1)) && overtaken < 1 << 31 {
                 lost |= bit(i);

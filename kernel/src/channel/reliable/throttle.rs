@@ -13,8 +13,8 @@ const FRAME: u32 = 8;
 const LEAST: u32 = 2 * FRAME;
 
 impl Throttle {
-    pub(super) fn new(window: usize) -> Self {
-        let most = (window as u32 * FRAME).max(LEAST);
+    pub(super) fn new(window: u32) -> Self {
+        let most = (window * FRAME).max(LEAST);
         Throttle {
             open: most.min(16 * FRAME),
             most,

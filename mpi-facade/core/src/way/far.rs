@@ -15,10 +15,10 @@ use pombo_kernel::{Error, Node};
 use pombo_netdrivers::udp::{Lossy, Udp};
 use pombo_netdrivers::{Growing, InPlace, sleep};
 
-/// Frames under way to a peer, at most, and the bytes of each. What a pair of ranks has used of it stays in memory, for
-/// each place as much as its longest frame: at most 190 KiB on either side. No longer ones on jumbo links: receive buffers
-/// of the usual size hold few of those.
-type Wide = Window<RANKS, 64, 1500>;
+/// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
+/// longest. What a pair of ranks has used of it stays in memory, for each place as much as its longest frame: on either
+/// side at most 190 KiB with usual frames and 1 MiB with long ones.
+type Wide = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
 /// A rank's channel to the ranks of other hosts. It has all ranks as nodes.
 pub struct Far {

@@ -19,6 +19,9 @@ pub(crate) type Net = Lossy<Wire<UdpCast>>;
 /// nowhere.
 pub(crate) type Card = [u8; 8];
 
+/// Bytes that a frame of usual length takes of what the system has granted.
+const COST: usize = 2304;
+
 /// A rank's socket, which does not know the others yet.
 pub(crate) struct Ears {
     at: At,
@@ -72,11 +75,11 @@ impl Ears {
         [a, b, c, d, e, f, low, high]
     }
 
-    /// Bytes that the system granted for frames that wait, as it counts, and of the longest frame.
-    pub(crate) fn room(&self) -> Option<(usize, usize)> {
+    /// Frames that can wait here.
+    pub(crate) fn room(&self) -> Option<usize> {
         match &self.at {
-            At::Udp(bound) => Some((bound.buffers().ok()?.0, bound.mtu())),
-            At::Ethernet(opened) => Some((opened.buffers().0, opened.mtu())),
+            At::Udp(bound) => Some(bound.buffers().ok()?.0 / COST),
+            At::Ethernet(opened) => Some(opened.room()),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::place::launcher::{Launcher, Word};
 use crate::place::{Met, Net, PlaceError, Seal, read};
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
+use pombo_kernel::Network;
 use pombo_netdrivers::ethernet::{Address, Opened, Traffic};
 use pombo_netdrivers::udp::{Bound, Lossy, Udp};
 
@@ -26,6 +27,10 @@ struct Opening {
     raw: Result<Opened, PlaceError>,
     door: Door,
 }
+
+/// Bytes of a frame over UDP, at most: what every network carries. The system cuts and joins such frames by itself, so
+/// longer ones bring little, and one that a switch does not carry never arrives.
+const DATAGRAM: usize = 1472;
 
 /// Where another rank is.
 pub(super) struct Addresses {
@@ -99,7 +104,10 @@ impl Opening {
         // All ranks come to the same answer.
         let (line, told) = match (raw, self.udp) {
             (Ok(device), _) => {
-                let told = Told::of(format_args!("raw Ethernet on {}", device.interface()));
+                let (interface, bytes) = (device.interface(), device.mtu());
+                let told = Told::of(format_args!(
+                    "raw Ethernet on {interface}, {bytes} bytes to a frame"
+                ));
                 (Line::Ethernet(device), told)
             }
             (Err(why), None) => return Err(why),
@@ -108,7 +116,8 @@ impl Opening {
                     Net::Auto => Told::of(format_args!("UDP at {}: {why}", self.ip)),
                     _ => Told::of(format_args!("UDP at {}", self.ip)),
                 };
-                bound.shorten(all.iter().map(|at| at.mtu).min().unwrap_or(0));
+                let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
+                bound.shorten(mtus.min().unwrap_or(0));
                 let frames = all.iter().map(|at| at.frames).collect();
                 (Line::Udp(bound.join(met.me, frames)?), told)
             }

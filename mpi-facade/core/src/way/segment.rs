@@ -3,13 +3,14 @@
 use super::opening::Addresses;
 use crate::place::launcher::{Launcher, Word};
 use crate::place::{Job, Met, PlaceError, read};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::{Network, Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, Opened, Seat, Traffic};
+use pombo_netdrivers::ethernet::{Address, EthernetError, Opened, Seat, Traffic, longest};
 
 /// Why a rank cannot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,8 +24,6 @@ pub enum Why {
     NoInterface,
     /// Its interface is down.
     NoLink,
-    /// Its interface carries more or less than that of rank 0.
-    OtherMtu,
     /// It does not hear that rank.
     Unheard {
         /// The rank.
@@ -41,9 +40,6 @@ impl fmt::Display for Why {
             }
             Why::NoInterface => "has no Ethernet interface that would do: name one in POMBO_NET",
             Why::NoLink => "has an interface that is down: set it up, and put its cable in",
-            Why::OtherMtu => {
-                "has another MTU at its interface than rank 0: give all interfaces the same"
-            }
             Why::Unheard { rank } => {
                 return write!(
                     f,
@@ -122,29 +118,23 @@ pub(super) fn join(
 ) -> Result<Ethernet, PlaceError> {
     let mut addresses: Vec<Address> = Vec::new();
     for (rank, at) in all.iter().enumerate() {
-        let address = at.raw.map_err(|why| refuse(rank, why))?;
-        if addresses
-            .first()
-            .is_some_and(|first| first.mtu != address.mtu)
-        {
-            return Err(refuse(rank, Why::OtherMtu));
-        }
-        addresses.push(address);
+        addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
     }
-    let opened = opened?;
-    let mut device = opened.join(&addresses)?;
-    let others = elsewhere(&device, met);
+    let mut device = opened?.join(&addresses)?;
+    let trial = Trial::of(&device, met);
     // All have called before anybody counts the time, and what comes meanwhile waits: nobody need be quick to be heard.
-    call(&mut device, &others);
+    trial.call(&mut device);
     launcher.exchange("pombo-called", &Word::from("-"))?;
-    let unheard = hear(&mut device, &others);
-    let word = unheard.map_or(Word::from("-"), |rank| Word::of(format_args!("{rank}")));
-    let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
-        Ok(word.parse().ok())
-    })?;
-    for (rank, unheard) in words.into_iter().enumerate() {
-        if let Some(unheard) = unheard {
-            return Err(refuse(rank, Why::Unheard { rank: unheard }));
+    let heard = trial.hear(&mut device);
+    let words = read(
+        &launcher.exchange("pombo-heard", &heard.word())?,
+        |_, word| Ok(Heard::read(word)),
+    )?;
+    for (rank, heard) in words.into_iter().enumerate() {
+        match heard {
+            Heard::All => {}
+            Heard::Short => device.shorten(longest(USUAL)),
+            Heard::Not(unheard) => return Err(refuse(rank, Why::Unheard { rank: unheard })),
         }
     }
     // All of that was sent before all had said so, and nobody says anything else yet.
@@ -159,40 +149,95 @@ const TRIAL: u64 = 1_000_000_000;
 const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
-/// The ranks of other hosts.
-fn elsewhere(device: &Ethernet, met: &Met) -> Vec<Node> {
-    let nodes = (0..device.nodes()).map(|node| Node(node as u16));
-    let is_far = |node: &Node| !met.hosts.are_near(met.me, *node);
-    nodes.filter(is_far).collect()
+/// What every interface carries in one piece, and every switch.
+const USUAL: usize = 1500;
+
+/// Which ranks of other hosts a rank has heard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Heard {
+    All,
+    /// All, but of some no frames that are longer than usual: a switch in between does not carry them.
+    Short,
+    /// Not this one.
+    Not(usize),
 }
 
-/// Says something to each of them.
-fn call(device: &mut Ethernet, others: &[Node]) {
-    for node in others {
-        // One that does not leave is like one that is lost.
-        let _ = device.transmit(*node, &[Part::Bytes(b"?")]);
+impl Heard {
+    fn word(self) -> Word {
+        match self {
+            Heard::All => Word::from("-"),
+            Heard::Short => Word::from("short"),
+            Heard::Not(rank) => Word::of(format_args!("{rank}")),
+        }
+    }
+
+    fn read(word: &str) -> Self {
+        match word {
+            "short" => Heard::Short,
+            word => word.parse().map_or(Heard::All, Heard::Not),
+        }
     }
 }
 
-/// Hears something of each of them, and goes on calling meanwhile. The first that it does not hear.
-fn hear(device: &mut Ethernet, others: &[Node]) -> Option<usize> {
-    let (begin, mut missing) = (device.now(), others.to_vec());
-    let (mut rounds, mut idle) = (0, 0);
-    loop {
-        let now = device.now();
-        if now >= begin + rounds * ROUND || missing.is_empty() {
-            rounds += 1;
-            call(device, others);
+/// The ranks of other hosts, and the longest frame that each of them gets, filled with something. Where that is longer
+/// than a usual one, each gets one of those as well.
+struct Trial {
+    others: Vec<Node>,
+    text: Vec<u8>,
+}
+
+impl Trial {
+    fn of(device: &Ethernet, met: &Met) -> Self {
+        let nodes = (0..device.nodes()).map(|node| Node(node as u16));
+        let is_far = |node: &Node| !met.hosts.are_near(met.me, *node);
+        Trial {
+            others: nodes.filter(is_far).collect(),
+            text: vec![b'?'; device.mtu()],
         }
-        let came = device.poll(|frame| {
-            missing.retain(|node| *node != frame.from());
-        });
-        // Time is up when nothing waits to be read any more.
-        let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
-        if missing.is_empty() && rounds >= ROUNDS || over {
-            return missing.first().map(|node| node.index());
+    }
+
+    fn usual(&self) -> usize {
+        self.text.len().min(longest(USUAL))
+    }
+
+    /// Says something to each of them.
+    fn call(&self, device: &mut Ethernet) {
+        let mut lengths = vec![self.usual(), self.text.len()];
+        lengths.dedup();
+        for node in &self.others {
+            for len in &lengths {
+                // One that does not leave is like one that is lost.
+                let _ = device.transmit(*node, &[Part::Bytes(&self.text[..*len])]);
+            }
         }
-        idle = if came == Ok(true) { 0 } else { idle + 1 };
-        let _ = device.wait(idle, begin + rounds * ROUND);
+    }
+
+    /// Hears something of each of them, and goes on calling meanwhile.
+    fn hear(&self, device: &mut Ethernet) -> Heard {
+        let usual = self.usual();
+        let mut missing = [self.others.clone(), self.others.clone()];
+        missing[1].retain(|_| self.text.len() > usual);
+        let (begin, mut rounds, mut idle) = (device.now(), 0, 0);
+        loop {
+            let now = device.now();
+            if now >= begin + rounds * ROUND || missing.iter().all(Vec::is_empty) {
+                rounds += 1;
+                self.call(device);
+            }
+            let came = device.poll(|frame| {
+                missing[usize::from(frame.len() > usual)].retain(|node| *node != frame.from());
+            });
+            // Time is up when nothing waits to be read any more.
+            let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
+            if missing.iter().all(Vec::is_empty) && rounds >= ROUNDS || over {
+                return match missing.map(|missing| missing.first().copied()) {
+                    [Some(node), _] => Heard::Not(node.index()),
+                    [None, Some(_)] => Heard::Short,
+                    [None, None] => Heard::All,
+                };
+            }
+            idle = if came == Ok(true) { 0 } else { idle + 1 };
+            let _ = device.wait(idle, begin + rounds * ROUND);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How the ranks of a job over several hosts come by groups: they open sockets, exchange addresses, and try whether
 //! frames for all arrive. `init` only.
 
-use super::table::{Casting, FRAME, Memory, RANKS, Table};
+use super::table::{Casting, Memory, RANKS, Table};
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header::RANKS as MOST;
@@ -19,8 +19,6 @@ const _: () = assert!(MOST >= RANKS);
 const TRIAL_GROUP: u32 = 0;
 /// Nanoseconds that ranks wait for each other's first frames.
 const TRIAL: u64 = 1_000_000_000;
-/// Bytes that a frame takes of a receiver's buffer, as the system counts, and of a buffer that counts twice.
-const COST: usize = 2 * 2304;
 
 /// Opens groups for the communicators of this job, if its ranks are on several hosts.
 pub(crate) fn open() -> Result<(), Fault> {
@@ -85,11 +83,11 @@ fn exchange(ranks: usize, ears: Option<&Ears>) -> Result<Vec<Card>, Fault> {
 
 fn join(world: &mut World, ears: Option<Ears>, cards: &[Card], reach: Reach) -> Option<Table> {
     let (me, ears) = (world.kernel.node(), ears?);
-    let (room, mtu) = ears.room()?;
-    let frame = mtu.clamp(1, FRAME);
+    let room = ears.room()?;
     let (network, epoch) = ears.join(me, cards, reach)?;
     let habits = Habits {
-        window: (room / (COST * frame.div_ceil(FRAME))).clamp(16, 256) as u16,
+        // Others send as well.
+        window: (room / 2).clamp(16, 256) as u16,
         ..Habits::default()
     };
     // Frames of one sender stay in order on one segment.

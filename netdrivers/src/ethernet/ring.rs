@@ -1,0 +1,145 @@
+//! Where frames are received: memory that is shared with the system, which puts each frame into the next slot as it
+//! comes and hands the slot over. So a look is a read of memory, and no frame is copied once more. Used inside
+//! `ethernet` only.
+
+use core::mem::size_of;
+use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::error::EthernetError;
+use super::frame::ETHER;
+use super::line::BATCH;
+use super::socket::Socket;
+
+/// Bytes of all slots, about: those of 1300 frames of usual length, or of 30 of the longest.
+const BYTES: usize = 2 << 20;
+/// The system allocates it in blocks, which are multiples of this: of any page that a system may have.
+const BLOCK: usize = 64 << 10;
+/// What slots are aligned to.
+const ALIGNED: usize = 16;
+/// What stands before a frame in its slot: the system's header, an address, and what aligns the frame. Some more may.
+const BEFORE: usize = 96;
+
+/// Numbers that the bindings do not have on every system.
+const PACKET_RX_RING: i32 = 5;
+const PACKET_VERSION: i32 = 10;
+const SECOND: i32 = 1;
+
+/// The system's request for a ring.
+#[repr(C)]
+struct Request {
+    block_size: u32,
+    blocks: u32,
+    slot_size: u32,
+    slots: u32,
+}
+
+/// What the system writes in front of a frame, as far as it is read here. It owns the slot while `status` is 0.
+#[repr(C)]
+struct Head {
+    status: AtomicU32,
+    /// Of the frame as it was, and as it lies here.
+    _len: u32,
+    here: u32,
+    /// Where it begins.
+    at: u16,
+}
+
+/// The bit of `status` that says that the slot is ours.
+const OURS: u32 = 1;
+
+pub(super) struct Ring {
+    base: NonNull<u8>,
+    bytes: usize,
+    block: usize,
+    slot: usize,
+    /// Slots of a block, and of all.
+    each: usize,
+    slots: usize,
+    /// The slot of the next frame, and where it lies.
+    next: usize,
+    place: usize,
+}
+
+// SAFETY: the memory is mapped for this ring alone, and whoever has the ring may be any thread.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Of a socket, for frames of an interface that carries so much. Longer ones are cut, and then refused.
+    pub(super) fn new(socket: &Socket, mtu: usize) -> Result<Self, EthernetError> {
+        let slot = (BEFORE + ETHER + mtu).next_multiple_of(ALIGNED);
+        let block = slot.next_multiple_of(BLOCK);
+        let (each, blocks) = (block / slot, BYTES.div_ceil(block));
+        let request = Request {
+            block_size: block as u32,
+            blocks: blocks as u32,
+            slot_size: slot as u32,
+            slots: (blocks * each) as u32,
+        };
+        socket.set(libc::SOL_PACKET, PACKET_VERSION, &SECOND)?;
+        socket.set(libc::SOL_PACKET, PACKET_RX_RING, &request)?;
+        let (bytes, access) = (blocks * block, libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a new mapping at a place that the system chooses touches no memory that is in use.
+        let base = unsafe {
+            let fd = socket.number();
+            libc::mmap(null_mut(), bytes, access, libc::MAP_SHARED, fd, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(EthernetError::last("mmap"));
+        }
+        let base = NonNull::new(base.cast()).ok_or(EthernetError::last("mmap"))?;
+        Ok(Ring {
+            base,
+            bytes,
+            block,
+            slot,
+            each,
+            slots: blocks * each,
+            next: 0,
+            place: 0,
+        })
+    }
+
+    /// Frames that can wait here.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Hands out frames that came, at most a batch.
+    #[inline]
+    pub(super) fn poll(&mut self, mut f: impl FnMut(&[u8])) {
+        for _ in 0..BATCH {
+            // SAFETY: a slot lies within the mapping and is aligned to 16 bytes. All of it is initialised, and while the
+            // system owns it, only `status` is read, which is atomic.
+            let head: NonNull<Head> = unsafe { self.base.add(self.place) }.cast();
+            // SAFETY: as above; the system writes it by stores of whole words.
+            let status = unsafe { &(*head.as_ptr()).status };
+            if status.load(Ordering::Acquire) & OURS == 0 {
+                return;
+            }
+            // SAFETY: the slot is ours until `status` is 0 again, so nobody writes to it; the borrow ends before.
+            let frame = unsafe {
+                let (at, here) = ((*head.as_ptr()).at.into(), (*head.as_ptr()).here as usize);
+                let slot = core::slice::from_raw_parts(head.cast::<u8>().as_ptr(), self.slot);
+                slot.get(at..at + here)
+            };
+            f(frame.unwrap_or_default());
+            status.store(0, Ordering::Release);
+            self.advance();
+        }
+    }
+
+    fn advance(&mut self) {
+        self.next = (self.next + 1) % self.slots;
+        self.place = self.next / self.each * self.block + self.next % self.each * self.slot;
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this ring's, and nothing borrows from it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+const _: () = assert!(size_of::<Head>() <= BEFORE && size_of::<Request>() == 16);
