@@ -12,21 +12,27 @@ use pombo_netdrivers::fault::Dice;
 use pombo_netdrivers::{Ethernet, Growing};
 use std::time::Instant;
 
-/// The next frame that comes to that node.
+/// The next frame that comes to that node, alone.
 pub(crate) fn next<N: Network>(network: &mut N) -> (Node, Vec<u8>) {
+    next_few(network, 1).remove(0)
+}
+
+/// The next frames that come to that node, so many and no more.
+pub(crate) fn next_few<N: Network>(network: &mut N, count: usize) -> Vec<(Node, Vec<u8>)> {
     let mut frames = Vec::new();
     let start = Instant::now();
-    while frames.is_empty() {
+    while frames.len() < count {
         assert!(start.elapsed() < HANG, "nothing comes");
+        let before = frames.len();
         let polled = network.poll(|frame| {
             let mut bytes = Vec::new();
             frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
             frames.push((frame.from(), bytes));
         });
-        assert_eq!(polled, Ok(!frames.is_empty()));
+        assert_eq!(polled, Ok(frames.len() > before));
     }
-    assert_eq!(frames.len(), 1, "one at a time here");
-    frames.remove(0)
+    assert_eq!(frames.len(), count, "no more here");
+    frames
 }
 
 #[test]
