@@ -9,7 +9,7 @@ use alloc::string::String;
 use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
+use pombo_kernel::network::{Broadcast, Network};
 
 /// One node's device. Dropping it closes its socket.
 pub struct Ethernet<L: Line = Packets> {
@@ -67,11 +67,6 @@ impl<L: Line> Ethernet<L> {
     /// For who waits on several: readable when frames have come; negative: none.
     pub fn fds(&self) -> [i32; 2] {
         self.line.descriptors()
-    }
-
-    /// From now on frames have no more bytes than that: a switch in between carries less than the interfaces.
-    pub fn shorten(&mut self, bytes: usize) {
-        self.mtu = self.mtu.min(bytes.max(MIN_MTU));
     }
 
     fn wake(&mut self) -> Wake {

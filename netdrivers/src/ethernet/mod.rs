@@ -48,7 +48,7 @@ pub use frame::{ETHER_TYPE, Seat, Traffic};
 pub use interface::{Interface, interfaces};
 pub use lent::{FORBIDDEN, asked, lend};
 pub use line::{Line, Packets};
-pub use opened::{Opened, longest};
+pub use opened::Opened;
 #[cfg(feature = "pnet")]
 pub use portable::Portable;
 pub use socket::{RECEIVE_BYTES, SEND_BYTES};

@@ -99,6 +99,6 @@ impl<L: Line> Opened<L> {
 }
 
 /// The longest frame for the protocol above, where an interface carries so much.
-pub fn longest(mtu: usize) -> usize {
+fn longest(mtu: usize) -> usize {
     mtu.saturating_sub(OURS).min(LONGEST)
 }

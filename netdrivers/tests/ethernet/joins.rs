@@ -91,9 +91,6 @@ fn frames_are_as_long_as_all_interfaces_carry() {
             assert!(nodes.iter().all(|node| node.mtu() == mtu - 10));
             go_to_one_and_to_all(nodes);
         }
-        let mut nodes = network(5, 1, Traffic::Group);
-        nodes.iter_mut().for_each(|node| node.shorten(500));
-        go_to_one_and_to_all(nodes);
     });
 }
 

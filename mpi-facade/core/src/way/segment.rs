@@ -10,7 +10,7 @@ use core::net::IpAddr;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::{Network, Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, Opened, Seat, Traffic, longest};
+use pombo_netdrivers::ethernet::{Address, EthernetError, Opened, Seat, Traffic};
 
 /// Why a rank cannot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +43,8 @@ impl fmt::Display for Why {
             Why::Unheard { rank } => {
                 return write!(
                     f,
-                    "hears no frames of rank {rank}: put all hosts on one segment, or use UDP"
+                    "hears no frames of rank {rank}: put all hosts on one segment that carries frames as long as \
+                     their interfaces do, or use UDP"
                 );
             }
         })
@@ -121,20 +122,18 @@ pub(super) fn join(
         addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
     }
     let mut device = opened?.join(&addresses)?;
-    let trial = Trial::of(&device, met);
+    let others = elsewhere(&device, met);
     // All have called before anybody counts the time, and what comes meanwhile waits: nobody need be quick to be heard.
-    trial.call(&mut device);
+    call(&mut device, &others);
     launcher.exchange("pombo-called", &Word::from("-"))?;
-    let heard = trial.hear(&mut device);
-    let words = read(
-        &launcher.exchange("pombo-heard", &heard.word())?,
-        |_, word| Ok(Heard::read(word)),
-    )?;
-    for (rank, heard) in words.into_iter().enumerate() {
-        match heard {
-            Heard::All => {}
-            Heard::Short => device.shorten(longest(USUAL)),
-            Heard::Not(unheard) => return Err(refuse(rank, Why::Unheard { rank: unheard })),
+    let unheard = hear(&mut device, &others);
+    let word = unheard.map_or(Word::from("-"), |rank| Word::of(format_args!("{rank}")));
+    let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
+        Ok(word.parse().ok())
+    })?;
+    for (rank, unheard) in words.into_iter().enumerate() {
+        if let Some(unheard) = unheard {
+            return Err(refuse(rank, Why::Unheard { rank: unheard }));
         }
     }
     // All of that was sent before all had said so, and nobody says anything else yet.
@@ -149,95 +148,42 @@ const TRIAL: u64 = 1_000_000_000;
 const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
-/// What every interface carries in one piece, and every switch.
-const USUAL: usize = 1500;
-
-/// Which ranks of other hosts a rank has heard.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Heard {
-    All,
-    /// All, but of some no frames that are longer than usual: a switch in between does not carry them.
-    Short,
-    /// Not this one.
-    Not(usize),
+/// The ranks of other hosts.
+fn elsewhere(device: &Ethernet, met: &Met) -> Vec<Node> {
+    let nodes = (0..device.nodes()).map(|node| Node(node as u16));
+    let is_far = |node: &Node| !met.hosts.are_near(met.me, *node);
+    nodes.filter(is_far).collect()
 }
 
-impl Heard {
-    fn word(self) -> Word {
-        match self {
-            Heard::All => Word::from("-"),
-            Heard::Short => Word::from("short"),
-            Heard::Not(rank) => Word::of(format_args!("{rank}")),
-        }
-    }
-
-    fn read(word: &str) -> Self {
-        match word {
-            "short" => Heard::Short,
-            word => word.parse().map_or(Heard::All, Heard::Not),
-        }
+/// Says something to each of them, in as many bytes as a frame may ever have: a switch that does not carry those is
+/// found now.
+fn call(device: &mut Ethernet, others: &[Node]) {
+    let longest = vec![b'?'; device.mtu()];
+    for node in others {
+        // One that does not leave is like one that is lost.
+        let _ = device.transmit(*node, &[Part::Bytes(&longest)]);
     }
 }
 
-/// The ranks of other hosts, and the longest frame that each of them gets, filled with something. Where that is longer
-/// than a usual one, each gets one of those as well.
-struct Trial {
-    others: Vec<Node>,
-    text: Vec<u8>,
-}
-
-impl Trial {
-    fn of(device: &Ethernet, met: &Met) -> Self {
-        let nodes = (0..device.nodes()).map(|node| Node(node as u16));
-        let is_far = |node: &Node| !met.hosts.are_near(met.me, *node);
-        Trial {
-            others: nodes.filter(is_far).collect(),
-            text: vec![b'?'; device.mtu()],
+/// Hears something of each of them, and goes on calling meanwhile. The first that it does not hear.
+fn hear(device: &mut Ethernet, others: &[Node]) -> Option<usize> {
+    let (begin, mut missing) = (device.now(), others.to_vec());
+    let (mut rounds, mut idle) = (0, 0);
+    loop {
+        let now = device.now();
+        if now >= begin + rounds * ROUND || missing.is_empty() {
+            rounds += 1;
+            call(device, others);
         }
-    }
-
-    fn usual(&self) -> usize {
-        self.text.len().min(longest(USUAL))
-    }
-
-    /// Says something to each of them.
-    fn call(&self, device: &mut Ethernet) {
-        let mut lengths = vec![self.usual(), self.text.len()];
-        lengths.dedup();
-        for node in &self.others {
-            for len in &lengths {
-                // One that does not leave is like one that is lost.
-                let _ = device.transmit(*node, &[Part::Bytes(&self.text[..*len])]);
-            }
+        let came = device.poll(|frame| {
+            missing.retain(|node| *node != frame.from());
+        });
+        // Time is up when nothing waits to be read any more.
+        let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
+        if missing.is_empty() && rounds >= ROUNDS || over {
+            return missing.first().map(|node| node.index());
         }
-    }
-
-    /// Hears something of each of them, and goes on calling meanwhile.
-    fn hear(&self, device: &mut Ethernet) -> Heard {
-        let usual = self.usual();
-        let mut missing = [self.others.clone(), self.others.clone()];
-        missing[1].retain(|_| self.text.len() > usual);
-        let (begin, mut rounds, mut idle) = (device.now(), 0, 0);
-        loop {
-            let now = device.now();
-            if now >= begin + rounds * ROUND || missing.iter().all(Vec::is_empty) {
-                rounds += 1;
-                self.call(device);
-            }
-            let came = device.poll(|frame| {
-                missing[usize::from(frame.len() > usual)].retain(|node| *node != frame.from());
-            });
-            // Time is up when nothing waits to be read any more.
-            let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
-            if missing.iter().all(Vec::is_empty) && rounds >= ROUNDS || over {
-                return match missing.map(|missing| missing.first().copied()) {
-                    [Some(node), _] => Heard::Not(node.index()),
-                    [None, Some(_)] => Heard::Short,
-                    [None, None] => Heard::All,
-                };
-            }
-            idle = if came == Ok(true) { 0 } else { idle + 1 };
-            let _ = device.wait(idle, begin + rounds * ROUND);
-        }
+        idle = if came == Ok(true) { 0 } else { idle + 1 };
+        let _ = device.wait(idle, begin + rounds * ROUND);
     }
 }
