@@ -3,14 +3,15 @@
 use crate::sleep;
 use pombo_kernel::channel::{ChannelError, Wake};
 
-/// How long a rank looks before it sleeps. Looking is a system call already, so it does not pause in between; where
-/// the ranks of the host have no processor each, it lets the others work at once.
+/// How long a rank looks before it sleeps. It does not pause in between; where the ranks of the host have no processor
+/// each, it lets the others work at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Patience {
     looks: u32,
 }
 
-/// Idle polls before the first yield: some tens of microseconds, longer than an answer takes that is under way.
+/// Idle polls before the first yield: ten microseconds where a look is a read of memory, some tens where it is a system
+/// call; longer than an answer takes that is under way.
 const LOOKS: u32 = 128;
 /// Yields before the first sleep: far longer than waking a rank on another processor takes.
 const YIELDS: u32 = 500;
