@@ -164,15 +164,20 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn for_rank(who: usize, hosts: &Hosts, test: &str, (net, loss): (&str, &str)) -> Option<Self> {
+    fn for_rank(who: usize, hosts: &Hosts, test: &str, by: (&str, &str)) -> Option<Self> {
+        Self::start(&who.to_string(), hosts, test, by)
+    }
+
+    /// With these words for `wait.c`.
+    fn start(words: &str, hosts: &Hosts, test: &str, (net, loss): (&str, &str)) -> Option<Self> {
         let mut command = job(hosts)?;
         let program = compile(test, "tests/hosts/wait.c");
         let said = directory(&format!("{test}-said"));
         // The launcher ends the others when one fails, or breaks when it cannot reach them; these ranks are out of its
         // hands, as each is to find out by itself.
-        let script = "setsid \"$0\" \"$1\" >\"$2/$PMI_RANK\" 2>&1 & sleep 3600";
+        let script = "setsid \"$0\" $1 >\"$2/$PMI_RANK\" 2>&1 & sleep 3600";
         command.args(["sh", "-c", script]).arg(program);
-        command.arg(who.to_string()).arg(&said);
+        command.arg(words).arg(&said);
         command
             .env("POMBO_HOST_TIMEOUT", "2")
             .env("POMBO_NET", net)
@@ -248,5 +253,24 @@ fn a_vanished_host_is_named_by_every_other_rank() {
             drop(job);
             hosts.plug(3);
         }
+    });
+}
+
+/// Who sends by an interface that is no longer there says which one it was.
+#[test]
+fn an_interface_that_is_taken_away_is_named() {
+    let _alone = alone();
+    let test = here!(an_interface_that_is_taken_away_is_named);
+    on_hosts(test, HOSTS, |hosts| {
+        let by = (NETS[1], "0");
+        let Some(job) = Waiting::start("7 talk", hosts, "hosts-taken", by) else {
+            return;
+        };
+        let mut command = hosts.command(3, "ip");
+        let taken = command.args(["link", "del", "eth0"]).status();
+        assert!(taken.expect("ip").success());
+        let named = "the network between hosts failed: No such device or address (error number 6): \
+                     interface eth0 was taken away";
+        until("rank 7 names it", || job.said(7).contains(named));
     });
 }

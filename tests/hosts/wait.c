@@ -1,5 +1,6 @@
-/* wait.c WHO - all ranks wait for a word of rank WHO, which never comes. Each says that
- * it waits, and the number of its process. Any number of ranks from 2 on. */
+/* wait.c WHO [talk] - all ranks wait for a word of rank WHO, which never comes. Each says
+ * that it waits, and the number of its process. With talk WHO and the rank after it
+ * exchange other words without end. Any number of ranks from 2 on. */
 #define _POSIX_C_SOURCE 200112L
 #include "../c/check.h"
 
@@ -17,6 +18,13 @@ int main(int argc, char **argv)
     MPI(MPI_Barrier(MPI_COMM_WORLD));
     printf("waits %ld\n", (long)getpid());
     fflush(stdout);
+    if (argc > 2 && (rank == who || rank == (who + 1) % size)) {
+        const int other = rank == who ? (who + 1) % size : who;
+
+        for (;;)
+            MPI_Sendrecv(&rank, 1, MPI_INT, other, 1, &word, 1, MPI_INT, other, 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+    }
     MPI_Recv(&word, 1, MPI_INT, rank == who ? (who + 1) % size : who, 0, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     printf("rank %d survived\n", rank);

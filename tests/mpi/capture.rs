@@ -69,6 +69,33 @@ fn shown(file: &Path) -> Outcome {
     outcome
 }
 
+/// The interface is said by its name, and what happened to it.
+#[test]
+fn an_interface_that_goes_down() {
+    if !allowed("an_interface_that_goes_down") {
+        return;
+    }
+    let script = r#"
+        ip link add a0 type veth peer name a1
+        ip link set a0 up
+        "$1" capture a0 --seconds 3600 2>"$2" &
+        for wait in $(seq 1000); do
+            grep -q listening "$2" && break
+            sleep 0.05
+        done
+        ip link set a0 down
+        wait $! && exit 99
+        cat "$2"
+    "#;
+    let said = directory("capture-down").join("said");
+    let mut command = Command::new("unshare");
+    command.args(APART).args(["sh", "-c", script, "sh"]);
+    let outcome = finish(command.arg(env!("CARGO_BIN_EXE_pombo")).arg(said));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let named = "interface a0 went down or was taken away after 0 frames";
+    assert!(outcome.out.contains(named), "{outcome:?}");
+}
+
 #[test]
 fn a_job_over_raw_ethernet() {
     if !allowed("a_job_over_raw_ethernet") {

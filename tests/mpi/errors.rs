@@ -213,9 +213,12 @@ fn a_file_of_hosts_is_looked_at_first() {
     let directory = crate::support::directory("hostfiles");
     let empty = directory.join("empty");
     std::fs::write(&empty, "# nobody\n\n").unwrap();
+    let wrong = directory.join("wrong");
+    std::fs::write(&wrong, "localhost:many\n").unwrap();
     for (file, said) in [
         (directory.join("none"), "cannot read hostfile"),
         (empty, "names no host"),
+        (wrong, "has the line 'localhost:many'"),
     ] {
         let mut command = pombo(["run", "-n", "2", "--hostfile"]);
         let outcome = finish(command.arg(&file).arg("true"));
@@ -228,4 +231,26 @@ fn a_file_of_hosts_is_looked_at_first() {
             outcome.err
         );
     }
+}
+
+#[test]
+fn a_list_of_hosts_is_looked_at_first() {
+    for list in ["", ",", "a,,b", "localhost:0"] {
+        let outcome = finish(&mut pombo(["run", "--host", list, "true"]));
+        assert_eq!(outcome.code, 1, "{}", outcome.err);
+        let said = format!("--host is '{list}'; give names");
+        assert!(outcome.err.contains(&said), "{}", outcome.err);
+    }
+}
+
+/// A script between launcher and program may close what it does not know.
+#[test]
+fn a_descriptor_that_was_closed_is_named() {
+    let ends = unwatched(1, &["env"], &[("POMBO_SHM_FD", "977")]);
+    let (code, said) = &ends[0];
+    assert_eq!((*code, said.lines().count()), (16, 1), "{said}");
+    assert!(
+        said.contains("POMBO_SHM_FD must be the launcher's descriptor"),
+        "{said}"
+    );
 }

@@ -37,8 +37,8 @@ pub(crate) enum Error {
     Job(ShmError),
     /// A rank could not be started.
     Start { rank: usize, source: io::Error },
-    /// A file of hosts without any.
-    NoHostsIn { path: PathBuf },
+    /// A file of hosts without any, or with a line that is none.
+    HostFile { path: PathBuf, line: Option<String> },
     /// Nothing here starts ranks on other hosts.
     NoEngine,
     /// A program of the system that hosts on one machine are made with.
@@ -171,11 +171,14 @@ impl fmt::Display for Error {
                 f,
                 "cannot start rank {rank}: {source}; ask for fewer ranks or raise the limits that `ulimit -a` shows"
             ),
-            Error::NoHostsIn { path } => write!(
-                f,
-                "hostfile {} names no host: write one on a line, with :N behind it for N ranks",
-                path.display()
-            ),
+            Error::HostFile { path, line } => {
+                write!(f, "hostfile {} ", path.display())?;
+                match line {
+                    Some(line) => write!(f, "has the line '{}'", line.escape_debug())?,
+                    None => f.write_str("names no host")?,
+                }
+                f.write_str(": write a host on a line, with :N behind it for N ranks")
+            }
             Error::NoEngine => f.write_str(
                 "ranks on several hosts are started by Hydra, the mpiexec of MPICH, and PATH has none: install it \
                  (Debian: apt install mpich; Python: pip install mpich); under Slurm use srun --mpi=pmi2",

@@ -45,7 +45,7 @@ use pmi::Pmi;
 #[cfg(feature = "hosts")]
 use pombo_kernel::Channel;
 use pombo_kernel::Node;
-use pombo_netdrivers::shm::{self, Segment, Shm};
+use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
 
 /// What a process that has joined gets.
 pub(crate) struct Joined {
@@ -98,7 +98,16 @@ pub(crate) fn rank() -> usize {
 
 fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
     Ok(match (number(c"POMBO_SHM_FD")?, text(c"POMBO_JOB")) {
-        (Some(file), _) => Shm::attach(Segment::open(file as c_int)?, rank, FINGERPRINT)?,
+        (Some(file), _) => {
+            let segment = Segment::open(file as c_int).map_err(|error| match error {
+                ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
+                    c"POMBO_SHM_FD",
+                    "the launcher's descriptor: whatever starts the program has to leave it open",
+                ),
+                error => error.into(),
+            })?;
+            Shm::attach(segment, rank, FINGERPRINT)?
+        }
         (None, Some(job)) => shm::meet(job, rank, size, FINGERPRINT)?,
         // A rank of a larger world that nobody can reach.
         (None, None) if size > 1 => {

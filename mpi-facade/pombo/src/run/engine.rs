@@ -37,17 +37,42 @@ pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
     Ok(u8::try_from(code).unwrap_or(1))
 }
 
-/// Of a file that is not there Hydra says several lines, and nothing of one that names nobody.
+/// Hydra says several lines of a file that is not there, nothing of one that names nobody, and breaks at a number of
+/// ranks that is none.
 fn check(hosts: &Hosts) -> Result<(), Error> {
-    let Hosts::File(path) = hosts else {
-        return Ok(());
-    };
-    let text = fs::read_to_string(path).map_err(Error::file("read hostfile", path))?;
-    let is_host = |line: &str| !line.is_empty() && !line.starts_with('#');
-    match text.lines().map(str::trim).any(is_host) {
-        true => Ok(()),
-        false => Err(Error::NoHostsIn { path: path.clone() }),
+    match hosts {
+        Hosts::List(list) => {
+            let list = list.to_string_lossy();
+            let right = list.split(',').all(is_host);
+            right.then_some(()).ok_or_else(|| Error::Value {
+                what: "--host",
+                given: list.into_owned(),
+                want: "names with commas between them, each with :N behind it for N ranks if need be",
+            })
+        }
+        Hosts::File(path) => {
+            let text = fs::read_to_string(path).map_err(Error::file("read hostfile", path))?;
+            let lines = text.lines().map(str::trim);
+            let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+            let wrong = |line: Option<&str>| Error::HostFile {
+                path: path.clone(),
+                line: line.map(str::to_owned),
+            };
+            if lines.clone().next().is_none() {
+                return Err(wrong(None));
+            }
+            match lines.find(|line| !line.split_whitespace().next().is_some_and(is_host)) {
+                Some(line) => Err(wrong(Some(line))),
+                None => Ok(()),
+            }
+        }
     }
+}
+
+/// A name, and a number of ranks if need be.
+fn is_host(word: &str) -> bool {
+    let (name, ranks) = word.split_once(':').unwrap_or((word, "1"));
+    !name.is_empty() && ranks.parse::<usize>().is_ok_and(|ranks| ranks > 0)
 }
 
 /// The first that is Hydra and not this program under another name.

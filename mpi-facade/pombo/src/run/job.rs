@@ -80,5 +80,7 @@ fn inheritable(segment: &Segment) -> Result<RawFd, Error> {
         .map_err(Error::file("open", path))?;
     fcntl(&file, FcntlArg::F_DUPFD(DESCRIPTOR))
         .or_else(|_| fcntl(&file, FcntlArg::F_DUPFD(LOW_DESCRIPTOR)))
-        .map_err(Error::errno("pass the memory file on to the ranks"))
+        .map_err(Error::errno(
+            "pass the memory file on to the ranks (`ulimit -n` may be too low)",
+        ))
 }

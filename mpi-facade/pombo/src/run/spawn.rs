@@ -108,7 +108,7 @@ fn file_of(context: &Context) -> Result<PathBuf, Error> {
     }
     // Absolute, because the rank looks from another directory.
     let file = program::find(&context.program, directory)?;
-    std::path::absolute(&file).map_err(Error::file("name", file))
+    std::path::absolute(&file).map_err(Error::file("find the directory of", file))
 }
 
 /// The cores this process may run on; none if the system does not say.
