@@ -17,7 +17,7 @@ use pombo_netdrivers::{Growing, InPlace, sleep};
 
 /// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
 /// longest. What a pair of ranks has used of it stays in memory, for each place as much as its longest frame: on either
-/// side at most 190 KiB with usual frames and 1 MiB with long ones.
+/// side at most 256 KiB with usual frames and 1 MiB with long ones.
 type Wide = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
 /// A rank's channel to the ranks of other hosts. It has all ranks as nodes.
