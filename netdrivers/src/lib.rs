@@ -8,8 +8,12 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+mod clock;
 #[cfg(feature = "std")]
 pub mod conformance;
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+mod courtesy;
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
     target_os = "linux"

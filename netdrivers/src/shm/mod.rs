@@ -56,6 +56,8 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Taker, W
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 
+use crate::clock;
+use crate::courtesy::Courtesy;
 use bell::{Park, Until};
 use door::{Beside, Door};
 use frame::{Closure, Hand, Whoever};
@@ -74,6 +76,7 @@ pub struct Shm {
     pid: i32,
     park: Futex,
     patience: Patience,
+    courtesy: Courtesy,
     /// The segment's epoch when `peers` last took notice of it.
     epoch: u32,
     peers: Vec<Peer>,
@@ -124,6 +127,7 @@ impl Shm {
             pid: process(),
             park,
             patience: Patience::of(&segment),
+            courtesy: Courtesy::NEW,
             epoch: 0,
             peers: peers.collect(),
             active: Vec::with_capacity(ranks),
@@ -345,7 +349,7 @@ impl Channel for Shm {
     }
 
     fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
-        match self.patience.step(idle) {
+        match self.step(idle) {
             Step::Sleep if other.within == 0 => {}
             Step::Sleep => self.sleep_beside(other),
             _ => self.pause(idle, None),
@@ -354,7 +358,7 @@ impl Channel for Shm {
     }
 
     fn now(&self) -> u64 {
-        socket::now().as_nanos() as u64
+        clock::now()
     }
 }
 
@@ -420,15 +424,21 @@ impl Shm {
         }
     }
 
+    /// Who waits sleeps sooner while yields do not pay.
+    #[inline]
+    fn step(&mut self, idle: u32) -> Step {
+        match self.patience.step(idle) {
+            Step::Yield if !self.courtesy.pays() => Step::Sleep,
+            step => step,
+        }
+    }
+
     #[inline]
     fn pause(&mut self, idle: u32, limit: Option<Duration>) {
-        match self.patience.step(idle) {
+        match self.step(idle) {
             Step::Look => self.look(),
             Step::Spin => core::hint::spin_loop(),
-            // SAFETY: takes nothing and touches no memory.
-            Step::Yield => unsafe {
-                libc::sched_yield();
-            },
+            Step::Yield => self.courtesy.give_way(),
             Step::Sleep => {
                 let futex = self.park;
                 self.sleep(&futex, limit);

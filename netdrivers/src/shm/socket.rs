@@ -4,6 +4,8 @@ use core::mem::{offset_of, size_of, size_of_val, zeroed};
 use core::ptr::{null_mut, read_unaligned, write_unaligned};
 use core::time::Duration;
 
+use crate::clock;
+
 use super::error::ShmError;
 use super::file::{Descriptor, check};
 
@@ -267,13 +269,7 @@ impl Deadline {
 
 /// The time on a clock that never goes back.
 pub(super) fn now() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the place is valid; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    Duration::from_nanos(clock::now())
 }
 
 fn user() -> u32 {

@@ -1,5 +1,7 @@
-//! How a rank waits for the network, and the time. Used by `udp` and `ethernet`.
+//! How a rank waits for the network. Used by `udp` and `ethernet`.
 
+use crate::clock::now;
+use crate::courtesy::Courtesy;
 use crate::sleep;
 use pombo_kernel::channel::{ChannelError, Wake};
 
@@ -8,29 +10,30 @@ use pombo_kernel::channel::{ChannelError, Wake};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Patience {
     looks: u32,
+    courtesy: Courtesy,
 }
 
 /// Idle polls before the first yield: ten microseconds where a look is a read of memory, some tens where it is a system
 /// call; longer than an answer takes that is under way.
 const LOOKS: u32 = 128;
-/// Yields before the first sleep: far longer than waking a rank on another processor takes.
+/// Yields before the first sleep, as long as they pay: far longer than waking a rank on another processor takes.
 const YIELDS: u32 = 500;
 
 impl Patience {
     /// For that many ranks on this host.
     pub(crate) fn of(ranks: usize) -> Self {
         let looks = if ranks > processors() { 0 } else { LOOKS };
-        Patience { looks }
+        let courtesy = Courtesy::NEW;
+        Patience { looks, courtesy }
     }
 
     /// Waits for that; `until` at most.
-    pub(crate) fn wait(self, idle: u32, until: u64, wake: Wake) -> Result<(), ChannelError> {
+    pub(crate) fn wait(&mut self, idle: u32, until: u64, wake: Wake) -> Result<(), ChannelError> {
         if idle < self.looks {
             return Ok(());
         }
-        if idle < self.looks + YIELDS {
-            // SAFETY: takes nothing and touches no memory.
-            unsafe { libc::sched_yield() };
+        if idle < self.looks + YIELDS && self.courtesy.pays() {
+            self.courtesy.give_way();
             return Ok(());
         }
         let wake = match until {
@@ -46,16 +49,4 @@ fn processors() -> usize {
     // SAFETY: computes a number.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     usize::try_from(count).unwrap_or(1).max(1)
-}
-
-/// Nanoseconds on a clock that never goes back.
-#[inline]
-pub(crate) fn now() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the place is valid; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
