@@ -5,76 +5,107 @@
 //! sleeps pays nothing, and is the next when it is woken.
 
 use crate::clock::now;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// One rank's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Courtesy {
-    /// Yields that nobody times before the next one that is.
+    /// Yields before the next one that is timed.
     untimed: u32,
-    /// Timed yields that still have to be short, before not every one is timed.
+    /// Yields in which one more long one tells that they do not pay.
     doubts: u32,
-    /// How long no yield pays, after the next that is long.
-    penance: u64,
-    /// No yield pays until then. 0: they do.
-    until: u64,
 }
+
+/// Yields do not pay until then. Ranks of one host may share it, and then learn from each other.
+///
+/// Nanoseconds, or 0 where they pay. The lowest bits say how often in a row they did not.
+#[derive(Debug, Default)]
+pub(crate) struct Penance(AtomicU64);
 
 /// Of so many yields one is timed: that takes a tenth of the time of a yield.
 const SAMPLE: u32 = 16;
 /// A yield takes less where nobody else is ready but ranks that wait.
 const LONG: u64 = 1_000_000;
-/// After a long one, so many short ones in a row tell that the others have gone. Others at idle priority get a turn in
-/// some hundred yields.
-const TRUST: u32 = 1024;
-/// Nanoseconds without yields after a long one, and at most: the next trial fails in a few milliseconds.
-const PENANCE: (u64, u64) = (8_000_000, 256_000_000);
+/// Yields do not pay where of so many two are long. With fewer long ones a yield still takes less than a sleep, on
+/// average.
+const DOUBTS: u32 = 32;
+/// Nanoseconds of the first penance; each one is twice as long as the one before, if a trial of the same length fails.
+const FIRST: u64 = 8_000_000;
+/// The last one: a trial takes little of that.
+const MOST: u64 = 5;
+/// Bits for the number of a penance.
+const NUMBER: u64 = 7;
 
 impl Courtesy {
-    pub(crate) const NEW: Self = Self {
-        untimed: SAMPLE,
-        doubts: 0,
-        penance: PENANCE.0,
-        until: 0,
-    };
-
-    /// Is it worth a try? Else who waits should sleep.
-    #[inline]
-    pub(crate) fn pays(&mut self) -> bool {
-        self.until == 0 || self.pays_at(now())
-    }
-
-    #[cold]
-    fn pays_at(&mut self, now: u64) -> bool {
-        if now >= self.until {
-            self.until = 0;
-        }
-        self.until == 0
-    }
-
     /// Lets others have the processor.
     #[inline]
-    pub(crate) fn give_way(&mut self) {
+    pub(crate) fn give_way(&mut self, penance: &Penance) {
         if self.untimed > 0 {
             self.untimed -= 1;
             return give_way();
         }
         let before = now();
         give_way();
-        self.took(before, now());
+        self.took(penance, before, now());
     }
 
-    fn took(&mut self, before: u64, after: u64) {
-        if after.saturating_sub(before) >= LONG {
-            self.until = after + self.penance;
-            self.penance = PENANCE.1.min(2 * self.penance);
-            self.doubts = TRUST;
-        } else if self.doubts > 0 {
-            self.doubts -= 1;
-        } else {
-            self.penance = PENANCE.0;
-            self.untimed = SAMPLE - 1;
+    fn took(&mut self, penance: &Penance, before: u64, after: u64) {
+        let long = after.saturating_sub(before) >= LONG;
+        self.doubts = match self.doubts {
+            0 if long => DOUBTS,
+            0 => 0,
+            _ if long => {
+                penance.begin(before, after);
+                0
+            }
+            doubts => doubts - 1,
+        };
+        let is_calm = self.doubts == 0 && penance.0.load(Ordering::Relaxed) == 0;
+        self.untimed = if is_calm { SAMPLE - 1 } else { 0 };
+    }
+}
+
+impl Penance {
+    /// Is it worth a try? Else who waits should sleep.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0 || self.is_over_at(now())
+    }
+
+    #[cold]
+    fn is_over_at(&self, now: u64) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        if now >= word.saturating_add(length(word)) {
+            let _ = self.change(word, 0);
+        }
+        now >= word
+    }
+
+    /// After a long yield, unless another rank told so meanwhile.
+    #[cold]
+    fn begin(&self, before: u64, after: u64) {
+        let word = self.0.load(Ordering::Relaxed);
+        if word <= before {
+            let number = if word == 0 {
+                0
+            } else {
+                MOST.min((word & NUMBER) + 1)
+            };
+            let until = after.saturating_add(FIRST << number);
+            let _ = self.change(word, until & !NUMBER | number);
         }
     }
+
+    /// Another rank may be faster.
+    fn change(&self, from: u64, to: u64) -> Result<u64, u64> {
+        self.0
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+    }
+}
+
+/// Nanoseconds of that penance.
+fn length(word: u64) -> u64 {
+    FIRST << (word & NUMBER)
 }
 
 fn give_way() {
@@ -86,43 +117,66 @@ fn give_way() {
 mod tests {
     use super::*;
 
-    const LATER: u64 = 1 << 40;
+    const START: u64 = 1 << 40;
+
+    fn short(courtesy: &mut Courtesy, penance: &Penance) {
+        courtesy.took(penance, START, START + LONG - 1);
+    }
+
+    fn long(courtesy: &mut Courtesy, penance: &Penance, at: u64) -> u64 {
+        courtesy.took(penance, at, at + LONG);
+        at + LONG
+    }
 
     #[test]
-    fn short_yields_pay() {
-        let mut courtesy = Courtesy::NEW;
-        for _ in 0..10 * TRUST {
-            courtesy.took(LATER, LATER + LONG - 1);
-            assert!(courtesy.pays_at(LATER));
+    fn yields_pay_while_few_are_long() {
+        let (mut courtesy, penance) = (Courtesy::default(), Penance::default());
+        for _ in 0..10 {
+            long(&mut courtesy, &penance, START);
+            for _ in 0..DOUBTS {
+                assert_eq!(courtesy.untimed, 0);
+                short(&mut courtesy, &penance);
+            }
+            assert_eq!(courtesy.untimed, SAMPLE - 1);
+            assert!(penance.is_over_at(START));
         }
     }
 
     #[test]
-    fn after_a_long_yield_none_pays_for_a_while() {
-        let mut courtesy = Courtesy::NEW;
-        let (mut time, mut penance) = (LATER, PENANCE.0);
-        for _ in 0..20 {
-            courtesy.took(time, time + LONG);
-            time += LONG + penance;
-            assert!(!courtesy.pays_at(time - 1));
-            assert!(courtesy.pays_at(time));
-            assert_eq!(courtesy.until, 0);
-            penance = PENANCE.1.min(2 * penance);
-        }
-    }
-
-    #[test]
-    fn who_was_long_is_timed_until_it_is_trusted() {
-        let mut courtesy = Courtesy::NEW;
-        courtesy.took(LATER, LATER + LONG);
-        courtesy.untimed = 0;
-        for _ in 0..TRUST {
-            courtesy.took(LATER, LATER);
+    fn after_two_long_ones_none_pays_for_longer_and_longer() {
+        let (mut courtesy, penance) = (Courtesy::default(), Penance::default());
+        let mut time = START;
+        for number in [0, 1, 2, 3, 4, 5, 5, 5] {
+            time = long(&mut courtesy, &penance, time);
+            time = long(&mut courtesy, &penance, time);
+            let until = (time + (FIRST << number)) & !NUMBER;
+            assert!(!penance.is_over_at(until - 1));
+            time = until + NUMBER;
+            assert!(penance.is_over_at(time));
             assert_eq!(courtesy.untimed, 0);
-            assert_eq!(courtesy.penance, 2 * PENANCE.0);
         }
-        courtesy.took(LATER, LATER);
+    }
+
+    #[test]
+    fn what_two_ranks_saw_at_a_time_counts_once() {
+        let (mut one, mut other, penance) =
+            (Courtesy::default(), Courtesy::default(), Penance::default());
+        for rank in [&mut one, &mut other] {
+            long(rank, &penance, START);
+            long(rank, &penance, START);
+        }
+        assert!(penance.is_over_at(START + LONG + FIRST));
+    }
+
+    #[test]
+    fn a_trial_as_long_as_the_penance_ends_it() {
+        let (mut courtesy, penance) = (Courtesy::default(), Penance::default());
+        long(&mut courtesy, &penance, START);
+        let until = long(&mut courtesy, &penance, START) + FIRST;
+        assert!(penance.is_over_at(until) && penance.0.load(Ordering::Relaxed) != 0);
+        assert!(penance.is_over_at(until + FIRST));
+        assert_eq!(penance.0.load(Ordering::Relaxed), 0);
+        short(&mut courtesy, &penance);
         assert_eq!(courtesy.untimed, SAMPLE - 1);
-        assert_eq!(courtesy.penance, PENANCE.0);
     }
 }

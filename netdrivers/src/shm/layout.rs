@@ -10,6 +10,7 @@ use super::bell::Bell;
 use super::error::ShmError;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
+use crate::courtesy::Penance;
 
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
@@ -54,6 +55,8 @@ pub(super) struct Header {
     pub(super) epoch: Apart<AtomicU32>,
     /// Processors that the ranks may run on, all together.
     pub(super) cpus: Apart<[AtomicU64; CPU_WORDS]>,
+    /// Whether yields pay, for all ranks.
+    pub(super) penance: Apart<Penance>,
 }
 
 /// One rank's own part of the segment.

@@ -127,7 +127,7 @@ impl Shm {
             pid: process(),
             park,
             patience: Patience::of(&segment),
-            courtesy: Courtesy::NEW,
+            courtesy: Courtesy::default(),
             epoch: 0,
             peers: peers.collect(),
             active: Vec::with_capacity(ranks),
@@ -426,9 +426,9 @@ impl Shm {
 
     /// Who waits sleeps sooner while yields do not pay.
     #[inline]
-    fn step(&mut self, idle: u32) -> Step {
+    fn step(&self, idle: u32) -> Step {
         match self.patience.step(idle) {
-            Step::Yield if !self.courtesy.pays() => Step::Sleep,
+            Step::Yield if !self.segment.header().penance.0.is_over() => Step::Sleep,
             step => step,
         }
     }
@@ -438,7 +438,7 @@ impl Shm {
         match self.step(idle) {
             Step::Look => self.look(),
             Step::Spin => core::hint::spin_loop(),
-            Step::Yield => self.courtesy.give_way(),
+            Step::Yield => self.courtesy.give_way(&self.segment.header().penance.0),
             Step::Sleep => {
                 let futex = self.park;
                 self.sleep(&futex, limit);

@@ -1,16 +1,16 @@
 //! How a rank waits for the network. Used by `udp` and `ethernet`.
 
 use crate::clock::now;
-use crate::courtesy::Courtesy;
+use crate::courtesy::{Courtesy, Penance};
 use crate::sleep;
 use pombo_kernel::channel::{ChannelError, Wake};
 
 /// How long a rank looks before it sleeps. It does not pause in between; where the ranks of the host have no processor
 /// each, it lets the others work at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Patience {
     looks: u32,
     courtesy: Courtesy,
+    penance: Penance,
 }
 
 /// Idle polls before the first yield: ten microseconds where a look is a read of memory, some tens where it is a system
@@ -23,8 +23,11 @@ impl Patience {
     /// For that many ranks on this host.
     pub(crate) fn of(ranks: usize) -> Self {
         let looks = if ranks > processors() { 0 } else { LOOKS };
-        let courtesy = Courtesy::NEW;
-        Patience { looks, courtesy }
+        Patience {
+            looks,
+            courtesy: Courtesy::default(),
+            penance: Penance::default(),
+        }
     }
 
     /// Waits for that; `until` at most.
@@ -32,8 +35,8 @@ impl Patience {
         if idle < self.looks {
             return Ok(());
         }
-        if idle < self.looks + YIELDS && self.courtesy.pays() {
-            self.courtesy.give_way();
+        if idle < self.looks + YIELDS && self.penance.is_over() {
+            self.courtesy.give_way(&self.penance);
             return Ok(());
         }
         let wake = match until {
