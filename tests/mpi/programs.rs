@@ -141,6 +141,13 @@ fn every_algorithm() {
     }
 }
 
+/// Who waits is not charged for it, in memory or at a socket.
+#[test]
+fn beside_others_that_compute() {
+    ok(8, "beside", &[], &[]);
+    ok(8, "beside", &[], &[("POMBO_NET", "udp")]);
+}
+
 #[test]
 fn communicators() {
     on_all_worlds("comms");

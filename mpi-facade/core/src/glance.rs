@@ -8,9 +8,8 @@ use crate::forsaken;
 use crate::request::{self, Standing, test_one};
 use crate::several::Look;
 use crate::status::Status;
-use crate::world::{self, Fault, World};
+use crate::world::{self, Fault};
 use alloc::vec::Vec;
-use pombo_kernel::Operate;
 
 /// Requests whose handles were given up while they were under way.
 #[derive(Default)]
@@ -25,12 +24,6 @@ const FEW: usize = 16;
 
 /// Hears of each request: its index, its status, what went wrong with it.
 pub type Hear<'a> = &'a mut dyn FnMut(usize, &Status, Option<Fault>);
-
-fn advance(world: &mut World) -> Result<(), Fault> {
-    world.kernel.check_messages()?;
-    collective::progress(world, &mut 0);
-    Ok(())
-}
 
 /// `MPI_Testall`: false, and nothing has changed, while one of them is not over. Else all handles become null, and
 /// `over` hears of each with its index, its status and what went wrong with it.
@@ -52,7 +45,7 @@ pub fn test_all(requests: &mut [Request], over: Hear<'_>) -> Result<bool, Fault>
 /// and the handles stay.
 pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Fault> {
     world::with(|world| {
-        advance(world)?;
+        world.glance()?;
         if forsaken::is_due_once(world) {
             forsaken::end(world, requests);
         }
@@ -68,6 +61,8 @@ pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Faul
                 };
                 over(index, &status, fault);
             }
+        } else {
+            world.in_vain()?;
         }
         Ok(all)
     })
@@ -78,7 +73,7 @@ pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Faul
 pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Result<Look, Fault> {
     world::with(|world| {
         if first == 0 {
-            advance(world)?;
+            world.glance()?;
             if forsaken::is_due_once(world) {
                 forsaken::end(world, requests);
             }
@@ -94,6 +89,9 @@ pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Re
                 Standing::Over => return Ok(Look::Over(index, None)),
                 Standing::Failed(fault) => return Ok(Look::Over(index, Some(fault))),
             }
+        }
+        if let (Look::Open, 0) = (seen, first) {
+            world.in_vain()?;
         }
         Ok(seen)
     })

@@ -1,5 +1,6 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
+use crate::asking::Asked;
 use crate::buffered::{self, Buffered};
 use crate::collective::{self, Collective, Ongoing};
 use crate::comm::Comms;
@@ -51,6 +52,7 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         collectives: Ongoing::new()?,
         buffered: Buffered::default(),
         freed: Freed::default(),
+        asked: Asked::default(),
         threads,
         tested: 0,
         vain: 0,

@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+mod asking;
 pub mod buffered;
 pub mod collective;
 mod comm;

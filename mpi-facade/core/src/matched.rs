@@ -40,10 +40,13 @@ pub fn iprobe(
             return nobody(world, comm, status).map(Some);
         }
         let wanted = wanted(world, from, tag, comm)?;
-        world.kernel.check_messages()?;
+        world.glance()?;
         let found = look(world, wanted, comm, status)?;
-        if found.is_none() && forsaken::is_due_once(world) {
-            forsaken::check(world, wanted)?;
+        if found.is_none() {
+            if forsaken::is_due_once(world) {
+                forsaken::check(world, wanted)?;
+            }
+            world.in_vain()?;
         }
         Ok(found)
     })

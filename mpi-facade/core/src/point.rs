@@ -152,10 +152,13 @@ pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fau
             return Ok(Some(Status::PROC_NULL));
         }
         let wanted = wanted(world, from, tag, comm)?;
-        world.kernel.check_messages()?;
+        world.glance()?;
         let found = look(world, wanted)?;
-        if found.is_none() && forsaken::is_due_once(world) {
-            forsaken::check(world, wanted)?;
+        if found.is_none() {
+            if forsaken::is_due_once(world) {
+                forsaken::check(world, wanted)?;
+            }
+            world.in_vain()?;
         }
         Ok(found)
     })

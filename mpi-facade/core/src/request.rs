@@ -201,13 +201,12 @@ pub fn wait(request: Request, status: &mut Status) -> Result<(), Fault> {
 /// `MPI_Test`: false while the request is not over.
 pub fn test(request: Request, status: &mut Status) -> Result<bool, Fault> {
     world::with(|world| {
-        world.kernel.check_messages()?;
-        collective::progress(world, &mut 0);
+        world.glance()?;
         if forsaken::is_due_once(world) {
             forsaken::end(world, &[request]);
         }
         match test_one(world, request, status)? {
-            Standing::Open => Ok(false),
+            Standing::Open => world.in_vain().map(|()| false),
             Standing::Over => Ok(true),
             Standing::Failed(fault) => Err(fault),
         }

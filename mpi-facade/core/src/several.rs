@@ -38,12 +38,15 @@ pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
 /// `MPI_Testany`: as [`wait_any`], without waiting.
 pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Look, Fault> {
     world::with(|world| {
-        world.kernel.check_messages()?;
-        collective::progress(world, &mut 0);
+        world.glance()?;
         if forsaken::is_due_once(world) {
             forsaken::end(world, requests);
         }
-        look(world, requests, status)
+        let seen = look(world, requests, status)?;
+        if let Look::Open = seen {
+            world.in_vain()?;
+        }
+        Ok(seen)
     })
 }
 

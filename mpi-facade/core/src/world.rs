@@ -1,5 +1,6 @@
 //! The one MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it.
 
+use crate::asking::Asked;
 use crate::buffered::Buffered;
 use crate::collective::{self, Ongoing};
 use crate::comm::Comms;
@@ -30,6 +31,8 @@ pub(crate) struct World {
     pub(crate) buffered: Buffered,
     /// Requests without a handle.
     pub(crate) freed: Freed,
+    /// Questions that had no answer yet.
+    pub(crate) asked: Asked,
     /// The level of thread support that was granted.
     pub(crate) threads: c_int,
     /// Tests that were in vain, up to the next look who has gone.

@@ -12,8 +12,8 @@
 //!
 //! Who finds nothing looks again, then yields, then sleeps until a frame, room or a loss wakes it. How soon depends on
 //! whether the processors that the ranks may use, by affinity and by the quota of their control group, are fewer than
-//! the ranks. Ranks that have met look every half second whether the others' processes still live: there is no
-//! launcher to do it.
+//! the ranks, and on whether a yield gets the processor back soon: beside other load it does not. Ranks
+//! that have met look every half second whether the others' processes still live: there is no launcher to do it.
 //!
 //! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
 //! a rank finds in the segment, it stays inside it and does not panic.

@@ -1,0 +1,62 @@
+//! Programs that ask again and again whether something is over, instead of waiting for it: where ranks share
+//! processors, the others get a turn. For the calls that do not wait.
+
+use crate::collective;
+use crate::world::{Fault, World};
+use core::mem::replace;
+use pombo_kernel::channel::Channel;
+use pombo_kernel::{Error, Operate};
+
+/// Answers that nothing is over.
+#[derive(Default)]
+pub(crate) struct Asked {
+    count: u32,
+    /// When the count began, in nanoseconds.
+    since: u64,
+}
+
+/// So many of them are worth a look at the time.
+const FEW: u32 = 32;
+/// Nanoseconds: a program that gets a few of them in less does nothing else meanwhile.
+const BUSY: u64 = 64_000;
+/// Nanoseconds that a call then takes at most, where nothing arrives.
+const NAP: u64 = 100_000;
+
+impl World {
+    /// Lets messages come and go, for a call that does not wait.
+    #[inline]
+    pub(crate) fn glance(&mut self) -> Result<(), Fault> {
+        self.kernel.check_messages()?;
+        collective::progress(self, &mut 0);
+        Ok(())
+    }
+
+    /// The call's answer is that nothing is over, after a [`World::glance`].
+    #[inline]
+    pub(crate) fn in_vain(&mut self) -> Result<(), Fault> {
+        self.asked.count += 1;
+        match self.asked.count {
+            FEW => self.give_way(),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn give_way(&mut self) -> Result<(), Fault> {
+        let channel = self.kernel.channel_mut();
+        let now = channel.now();
+        let since = replace(
+            &mut self.asked,
+            Asked {
+                count: 0,
+                since: now,
+            },
+        )
+        .since;
+        if now.saturating_sub(since) < BUSY {
+            channel.wait_within(0, NAP).map_err(Error::from)?;
+            self.asked.since = channel.now();
+        }
+        Ok(())
+    }
+}
