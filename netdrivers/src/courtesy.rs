@@ -22,6 +22,8 @@ pub(crate) struct Courtesy {
 #[derive(Debug, Default)]
 pub(crate) struct Penance(AtomicU64);
 
+/// Idle polls after which nobody sleeps yet, instead of a yield: who waits may just have had something to do.
+pub(crate) const AWAKE: u32 = 2;
 /// Of so many yields one is timed: that takes a tenth of the time of a yield.
 const SAMPLE: u32 = 16;
 /// A yield takes less where nobody else is ready but ranks that wait.

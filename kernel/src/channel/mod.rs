@@ -74,7 +74,8 @@ pub trait Channel: 'static {
     }
 
     /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
-    /// frame may have arrived or a full queue may have room. Returning early is always right.
+    /// frame may have arrived or a full queue may have room, but does not sleep at 0 and 1: who calls may just have had
+    /// something to do. Returning early is always right.
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError>;
 
     /// As [`Channel::wait`], and back after about that time at the latest. A channel that cannot sleep for a limited

@@ -19,6 +19,8 @@ pub(crate) struct Asked {
 const FEW: u32 = 32;
 /// Nanoseconds: a program that gets a few of them in less does nothing else meanwhile.
 const BUSY: u64 = 64_000;
+/// Looks in vain after which a rank may sleep.
+const SLEEPY: u32 = 2;
 /// Nanoseconds that a call then takes at most, where nothing arrives.
 const NAP: u64 = 100_000;
 
@@ -54,7 +56,7 @@ impl World {
         )
         .since;
         if now.saturating_sub(since) < BUSY {
-            channel.wait_within(0, NAP).map_err(Error::from)?;
+            channel.wait_within(SLEEPY, NAP).map_err(Error::from)?;
             self.asked.since = channel.now();
         }
         Ok(())

@@ -57,7 +57,7 @@ use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 
 use crate::clock;
-use crate::courtesy::Courtesy;
+use crate::courtesy::{self, Courtesy};
 use bell::{Park, Until};
 use door::{Beside, Door};
 use frame::{Closure, Hand, Whoever};
@@ -428,7 +428,10 @@ impl Shm {
     #[inline]
     fn step(&self, idle: u32) -> Step {
         match self.patience.step(idle) {
-            Step::Yield if !self.segment.header().penance.0.is_over() => Step::Sleep,
+            Step::Yield if !self.segment.header().penance.0.is_over() => match idle {
+                0..courtesy::AWAKE => Step::Spin,
+                _ => Step::Sleep,
+            },
             step => step,
         }
     }

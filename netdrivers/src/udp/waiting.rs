@@ -1,7 +1,7 @@
 //! How a rank waits for the network. Used by `udp` and `ethernet`.
 
 use crate::clock::now;
-use crate::courtesy::{Courtesy, Penance};
+use crate::courtesy::{AWAKE, Courtesy, Penance};
 use crate::sleep;
 use pombo_kernel::channel::{ChannelError, Wake};
 
@@ -19,6 +19,9 @@ const LOOKS: u32 = 128;
 /// Yields before the first sleep, as long as they pay: far longer than waking a rank on another processor takes.
 const YIELDS: u32 = 500;
 
+/// Nanoseconds of a sleep in place of a yield: so early who waits may not yet have told all that it waits for.
+const NAP: u64 = 400_000;
+
 impl Patience {
     /// For that many ranks on this host.
     pub(crate) fn of(ranks: usize) -> Self {
@@ -35,9 +38,16 @@ impl Patience {
         if idle < self.looks {
             return Ok(());
         }
-        if idle < self.looks + YIELDS && self.penance.is_over() {
-            self.courtesy.give_way(&self.penance);
-            return Ok(());
+        let mut wake = wake;
+        if idle < self.looks + YIELDS {
+            if self.penance.is_over() {
+                self.courtesy.give_way(&self.penance);
+                return Ok(());
+            }
+            if idle < AWAKE {
+                return Ok(());
+            }
+            wake = wake.at_most(NAP);
         }
         let wake = match until {
             u64::MAX => wake,
