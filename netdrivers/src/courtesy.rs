@@ -28,8 +28,8 @@ pub(crate) const AWAKE: u32 = 2;
 const SAMPLE: u32 = 16;
 /// A yield takes less where nobody else is ready but ranks that wait.
 const LONG: u64 = 1_000_000;
-/// Yields do not pay where of so many two are long. With fewer long ones a yield still takes less than a sleep, on
-/// average.
+/// Yields do not pay where of so many two are long, or one soon after a penance. With fewer long ones a yield still
+/// takes less than a sleep, on average.
 const DOUBTS: u32 = 32;
 /// Nanoseconds of the first penance; each one is twice as long as the one before, if a trial of the same length fails.
 const FIRST: u64 = 8_000_000;
@@ -54,16 +54,16 @@ impl Courtesy {
     fn took(&mut self, penance: &Penance, before: u64, after: u64) {
         let long = after.saturating_sub(before) >= LONG;
         self.doubts = match self.doubts {
-            0 if long => DOUBTS,
-            0 => 0,
+            0 if !long => 0,
+            0 if penance.is_forgotten() => DOUBTS,
             _ if long => {
                 penance.begin(before, after);
                 0
             }
             doubts => doubts - 1,
         };
-        let is_calm = self.doubts == 0 && penance.0.load(Ordering::Relaxed) == 0;
-        self.untimed = if is_calm { SAMPLE - 1 } else { 0 };
+        let trusts = self.doubts == 0 && penance.is_forgotten();
+        self.untimed = if trusts { SAMPLE - 1 } else { 0 };
     }
 }
 
@@ -71,7 +71,12 @@ impl Penance {
     /// Is it worth a try? Else who waits should sleep.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0 || self.is_over_at(now())
+        self.is_forgotten() || self.is_over_at(now())
+    }
+
+    #[inline]
+    fn is_forgotten(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
     }
 
     #[cold]
@@ -145,11 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn after_two_long_ones_none_pays_for_longer_and_longer() {
+    fn after_long_ones_none_pays_for_longer_and_longer() {
         let (mut courtesy, penance) = (Courtesy::default(), Penance::default());
-        let mut time = START;
+        let mut time = long(&mut courtesy, &penance, START);
         for number in [0, 1, 2, 3, 4, 5, 5, 5] {
-            time = long(&mut courtesy, &penance, time);
             time = long(&mut courtesy, &penance, time);
             let until = (time + (FIRST << number)) & !NUMBER;
             assert!(!penance.is_over_at(until - 1));
@@ -175,9 +179,8 @@ mod tests {
         let (mut courtesy, penance) = (Courtesy::default(), Penance::default());
         long(&mut courtesy, &penance, START);
         let until = long(&mut courtesy, &penance, START) + FIRST;
-        assert!(penance.is_over_at(until) && penance.0.load(Ordering::Relaxed) != 0);
-        assert!(penance.is_over_at(until + FIRST));
-        assert_eq!(penance.0.load(Ordering::Relaxed), 0);
+        assert!(penance.is_over_at(until) && !penance.is_forgotten());
+        assert!(penance.is_over_at(until + FIRST) && penance.is_forgotten());
         short(&mut courtesy, &penance);
         assert_eq!(courtesy.untimed, SAMPLE - 1);
     }
