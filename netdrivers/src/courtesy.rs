@@ -24,6 +24,8 @@ pub(crate) struct Penance(AtomicU64);
 
 /// Idle polls after which nobody sleeps yet, instead of a yield: who waits may just have had something to do.
 pub(crate) const AWAKE: u32 = 2;
+/// Nanoseconds of a sleep in place of a yield: so early who waits may not yet look for all that it waits for.
+pub(crate) const NAP: u64 = 1_000_000;
 /// Of so many yields one is timed: that takes a tenth of the time of a yield.
 const SAMPLE: u32 = 16;
 /// A yield takes less where nobody else is ready but ranks that wait.

@@ -350,7 +350,8 @@ impl Channel for Shm {
 
     fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
         match self.step(idle) {
-            Step::Sleep if other.within == 0 => {}
+            Step::Nap | Step::Sleep if other.within == 0 => {}
+            Step::Nap => self.sleep_beside(other.at_most(courtesy::NAP)),
             Step::Sleep => self.sleep_beside(other),
             _ => self.pause(idle, None),
         }
@@ -424,13 +425,13 @@ impl Shm {
         }
     }
 
-    /// Who waits sleeps sooner while yields do not pay.
+    /// Who waits naps while yields do not pay.
     #[inline]
     fn step(&self, idle: u32) -> Step {
         match self.patience.step(idle) {
             Step::Yield if !self.segment.header().penance.0.is_over() => match idle {
                 0..courtesy::AWAKE => Step::Spin,
-                _ => Step::Sleep,
+                _ => Step::Nap,
             },
             step => step,
         }
@@ -442,9 +443,10 @@ impl Shm {
             Step::Look => self.look(),
             Step::Spin => core::hint::spin_loop(),
             Step::Yield => self.courtesy.give_way(&self.segment.header().penance.0),
-            Step::Sleep => {
+            step @ (Step::Nap | Step::Sleep) => {
+                let nap = (step == Step::Nap).then_some(Duration::from_nanos(courtesy::NAP));
                 let futex = self.park;
-                self.sleep(&futex, limit);
+                self.sleep(&futex, limit.into_iter().chain(nap).min());
             }
         }
     }

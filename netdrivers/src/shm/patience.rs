@@ -11,6 +11,8 @@ pub(super) enum Step {
     Look,
     Spin,
     Yield,
+    /// Sleep for a while, in place of a yield.
+    Nap,
     Sleep,
 }
 

@@ -1,7 +1,7 @@
 //! How a rank waits for the network. Used by `udp` and `ethernet`.
 
 use crate::clock::now;
-use crate::courtesy::{AWAKE, Courtesy, Penance};
+use crate::courtesy::{AWAKE, Courtesy, NAP, Penance};
 use crate::sleep;
 use pombo_kernel::channel::{ChannelError, Wake};
 
@@ -18,9 +18,6 @@ pub(crate) struct Patience {
 const LOOKS: u32 = 128;
 /// Yields before the first sleep, as long as they pay: far longer than waking a rank on another processor takes.
 const YIELDS: u32 = 500;
-
-/// Nanoseconds of a sleep in place of a yield: so early who waits may not yet have told all that it waits for.
-const NAP: u64 = 400_000;
 
 impl Patience {
     /// For that many ranks on this host.

@@ -155,7 +155,7 @@ impl Shm {
             area: area as u8,
             looks: match self.patience.step(0) {
                 Step::Look | Step::Spin => LOOKS,
-                Step::Yield | Step::Sleep => 0,
+                Step::Yield | Step::Nap | Step::Sleep => 0,
             },
         })
     }
