@@ -11,9 +11,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Courtesy {
     /// Yields before the next one that is timed.
-    untimed: u32,
+    untimed: u8,
     /// Yields in which one more long one tells that they do not pay.
-    doubts: u32,
+    doubts: u8,
 }
 
 /// Yields do not pay until then. Ranks of one host may share it, and then learn from each other.
@@ -27,12 +27,12 @@ pub(crate) const AWAKE: u32 = 2;
 /// Nanoseconds of a sleep in place of a yield: so early who waits may not yet look for all that it waits for.
 pub(crate) const NAP: u64 = 1_000_000;
 /// Of so many yields one is timed: that takes a tenth of the time of a yield.
-const SAMPLE: u32 = 16;
+const SAMPLE: u8 = 16;
 /// A yield takes less where nobody else is ready but ranks that wait.
 const LONG: u64 = 1_000_000;
 /// Yields do not pay where of so many two are long, or one soon after a penance. With fewer long ones a yield still
 /// takes less than a sleep, on average.
-const DOUBTS: u32 = 32;
+const DOUBTS: u8 = 32;
 /// Nanoseconds of the first penance; each one is twice as long as the one before, if a trial of the same length fails.
 const FIRST: u64 = 8_000_000;
 /// The last one: a trial takes little of that.
