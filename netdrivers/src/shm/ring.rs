@@ -51,6 +51,8 @@ pub(super) const GRANULE: usize = 32;
 const LINE: usize = 2;
 /// Granules ahead of the producer: so far away are lines asked for.
 const AHEAD: u64 = 16;
+/// Most lines that a producer asks for at once: of a frame of 2 KiB.
+const MOST_AHEAD: usize = 32;
 /// Lines that a consumer looks ahead, its own included.
 const LOOK: usize = 6;
 /// Bytes of a record's header word.
@@ -118,12 +120,23 @@ impl<S: Slots> Producer<S> {
         unsafe { self.slots.fill(granule, len, parts) };
         self.publish(len as u32 | mark);
         self.position += size as u64;
-        // Lines that the consumer has read take long to come back: a burst of small frames would wait for each.
-        if size <= LINE && self.position + AHEAD <= self.taken + S::GRANULES as u64 {
-            let ahead = (self.position + AHEAD) % S::GRANULES as u64;
-            self.slots.want(ahead as usize);
-        }
+        self.look_ahead(size);
         Ok(())
+    }
+
+    /// Lines that the consumer has read take long to come back: a burst would wait for each. So one line farther on after
+    /// a small frame, and after a long one all that another such needs but the first, at which the consumer may look.
+    #[inline(always)]
+    fn look_ahead(&self, size: usize) {
+        let end = self.taken + S::GRANULES as u64;
+        let first = self.position + if size <= LINE { AHEAD } else { LINE as u64 };
+        let lines = (size / LINE).clamp(1, MOST_AHEAD) as u64;
+        if first + lines * LINE as u64 <= end {
+            for line in 0..lines {
+                let granule = (first + line * LINE as u64) % S::GRANULES as u64;
+                self.slots.want(granule as usize);
+            }
+        }
     }
 
     /// Has the consumer taken something since [`RingError::Full`]?
