@@ -170,7 +170,7 @@ function pombo.dissector(buffer, pinfo, tree)
     if told > 0 and buffer:len() > 10 then
         local length = math.min(told, buffer:len() - 10)
         local inner = buffer(10, length):tvb()
-        if told == 1 and inner(0, 1):uint() == 0x3f then
+        if inner(0, 1):uint() == 0x3f then
             pinfo.cols.info = "GREETING"
         else
             protocol(inner, pinfo, top, told)

@@ -90,7 +90,7 @@ impl Frame {
                 let inside = inside(&head, &carried);
                 What::Head(head, inside)
             }
-            None if carried.bytes == b"?" => What::Greeting,
+            None if carried.bytes.starts_with(b"?") => What::Greeting,
             None => What::Other,
         };
         let Carried {

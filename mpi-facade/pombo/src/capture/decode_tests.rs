@@ -147,7 +147,7 @@ fn what_is_said() {
     assert_eq!(said, expected);
     let all = sealed(u16::MAX, &pair(0x11, 0, b""));
     assert!(line(&raw(5, &all)).ends_with("sealed 77 for all job 1234"));
-    assert_eq!(line(&raw(5, b"?")), "3 5 GREETING 1 job 1234");
+    assert_eq!(line(&raw(5, b"???")), "3 5 GREETING 3 job 1234");
     assert_eq!(line(&raw(5, b"something")), "3 5 OTHER 9 job 1234");
 }
 
