@@ -548,3 +548,23 @@ proptest! {
         play(ranks, settle_moody, &acts);
     }
 }
+
+#[test]
+fn only_what_went_well_is_dismissed() {
+    let mut ranks = world(2, 4);
+    let posted = [(1, 4), (2, 1)].map(|(tag, room)| post(&mut ranks[0], None, Some(tag), room));
+    assert_eq!(ranks[0].dismiss(posted[0]), None, "it is under way");
+    let sent = [1, 2].map(|tag| put(&mut ranks[1], 0, tag, b"word"));
+    settle(&mut ranks);
+    let [receiver, sender] = &mut ranks[..] else {
+        panic!("two ranks")
+    };
+    assert_eq!(receiver.dismiss(posted[0]), Some(tagged(1)));
+    assert_eq!(receiver.dismiss(posted[0]), None, "it is gone");
+    assert_eq!(receiver.dismiss(posted[1]), None, "it is truncated");
+    let cut = Error::Truncated { sent: 4, room: 1 };
+    assert_eq!(bytes(receiver, posted[1]), Err(cut));
+    let dismissed = sent.map(|ticket| sender.dismiss(ticket));
+    assert_eq!(dismissed, [Some(tagged(1)), Some(tagged(2))]);
+    nothing_left(&mut ranks);
+}

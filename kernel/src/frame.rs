@@ -74,7 +74,7 @@ pub(crate) fn lead(kind: Kind, credit: u8, big_endian: bool) -> [u8; LEAD] {
 }
 
 /// The head of the frame that is sent most.
-#[derive(IntoBytes, Immutable, Unaligned)]
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct EagerHead<H> {
     pub(crate) lead: [u8; LEAD],

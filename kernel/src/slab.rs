@@ -81,6 +81,13 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         Some(value)
     }
 
+    /// The same, if `wanted` says so of it.
+    #[inline(always)]
+    pub(crate) fn remove_if(&mut self, index: u32, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        self.get(index).filter(|value| wanted(value))?;
+        self.remove(index)
+    }
+
     /// Entries in use.
     pub(crate) fn len(&self) -> usize {
         self.used

@@ -34,11 +34,6 @@ impl Arrival for InPlace<'_> {
     }
 
     #[inline(always)]
-    fn whole(&self) -> Option<&[u8]> {
-        Some(self.bytes)
-    }
-
-    #[inline(always)]
     fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
         let rest = self.bytes.get(offset..);
         match rest.and_then(|rest| rest.get(..len)) {

@@ -361,14 +361,6 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
     }
 
     #[inline]
-    fn whole(&self) -> Option<&[u8]> {
-        match self {
-            Either::Near { frame, .. } => frame.whole(),
-            Either::Far(frame) => frame.whole(),
-        }
-    }
-
-    #[inline]
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         match self {
             Either::Near { frame, .. } => frame.pieces(offset, len, f),

@@ -110,6 +110,13 @@ pub trait Channel: 'static {
 pub trait Taker {
     /// One event.
     fn event<A: Arrival>(&mut self, event: Event<A>);
+
+    /// A frame that lies in one piece. False if it was not taken: then it is to come as an event.
+    #[inline(always)]
+    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+        let _ = (from, frame);
+        false
+    }
 }
 
 /// Every channel carries frames of at least this many bytes, and hands out this much contiguously.
@@ -130,12 +137,6 @@ pub trait Arrival {
 
     /// The first `n` bytes in one piece, for `n` up to [`MIN_LIMIT`]; `None` if the frame is shorter.
     fn head(&self, n: usize) -> Option<&[u8]>;
-
-    /// All of it, where it lies in one piece: then it is not asked for pieces.
-    #[inline]
-    fn whole(&self) -> Option<&[u8]> {
-        None
-    }
 
     /// Calls `f` on consecutive pieces of the `len` bytes from `offset`. Callers stay inside [`Arrival::len`].
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8]));

@@ -9,12 +9,13 @@ use crate::channel::{Arrival, Cookie, Event, Target};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::frame::{Handle, Kind, Reader};
+use crate::frame::{EagerHead, Handle, Kind, Reader};
 use crate::header::{Header, Node};
-use crate::matching::{Arrived, Expected, Unexpected};
+use crate::matching::{Arrived, CellOf, Expected, Unexpected};
 use crate::memory::{Bank, Ticket};
 use crate::{aspect::Capacity, aspect::Length};
 use core::mem::MaybeUninit;
+use zerocopy::FromBytes;
 
 impl<H: Header, C: Config> State<H, C> {
     /// Takes what the channel reports.
@@ -23,16 +24,65 @@ impl<H: Header, C: Config> State<H, C> {
         // By reference: an arrival is not moved about.
         match &event {
             Event::Arrival(arrival) => {
-                let explained = self.arrive(arrival, bank).is_some();
-                // A lost peer may still answer sends that ended with its loss.
-                if !explained && self.peer(arrival.from()).is_none_or(|peer| !peer.deaf) {
-                    self.rejected += 1;
-                    self.counters.note(Note::Rejected);
+                if self.arrive(arrival, bank).is_none() {
+                    self.reject(arrival.from());
                 }
             }
             Event::Completed(cookie) => self.landed(*cookie, false),
             Event::Again(cookie) => self.landed(*cookie, true),
             Event::PeerLost(node) => self.lose(*node),
+        }
+    }
+
+    /// The short way of a whole message. False for all that goes the long way: then nothing has changed.
+    #[inline(always)]
+    pub(crate) fn take_whole(&mut self, from: Node, frame: &[u8], bank: &mut impl Bank) -> bool {
+        let Ok((EagerHead { lead, header }, payload)) = EagerHead::<H>::ref_from_prefix(frame)
+        else {
+            return false;
+        };
+        let [kind, credit] = *lead;
+        if says_order::<C>() || kind != Kind::Eager as u8 {
+            return false;
+        }
+        self.credited(from, credit);
+        self.counters.note(Note::Searched);
+        let explained = match self.expected.take(from, header) {
+            Some(slot) => {
+                let put = |ticket, stored, swapped| {
+                    if let Some(bytes) = payload.get(..stored) {
+                        bank.copy_in(ticket, 0, bytes, swapped);
+                    }
+                };
+                self.hand_over(slot, from, *header, payload.len(), put)
+            }
+            None => self.keep(*header, from, payload.len(), |cell| cell.append(payload)),
+        };
+        if explained.is_none() {
+            self.reject(from);
+        }
+        true
+    }
+
+    #[cold]
+    fn reject(&mut self, from: Node) {
+        // A lost peer may still answer sends that ended with its loss.
+        if self.peer(from).is_none_or(|peer| !peer.deaf) {
+            self.rejected += 1;
+            self.counters.note(Note::Rejected);
+        }
+    }
+
+    /// Places in its pool that the peer gives back.
+    #[inline(always)]
+    fn credited(&mut self, from: Node, credit: u8) {
+        if credit > 0
+            && let Some(peer) = self.peer(from)
+        {
+            peer.credit += u32::from(credit);
+            if !peer.held.is_empty() {
+                self.wake(from);
+            }
         }
     }
 
@@ -143,32 +193,42 @@ impl<H: Header, C: Config> State<H, C> {
         let from = arrival.from();
         self.counters.note(Note::Searched);
         let Some(slot) = self.expected.take(from, &header) else {
-            return self.keep(arrival, header, at, len);
+            return self.keep(header, from, len, |cell| {
+                let mut whole = true;
+                arrival.pieces(at, len, |piece| whole &= cell.append(piece));
+                whole
+            });
         };
+        self.hand_over(slot, from, header, len, |ticket, stored, swapped| {
+            let offset = 0;
+            let mut place = Place {
+                bank,
+                ticket,
+                offset,
+                swapped,
+            };
+            arrival.pieces(at, stored, |piece| place.put(piece));
+        })
+    }
+
+    /// A whole message has found its receive. `put` copies as many of its bytes as there is room for.
+    #[inline(always)]
+    fn hand_over(
+        &mut self,
+        slot: u32,
+        from: Node,
+        header: H,
+        len: usize,
+        put: impl FnOnce(Ticket, usize, bool),
+    ) -> Option<()> {
         self.owe_place(from);
         let swapped = self.swapped(from);
         let operation = self.operations.get_mut(slot)?;
         let Step::Posted { room, .. } = operation.step else {
             return None;
         };
-        let ticket = Ticket::new(slot, operation.generation);
         let stored = len.min(room);
-        match arrival.whole() {
-            Some(frame) => {
-                let bytes = frame.get(at..at + stored)?;
-                bank.copy_in(ticket, 0, bytes, swapped);
-            }
-            None => {
-                let offset = 0;
-                let mut place = Place {
-                    bank,
-                    ticket,
-                    offset,
-                    swapped,
-                };
-                arrival.pieces(at, stored, |piece| place.put(piece));
-            }
-        }
+        put(Ticket::new(slot, operation.generation), stored, swapped);
         self.counters.note(Note::Received(stored));
         if operation.deliver(Envelope::new(header, len, from, None)?, stored) {
             self.operations.remove(slot);
@@ -178,19 +238,22 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Puts a whole message into the pool. `None` when its sender had no credit for it.
     #[inline(never)]
-    fn keep<A: Arrival>(&mut self, arrival: &A, header: H, at: usize, len: usize) -> Option<()> {
-        let envelope = Envelope::new(header, len, arrival.from(), None)?;
+    fn keep(
+        &mut self,
+        header: H,
+        from: Node,
+        len: usize,
+        put: impl FnOnce(&mut CellOf<C>) -> bool,
+    ) -> Option<()> {
+        let envelope = Envelope::new(header, len, from, None)?;
         if len > <C::Sizes as Sizes>::Cell::N {
             return None;
         }
-        if !self.take_place(envelope.node()) {
+        if !self.take_place(from) {
             return None;
         }
         let place = self.unexpected.push(Arrived::new(envelope))?;
-        let payload = &mut self.unexpected.get_mut(place)?.payload;
-        let mut whole = true;
-        arrival.pieces(at, len, |piece| whole &= payload.append(piece));
-        if !whole {
+        if !put(&mut self.unexpected.get_mut(place)?.payload) {
             self.unexpected.remove(place);
             return None;
         }

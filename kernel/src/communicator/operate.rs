@@ -229,6 +229,42 @@ pub trait Operate {
         Ok(ticket)
     }
 
+    /// The same as a part of its caller, for who posts many.
+    ///
+    /// # Errors
+    /// As [`Operate::receive`].
+    #[inline(always)]
+    fn receive_here(
+        &mut self,
+        pattern: <Self::Header as Header>::Pattern,
+        into: <Self::Memory as Memory>::In,
+    ) -> Result<Ticket, Refused<<Self::Memory as Memory>::In>> {
+        let Engine {
+            state,
+            channel,
+            bank,
+            lane,
+        } = self.engine();
+        let mut outlet = lane.outlet(channel);
+        let ticket = match state.open_receive(pattern, into.len()) {
+            Ok(ticket) => ticket,
+            Err(error) => return Err(Refused { loan: into, error }),
+        };
+        if let Err(loan) = bank.lend_in(ticket, into) {
+            state.operations.remove(ticket.slot());
+            return Err(Refused {
+                loan,
+                error: Error::Full,
+            });
+        }
+        state.enlist(pattern, ticket, bank);
+        if state.due {
+            // A broken channel shows at the next call that makes progress; the ticket is valid.
+            let _ = state.flush(&mut outlet, bank);
+        }
+        Ok(ticket)
+    }
+
     /// Takes what has arrived and sends what is due (the paper's `check_messages`); true if anything moved.
     ///
     /// # Errors
@@ -281,6 +317,24 @@ pub trait Operate {
             }),
             _ => None,
         })
+    }
+
+    /// Ends an operation that is over and went well, for who needs nothing of it but its message's header. `None` for
+    /// all others, which stay to be claimed.
+    #[inline(always)]
+    fn dismiss(&mut self, ticket: Ticket) -> Option<Self::Header> {
+        let Engine { state, bank, .. } = self.engine();
+        if !bank.holds(ticket) {
+            return None;
+        }
+        let operation = state.operations.remove_if(ticket.slot(), |operation| {
+            operation.generation == ticket.generation()
+                && matches!(operation.step, Step::Done(Ok(_)))
+                && operation.envelope.is_some()
+                && !operation.is_in_flight()
+        })?;
+        bank.give_back(ticket);
+        operation.envelope.as_ref().map(Envelope::header)
     }
 
     /// Makes progress until the operation is over.
@@ -656,6 +710,11 @@ impl<H: Header, C: Config, B: Bank> Taker for Mine<'_, H, C, B> {
     #[inline(always)]
     fn event<A: Arrival>(&mut self, event: Event<A>) {
         self.state.event(event, self.bank);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+        self.state.take_whole(from, frame, self.bank)
     }
 }
 

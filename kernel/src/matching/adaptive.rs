@@ -43,7 +43,7 @@ pub struct BinnedExpected<H: Header, C: Config, const DEPTH: usize, const BINS: 
 impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
     BinnedExpected<H, C, DEPTH, BINS>
 {
-    #[inline(never)]
+    #[inline]
     fn first(&mut self, from: Node, header: &H) -> Search<u32> {
         if self.entries.is_binned() {
             return self.first_in_bins(from, header);
@@ -54,6 +54,29 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
             self.count();
         }
         search
+    }
+
+    /// Takes the first one that matches out, where that is not the first of all or there are bins.
+    #[inline(never)]
+    fn take_behind(&mut self, from: Node, header: &H) -> Option<u32> {
+        let place = self.first(from, header).found?;
+        let slot = self.entries.list().item(place)?.slot;
+        Expected::<H>::remove(self, place);
+        Some(slot)
+    }
+
+    #[inline(never)]
+    fn post_binned(&mut self, pattern: H::Pattern, slot: u32, sequence: u64) -> Option<u32> {
+        let posted = Posted {
+            pattern,
+            slot,
+            sequence,
+        };
+        let place = self.entries.append(posted, Classes::<H>::hash_posted)?;
+        if self.entries.is_binned() {
+            self.waiting[Classes::<H>::of(&pattern).0] += 1;
+        }
+        Some(place)
     }
 
     #[cold]
@@ -143,13 +166,13 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32> {
-        let place = self.entries.append(posted, Classes::<H>::hash_posted)?;
         if self.entries.is_binned() {
-            self.waiting[Classes::<H>::of(&posted.pattern).0] += 1;
+            // In parts: what is handed over as a whole is written to memory for the other way too, and read at once.
+            return self.post_binned(posted.pattern, posted.slot, posted.sequence);
         }
-        Some(place)
+        self.entries.append_to_list(posted)
     }
 
     fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
@@ -163,10 +186,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         if let Some(first) = self.entries.pop_if(|it| it.pattern.matches(from, header)) {
             return Some(first.slot);
         }
-        let place = self.first(from, header).found?;
-        let slot = self.entries.list().item(place)?.slot;
-        self.remove(place);
-        Some(slot)
+        self.take_behind(from, header)
     }
 
     #[inline(always)]

@@ -50,6 +50,12 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         self.list.pop_if(wanted)
     }
 
+    /// Appends where there are no bins.
+    #[inline(always)]
+    pub(super) fn append_to_list(&mut self, item: T) -> Option<u32> {
+        self.list.append(item)
+    }
+
     /// Appends. `hashes` tells an item's groups.
     #[inline]
     pub(super) fn append(

@@ -27,8 +27,8 @@ pub struct Envelope {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Wanted {
-    context: U32,
-    tag: U32,
+    /// The tag may be any.
+    header: Envelope,
     source: U16,
 }
 
@@ -51,8 +51,7 @@ impl Wanted {
     /// `None` stands for any.
     pub fn new(context: u32, source: Option<Node>, tag: Option<u32>) -> Self {
         Wanted {
-            context: U32::new(context),
-            tag: U32::new(tag.unwrap_or(ANY_TAG)),
+            header: Envelope::new(context, tag.unwrap_or(ANY_TAG)),
             source: U16::new(source.map_or(ANY_SOURCE, |node| node.0)),
         }
     }
@@ -61,7 +60,7 @@ impl Wanted {
 impl Wanted {
     /// Of what communicator, and whether of its collective traffic.
     pub(crate) fn context(&self) -> u32 {
-        self.context.get()
+        self.header.context.get()
     }
 }
 
@@ -75,8 +74,9 @@ impl Pattern<Envelope> for Wanted {
 
     #[inline]
     fn matches(&self, from: Node, header: &Envelope) -> bool {
-        self.context == header.context
-            && (self.tag == header.tag || self.tag.get() == ANY_TAG)
+        let wanted = &self.header;
+        wanted.context == header.context
+            && (wanted.tag == header.tag || wanted.tag.get() == ANY_TAG)
             && (self.source.get() == from.0 || self.source.get() == ANY_SOURCE)
     }
 
@@ -89,13 +89,10 @@ impl Pattern<Envelope> for Wanted {
     #[inline]
     fn class(&self) -> (usize, u32) {
         let any_source = self.source.get() == ANY_SOURCE;
-        let any_tag = self.tag.get() == ANY_TAG;
+        let any_tag = self.header.tag.get() == ANY_TAG;
         let class = usize::from(any_source) | usize::from(any_tag) << 1;
-        let header = Envelope {
-            context: self.context,
-            tag: self.tag,
-        };
-        (class, Self::key(class, Node(self.source.get()), &header))
+        let key = Self::key(class, Node(self.source.get()), &self.header);
+        (class, key)
     }
 
     #[inline]

@@ -278,7 +278,7 @@ unsafe fn post_receive(
             return Ok(request::RECEIVED_FROM_NOBODY);
         }
         group.pending += 1;
-        match world.kernel.receive(wanted, region) {
+        match world.kernel.receive_here(wanted, region) {
             Ok(ticket) => Ok(request::handle(ticket)),
             Err(refused) => {
                 forget(world, comm);

@@ -222,7 +222,15 @@ pub fn wait_all(
 ) -> Result<(), Fault> {
     world::with(|world| {
         let (mut status, mut failed) = (Status::EMPTY, None);
-        for (index, request) in requests.iter_mut().enumerate() {
+        let mut next = 0;
+        while next < requests.len() {
+            if !wanted {
+                next += end_quietly(world, &mut requests[next..]);
+            }
+            let (index, Some(request)) = (next, requests.get_mut(next)) else {
+                break;
+            };
+            next += 1;
             let status_of = wanted.then_some(&mut status);
             wait_until_over(world, *request, status_of, &mut failed)?;
             *request = Request::NULL;
@@ -238,6 +246,27 @@ pub fn wait_all(
         }
         Ok(())
     })
+}
+
+/// Ends the first requests of an array, as far as they are over, went well and nobody wants to know more: how many.
+#[inline(never)]
+fn end_quietly(world: &mut World, requests: &mut [Request]) -> usize {
+    let World { kernel, comms, .. } = world;
+    let over = |request: &&mut Request| {
+        if **request == SENT {
+            return true;
+        }
+        match kernel.dismiss(Ticket::from_bits(request.0 as u64)) {
+            // Collective traffic is not a user's request.
+            Some(header) if header.context.get().is_multiple_of(2) => {
+                comms.settled(header.context.get());
+                true
+            }
+            header => header.is_some(),
+        }
+    };
+    let ended = requests.iter_mut().take_while(over);
+    ended.map(|request| *request = Request::NULL).count()
 }
 
 #[inline(always)]

@@ -39,11 +39,6 @@ impl Arrival for Frame<'_> {
     }
 
     #[inline(always)]
-    fn whole(&self) -> Option<&[u8]> {
-        self.remote.map_or(self.here.whole(), |_| None)
-    }
-
-    #[inline(always)]
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         self.here.pieces(offset, len, f);
     }
@@ -60,9 +55,16 @@ impl Arrival for Frame<'_> {
     }
 }
 
-/// Who takes what a poll finds. Not a closure: this one is in line wherever it is called.
+/// Who takes what a poll finds.
 pub(super) trait Hand {
     fn give(&mut self, event: Event<Frame<'_>>);
+
+    /// As [`Taker::take`].
+    #[inline(always)]
+    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+        let _ = (from, frame);
+        false
+    }
 }
 
 /// Somebody who takes frames of this driver.
@@ -79,8 +81,14 @@ impl<F: FnMut(Event<Frame<'_>>)> Hand for Closure<F> {
 }
 
 impl<T: Taker> Hand for Whoever<'_, T> {
-    #[inline(always)]
+    // Out of the way of what is taken at once.
+    #[inline(never)]
     fn give(&mut self, event: Event<Frame<'_>>) {
         self.0.event(event);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+        self.0.take(from, frame)
     }
 }

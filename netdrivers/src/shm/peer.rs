@@ -112,21 +112,15 @@ impl Peer {
     pub(super) fn serve(&mut self, node: Node, most: usize, hand: &mut impl Hand) -> Served {
         let mut frames = 0;
         while frames < most {
-            let mut offered = None;
-            let own = self.answers[1];
             // SAFETY: as in `answers`.
-            let refuse = || unsafe { own.as_ref() }.refuse();
+            let answers = unsafe { self.answers[1].as_ref() };
             let taken = self.inbound.take(|bytes, marked| {
-                let (mut head, mut remote) = (bytes, None);
                 if marked {
-                    let (before, behind) = Remote::split(bytes, refuse());
-                    (head, remote) = (before, Some(&*offered.insert(behind)));
+                    hand_offer(node, bytes, answers, hand);
+                } else if !hand.take(node, bytes) {
+                    hand.give(Event::Arrival(Frame::new(node, bytes, None)));
                 }
-                hand.give(Event::Arrival(Frame::new(node, head, remote)));
             });
-            if let Some(remote) = offered {
-                self.answers(true).give(remote.answer());
-            }
             match taken {
                 Ok(true) => frames += 1,
                 Ok(false) if !self.ending => break,
@@ -142,4 +136,12 @@ impl Peer {
         let lost = false;
         Served { frames, lost }
     }
+}
+
+/// Hands out a frame whose payload is still with its sender, and answers it.
+#[inline(never)]
+fn hand_offer(node: Node, bytes: &[u8], answers: &Answers, hand: &mut impl Hand) {
+    let (head, remote) = Remote::split(bytes, answers.refuse());
+    hand.give(Event::Arrival(Frame::new(node, head, Some(&remote))));
+    answers.give(remote.answer());
 }
