@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use pombo_netdrivers::shm::{Segment, Shm};
+use pombo_kernel::channel::{Channel, Event};
+use pombo_kernel::header::Node;
+use pombo_netdrivers::shm::{RankState, Segment, Shm};
 
 use crate::support::{HANG, Job, assert_gone, finish, pids, pombo, script};
 
@@ -107,6 +109,59 @@ fn a_rank_must_leave_the_job_in_order() {
     );
     let message = "exited without calling MPI_Finalize; ending the other 2 ranks";
     assert!(outcome.err.contains(message), "{outcome:?}");
+}
+
+/// Not a test of its own: the ranks of the next one. Rank 1 never joins; it ends when rank 0 has joined, or before.
+#[test]
+fn never_joins() {
+    let (Ok(rank), Ok(first)) = (std::env::var("POMBO_RANK"), std::env::var(FIRST)) else {
+        return;
+    };
+    let descriptor = std::env::var("POMBO_SHM_FD").unwrap();
+    let segment = Segment::open(descriptor.parse().unwrap()).unwrap();
+    let until = |rank, state| {
+        let begin = Instant::now();
+        while segment.state(rank) != Ok(state) {
+            assert!(begin.elapsed() < HANG);
+            sleep(Duration::from_millis(1));
+        }
+    };
+    match (rank.as_str(), first.as_str()) {
+        ("1", "1") => std::process::exit(0),
+        ("1", _) => {
+            until(0, RankState::Attached);
+            std::process::exit(0)
+        }
+        (_, "1") => until(1, RankState::Dead),
+        _ => {}
+    }
+    let mut channel = Shm::attach(segment, 0, 1).unwrap();
+    let mut lost = false;
+    while !lost {
+        channel
+            .poll(|event| lost |= matches!(event, Event::PeerLost(Node(1))))
+            .unwrap();
+    }
+    std::mem::forget(channel);
+    std::process::exit(5)
+}
+
+const FIRST: &str = "POMBO_TEST_FIRST";
+
+#[test]
+fn nobody_waits_for_a_rank_that_never_joins() {
+    let myself = std::env::current_exe().unwrap();
+    let run = |first: &str| {
+        let mut command = pombo(["run", "-n", "2"]);
+        command.arg(&myself).env(FIRST, first);
+        finish(command.args(["--exact", "ending::never_joins"]))
+    };
+    let outcome = run("0");
+    let message = "exited without calling MPI_Init; ending the other rank";
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(outcome.err.contains("pombo: rank 1 (pid "), "{outcome:?}");
+    assert!(outcome.err.contains(message), "{outcome:?}");
+    assert_eq!(run("1").code, 5, "rank 0 has heard of it");
 }
 
 #[test]

@@ -39,11 +39,15 @@ impl Job {
         self.descriptor
     }
 
-    /// Whether the rank has never joined the job, as programs without MPI do not, or has left
-    /// it as it should.
-    pub(crate) fn is_in_order(&self, rank: usize) -> bool {
+    /// Whether the rank has joined the job, which programs without MPI do not.
+    pub(crate) fn has_joined(&self, rank: usize) -> bool {
         let state = self.segment.state(rank);
-        matches!(state, Ok(RankState::Unborn | RankState::Finished))
+        matches!(state, Ok(RankState::Attached | RankState::Finished))
+    }
+
+    /// Whether the rank has left the job as it should.
+    pub(crate) fn has_left(&self, rank: usize) -> bool {
+        self.segment.state(rank) == Ok(RankState::Finished)
     }
 
     /// Tells the other ranks, so that none waits for this one. `first` ended before it, and it was asked to.

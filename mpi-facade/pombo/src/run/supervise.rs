@@ -228,8 +228,15 @@ impl Supervisor {
 
     fn judge(&mut self, index: usize, end: End) {
         let (code, what) = match end {
-            End::Code(0) if self.job.is_in_order(index) => return,
-            End::Code(0) => (1, "exited without calling MPI_Finalize".into()),
+            End::Code(0) if self.job.has_left(index) => return,
+            End::Code(0) if self.job.has_joined(index) => {
+                (1, "exited without calling MPI_Finalize".into())
+            }
+            End::Code(0) if (0..self.ranks.len()).any(|rank| self.job.has_joined(rank)) => {
+                (1, "exited without calling MPI_Init".into())
+            }
+            // As programs without MPI do; a rank that joins later does not wait for it.
+            End::Code(0) => return self.job.mark_dead(index, None),
             End::Code(code) => (code, format!("exited with code {code}")),
             End::Signal(number) => (
                 128 + number,
