@@ -173,7 +173,10 @@ fn report(world: &mut World) {
         line,
         "{rank} {messages} {bytes} {frames} {resent} {repairs} {duplicates} {dropped} {rejected}"
     );
-    output::append(path, &line);
+    if !output::append(path, &line) && rank.index() == 0 {
+        let lost = "pombo: the file that POMBO_STATS names cannot be written";
+        output::error(&Line::of(format_args!("{lost}")));
+    }
 }
 
 fn told(name: &'static CStr) -> Result<Option<usize>, Error> {

@@ -13,8 +13,8 @@ pub(crate) fn error(line: &Line) {
     write(libc::STDERR_FILENO, line);
 }
 
-/// Appends the line to a file; nothing happens if it cannot be opened.
-pub(crate) fn append(path: &CStr, line: &Line) {
+/// Appends the line to a file; false if it cannot be opened.
+pub(crate) fn append(path: &CStr, line: &Line) -> bool {
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_CLOEXEC;
     // SAFETY: the path ends with a zero; the mode is given because of O_CREAT.
     let file = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
@@ -23,6 +23,7 @@ pub(crate) fn append(path: &CStr, line: &Line) {
         // SAFETY: this function opened it.
         unsafe { libc::close(file) };
     }
+    file >= 0
 }
 
 fn write(file: c_int, line: &Line) {

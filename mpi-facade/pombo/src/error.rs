@@ -133,6 +133,15 @@ impl From<clap::Error> for Error {
     }
 }
 
+/// As much of what a user gave as a line has room for.
+fn start_of(given: &str) -> &str {
+    let end = given
+        .char_indices()
+        .nth(80)
+        .map_or(given.len(), |(at, _)| at);
+    &given[..end]
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -141,7 +150,7 @@ impl fmt::Display for Error {
                 f.write_str(text.strip_prefix("error: ").unwrap_or(&text))
             }
             Error::Value { what, given, want } => {
-                write!(f, "{what} is '{given}'; give {want}")
+                write!(f, "{what} is '{}'; give {want}", start_of(given))
             }
             Error::NoProgram { context: 0 } => f.write_str(
                 "no program given; write: pombo run -n 4 ./program arguments (more: pombo run -h)",

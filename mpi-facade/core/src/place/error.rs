@@ -22,7 +22,7 @@ pub enum PlaceError {
         /// What it must be.
         must: &'static str,
         /// What it says, if it is set and text.
-        got: Option<Excerpt>,
+        got: Option<&'static str>,
     },
     /// The memory that ranks of one host share.
     Shm(ShmError),
@@ -144,7 +144,7 @@ impl fmt::Display for PlaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable { name, must, got } => match got {
-                Some(got) => write!(f, "{name} must be {must}, not '{got}'"),
+                Some(got) => write!(f, "{name} must be {must}, not '{}'", excerpt(got)),
                 None => write!(f, "{name} must be {must}"),
             },
             Self::Shm(error) => write!(f, "{error}"),
@@ -251,8 +251,11 @@ impl From<pombo_kernel::Error> for PlaceError {
 
 impl PlaceError {
     /// A variable says something that cannot be.
-    pub(crate) fn variable(name: &'static str, must: &'static str, got: Option<&str>) -> Self {
-        let got = got.map(excerpt);
+    pub(crate) fn variable(
+        name: &'static str,
+        must: &'static str,
+        got: Option<&'static str>,
+    ) -> Self {
         Self::Variable { name, must, got }
     }
 
