@@ -61,12 +61,18 @@ fn check(hosts: &Hosts) -> Result<(), Error> {
             if lines.clone().next().is_none() {
                 return Err(wrong(None));
             }
-            match lines.find(|line| !line.split_whitespace().next().is_some_and(is_host)) {
+            match lines.find(|line| !is_host_line(line)) {
                 Some(line) => Err(wrong(Some(line))),
                 None => Ok(()),
             }
         }
     }
+}
+
+/// A host and what Hydra wants to know of it; other launchers' word for a number of ranks it does not know.
+fn is_host_line(line: &&str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next().is_some_and(is_host) && !words.any(|word| word.contains("slots="))
 }
 
 /// A name, and a number of ranks if need be.
@@ -125,6 +131,17 @@ fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
 mod tests {
     use super::super::arguments::Context;
     use super::*;
+
+    #[test]
+    fn lines_of_a_hostfile() {
+        assert!(
+            ["one", "one:2", "one:2 ifname=eth0"]
+                .iter()
+                .all(is_host_line)
+        );
+        let wrong = ["one slots=2", "one:2 max_slots=4", ":2", "one:x", "one:0"];
+        assert!(!wrong.iter().any(is_host_line));
+    }
 
     #[test]
     fn the_job_in_other_words() {
