@@ -16,7 +16,7 @@
 //! | bound | |
 //! | --- | --- |
 //! | frames taken at once | 32 |
-//! | frames that wait for a poll | 1280 where 1500 bytes are the longest, 224 with 9000, 32 with 65000: 2 MiB; beyond it they are lost, and counted |
+//! | frames that wait for a poll | 640 where 1500 bytes are the longest, 112 with 9000, 32 with 65000: 1 MiB, or 2; beyond it they are lost, and counted |
 //! | frames that wait to leave | what the line takes in 3 ms, 24 to what it grants of [`SEND_BYTES`]; beyond it the device is full |
 //! | bytes of a frame | what the interfaces of all nodes carry |
 //! | nodes | 65535 |

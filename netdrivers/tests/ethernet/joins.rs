@@ -20,7 +20,7 @@ fn an_interface_is_found_or_named() {
         assert_eq!(one.address().mtu, 9000);
         assert_eq!(one.mtu(), 8990);
         assert_eq!(one.interface().name, "host0");
-        assert_eq!(one.room(), 224);
+        assert_eq!(one.room(), 112);
         let refused = |name: &str| open(name).err().expect("refused");
         let name = "nowhere".to_string();
         assert_eq!(refused("nowhere"), EthernetError::NoSuchInterface { name });
