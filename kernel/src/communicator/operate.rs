@@ -212,18 +212,7 @@ pub trait Operate {
             lane,
         } = self.engine();
         let mut outlet = lane.outlet(channel);
-        let ticket = match state.open_receive(pattern, into.len()) {
-            Ok(ticket) => ticket,
-            Err(error) => return Err(Refused { loan: into, error }),
-        };
-        if let Err(loan) = bank.lend_in(ticket, into) {
-            state.operations.remove(ticket.slot());
-            return Err(Refused {
-                loan,
-                error: Error::Full,
-            });
-        }
-        state.enlist(pattern, ticket, bank);
+        let ticket = post(state, bank, pattern, into)?;
         // A broken channel shows at the next call that makes progress; the ticket is valid.
         let _ = state.flush(&mut outlet, bank);
         Ok(ticket)
@@ -246,18 +235,7 @@ pub trait Operate {
             lane,
         } = self.engine();
         let mut outlet = lane.outlet(channel);
-        let ticket = match state.open_receive(pattern, into.len()) {
-            Ok(ticket) => ticket,
-            Err(error) => return Err(Refused { loan: into, error }),
-        };
-        if let Err(loan) = bank.lend_in(ticket, into) {
-            state.operations.remove(ticket.slot());
-            return Err(Refused {
-                loan,
-                error: Error::Full,
-            });
-        }
-        state.enlist(pattern, ticket, bank);
+        let ticket = post(state, bank, pattern, into)?;
         if state.due {
             // A broken channel shows at the next call that makes progress; the ticket is valid.
             let _ = state.flush(&mut outlet, bank);
@@ -698,6 +676,27 @@ pub struct Engine<'e, H: Header, L: Channel, C: Config, B, W> {
     pub(crate) channel: &'e mut L,
     pub(crate) bank: &'e mut B,
     pub(crate) lane: W,
+}
+
+/// Lends a buffer to a new receive, which then looks for its message.
+#[inline(always)]
+fn post<H: Header, C: Config, M: Memory, B: Bank + Lender<M>>(
+    state: &mut State<H, C>,
+    bank: &mut B,
+    pattern: H::Pattern,
+    into: M::In,
+) -> Result<Ticket, Refused<M::In>> {
+    let ticket = match state.open_receive(pattern, into.len()) {
+        Ok(ticket) => ticket,
+        Err(error) => return Err(Refused { loan: into, error }),
+    };
+    if let Err(loan) = bank.lend_in(ticket, into) {
+        state.operations.remove(ticket.slot());
+        let error = Error::Full;
+        return Err(Refused { loan, error });
+    }
+    state.enlist(pattern, ticket, bank);
+    Ok(ticket)
 }
 
 /// The port whose call makes progress.
