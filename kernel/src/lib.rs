@@ -115,8 +115,8 @@ pub mod topology;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{
-    Communicator, Completed, Endpoint, Engine, Hints, Hold, Lender, Lengths, Limits, Loans, Mode,
-    Operate, Port, Ports, SCOPE_LOANS, Scope, Seen, Single, View,
+    COPY_OVERHEAD, Communicator, Completed, Copies, Endpoint, Engine, Hints, Hold, Lender, Lengths,
+    Limits, Loans, Mode, Operate, Port, Ports, SCOPE_LOANS, Scope, Seen, Single, View,
 };
 pub use config::{Compose, Config, Selected, Size, Sizes, fingerprint};
 pub use envelope::Envelope;

@@ -62,6 +62,11 @@ impl<B: Capacity> Cell for Payload<B> {
         Payload(Vec::new(), PhantomData)
     }
 
+    fn reserve(&mut self, bytes: usize) {
+        // Where there is no memory the next append says so.
+        let _ = self.0.try_reserve_exact(bytes.min(B::N));
+    }
+
     fn append(&mut self, bytes: &[u8]) -> bool {
         let fits =
             self.0.len() + bytes.len() <= B::N && self.0.try_reserve_exact(bytes.len()).is_ok();

@@ -1,6 +1,6 @@
 //! Whether the kernel may copy a message to send it later. Source: the EPOS thesis, sections 3.5 and 4.2.1.
 
-use super::Cell;
+use super::{Absent, Cell, Maybe, Present};
 
 /// The policy family.
 pub trait Buffering: 'static {
@@ -8,25 +8,30 @@ pub trait Buffering: 'static {
     const ON: bool;
     /// Where a copy lies: a cell of the composition's storage, or nothing.
     type Copy<C: Cell>: Cell;
+    /// State that copies need.
+    type Held<T>: Maybe<T>;
 }
 
 /// No copies: a send's memory stays lent until it has left.
 #[derive(Clone, Copy, Debug)]
 pub struct Unbuffered;
 
-/// [`send_buffered`](crate::Operate::send_buffered) copies what cannot leave at once, as many messages as the
-/// composition has operations, each up to a cell long.
+/// [`send_buffered`](crate::Operate::send_buffered) copies what cannot leave at once, and
+/// [`detach`](crate::Operate::detach) what waits for credit: as many messages as the composition has operations, each
+/// up to a cell long, within the bytes of [`Limits::copies`](crate::Limits::copies).
 #[derive(Clone, Copy, Debug)]
 pub struct Buffered;
 
 impl Buffering for Unbuffered {
     const ON: bool = false;
     type Copy<C: Cell> = NoCopy;
+    type Held<T> = Absent;
 }
 
 impl Buffering for Buffered {
     const ON: bool = true;
     type Copy<C: Cell> = C;
+    type Held<T> = Present<T>;
 }
 
 /// Room for nothing, in no bytes.

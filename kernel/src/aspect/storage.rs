@@ -56,6 +56,11 @@ pub trait Cell {
     /// No bytes.
     fn empty() -> Self;
 
+    /// Makes room for so many bytes at once, where that costs less than to append them piece by piece.
+    fn reserve(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
+
     /// Appends; false when there is no room (the kernel checks the bound first, so this says that memory ran out).
     fn append(&mut self, bytes: &[u8]) -> bool;
 

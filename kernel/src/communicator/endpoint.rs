@@ -11,6 +11,7 @@ use super::state::State;
 use crate::aspect::{Counters, Datatypes, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};
 use crate::config::{Config, Selected};
+use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::{Handle, LEAD};
 use crate::header::{Header, Node};
@@ -42,6 +43,9 @@ pub struct Limits {
     pub credit: Option<u32>,
     /// The longest payload in bytes that is sent without an announce: at most the composition's.
     pub eager: Option<usize>,
+    /// What copies of messages may take in bytes, each with [`COPY_OVERHEAD`](super::COPY_OVERHEAD): in compositions
+    /// with buffering, where the default is as many as there are operations. Nodes may choose differently.
+    pub copies: Option<usize>,
 }
 
 /// How long the queues are.
@@ -80,7 +84,7 @@ impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
         }
         Ok(Port {
             state,
-            loans: Loans::new(),
+            loans: Loans::new(limits.copies),
         })
     }
 
@@ -161,6 +165,12 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
     /// What a receive wants that nothing has matched yet; `None` of everything else.
     pub fn wanted(&mut self, ticket: Ticket) -> Option<H::Pattern> {
         self.ports.0.state.wanted(ticket)
+    }
+
+    /// The header of an operation's message, where one is known.
+    pub fn header(&mut self, ticket: Ticket) -> Option<H> {
+        let operation = self.ports.0.state.operation(ticket)?;
+        operation.envelope.as_ref().map(Envelope::header)
     }
 
     /// Ends such a receive with [`Error::PeerLost`]: for a caller to whom one from anybody is not worth waiting for,
@@ -267,7 +277,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Rest<L> for At<'_, Port<H, M, 
     fn flush(&mut self, channel: &mut L) -> Result<bool, Error> {
         let port = self.number;
         let mut outlet = Numbered { channel, port };
-        self.port.state.flush(&mut outlet, &self.port.loans)
+        self.port.state.flush(&mut outlet, &mut self.port.loans)
     }
 }
 

@@ -42,7 +42,7 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn flush<L: Outlet>(
         &mut self,
         channel: &mut L,
-        bank: &impl Bank,
+        bank: &mut impl Bank,
     ) -> Result<bool, Error> {
         if !self.due {
             return Ok(false);
@@ -50,7 +50,27 @@ impl<H: Header, C: Config> State<H, C> {
         channel.gather(true);
         let moved = self.flush_due(channel, bank);
         channel.gather(false);
+        self.forget_copies(bank);
         moved
+    }
+
+    /// Lets go of the copies of sends that are over.
+    #[inline]
+    fn forget_copies(&mut self, bank: &mut impl Bank) {
+        while let Some(ended) = self.ended.get_mut()
+            && let Some(slot) = ended.first()
+        {
+            ended.unlink(&mut self.operations, slot);
+            let Some(operation) = self.operations.remove(slot) else {
+                continue;
+            };
+            let peer = self.peer(operation.peer);
+            if bank.drop_copy(Ticket::new(slot, operation.generation))
+                && let Some(copies) = peer.and_then(|peer| peer.copies.get_mut())
+            {
+                *copies -= 1;
+            }
+        }
     }
 
     /// The short way of a message that nothing holds up: no operation, no loan.
@@ -466,7 +486,7 @@ impl<H: Header, C: Config> State<H, C> {
                 };
                 operation.step = Step::Leaving { again };
             } else if operation.finish(Ok(len)) {
-                self.operations.remove(slot);
+                self.discard(slot);
             }
         }
     }

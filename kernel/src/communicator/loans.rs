@@ -1,8 +1,8 @@
 //! Where a communicator keeps what was lent to it.
 
-use crate::aspect::{Buffering, Cell, Representation, Slice, Storage};
+use super::copies::Copies;
+use crate::aspect::{Buffering, Maybe, Representation, Slice, Storage};
 use crate::config::{Config, Sizes};
-use crate::matching::CellOf;
 use crate::memory::{Bank, Loan, Memory, Part, Sink, Source, Ticket};
 use core::mem::MaybeUninit;
 
@@ -16,32 +16,31 @@ pub trait Lender<M: Memory> {
     fn holds(&self, ticket: Ticket) -> bool;
     /// Gives a loan back.
     fn give_back(&mut self, ticket: Ticket) -> Option<Loan<M>>;
+    /// Copies what a send reads, which stays lent; false when there is no room for the copy.
+    fn copy_lent(&mut self, ticket: Ticket) -> bool;
 }
 
 /// One place per operation, found by the ticket's slot.
 pub struct Loans<M: Memory, C: Config> {
-    places: <C::Storage as Storage>::Slice<Place<M, C>, <C::Sizes as Sizes>::Operations>,
+    places: <C::Storage as Storage>::Slice<Place<M>, <C::Sizes as Sizes>::Operations>,
+    copies: <C::Buffering as Buffering>::Held<Copies<C>>,
 }
 
 /// A generation and what it lent; nothing, if it is over.
-type Place<M, C> = Option<(u32, Kept<M, C>)>;
-
-/// What a communicator keeps for an operation.
-enum Kept<M: Memory, C: Config> {
-    Lent(Loan<M>),
-    Copied(<C::Buffering as Buffering>::Copy<CellOf<C>>),
-}
+type Place<M> = Option<(u32, Loan<M>)>;
 
 impl<M: Memory, C: Config> Loans<M, C> {
-    pub(crate) fn new() -> Self {
+    /// With room for so many bytes of copies.
+    pub(crate) fn new(copies: Option<usize>) -> Self {
         Loans {
             places: Slice::new(),
+            copies: Maybe::new(|| Copies::new(copies)),
         }
     }
 
     /// The place of a ticket's slot. `None` beyond the bound.
     #[inline]
-    fn place(&mut self, ticket: Ticket) -> Option<&mut Place<M, C>> {
+    fn place(&mut self, ticket: Ticket) -> Option<&mut Place<M>> {
         if self.places.as_ref().len() <= ticket.slot() as usize {
             self.grow(ticket.slot() as usize)?;
         }
@@ -59,9 +58,7 @@ impl<M: Memory, C: Config> Loans<M, C> {
     #[inline]
     fn loan(&self, ticket: Ticket) -> Option<&Loan<M>> {
         match self.places.as_ref().get(ticket.slot() as usize)? {
-            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation() => {
-                Some(loan)
-            }
+            Some((generation, loan)) if *generation == ticket.generation() => Some(loan),
             _ => None,
         }
     }
@@ -69,9 +66,7 @@ impl<M: Memory, C: Config> Loans<M, C> {
     #[inline(always)]
     fn loan_mut(&mut self, ticket: Ticket) -> Option<&mut Loan<M>> {
         match self.places.as_mut().get_mut(ticket.slot() as usize)? {
-            Some((generation, Kept::Lent(loan))) if *generation == ticket.generation() => {
-                Some(loan)
-            }
+            Some((generation, loan)) if *generation == ticket.generation() => Some(loan),
             _ => None,
         }
     }
@@ -81,7 +76,7 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn lend_out(&mut self, ticket: Ticket, out: M::Out) -> Result<(), M::Out> {
         match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation(), Kept::Lent(Loan::Sent(out)))),
+            Some(place) => *place = Some((ticket.generation(), Loan::Sent(out))),
             None => return Err(out),
         }
         Ok(())
@@ -90,7 +85,7 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn lend_in(&mut self, ticket: Ticket, into: M::In) -> Result<(), M::In> {
         match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation(), Kept::Lent(Loan::Received(into)))),
+            Some(place) => *place = Some((ticket.generation(), Loan::Received(into))),
             None => return Err(into),
         }
         Ok(())
@@ -104,14 +99,19 @@ impl<M: Memory, C: Config> Lender<M> for Loans<M, C> {
     #[inline]
     fn give_back(&mut self, ticket: Ticket) -> Option<Loan<M>> {
         self.loan(ticket)?;
-        match self
-            .places
-            .as_mut()
-            .get_mut(ticket.slot() as usize)?
-            .take()?
-        {
-            (_, Kept::Lent(loan)) => Some(loan),
-            (_, Kept::Copied(_)) => None,
+        let place = self.places.as_mut().get_mut(ticket.slot() as usize)?;
+        place.take().map(|(_, loan)| loan)
+    }
+
+    fn copy_lent(&mut self, ticket: Ticket) -> bool {
+        let place = self.places.as_ref().get(ticket.slot() as usize);
+        match (place, self.copies.get_mut()) {
+            (Some(Some((generation, Loan::Sent(source)))), Some(copies))
+                if *generation == ticket.generation() =>
+            {
+                copies.keep(ticket, source)
+            }
+            _ => false,
         }
     }
 }
@@ -150,41 +150,24 @@ impl<M: Memory, C: Config> Bank for Loans<M, C> {
     }
 
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool {
-        if !<C::Buffering as Buffering>::ON {
-            return false;
-        }
-        let mut copy = Cell::empty();
-        let (mut at, mut chunk) = (0, [0; 64]);
-        while at < source.len() {
-            let now = chunk.len().min(source.len() - at);
-            if swaps::<C>() {
-                source.copy_out_swapped(at, &mut chunk[..now]);
-            } else {
-                source.copy_out(at, &mut chunk[..now]);
-            }
-            if !Cell::append(&mut copy, &chunk[..now]) {
-                return false;
-            }
-            at += now;
-        }
-        match self.place(ticket) {
-            Some(place) => *place = Some((ticket.generation(), Kept::Copied(copy))),
-            None => return false,
-        }
-        true
+        let copies = self.copies.get_mut();
+        copies.is_some_and(|copies| copies.keep(ticket, source))
+    }
+
+    fn drop_copy(&mut self, ticket: Ticket) -> bool {
+        let copies = self.copies.get_mut();
+        copies.is_some_and(|copies| copies.forget(ticket))
     }
 
     #[inline]
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>> {
-        match self.places.as_ref().get(ticket.slot() as usize)? {
-            Some((generation, kept)) if *generation == ticket.generation() => match kept {
-                Kept::Lent(loan) => part(loan, offset, len, swaps::<C>()),
-                Kept::Copied(copy) => {
-                    Some(Part::Bytes(Cell::bytes(copy).get(offset..offset + len)?))
-                }
-            },
-            _ => None,
+        // A send that has a copy may have its memory back already.
+        if let Some(copies) = self.copies.get()
+            && let Some(copy) = copies.find(ticket)
+        {
+            return Some(Part::Bytes(copy.get(offset..offset + len)?));
         }
+        part(self.loan(ticket)?, offset, len, swaps::<C>())
     }
 }
 

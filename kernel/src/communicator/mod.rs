@@ -1,6 +1,7 @@
 //! The communicator: a header's queues over a channel. Source: the EPOS communication system, section 3.3.
 
 mod arrive;
+mod copies;
 mod endpoint;
 mod flush;
 mod hint;
@@ -15,6 +16,7 @@ mod probe;
 mod scope;
 mod state;
 
+pub use copies::{COPY_OVERHEAD, Copies};
 pub use endpoint::{Communicator, Endpoint, Lengths, Limits, Port, Ports, Single, View};
 pub use hint::Hints;
 pub use hold::Hold;

@@ -186,13 +186,58 @@ pub trait Operate {
             state.operations.remove(ticket.slot());
             return Err(Error::Full);
         }
-        if let Some(operation) = state.operation(ticket) {
-            operation.owner = Owner::Kernel;
-        }
+        state.give_copy(ticket, Owner::Kernel);
         state.launch(to, ticket);
         // A broken channel shows at the next call that makes progress; the message is taken.
         let _ = state.flush(&mut outlet, bank);
         Ok(())
+    }
+
+    /// Are there copies of messages to that node that have not gone? Then a copy of the next one
+    /// ([`Operate::send_buffered`]) costs its sender less than to wait once more.
+    fn holds_copies(&mut self, to: Node) -> bool {
+        <<Self::Config as Config>::Buffering as Buffering>::ON
+            && self.engine().state.holds_copies(to)
+    }
+
+    /// Copies a short send that waits for a receive, or for credit: it is over for its user, whose memory may be used
+    /// again, and the kernel sends the copy. False, and nothing has changed, for all else: what has left, a
+    /// [synchronous](Mode::Synchronous) send, one that is longer than a cell, and compositions without buffering.
+    ///
+    /// # Errors
+    /// [`Error::Full`] where there is no room for the copy ([`Limits::copies`](crate::Limits::copies)).
+    fn detach(&mut self, ticket: Ticket) -> Result<bool, Error> {
+        if !<<Self::Config as Config>::Buffering as Buffering>::ON {
+            return Ok(false);
+        }
+        let Engine { state, bank, .. } = self.engine();
+        if !bank.holds(ticket) || !state.may_detach(ticket) {
+            return Ok(false);
+        }
+        if !bank.copy_lent(ticket) {
+            return Err(Error::Full);
+        }
+        state.give_copy(ticket, Owner::Detached);
+        Ok(true)
+    }
+
+    /// Gives a loan back at once, whatever has become of its operation, which nobody claims any more: a receive is
+    /// taken back, or what still comes for it is dropped; a send is withdrawn if no receive has matched it, else its
+    /// receive ends with [`Error::Revoked`]. `None` if this level holds no such operation.
+    ///
+    /// Memory that is [fixed](Part::fixed) may still be read by a peer that was offered it: its lender sees to that.
+    fn release(&mut self, ticket: Ticket) -> Option<Loan<Self::Memory>> {
+        let Engine {
+            state,
+            channel,
+            bank,
+            lane,
+        } = self.engine();
+        let loan = bank.give_back(ticket)?;
+        state.release(ticket);
+        // What the peers have to know leaves now or with the next call; a broken channel shows there.
+        let _ = state.flush(&mut lane.outlet(channel), bank);
+        Some(loan)
     }
 
     /// Posts a receive for the first message that matches.
@@ -291,7 +336,12 @@ pub trait Operate {
             Step::Done(outcome) if !operation.is_in_flight() => Some(Seen {
                 received,
                 envelope,
-                outcome,
+                outcome: *outcome,
+            }),
+            _ if operation.is_detached() => Some(Seen {
+                received,
+                envelope,
+                outcome: Ok(envelope.map_or(0, Envelope::len)),
             }),
             _ => None,
         })
@@ -310,6 +360,7 @@ pub trait Operate {
                 && matches!(operation.step, Step::Done(Ok(_)))
                 && operation.envelope.is_some()
                 && !operation.is_in_flight()
+                && !operation.is_detached()
         })?;
         bank.give_back(ticket);
         operation.envelope.as_ref().map(Envelope::header)
@@ -666,7 +717,7 @@ pub struct Seen<'a, H: Header, C: Config> {
     /// Which message it was; `None` if none matched.
     pub envelope: Option<&'a Envelope<H, C>>,
     /// Bytes sent, or bytes in the buffer.
-    pub outcome: &'a Result<usize, Error>,
+    pub outcome: Result<usize, Error>,
 }
 
 /// The parts of a communicator that a call works with.
@@ -795,6 +846,9 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         B: Lender<M>,
     {
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
+        if operation.is_detached() {
+            return self.claim_detached(ticket);
+        }
         let Step::Done(outcome) = &operation.step else {
             return self.under_way(ticket);
         };
@@ -809,6 +863,31 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         };
         self.state.operations.remove(ticket.slot());
         Ok(Some(completed))
+    }
+
+    /// Over for its user, who gets the memory back; the kernel goes on with the copy, if that has not left.
+    #[cold]
+    #[expect(clippy::type_complexity, reason = "as `claim`")]
+    fn claim_detached<M: Memory>(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Option<Completed<H, M, C>>, Error>
+    where
+        B: Lender<M>,
+    {
+        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
+        let envelope = operation.envelope;
+        let outcome = match operation.step {
+            Step::Done(outcome) => outcome,
+            _ => Ok(envelope.as_ref().map_or(0, Envelope::len)),
+        };
+        self.state.release(ticket);
+        Ok(Some(Completed {
+            loan,
+            envelope,
+            outcome,
+        }))
     }
 
     /// Not over, if this level holds it.

@@ -2,8 +2,8 @@
 
 use super::lane::Outlet;
 use super::state::{ANY, Owner, State, Step};
-use crate::aspect::{Cell, Counters, Note, Transfer};
-use crate::config::Config;
+use crate::aspect::{Capacity, Cell, Counters, Maybe, Note, Transfer};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::LEAD;
@@ -61,6 +61,11 @@ impl<H: Header, C: Config> State<H, C> {
         })?;
         let announce = mode == Mode::Synchronous || len > eager;
         let ticket = self.open(to, Step::Held { announce }, Some(envelope))?;
+        if mode == Mode::Synchronous
+            && let Some(operation) = self.operation(ticket)
+        {
+            operation.owner = Owner::Synchronous;
+        }
         self.counters.note(Note::Sent(len));
         Ok(ticket)
     }
@@ -179,6 +184,10 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
         let operation = self.operation(ticket).ok_or(Error::UnknownTicket)?;
         let peer = operation.peer;
+        if operation.owner == Owner::Detached {
+            // For its user it is over.
+            return Ok(());
+        }
         match &mut operation.step {
             Step::Posted { place, .. } => {
                 let place = *place;
@@ -209,16 +218,51 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
+    /// May a send go on without its user's memory? A short one that no receive has matched.
+    pub(crate) fn may_detach(&mut self, ticket: Ticket) -> bool {
+        self.operation(ticket).is_some_and(|operation| {
+            let len = operation.envelope.as_ref().map_or(0, Envelope::len);
+            operation.owner == Owner::User
+                && len <= <C::Sizes as Sizes>::Cell::N
+                && matches!(
+                    operation.step,
+                    Step::Held { .. } | Step::Offered { cancel: false, .. } | Step::Announced
+                )
+        })
+    }
+
+    /// Are there copies of messages to that node that have not gone?
+    pub(crate) fn holds_copies(&self, to: Node) -> bool {
+        let peer = self.peers.as_ref().get(to.index());
+        let copies = peer.and_then(|peer| peer.copies.get());
+        copies.is_some_and(|copies| *copies > 0)
+    }
+
+    /// From now on the kernel sends a copy that it has made.
+    pub(crate) fn give_copy(&mut self, ticket: Ticket, owner: Owner) {
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        operation.owner = owner;
+        let to = operation.peer;
+        if let Some(copies) = self.peer(to).and_then(|peer| peer.copies.get_mut()) {
+            *copies += 1;
+        }
+    }
+
     /// Its loan is about to end: takes the operation back as far as that is still possible, and frees it as soon as
     /// the peer cannot name it any more.
     pub(crate) fn release(&mut self, ticket: Ticket) {
         let Some(operation) = self.operation(ticket) else {
             return;
         };
-        operation.owner = Owner::Nobody;
+        operation.owner = match operation.owner {
+            Owner::Detached => Owner::Kernel,
+            _ => Owner::Nobody,
+        };
         if let Step::Done(outcome) = operation.step {
             self.complete(ticket.slot(), outcome);
-        } else {
+        } else if operation.owner == Owner::Nobody {
             // Only an unknown ticket is refused, and this one is known.
             let _ = self.cancel(ticket);
         }

@@ -51,7 +51,7 @@ impl<H: Header, L: Channel, C: Config, W: Lane<L>> Drop for Scope<'_, '_, H, L, 
         // What the peers have to know leaves now or with the next call; a broken channel shows there.
         let _ = self
             .state
-            .flush(&mut self.lane.outlet(self.channel), &self.bank);
+            .flush(&mut self.lane.outlet(self.channel), &mut self.bank);
     }
 }
 
@@ -113,6 +113,14 @@ impl<'buf> Lender<Lent<'buf>> for Chain<'_, 'buf> {
         let at = self.own.iter().position(|(own, _)| *own == ticket)?;
         Some(self.own.swap_remove(at).1)
     }
+
+    fn copy_lent(&mut self, ticket: Ticket) -> bool {
+        match self.own.iter().find(|(own, _)| *own == ticket) {
+            // The copy may outlive this scope.
+            Some((_, Loan::Sent(source))) => self.outer.copy(ticket, source),
+            _ => false,
+        }
+    }
 }
 
 impl Bank for Chain<'_, '_> {
@@ -141,6 +149,10 @@ impl Bank for Chain<'_, '_> {
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool {
         // The copy may outlive this scope.
         self.outer.copy(ticket, source)
+    }
+
+    fn drop_copy(&mut self, ticket: Ticket) -> bool {
+        self.outer.drop_copy(ticket)
     }
 
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>> {

@@ -11,7 +11,7 @@ use super::hint::Hints;
 use super::hold::Hold;
 use super::probe::Probes;
 use crate::aspect::{
-    Capacity, Counters, Maybe, Note, Observer, Representation, Slice, Storage, Transfer,
+    Buffering, Capacity, Counters, Maybe, Note, Observer, Representation, Slice, Storage, Transfer,
 };
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -39,6 +39,8 @@ pub(crate) struct State<H: Header, C: Config> {
     pub(crate) unexpected: <C::Matcher as Matcher>::Unexpected<H, C>,
     pub(crate) peers: PeersOf<H, C>,
     pub(crate) probes: <C::Transfer as Transfer>::Held<Probes<H, C>>,
+    /// Sends of the kernel's own that are over: their copies can go.
+    pub(crate) ended: <C::Buffering as Buffering>::Held<Queue>,
     pub(crate) node: Node,
     /// Places in every peer's pool that belong to us, and in ours to every peer.
     pub(crate) credit: u32,
@@ -72,6 +74,10 @@ pub(crate) struct Operation<H: Header, C: Config> {
 pub(crate) enum Owner {
     /// The user, who will claim it.
     User,
+    /// The same, of a send that is not over before a receive has matched.
+    Synchronous,
+    /// The user, who will claim it; for him it is over, as the kernel sends a copy.
+    Detached,
     /// The user, who has no buffer for it yet: a message taken by a matched probe.
     Probe,
     /// Nobody, for the kernel sends its own copy.
@@ -135,6 +141,8 @@ pub(crate) struct Peer<H: Header, C: Config> {
     pub(crate) hold: <C::Transfer as Transfer>::Held<Hold<H>>,
     pub(crate) hints: <C::Transfer as Transfer>::Hinted<Hints<H>>,
     pub(crate) due: bool,
+    /// Copies of messages to it that have not gone.
+    pub(crate) copies: <C::Buffering as Buffering>::Held<u32>,
     /// Places in our pool that it takes.
     pub(crate) kept: u32,
     /// Its values have their most significant byte first. Only heterogeneous compositions look at it.
@@ -170,6 +178,7 @@ impl<H: Header, C: Config> State<H, C> {
             unexpected: Unexpected::new(),
             peers,
             probes: Maybe::new(Probes::new),
+            ended: Maybe::new(Queue::new),
             node,
             credit,
             eager: cell.min(<C::Transfer as Transfer>::THRESHOLD),
@@ -240,7 +249,19 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(operation) = self.operations.get_mut(slot)
             && operation.finish(outcome)
         {
-            self.operations.remove(slot);
+            self.discard(slot);
+        }
+    }
+
+    /// Frees an operation that is over and in no queue, once its copy has gone where it has one.
+    #[inline]
+    pub(crate) fn discard(&mut self, slot: u32) {
+        match self.ended.get_mut() {
+            Some(ended) => {
+                ended.push(&mut self.operations, slot);
+                self.due = true;
+            }
+            None => drop(self.operations.remove(slot)),
         }
     }
 
@@ -396,6 +417,12 @@ impl<H: Header, C: Config> Operation<H, C> {
         self.in_flight.get().is_some_and(|frames| *frames > 0)
     }
 
+    /// Is it over for its user only?
+    #[inline(always)]
+    pub(crate) fn is_detached(&self) -> bool {
+        <C::Buffering as Buffering>::ON && self.owner == Owner::Detached
+    }
+
     /// Ends a receive: `stored` bytes are in its buffer. Is there nobody who will claim it?
     #[inline(always)]
     pub(crate) fn deliver(&mut self, envelope: Envelope<H, C>, stored: usize) -> bool {
@@ -425,6 +452,7 @@ impl<H: Header, C: Config> Peer<H, C> {
             hold: Maybe::new(Hold::new),
             hints: Maybe::new(Hints::new),
             due: false,
+            copies: Maybe::new(|| 0),
             kept: 0,
             big_endian: false,
             deaf: false,

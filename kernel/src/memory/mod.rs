@@ -253,8 +253,10 @@ pub trait Bank {
         let _ = (ticket, at, len);
         None
     }
-    /// Keeps a copy of a message. False when there is no room.
+    /// Keeps a copy of a message, which [`Bank::part`] then reads. False when there is no room.
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool;
+    /// Forgets a copy that has left. False if there is none.
+    fn drop_copy(&mut self, ticket: Ticket) -> bool;
     /// A piece of a send.
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>>;
 }

@@ -5,7 +5,6 @@ use pombo_mpi::Mode;
 use pombo_mpi::constants::*;
 use pombo_mpi::matched;
 use pombo_mpi::point::{self, Side};
-use pombo_mpi::request;
 use pombo_mpi::status::Status;
 
 macro_rules! sends {
@@ -185,9 +184,7 @@ macro_rules! matched_receives {
         ) {
             let mut found = Status::EMPTY;
             // SAFETY: the caller's handle, and a buffer with room for `count` items.
-            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, message.read()) }?;
-            give!(message = Message::NULL);
-            request::wait(begun, &mut found)?;
+            unsafe { matched::receive(buf, count.into(), datatype, &mut *message, &mut found) }?;
             // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
             unsafe { found.store(status) };
             Ok(())
@@ -201,9 +198,8 @@ macro_rules! matched_receives {
             request: *mut Request,
         ) {
             // SAFETY: the caller's handle, and a buffer with room for `count` items until the request is over.
-            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, message.read()) };
+            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, &mut *message) };
             give!(request = begun?);
-            give!(message = Message::NULL);
             Ok(())
         }
     )*}};

@@ -38,10 +38,7 @@ mpi! {
     fn MPI_Wait(request: *mut Request, status: *mut Status) {
         let mut found = Status::EMPTY;
         // SAFETY: the caller's handle.
-        let outcome = request::wait(unsafe { request.read() }, &mut found);
-        // A bad handle stays as it is; a request that failed is over.
-        give!(request = Request::NULL);
-        outcome?;
+        request::wait(unsafe { &mut *request }, &mut found)?;
         // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
         unsafe { found.store(status) };
         Ok(())
@@ -50,12 +47,9 @@ mpi! {
     fn MPI_Test(request: *mut Request, flag: *mut c_int, status: *mut Status) {
         let mut found = Status::EMPTY;
         // SAFETY: the caller's handle.
-        let outcome = request::test(unsafe { request.read() }, &mut found);
-        let over = !matches!(outcome, Ok(false));
-        give!(flag = c_int::from(over));
-        if over {
-            give!(request = Request::NULL);
-        }
+        let outcome = request::test(unsafe { &mut *request }, &mut found);
+        // A request that failed is over.
+        give!(flag = c_int::from(!matches!(outcome, Ok(false))));
         if outcome? {
             // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
             unsafe { found.store(status) };

@@ -4,8 +4,8 @@
 use crate::collective;
 use crate::world::{Fault, World};
 use core::mem::replace;
+use pombo_kernel::Error;
 use pombo_kernel::channel::Channel;
-use pombo_kernel::{Error, Operate};
 
 /// Answers that nothing is over.
 #[derive(Default)]

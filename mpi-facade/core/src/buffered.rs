@@ -12,7 +12,7 @@ use crate::status::Status;
 use crate::world::{self, Fault, World};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
-use pombo_kernel::{Mode, Operate, Source};
+use pombo_kernel::{Mode, Source};
 
 /// The attached buffer and the copies under way.
 #[derive(Default)]

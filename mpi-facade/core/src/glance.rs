@@ -7,6 +7,7 @@ use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::request::{self, Standing, test_one};
 use crate::several::Look;
+use crate::stall;
 use crate::status::Status;
 use crate::world::{self, Fault};
 use alloc::vec::Vec;
@@ -47,7 +48,7 @@ pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Faul
     world::with(|world| {
         world.glance()?;
         if forsaken::is_due_once(world) {
-            forsaken::end(world, requests);
+            stall::attend(world, requests);
         }
         let (mut status, mut all) = (Status::EMPTY, true);
         for &request in requests {
@@ -75,7 +76,7 @@ pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Re
         if first == 0 {
             world.glance()?;
             if forsaken::is_due_once(world) {
-                forsaken::end(world, requests);
+                stall::attend(world, requests);
             }
         }
         let mut seen = Look::Nothing;

@@ -1,15 +1,12 @@
 //! MPI's header over the kernel: context and tag; the source is the node. Source: MPI 5.0, section 3.2.3.
 
-use pombo_kernel::aspect::Rendezvous;
+use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::header::fold;
 use pombo_kernel::matching::Adaptive;
-use pombo_kernel::{Communicator, Compose, Header, Node, Pattern, Size};
+use pombo_kernel::{Compose, Header, Node, Pattern, Size};
 use pombo_netdrivers::Growing;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
-
-use crate::memory::Foreign;
-use crate::way::Way;
 
 /// What travels in front of every message.
 #[derive(
@@ -111,17 +108,23 @@ pub const EAGER: usize = 8192;
 /// them up keeps its messages itself, so a rank never holds more than ranks x credit x eager limit bytes.
 pub const CREDIT: u32 = 128;
 
-/// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests.
+/// Bytes that copies of messages take in a rank, at most, each with [`pombo_kernel::COPY_OVERHEAD`]: standard sends of
+/// up to [`EAGER`] bytes that would wait for their receives go on as copies. `POMBO_SEND_BUFFER_BYTES` says otherwise.
+pub const SEND_BUFFER_BYTES: usize = 64 << 20;
+
+/// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, copies of
+/// short sends.
 pub type Composition = Compose<
     U64,
     Rendezvous<EAGER>,
     Adaptive,
     Growing,
     Size<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
+    Unobserved,
+    NoDatatypes,
+    Homogeneous,
+    Buffered,
 >;
-
-/// The kernel under MPI.
-pub type Kernel = Communicator<Envelope, Way, Foreign, Composition>;
 
 /// What every rank of a job must share; the memory file carries it.
 pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<Envelope, Composition>();

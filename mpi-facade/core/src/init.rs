@@ -9,12 +9,14 @@ pub(crate) use crate::environment::text;
 use crate::environment::{number, variable, wrong};
 use crate::error::{Class, Error};
 use crate::glance::Freed;
-use crate::header::{CREDIT, Kernel};
+use crate::header::{CREDIT, SEND_BUFFER_BYTES};
+use crate::kernel::Kernel;
 use crate::output::{self, Line};
 use crate::place::{self, Joined, PlaceError};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
 use crate::settings;
+use crate::stall::Stall;
 use crate::way::{self, Traffic};
 use crate::world::{self, Fault, Phase, World};
 use core::ffi::{CStr, c_int};
@@ -42,15 +44,18 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     let limits = Limits {
         credit: Some(told(c"POMBO_CREDIT")?.map_or(CREDIT, |credit| credit as u32)),
         eager: told(c"POMBO_EAGER_LIMIT")?,
+        copies: Some(told(c"POMBO_SEND_BUFFER_BYTES")?.unwrap_or(SEND_BUFFER_BYTES)),
     };
     let (own, size) = (way.node(), way.nodes());
-    let kernel = Kernel::with_limits(way, limits)?;
+    let kernel = Kernel::new(way, limits)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
     world::begin(World {
         kernel,
         comms: Comms::new(own, size, &hosts),
         collectives: Ongoing::new()?,
+        refused: None,
         buffered: Buffered::default(),
+        stall: Stall::default(),
         freed: Freed::default(),
         asked: Asked::default(),
         threads,

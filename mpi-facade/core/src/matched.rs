@@ -4,12 +4,13 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::header::Wanted;
+use crate::kernel::Posted;
 use crate::point::{region, wanted};
 use crate::request;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
 use core::ffi::{c_int, c_void};
-use pombo_kernel::{Operate, Ticket};
+use pombo_kernel::Ticket;
 
 /// `MPI_Mprobe`.
 pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result<Message, Fault> {
@@ -75,7 +76,25 @@ fn look(
     Ok(Some(Message(ticket.to_bits() as usize)))
 }
 
-/// `MPI_Imrecv`, and the first half of `MPI_Mrecv`.
+/// `MPI_Mrecv`. The message's handle becomes null once the message is being received.
+///
+/// # Safety
+/// `buf` has room for `count` items of `datatype`.
+pub unsafe fn receive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    message: &mut Message,
+    status: &mut Status,
+) -> Result<(), Fault> {
+    world::with(|world| {
+        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+        let posted = unsafe { post(world, buf, count, datatype, message) }?;
+        posted.wait(status)
+    })
+}
+
+/// `MPI_Imrecv`.
 ///
 /// # Safety
 /// `buf` has room for `count` items of `datatype`, until the request is over.
@@ -83,20 +102,33 @@ pub unsafe fn ireceive(
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
-    message: Message,
+    message: &mut Message,
 ) -> Result<Request, Fault> {
-    world::with(|world| {
-        // SAFETY: the caller's promise.
-        let region = unsafe { region(buf, count, datatype) }?;
-        if message == MPI_MESSAGE_NO_PROC {
-            return Ok(request::RECEIVED_FROM_NOBODY);
-        }
-        let ticket = Ticket::from_bits(message.0 as u64);
-        match world.kernel.receive_matched(ticket, region) {
-            Ok(()) => Ok(request::handle(ticket)),
-            Err(refused) => Err(unknown(message, refused.error).into()),
-        }
-    })
+    // SAFETY: the caller's buffer.
+    world::with(|world| Ok(unsafe { post(world, buf, count, datatype, message) }?.hand_out()))
+}
+
+/// # Safety
+/// As for [`region`], until what is posted is over.
+unsafe fn post<'w>(
+    world: &'w mut World,
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    message: &mut Message,
+) -> Result<Posted<'w>, Fault> {
+    // SAFETY: the caller's promise.
+    let region = unsafe { region(buf, count, datatype) }?;
+    let handle = *message;
+    if handle == MPI_MESSAGE_NO_PROC {
+        *message = Message::NULL;
+        return Ok(Posted::over(world, request::RECEIVED_FROM_NOBODY));
+    }
+    let ticket = Ticket::from_bits(handle.0 as u64);
+    let posted = Posted::receive_matched(world, ticket, region);
+    let posted = posted.map_err(|error| unknown(handle, error))?;
+    *message = Message::NULL;
+    Ok(posted)
 }
 
 fn unknown(message: Message, error: pombo_kernel::Error) -> Error {

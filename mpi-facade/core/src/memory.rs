@@ -8,7 +8,7 @@ use core::{ptr, slice};
 use pombo_kernel::{Memory, Sink, Source};
 
 /// The memory of C programs.
-pub struct Foreign;
+pub(crate) struct Foreign;
 
 impl Memory for Foreign {
     type Out = Region;
@@ -20,7 +20,7 @@ impl Memory for Foreign {
 /// Whoever makes one promises that the memory stays valid for as long as the kernel may use it: that is what MPI
 /// asks of the caller of every communication function.
 #[derive(Clone, Copy, Debug)]
-pub struct Region {
+pub(crate) struct Region {
     base: *mut u8,
     items: usize,
     shape: Shape,

@@ -6,12 +6,13 @@ use crate::datatype;
 use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::header::{Envelope, Wanted};
+use crate::kernel::Posted;
 use crate::memory::{Region, Shape};
 use crate::request;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
 use core::ffi::{c_int, c_void};
-use pombo_kernel::{Mode, Node, Operate};
+use pombo_kernel::{Mode, Node};
 
 /// `MPI_Send` and `MPI_Ssend`.
 ///
@@ -27,11 +28,11 @@ pub unsafe fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), Fault> {
-    // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
-    match unsafe { isend(mode, buf, count, datatype, to, tag, comm) }? {
-        request::SENT => Ok(()),
-        request => request::wait(request, &mut { Status::EMPTY }),
-    }
+    world::with(|world| {
+        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+        let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
+        posted.begun()?.wait_sent()
+    })
 }
 
 /// `MPI_Isend` and `MPI_Issend`.
@@ -48,8 +49,11 @@ pub unsafe fn isend(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    // SAFETY: the caller's promise.
-    world::begun(unsafe { post_send(buf, count, datatype, to, tag, comm, mode) })
+    world::with(|world| {
+        // SAFETY: the caller's buffer, until the request is over.
+        let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
+        Ok(posted.begun()?.hand_out())
+    })
 }
 
 /// `MPI_Recv`.
@@ -66,9 +70,11 @@ pub unsafe fn receive(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), Fault> {
-    // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffer.
-    let request = unsafe { ireceive(buf, count, datatype, from, tag, comm) }?;
-    request::wait(request, status)
+    world::with(|world| {
+        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+        let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
+        posted.begun()?.wait(status)
+    })
 }
 
 /// `MPI_Irecv`.
@@ -84,8 +90,11 @@ pub unsafe fn ireceive(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    // SAFETY: the caller's promise.
-    world::begun(unsafe { post_receive(buf, count, datatype, from, tag, comm) })
+    world::with(|world| {
+        // SAFETY: the caller's buffer, until the request is over.
+        let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
+        Ok(posted.begun()?.hand_out())
+    })
 }
 
 /// One side of an exchange: memory, partner, tag.
@@ -113,35 +122,38 @@ pub unsafe fn exchange(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), Fault> {
-    // The send is checked before the receive is posted, so a refused call leaves nothing behind.
     world::with(|world| {
-        let group = world.comms.get(comm)?;
-        // SAFETY: the caller's promise.
-        unsafe { region(send.buf, send.count, send.datatype) }.map_err(Fault::on(comm))?;
-        partner(group, send.partner).map_err(Fault::on(comm))?;
-        check_tag(send.tag).map_err(Fault::on(comm)).map(drop)
-    })?;
-    let Side {
-        buf,
-        count,
-        datatype,
-        partner,
-        tag,
-    } = receive;
-    // SAFETY: the caller's promise; the call does not return before the kernel is done with the buffers.
-    let incoming = unsafe { ireceive(buf, count, datatype, partner, tag, comm) }?;
-    let Side {
-        buf,
-        count,
-        datatype,
-        partner,
-        tag,
-    } = send;
-    // SAFETY: as above.
-    let outgoing = unsafe { isend(Mode::Standard, buf, count, datatype, partner, tag, comm) }?;
-    let sent = request::wait(outgoing, &mut { Status::EMPTY });
-    request::wait(incoming, status)?;
-    sent
+        let (from, into) = (receive.partner, receive.tag);
+        let Side {
+            buf,
+            count,
+            datatype,
+            ..
+        } = receive;
+        // Before anything leaves.
+        // SAFETY: the caller's buffer.
+        unsafe { check_receive(world, buf, count, datatype, from, into, comm) }?;
+        let (to, tag, mode) = (send.partner, send.tag, Mode::Standard);
+        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+        let outgoing = unsafe {
+            post_send(
+                world,
+                send.buf,
+                send.count,
+                send.datatype,
+                to,
+                tag,
+                comm,
+                mode,
+            )
+        };
+        let mut outgoing = outgoing.begun()?;
+        let world = outgoing.world();
+        // SAFETY: as above.
+        let incoming = unsafe { post_receive(world, buf, count, datatype, from, into, comm) };
+        incoming.begun()?.wait(status)?;
+        outgoing.wait_sent()
+    })
 }
 
 /// `MPI_Iprobe`: the status of the first message that matches.
@@ -215,9 +227,11 @@ pub(crate) unsafe fn region(
 }
 
 /// # Safety
-/// As for [`region`], until the request is over.
+/// As for [`region`], until what is posted is over.
 #[inline(never)]
-unsafe fn post_send(
+#[expect(clippy::too_many_arguments, reason = "the standard's")]
+unsafe fn post_send<'w>(
+    world: &'w mut World,
     buf: *const c_void,
     count: i64,
     datatype: Datatype,
@@ -225,73 +239,92 @@ unsafe fn post_send(
     tag: c_int,
     comm: Comm,
     mode: Mode,
-) -> Request {
-    world::request(|world| {
-        let fault = Fault::on(comm);
-        let group = world.comms.get(comm)?;
-        // SAFETY: the caller's promise.
-        let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&fault)?;
-        let tag = check_tag(tag).map_err(&fault)?;
-        let Some(node) = partner(group, to).map_err(&fault)? else {
-            return Ok(request::SENT);
+) -> Posted<'w> {
+    // SAFETY: the caller's promise.
+    let checked = unsafe { check_send(world, buf, count, datatype, to, tag, comm) };
+    let (node, header, region) = match checked {
+        Ok(Some(checked)) => checked,
+        Ok(None) => return Posted::over(world, request::SENT),
+        Err(fault) => return Posted::refuse(world, fault),
+    };
+    world.count(pombo_kernel::Source::len(&region));
+    if mode == Mode::Standard {
+        let now = match world.kernel.send_now(node, header, &region) {
+            Ok(false) => world.kernel.send_behind(node, header, &region),
+            now => now,
         };
-        let header = Envelope::new(group.context * 2, tag);
-        world.count(pombo_kernel::Source::len(&region));
-        if mode == Mode::Standard {
-            match world.kernel.send_now(node, header, &region) {
-                Ok(true) => return Ok(request::SENT),
-                Ok(false) => {}
-                Err(error) => return Err(fault(error.into())),
-            }
+        match now {
+            Ok(true) => return Posted::over(world, request::SENT),
+            Ok(false) => {}
+            Err(error) => return Posted::refuse(world, Fault::on(comm)(error.into())),
         }
-        if let Ok(group) = world.comms.get(comm) {
-            group.pending += 1;
-        }
-        match world.kernel.send_as(mode, node, header, region) {
-            Ok(ticket) => Ok(request::handle(ticket)),
-            Err(refused) => {
-                forget(world, comm);
-                Err(fault(refused.error.into()))
-            }
-        }
-    })
+    }
+    Posted::send(world, mode, node, header, region, comm)
+}
+
+/// What a send is to carry, and where; none to `MPI_PROC_NULL`.
+///
+/// # Safety
+/// As for [`region`].
+#[inline(always)]
+unsafe fn check_send(
+    world: &mut World,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Option<(Node, Envelope, Region)>, Fault> {
+    let fault = Fault::on(comm);
+    let group = world.comms.get(comm)?;
+    // SAFETY: the caller's promise.
+    let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&fault)?;
+    let tag = check_tag(tag).map_err(&fault)?;
+    let node = partner(group, to).map_err(&fault)?;
+    Ok(node.map(|node| (node, Envelope::new(group.context * 2, tag), region)))
 }
 
 /// # Safety
-/// As for [`region`], until the request is over.
+/// As for [`region`], until what is posted is over.
 #[inline(never)]
-unsafe fn post_receive(
+unsafe fn post_receive<'w>(
+    world: &'w mut World,
     buf: *mut c_void,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Request {
-    world::request(|world| {
-        let fault = Fault::on(comm);
-        let group = world.comms.get(comm)?;
-        // SAFETY: the caller's promise.
-        let region = unsafe { region(buf, count, datatype) }.map_err(&fault)?;
-        let wanted = wanted_of(group, from, tag).map_err(&fault)?;
-        if from == MPI_PROC_NULL {
-            return Ok(request::RECEIVED_FROM_NOBODY);
-        }
-        group.pending += 1;
-        match world.kernel.receive_here(wanted, region) {
-            Ok(ticket) => Ok(request::handle(ticket)),
-            Err(refused) => {
-                forget(world, comm);
-                Err(fault(refused.error.into()))
-            }
-        }
-    })
+) -> Posted<'w> {
+    // SAFETY: the caller's promise.
+    match unsafe { check_receive(world, buf, count, datatype, from, tag, comm) } {
+        Ok(_) if from == MPI_PROC_NULL => Posted::over(world, request::RECEIVED_FROM_NOBODY),
+        Ok((wanted, region)) => Posted::receive(world, wanted, region, comm),
+        Err(fault) => Posted::refuse(world, fault),
+    }
 }
 
-fn forget(world: &mut World, comm: Comm) {
-    if let Ok(group) = world.comms.get(comm) {
-        group.pending = group.pending.saturating_sub(1);
-    }
+/// What a receive wants, and where it goes.
+///
+/// # Safety
+/// As for [`region`].
+#[inline(always)]
+unsafe fn check_receive(
+    world: &mut World,
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<(Wanted, Region), Fault> {
+    let fault = Fault::on(comm);
+    let group = world.comms.get(comm)?;
+    // SAFETY: the caller's promise.
+    let region = unsafe { region(buf, count, datatype) }.map_err(&fault)?;
+    let wanted = wanted_of(group, from, tag).map_err(&fault)?;
+    Ok((wanted, region))
 }
 
 /// What a receive or a probe asks for.

@@ -13,7 +13,6 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicBool, Ordering};
-use pombo_kernel::Operate;
 
 /// There is a thread. Changes only while there is none.
 static HERE: AtomicBool = AtomicBool::new(false);

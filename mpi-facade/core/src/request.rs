@@ -7,9 +7,10 @@ use crate::error::{Error, Kind};
 use crate::fault;
 use crate::forsaken;
 use crate::header::{Composition, Envelope};
+use crate::stall;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
-use pombo_kernel::{Operate, Ticket};
+use pombo_kernel::Ticket;
 
 const _: () = assert!(usize::BITS == 64, "a request handle needs 64 bits");
 
@@ -80,7 +81,7 @@ pub(crate) fn peek(
         comms,
         seen.received,
         seen.envelope,
-        seen.outcome,
+        &seen.outcome,
         Some(status),
         &mut failed,
     );
@@ -111,7 +112,7 @@ fn look(
         Err(error) => return Err(unknown(request, error)),
         Ok(Some(over)) => {
             let (received, envelope) = (over.received, over.envelope);
-            write_down(comms, received, envelope, over.outcome, status, failed);
+            write_down(comms, received, envelope, &over.outcome, status, failed);
             // Collective traffic is not a user's request.
             if let Some(context) = envelope.map(|envelope| envelope.header().context.get())
                 && context.is_multiple_of(2)
@@ -160,55 +161,65 @@ fn unknown(request: Request, error: pombo_kernel::Error) -> Fault {
     }
 }
 
-/// Waits for one request; its error is the call's error.
-#[inline]
+/// Waits for one request; its error is the call's error. Its handle becomes null if, and only if, it is over.
+#[inline(always)]
 pub(crate) fn wait_one(
     world: &mut World,
-    request: Request,
+    request: &mut Request,
     status: &mut Status,
 ) -> Result<(), Fault> {
     let mut failed = None;
-    wait_until_over(world, request, Some(status), &mut failed)?;
+    let requests = [*request];
+    wait_until_over(world, &requests, Some(status), &mut failed)?;
+    *request = Request::NULL;
     match failed {
         None => Ok(()),
         Some(fault) => Err(fault),
     }
 }
 
+/// Waits for the first of these requests, for all of which its caller will wait.
 #[inline(always)]
 fn wait_until_over(
     world: &mut World,
-    request: Request,
+    requests: &[Request],
     mut status: Option<&mut Status>,
     failed: &mut Option<Fault>,
 ) -> Result<(), Fault> {
+    let Some(&request) = requests.first() else {
+        return Ok(());
+    };
     let mut idle = 0;
     while !look(world, request, status.as_deref_mut(), failed)? {
         collective::progress(world, &mut idle);
         world.kernel.advance(&mut idle)?;
         if forsaken::is_due(idle) {
-            forsaken::end(world, &[request]);
+            stall::attend(world, requests);
         }
     }
     Ok(())
 }
 
-/// `MPI_Wait`.
-pub fn wait(request: Request, status: &mut Status) -> Result<(), Fault> {
+/// `MPI_Wait`. The handle becomes null if the request is over, well or not.
+pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), Fault> {
     world::with(|world| wait_one(world, request, status))
 }
 
-/// `MPI_Test`: false while the request is not over.
-pub fn test(request: Request, status: &mut Status) -> Result<bool, Fault> {
+/// `MPI_Test`: false while the request is not over. The handle becomes null if it is, well or not.
+pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, Fault> {
     world::with(|world| {
         world.glance()?;
         if forsaken::is_due_once(world) {
-            forsaken::end(world, &[request]);
+            stall::attend(world, &[*request]);
         }
-        match test_one(world, request, status)? {
-            Standing::Open => world.in_vain().map(|()| false),
-            Standing::Over => Ok(true),
+        let standing = test_one(world, *request, status)?;
+        if let Standing::Open = standing {
+            return world.in_vain().map(|()| false);
+        }
+        *request = Request::NULL;
+        match standing {
             Standing::Failed(fault) => Err(fault),
+            _ => Ok(true),
         }
     })
 }
@@ -227,13 +238,14 @@ pub fn wait_all(
             if !wanted {
                 next += end_quietly(world, &mut requests[next..]);
             }
-            let (index, Some(request)) = (next, requests.get_mut(next)) else {
+            let Some(left) = requests.get_mut(next..).filter(|left| !left.is_empty()) else {
                 break;
             };
-            next += 1;
             let status_of = wanted.then_some(&mut status);
-            wait_until_over(world, *request, status_of, &mut failed)?;
-            *request = Request::NULL;
+            wait_until_over(world, left, status_of, &mut failed)?;
+            left[0] = Request::NULL;
+            let index = next;
+            next += 1;
             // What ends the program does not wait for the others: they may never be over.
             if let Some(fault) = failed
                 && fault::is_fatal(world, fault.comm)

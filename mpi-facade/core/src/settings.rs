@@ -60,6 +60,7 @@ pub const TABLE: &[Setting] = &[
         "a number of bytes from 0 to 8192",
         |text| is_in(text, 0, EAGER),
     ),
+    setting("POMBO_SEND_BUFFER_BYTES", "a number of bytes", is_number),
     setting(
         "POMBO_ONE_COPY",
         "auto, never, always, or a number of bytes",

@@ -5,9 +5,10 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::request::{self, Standing, test_one};
+use crate::stall;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
-use pombo_kernel::{Operate, Ticket};
+use pombo_kernel::Ticket;
 
 /// What a look at several requests shows.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
         world.until(|world| match look(world, requests, status)? {
             Look::Open => {
                 if forsaken::is_due(world.vain) {
-                    forsaken::end(world, requests);
+                    stall::attend(world, requests);
                 }
                 Ok(None)
             }
@@ -40,7 +41,7 @@ pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
     world::with(|world| {
         world.glance()?;
         if forsaken::is_due_once(world) {
-            forsaken::end(world, requests);
+            stall::attend(world, requests);
         }
         let seen = look(world, requests, status)?;
         if let Look::Open = seen {

@@ -7,16 +7,16 @@ use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
 use crate::glance::Freed;
-use crate::header::Kernel;
 use crate::hosts::Hosts;
+use crate::kernel::Kernel;
 use crate::place::launcher::Launcher;
 #[cfg(feature = "progress-thread")]
 use crate::progress::Thread;
+use crate::stall::Stall;
 use crate::way;
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
-use pombo_kernel::Operate;
 use pombo_netdrivers::shm::Shm;
 
 /// Everything that MPI keeps.
@@ -27,6 +27,10 @@ pub(crate) struct World {
     pub(crate) comms: Comms,
     /// Collective operations under way.
     pub(crate) collectives: Ongoing,
+    /// Why the last post was refused, until its call says it.
+    pub(crate) refused: Option<Fault>,
+    /// Sends that wait for room for their copies.
+    pub(crate) stall: Stall,
     /// Buffered sends.
     pub(crate) buffered: Buffered,
     /// Requests without a handle.
@@ -96,8 +100,6 @@ pub enum Phase {
 struct Global {
     phase: UnsafeCell<Phase>,
     world: UnsafeCell<Option<Box<World>>>,
-    /// Why the last call of [`request`] has none.
-    fault: UnsafeCell<Option<Fault>>,
 }
 
 // SAFETY: at most MPI_THREAD_SERIALIZED is granted, so the program never lets two calls overlap, and a call that
@@ -108,7 +110,6 @@ unsafe impl Sync for Global {}
 static GLOBAL: Global = Global {
     phase: UnsafeCell::new(Phase::Before),
     world: UnsafeCell::new(None),
-    fault: UnsafeCell::new(None),
 };
 
 /// Where this process stands.
@@ -133,33 +134,6 @@ pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) ->
         Some(world) => call(world),
         None => Err(absent()),
     }
-}
-
-/// As [`with`], for calls that begin something and are made often: a request fits a register. Where there is none, for
-/// a fault, it is null; [`begun`] tells.
-#[inline]
-pub(crate) fn request(call: impl FnOnce(&mut World) -> Result<Request, Fault>) -> Request {
-    #[cold]
-    fn refuse(fault: Fault) -> Request {
-        // SAFETY: see `Global`; the borrow ends at once.
-        unsafe { *GLOBAL.fault.get() = Some(fault) };
-        Request::NULL
-    }
-    with(call).unwrap_or_else(refuse)
-}
-
-/// What became of [`request`].
-#[inline]
-pub(crate) fn begun(request: Request) -> Result<Request, Fault> {
-    #[cold]
-    fn refused() -> Fault {
-        // SAFETY: see `Global`; the value is taken out.
-        unsafe { (*GLOBAL.fault.get()).take() }.unwrap_or_else(absent)
-    }
-    if request == Request::NULL {
-        return Err(refused());
-    }
-    Ok(request)
 }
 
 #[cold]

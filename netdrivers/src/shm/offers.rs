@@ -80,6 +80,14 @@ impl Shm {
         self.offers.policy = policy;
     }
 
+    /// Nobody reads what was offered and is not yet read: it is asked for again, and nothing more goes in one copy. For
+    /// who takes memory back that was lent to a send.
+    pub fn withdraw_offers(&mut self) {
+        if !self.offers.are_answered() {
+            self.offers.end();
+        }
+    }
+
     /// What [`Channel::offers`] says.
     pub(super) fn would_offer(&self, to: Node, len: usize) -> bool {
         let wanted = match self.offers.policy {

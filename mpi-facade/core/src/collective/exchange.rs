@@ -2,14 +2,14 @@
 
 use super::layout::Layout;
 use crate::header::{Envelope, Wanted};
+use crate::kernel::Begun;
 use crate::memory::Region;
 use crate::op::Reduction;
 use crate::world::{Fault, World};
-use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use core::ffi::c_int;
 use pombo_kernel::collective::{Buffer, Functions, Piece};
-use pombo_kernel::{Mode, Node, Operate, Source, Ticket};
+use pombo_kernel::{Node, Source};
 
 /// Whom an operation talks to, and how its messages are marked.
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub(super) struct Exchange<'a> {
     pub(super) world: &'a mut World,
     pub(super) line: &'a Line,
     pub(super) buffers: &'a Buffers,
-    pub(super) begun: &'a mut VecDeque<Ticket>,
+    pub(super) begun: &'a mut Begun,
 }
 
 impl Exchange<'_> {
@@ -121,10 +121,10 @@ impl Functions for Exchange<'_> {
         for region in buffers.regions(piece) {
             self.world.count(region.len());
             let header = self.line.header;
-            let kernel = &mut self.world.kernel;
-            let sent = kernel.send_as(Mode::Standard, node, header, region);
-            let ticket = sent.map_err(|refused| self.fault(refused.error))?;
-            self.begun.push_back(ticket);
+            let begun = self
+                .begun
+                .send(&mut self.world.kernel, node, header, region);
+            begun.map_err(|error| self.fault(error))?;
         }
         Ok(true)
     }
@@ -135,26 +135,15 @@ impl Functions for Exchange<'_> {
         let wanted = Wanted::new(context.get(), Some(node), Some(tag.get()));
         let buffers = self.buffers;
         for region in buffers.regions(piece) {
-            let posted = self.world.kernel.receive(wanted, region);
-            let ticket = posted.map_err(|refused| self.fault(refused.error))?;
-            self.begun.push_back(ticket);
+            let begun = self.begun.receive(&mut self.world.kernel, wanted, region);
+            begun.map_err(|error| self.fault(error))?;
         }
         Ok(true)
     }
 
     fn settled(&mut self, open: usize) -> Result<bool, Fault> {
-        while self.begun.len() > open {
-            let Some(&oldest) = self.begun.front() else {
-                break;
-            };
-            let claimed = self.world.kernel.claim(oldest);
-            let Some(completed) = claimed.map_err(|error| self.fault(error))? else {
-                return Ok(false);
-            };
-            self.begun.pop_front();
-            completed.outcome.map_err(|error| self.fault(error))?;
-        }
-        Ok(true)
+        let settled = self.begun.settle(&mut self.world.kernel, open);
+        settled.map_err(|error| self.fault(error))
     }
 
     fn combine(&mut self, left: Piece, right: Piece) {

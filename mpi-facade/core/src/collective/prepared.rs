@@ -7,11 +7,10 @@ use super::schedule::Steps;
 use super::scratch::Scratch;
 use crate::constants::Comm;
 use crate::error::Error;
+use crate::kernel::Begun;
 use crate::world::{Fault, World};
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use pombo_kernel::collective::Running;
-use pombo_kernel::{Operate, Ticket};
 
 /// One rank's part in it: too large to be moved around.
 pub(super) struct Operation {
@@ -20,7 +19,7 @@ pub(super) struct Operation {
     then: Option<Steps>,
     line: Line,
     buffers: Buffers,
-    begun: VecDeque<Ticket>,
+    begun: Begun,
     /// What the buffers point to, as far as it is the operation's own.
     scratch: [Scratch; 2],
 }
@@ -48,7 +47,7 @@ impl Operation {
             then: ready.then,
             line,
             buffers: ready.memory,
-            begun: VecDeque::new(),
+            begun: Begun::default(),
             scratch: ready.scratch,
         }
     }
@@ -97,8 +96,7 @@ impl Operation {
         polled
     }
 
-    /// Takes back what is under way, for its memory goes away. What cannot be taken back keeps the operation's own
-    /// memory for ever.
+    /// Takes back what is under way, for its memory goes away.
     fn abandon(&mut self, world: &mut World, error: Error) {
         if let Part::Cast(cast) = &mut self.running {
             cast.abandon(world, error);
@@ -106,19 +104,19 @@ impl Operation {
         if let Some(Steps::Cast(cast)) = &mut self.then {
             cast.abandon(world, error);
         }
-        for &ticket in &self.begun {
-            // What is over need not be cancelled.
-            let _ = world.kernel.cancel(ticket);
-        }
-        while let Some(ticket) = self.begun.pop_front() {
-            // The operation reports an error already.
-            if world
-                .until(|world| Ok(world.kernel.claim(ticket)?))
-                .is_err()
-            {
-                core::mem::forget(core::mem::take(&mut self.scratch));
+        let Self { begun, .. } = self;
+        begun.cancel(&mut world.kernel);
+        // What has met its receive goes on to its end, so that the other side need not fail too. Where that cannot be
+        // waited for nothing of it touches the memory any more.
+        let _ = world.until(|world| match begun.settle(&mut world.kernel, 0) {
+            Ok(over) => Ok(over.then_some(())),
+            Err(pombo_kernel::Error::Channel(error)) => {
+                Err(pombo_kernel::Error::Channel(error).into())
             }
-        }
+            // One of them failed; the others are still to come.
+            Err(_) => Ok(None),
+        });
+        begun.release(&mut world.kernel);
     }
 
     /// Its memory, when it is over.

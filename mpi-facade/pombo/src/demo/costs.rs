@@ -7,7 +7,7 @@ use std::path::Path;
 use pombo_kernel::aspect::{Eager, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Compose, Config, Envelope, Selected, Size};
-use pombo_mpi::header::{self, Composition, Kernel};
+use pombo_mpi::header::{self, Composition};
 
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ compose   {} bytes of envelope for each message under way (bare: {}),
         size_of::<Envelope<header::Envelope, Composition>>(),
         size_of::<Envelope<header::Envelope, Bare>>(),
         size_of::<header::Envelope>(),
-        size_of::<Kernel>(),
+        pombo_mpi::KERNEL_BYTES,
     ))
 }
 

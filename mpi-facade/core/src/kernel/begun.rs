@@ -1,0 +1,66 @@
+//! What a collective operation has posted.
+
+use super::Kernel;
+use crate::header::{Envelope, Wanted};
+use crate::memory::Region;
+use alloc::collections::VecDeque;
+use pombo_kernel::{Error, Mode, Node, Ticket};
+
+/// An operation's sends and receives, oldest first.
+#[derive(Default)]
+pub(crate) struct Begun(VecDeque<Ticket>);
+
+impl Begun {
+    pub(crate) fn send(
+        &mut self,
+        kernel: &mut Kernel,
+        to: Node,
+        header: Envelope,
+        message: Region,
+    ) -> Result<(), Error> {
+        let ticket = kernel.send(Mode::Standard, to, header, message)?;
+        self.0.push_back(ticket);
+        Ok(())
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        kernel: &mut Kernel,
+        wanted: Wanted,
+        into: Region,
+    ) -> Result<(), Error> {
+        let ticket = kernel.receive(wanted, into)?;
+        self.0.push_back(ticket);
+        Ok(())
+    }
+
+    /// Claims the oldest, until at most `open` are left; false when one of those is not over.
+    pub(crate) fn settle(&mut self, kernel: &mut Kernel, open: usize) -> Result<bool, Error> {
+        while self.0.len() > open {
+            let Some(&oldest) = self.0.front() else {
+                break;
+            };
+            let Some(completed) = kernel.claim(oldest)? else {
+                return Ok(false);
+            };
+            self.0.pop_front();
+            completed.outcome?;
+        }
+        Ok(true)
+    }
+
+    /// Asks all of them to end.
+    pub(crate) fn cancel(&self, kernel: &mut Kernel) {
+        for &ticket in &self.0 {
+            // What is over need not be cancelled; a broken channel shows when they are claimed.
+            let _ = kernel.cancel(ticket);
+        }
+    }
+
+    /// Takes back all that is not over: nothing of it has memory afterwards.
+    pub(crate) fn release(&mut self, kernel: &mut Kernel) {
+        while let Some(ticket) = self.0.pop_front() {
+            kernel.release(ticket);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The kernel under MPI. All of this crate works on it; what is posted to it has an owner from the first moment.
+//!
+//! A receive that its call has left behind would be written to when its buffer is long another function's. So the
+//! functions that lend a program's memory can be called in this folder alone, and nobody gets their bare ticket:
+//! [`Posted`] is a blocking call's or becomes the program's request, [`Begun`] are a collective operation's. Either
+//! withdraws what is not over when it is left by an error.
+
+mod begun;
+mod posted;
+
+pub(crate) use begun::Begun;
+pub(crate) use posted::Posted;
+
+use crate::header::{Composition, Envelope, Wanted};
+use crate::memory::{Foreign, Region};
+use crate::way::{self, Way};
+use pombo_kernel::{
+    Communicator, Completed, Error, Limits, Loan, Mode, Node, Operate, Seen, Ticket,
+};
+
+/// An envelope of the kernel's with MPI's header.
+pub(crate) type Found = pombo_kernel::Envelope<Envelope, Composition>;
+
+/// The kernel with MPI's header, over the ways to all ranks.
+pub(crate) struct Kernel(Communicator<Envelope, Way, Foreign, Composition>);
+
+/// What a rank keeps for its kernel beside tables that grow with use, in bytes.
+pub const KERNEL_BYTES: usize = size_of::<Kernel>();
+
+impl Kernel {
+    /// Over a channel.
+    pub(crate) fn new(way: Way, limits: Limits) -> Result<Self, Error> {
+        Communicator::with_limits(way, limits).map(Kernel)
+    }
+
+    /// Sends a short message if it can leave this moment: see [`Operate::send_now`].
+    #[inline(always)]
+    pub(crate) fn send_now(
+        &mut self,
+        to: Node,
+        header: Envelope,
+        message: &Region,
+    ) -> Result<bool, Error> {
+        self.0.send_now(to, header, message)
+    }
+
+    /// Sends a copy of a short message that would have to wait behind other copies. `false`: it would not, it is too
+    /// long for that, or there is no room for the copy.
+    #[cold]
+    pub(crate) fn send_behind(
+        &mut self,
+        to: Node,
+        header: Envelope,
+        message: &Region,
+    ) -> Result<bool, Error> {
+        if !self.0.holds_copies(to) {
+            return Ok(false);
+        }
+        match self.0.send_buffered(to, header, message) {
+            Ok(()) => Ok(true),
+            Err(Error::Full | Error::TooLong { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Copies a short send that waits for its receive or for credit: see [`Operate::detach`].
+    pub(crate) fn detach(&mut self, ticket: Ticket) -> Result<bool, Error> {
+        self.0.detach(ticket)
+    }
+
+    #[inline(always)]
+    fn send(
+        &mut self,
+        mode: Mode,
+        to: Node,
+        header: Envelope,
+        message: Region,
+    ) -> Result<Ticket, Error> {
+        Ok(self.0.send_as(mode, to, header, message)?)
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, wanted: Wanted, into: Region) -> Result<Ticket, Error> {
+        Ok(self.0.receive_here(wanted, into)?)
+    }
+
+    fn receive_matched(&mut self, message: Ticket, into: Region) -> Result<(), Error> {
+        Ok(self.0.receive_matched(message, into)?)
+    }
+
+    /// Takes an operation back whose memory goes away: see [`Operate::release`]. Gives the context that it was in.
+    #[cold]
+    fn release(&mut self, ticket: Ticket) -> Option<u32> {
+        let wanted = self.0.wanted(ticket).map(|wanted| wanted.context());
+        let header = self.0.header(ticket).map(|header| header.context.get());
+        if let Some(Loan::Sent(_)) = self.0.release(ticket) {
+            // Its receiver may be about to read it where it lies.
+            way::near(self.0.channel_mut()).withdraw_offers();
+        }
+        wanted.or(header)
+    }
+
+    #[inline]
+    pub(crate) fn check_messages(&mut self) -> Result<bool, Error> {
+        self.0.check_messages()
+    }
+
+    #[inline]
+    pub(crate) fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
+        self.0.advance(idle)
+    }
+
+    #[inline(always)]
+    pub(crate) fn look(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Option<Seen<'_, Envelope, Composition>>, Error> {
+        self.0.look(ticket)
+    }
+
+    #[inline(always)]
+    pub(crate) fn claim(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Option<Completed<Envelope, Foreign, Composition>>, Error> {
+        self.0.claim(ticket)
+    }
+
+    #[inline(always)]
+    pub(crate) fn dismiss(&mut self, ticket: Ticket) -> Option<Envelope> {
+        self.0.dismiss(ticket)
+    }
+
+    pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
+        self.0.cancel(ticket)
+    }
+
+    pub(crate) fn probe(&mut self, wanted: Wanted) -> Result<Option<Found>, Error> {
+        self.0.probe(wanted)
+    }
+
+    /// Takes a message, which has no memory of the program's yet.
+    pub(crate) fn matched_probe(
+        &mut self,
+        wanted: Wanted,
+    ) -> Result<Option<(Ticket, Found)>, Error> {
+        self.0.matched_probe(wanted)
+    }
+
+    /// What a receive wants that nothing has matched yet.
+    pub(crate) fn wanted(&mut self, ticket: Ticket) -> Option<Wanted> {
+        self.0.wanted(ticket)
+    }
+
+    /// Ends such a receive, as that rank has gone.
+    pub(crate) fn give_up(&mut self, ticket: Ticket, node: Node) {
+        self.0.give_up(ticket, node);
+    }
+
+    pub(crate) fn is_gone(&self, node: Node) -> bool {
+        self.0.is_gone(node)
+    }
+
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.0.is_flushed()
+    }
+
+    pub(crate) fn rejected(&self) -> u64 {
+        self.0.rejected()
+    }
+
+    #[inline]
+    pub(crate) fn node(&self) -> Node {
+        self.0.node()
+    }
+
+    #[inline]
+    pub(crate) fn nodes(&self) -> usize {
+        self.0.nodes()
+    }
+
+    pub(crate) fn channel(&self) -> &Way {
+        self.0.channel()
+    }
+
+    #[inline]
+    pub(crate) fn channel_mut(&mut self) -> &mut Way {
+        self.0.channel_mut()
+    }
+}

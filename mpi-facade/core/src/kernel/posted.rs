@@ -1,0 +1,148 @@
+//! What a call has posted with the program's memory.
+
+use crate::constants::{Comm, Request};
+use crate::header::{Envelope, Wanted};
+use crate::memory::Region;
+use crate::request;
+use crate::status::Status;
+use crate::world::{Fault, World};
+use core::mem::ManuallyDrop;
+use pombo_kernel::{Error, Mode, Node, Ticket};
+
+/// A send or a receive of the call that is under way. The program gets it as a request ([`Posted::hand_out`]), or the
+/// call waits for its end ([`Posted::wait`]). Whoever leaves the call otherwise withdraws it: the program may use its
+/// memory again, and nothing is written there any more.
+#[must_use]
+pub(crate) struct Posted<'w> {
+    world: &'w mut World,
+    request: Request,
+}
+
+impl<'w> Posted<'w> {
+    /// Lends memory for a send on a communicator.
+    #[inline(always)]
+    pub(crate) fn send(
+        world: &'w mut World,
+        mode: Mode,
+        to: Node,
+        header: Envelope,
+        message: Region,
+        comm: Comm,
+    ) -> Self {
+        let posted = world.kernel.send(mode, to, header, message);
+        Self::of(world, posted, comm)
+    }
+
+    /// Lends memory for a receive on a communicator.
+    #[inline(always)]
+    pub(crate) fn receive(world: &'w mut World, wanted: Wanted, into: Region, comm: Comm) -> Self {
+        let posted = world.kernel.receive(wanted, into);
+        Self::of(world, posted, comm)
+    }
+
+    #[inline(always)]
+    fn of(world: &'w mut World, posted: Result<Ticket, Error>, comm: Comm) -> Self {
+        match posted {
+            Ok(ticket) => {
+                // It is known: the post was checked against it.
+                if let Ok(group) = world.comms.get(comm) {
+                    group.pending += 1;
+                }
+                let request = request::handle(ticket);
+                Posted { world, request }
+            }
+            Err(error) => Self::refuse(world, Fault::on(comm)(error.into())),
+        }
+    }
+
+    /// Lends memory for a message that a matched probe has taken. Its handle is the operation's.
+    pub(crate) fn receive_matched(
+        world: &'w mut World,
+        message: Ticket,
+        into: Region,
+    ) -> Result<Self, Error> {
+        world.kernel.receive_matched(message, into)?;
+        let request = request::handle(message);
+        Ok(Posted { world, request })
+    }
+
+    /// What is over from the start, see [`request`].
+    #[inline(always)]
+    pub(crate) fn over(world: &'w mut World, request: Request) -> Self {
+        Posted { world, request }
+    }
+
+    /// A refusal that fits a register as well as what is posted: the fault waits in the world. See [`Posted::begun`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuse(world: &'w mut World, fault: Fault) -> Self {
+        world.refused = Some(fault);
+        let request = Request::NULL;
+        Posted { world, request }
+    }
+
+    /// Was it posted at all?
+    #[inline(always)]
+    pub(crate) fn begun(self) -> Result<Self, Fault> {
+        if self.request == Request::NULL {
+            return Err(self.refused());
+        }
+        Ok(self)
+    }
+
+    #[cold]
+    fn refused(self) -> Fault {
+        let nothing_said = Fault::from(Error::UnknownTicket);
+        self.world.refused.take().unwrap_or(nothing_said)
+    }
+
+    /// The world, for another post of the same call.
+    #[inline(always)]
+    pub(crate) fn world(&mut self) -> &mut World {
+        self.world
+    }
+
+    /// It is the program's from now on.
+    #[inline(always)]
+    pub(crate) fn hand_out(self) -> Request {
+        ManuallyDrop::new(self).request
+    }
+
+    /// Waits for the end of a send, of which there is nothing to tell.
+    #[inline(always)]
+    pub(crate) fn wait_sent(self) -> Result<(), Fault> {
+        match self.request {
+            request::SENT => {
+                self.hand_out();
+                Ok(())
+            }
+            _ => self.wait(&mut { Status::EMPTY }),
+        }
+    }
+
+    /// Waits for its end.
+    #[inline(always)]
+    pub(crate) fn wait(mut self, status: &mut Status) -> Result<(), Fault> {
+        request::wait_one(self.world, &mut self.request, status)
+    }
+}
+
+impl Drop for Posted<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // A handle that is over is null.
+        if self.request != Request::NULL {
+            withdraw(self.world, self.request);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn withdraw(world: &mut World, request: Request) {
+    if let Some(ticket) = request::ticket(request)
+        && let Some(context) = world.kernel.release(ticket)
+    {
+        world.comms.settled(context);
+    }
+}
