@@ -19,6 +19,7 @@ type Inner<'a, 'buf, L> = Scope<'a, 'buf, Tagged, L, Tiny>;
 const LIMITS: Limits = Limits {
     credit: Some(1),
     eager: None,
+    copies: None,
 };
 
 /// Few frames in flight and one place in the pool, so that everything takes its longest way.

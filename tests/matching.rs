@@ -131,6 +131,7 @@ fn credit(places: u32) -> Limits {
     Limits {
         credit: Some(places),
         eager: None,
+        copies: None,
     }
 }
 
@@ -188,7 +189,7 @@ proptest! {
         places in 1..4u32,
     ) {
         over_loopback::<Tiny>(3, &acts, in_flight, credit(1));
-        let limits = Limits { credit: Some(places), eager: Some(16) };
+        let limits = Limits { credit: Some(places), eager: Some(16) , copies: None};
         over_loopback::<Hosted>(3, &acts, in_flight, limits);
         over_loopback::<Hinted>(3, &acts, in_flight, credit(1));
     }

@@ -49,7 +49,8 @@ use pombo_kernel::aspect::{
 use pombo_kernel::matching::{Binned, Linear};
 use pombo_kernel::{Compose, Config, Size};
 use programs::{
-    Programs, TAGS, lists, lists_up_to, receives, sends, wishes, with, with_cancel, with_scope,
+    Programs, TAGS, lists, lists_up_to, receives, sends, wishes, with, with_cancel, with_detach,
+    with_scope,
 };
 use rank::{Act, Kind, Setup, Wish};
 use zerocopy::little_endian::U32;
@@ -66,6 +67,18 @@ type Copies = Compose<
     Linear,
     Static,
     Sizes,
+    Unobserved,
+    NoDatatypes,
+    Homogeneous,
+    Buffered,
+>;
+/// The same, also of messages that are announced.
+type LongCopies = Compose<
+    U32,
+    Rendezvous<4>,
+    Linear,
+    Static,
+    Size<16, 6, 9, 3>,
     Unobserved,
     NoDatatypes,
     Homogeneous,
@@ -520,6 +533,38 @@ fn copies() {
     );
     let bounds = Bounds { deaths: 1, ..CALM };
     explore::<Copies>("copies and deaths", bounds, programs());
+}
+
+/// Sends that go on as copies: before anything has left, while they are held or offered, and after their announce.
+#[test]
+fn detached_sends() {
+    let kinds = [Kind::Short, Kind::Long, Kind::ShortSync];
+    let senders = lists_up_to(&sends(1, &TAGS, &kinds), 3);
+    let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 2);
+    let programs = || changed(one_way(&senders, &receivers, pick(4, 5)), 0, with_detach);
+    let bounds = Bounds { laters: 1, ..CALM };
+    explore::<LongCopies>("detached", bounds, programs());
+    let late = Bounds {
+        claim_late: true,
+        ..CALM
+    };
+    let twice = changed(programs(), 0, with_detach);
+    explore::<LongCopies>("two detached", late, twice);
+    let cancelled = changed(programs(), 0, with_cancel);
+    explore::<LongCopies>("detached and cancelled", CALM, cancelled);
+    explore::<LongCopies>(
+        "detached in scopes",
+        CALM,
+        changed(programs(), 0, with_scope),
+    );
+    let bounds = Bounds { deaths: 1, ..CALM };
+    explore::<LongCopies>("detached and deaths", bounds, programs());
+    let takers: Vec<_> = wishes(&[Some(0)])
+        .into_iter()
+        .map(|wish| vec![Act::AwaitMatched(wish), Act::Obtain { room: ROOM }])
+        .collect();
+    let probed = one_way(&senders, &takers, pick(4, 5));
+    explore::<LongCopies>("detached and probed", CALM, changed(probed, 0, with_detach));
 }
 
 #[test]

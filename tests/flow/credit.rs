@@ -56,6 +56,7 @@ fn blocking_sends_wait_for_credit() {
                 let limits = pombo_kernel::Limits {
                     credit: Some(credit),
                     eager: None,
+                    copies: None,
                 };
                 let sends = channel_is(&channel, 0);
                 let mut rank: Comm<Plain> =

@@ -15,6 +15,7 @@ const MANY: u64 = 10_000;
 const CREDIT_ONE: Limits = Limits {
     credit: Some(1),
     eager: None,
+    copies: None,
 };
 
 /// A sender with many sends under way; one place in the pool for each of two nodes.

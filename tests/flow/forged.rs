@@ -166,6 +166,7 @@ impl World {
         let limits = Limits {
             credit: Some(1),
             eager: None,
+            copies: None,
         };
         let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
         World {
@@ -370,6 +371,7 @@ fn nobody_speaks_for_others() {
             let limits = Limits {
                 credit: Some(1),
                 eager: None,
+                copies: None,
             };
             let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
             let mut ranks: [Rank; 2] = [sender, receiver].map(over);

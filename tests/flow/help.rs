@@ -71,6 +71,7 @@ fn world_over<C: Config>(channels: Vec<Loopback>, credit: u32) -> Vec<Comm<C>> {
     let limits = Limits {
         credit: Some(credit),
         eager: None,
+        copies: None,
     };
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
     channels.into_iter().map(over).collect()

@@ -20,6 +20,7 @@ fn late_world(in_flight: usize) -> (Rank, Rank) {
     let limits = Limits {
         credit: Some(1),
         eager: None,
+        copies: None,
     };
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
     let mut ranks = moody(2, in_flight, LATE, 7).into_iter().map(over);

@@ -418,7 +418,7 @@ proptest! {
         let (in_flight, full, later, slow, tardy) = moods;
         let [full, later, slow, tardy] = [full, later, slow, tardy].map(Rate::percent);
         let moods = Moods { full, later, slow, tardy, ..Moods::CALM };
-        let limits = Limits { credit: Some(1), eager: None };
+        let limits = Limits { credit: Some(1), eager: None , copies: None};
         let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
         let mut world = World {
             ranks: moody(3, in_flight, moods, seed).into_iter().map(over).collect(),

@@ -68,6 +68,7 @@ fn world<C: Config>(nodes: u16, credit: u32) -> Vec<Rank<C>> {
     let limits = Limits {
         credit: Some(credit),
         eager: None,
+        copies: None,
     };
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
     Loopback::world(nodes).into_iter().map(over).collect()
@@ -202,6 +203,7 @@ fn an_urgent_letter_passes_a_flood() {
             let limits = Limits {
                 credit: Some(1),
                 eager: None,
+                copies: None,
             };
             let mut rank: Rank<Hosted> =
                 Communicator::with_limits(channel, limits).expect("it fits");

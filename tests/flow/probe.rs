@@ -154,6 +154,7 @@ fn probes_find_everything_behind_everything() {
         let limits = Limits {
             credit: Some(1),
             eager: Some(64),
+            copies: None,
         };
         let sends = channel_is(&channel, 1);
         let mut rank: Comm<Hosted> = Communicator::with_limits(channel, limits).expect("it fits");

@@ -253,7 +253,7 @@ proptest! {
         seed in any::<u64>(),
         credit in 1..40u32,
     ) {
-        let limits = Limits { credit: Some(credit), eager: None };
+        let limits = Limits { credit: Some(credit), eager: None , copies: None};
         check!(Held, &acts, moods, seed, limits);
         check!(Roomy, &acts, moods, seed, limits);
         check!(Plain, &acts, moods, seed, limits);

@@ -7,6 +7,7 @@ use pombo_netdrivers::Loopback;
 const PLACES: Limits = Limits {
     credit: Some(1),
     eager: None,
+    copies: None,
 };
 
 /// Two ranks with one place each in the other's pool, and the one of rank 1 is taken.

@@ -242,8 +242,8 @@ impl<C: Config> Machine<C> {
         for (_, cookie) in late {
             let operation = seen.tickets.iter().position(|ticket| ticket == cookie);
             let end = operation.map(|operation| seen.ends[operation]);
-            // What is the kernel's own has no name here.
-            if end.is_some_and(|end| !matches!(end, End::Pending | End::Orphan)) {
+            // What is the kernel's own from the start has no name here.
+            if end.is_some_and(|end| !matches!(end, End::Pending | End::Orphan | End::Copied)) {
                 return Err(format!(
                     "a send ends as {end:?}, but its memory is still needed"
                 ));
@@ -284,6 +284,7 @@ impl<C: Config> Machine<C> {
     /// In words, for reports.
     pub(crate) fn describe(&self, input: Input) -> String {
         let event = match input.stimulus {
+            Stimulus::Act(Act::Detach(n)) => format!("copies operation {n}"),
             Stimulus::Act(Act::Cancel(n)) => format!("cancels operation {n}"),
             Stimulus::Act(act) => format!("{act:?}"),
             Stimulus::Landed(cookie) => format!("lands {cookie:#x}"),

@@ -56,13 +56,21 @@ pub(crate) fn with(list: &[Act], acts: &[Act]) -> Vec<Vec<Act>> {
 
 /// The list with one operation of it cancelled, at every place behind it.
 pub(crate) fn with_cancel(list: &[Act]) -> Vec<Vec<Act>> {
+    with_act(list, Act::Cancel)
+}
+
+/// The list with one operation of it going on as a copy, from every place behind it.
+pub(crate) fn with_detach(list: &[Act]) -> Vec<Vec<Act>> {
+    with_act(list, Act::Detach)
+}
+
+fn with_act(list: &[Act], act_on: fn(u8) -> Act) -> Vec<Vec<Act>> {
     let mut all = Vec::new();
     let mut operation = 0;
     for (at, act) in list.iter().enumerate() {
         if matches!(act, Act::Send { .. } | Act::Receive { .. } | Act::Take) {
             for place in at + 1..=list.len() {
-                let cancel = [Act::Cancel(operation)];
-                all.push([&list[..place], &cancel, &list[place..]].concat());
+                all.push([&list[..place], &[act_on(operation)], &list[place..]].concat());
             }
             operation += 1;
         }

@@ -27,6 +27,8 @@ pub(crate) enum Act {
     },
     /// Of the operation of that number.
     Cancel(u8),
+    /// Of the operation of that number, if it may go on as a copy: it is over then.
+    Detach(u8),
     Probe(Wish),
     /// A probe that is repeated until it succeeds.
     Await(Wish),
@@ -191,6 +193,7 @@ pub(crate) fn replay<C: Config>(
     let limits = Limits {
         credit: Some(setup.credit),
         eager: Some(EAGER),
+        copies: None,
     };
     let mut run = Run {
         setup,
@@ -338,6 +341,7 @@ impl<F: Frames> Run<'_, F> {
             Act::Send { to, tag, kind } => self.send(rank, to, tag, kind),
             Act::Receive { wish, room } => self.receive(rank, wish, room.into(), rooms),
             Act::Cancel(operation) => self.cancel(rank, operation.into()),
+            Act::Detach(operation) => self.detach(rank, operation.into()),
             Act::Probe(wish) => {
                 self.probe(rank, wish);
             }
@@ -486,10 +490,31 @@ impl<F: Frames> Run<'_, F> {
         let Some(Operation { ticket, .. }) = self.operations.get(operation) else {
             return;
         };
-        let known = self.seen.ends[operation] == End::Pending || !self.setup.claim_early;
+        let end = &self.seen.ends[operation];
+        let known = *end == End::Pending || !self.setup.claim_early && *end != End::Copied;
         match rank.cancel(*ticket) {
             Err(Error::UnknownTicket) if !known => {}
             done => done.expect("the operation is known"),
+        }
+    }
+
+    fn detach<'b, O>(&mut self, rank: &mut O, operation: usize)
+    where
+        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+    {
+        let Some(Operation { ticket, .. }) = self.operations.get(operation) else {
+            return;
+        };
+        match rank.detach(*ticket) {
+            Ok(true) => {
+                let claimed = rank.claim(*ticket).expect("it is known");
+                let completed = claimed.expect("it is over");
+                assert!(completed.outcome.is_ok());
+                self.seen.ends[operation] = End::Copied;
+            }
+            // It has left, is none of those that may go on as copies, or is of another level.
+            Ok(false) => {}
+            Err(error) => panic!("there is room for a copy: {error}"),
         }
     }
 

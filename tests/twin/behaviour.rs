@@ -35,6 +35,7 @@ fn world<R: Face<'static, Loopback>>(credit: u32) -> (R, R) {
     let limits = Limits {
         credit: Some(credit),
         eager: None,
+        copies: None,
     };
     let mut world = Loopback::world(2).into_iter();
     let mut next = || {

@@ -89,6 +89,7 @@ impl<R: Face<'static, Wire>> Player<R> {
         let limits = Limits {
             credit,
             eager: None,
+            copies: None,
         };
         Player {
             rank: Some(R::over(channel, limits).expect("it fits")),

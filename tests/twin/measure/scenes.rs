@@ -198,7 +198,7 @@ impl<R: Face<'static, Mirror>> Stage<R> {
 fn rank<R: Face<'static, Mirror>>(credit: Option<u32>) -> R {
     let limits = Limits {
         credit,
-        eager: None,
+        eager: None, copies: None,
     };
     R::over(Mirror::new(NODES), limits).expect("it fits")
 }
