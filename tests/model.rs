@@ -550,13 +550,11 @@ fn detached_sends() {
     };
     let twice = changed(programs(), 0, with_detach);
     explore::<LongCopies>("two detached", late, twice);
-    let cancelled = changed(programs(), 0, with_cancel);
+    let fewer = || changed(one_way(&senders, &receivers, pick(3, 5)), 0, with_detach);
+    let cancelled = changed(fewer(), 0, with_cancel);
     explore::<LongCopies>("detached and cancelled", CALM, cancelled);
-    explore::<LongCopies>(
-        "detached in scopes",
-        CALM,
-        changed(programs(), 0, with_scope),
-    );
+    let scoped = changed(fewer(), 0, with_scope);
+    explore::<LongCopies>("detached in scopes", CALM, scoped);
     let bounds = Bounds { deaths: 1, ..CALM };
     explore::<LongCopies>("detached and deaths", bounds, programs());
     let takers: Vec<_> = wishes(&[Some(0)])

@@ -134,6 +134,16 @@ fn who_waits_for_anybody_hears_of_a_death() {
     }
 }
 
+/// A call that fails leaves no receive behind that would be written to later.
+#[test]
+fn a_failed_exchange_leaves_nothing_posted() {
+    for variables in [&[][..], &[("POMBO_NET", "udp")]] {
+        let ends = unwatched(3, &["left_posted"], variables);
+        assert_eq!(ends[0], (0, "ok left_posted\n".into()), "{ends:?}");
+        assert_eq!(ends[2], (0, String::new()), "{ends:?}");
+    }
+}
+
 /// A program that handles errors does without a rank as long as there are others.
 #[test]
 fn who_is_left_goes_on() {

@@ -30,6 +30,8 @@ pub(crate) const CREDIT: &str = "POMBO_CREDIT";
 /// Read by the C library.
 pub(crate) const EAGER_LIMIT: &str = "POMBO_EAGER_LIMIT";
 /// Read by the C library.
+pub(crate) const SEND_BUFFER_BYTES: &str = "POMBO_SEND_BUFFER_BYTES";
+/// Read by the C library.
 pub(crate) const ONE_COPY: &str = "POMBO_ONE_COPY";
 /// Read by the C library.
 pub(crate) const NET: &str = "POMBO_NET";
@@ -104,6 +106,11 @@ pub(crate) const TABLE: &[Variable] = &[
         name: EAGER_LIMIT,
         default: "8192",
         meaning: "longest message in bytes that is sent without asking, at most 8192",
+    },
+    Variable {
+        name: SEND_BUFFER_BYTES,
+        default: "67108864",
+        meaning: "bytes that copies of short messages take in a rank at most, so that their sends return at once",
     },
     Variable {
         name: ONE_COPY,
