@@ -21,7 +21,7 @@ pub mod header;
 pub mod hosts;
 pub mod init;
 pub mod matched;
-mod memory;
+pub mod memory;
 pub mod op;
 mod output;
 pub mod place;
@@ -37,4 +37,4 @@ pub mod way;
 mod world;
 
 pub use pombo_kernel::Mode;
-pub use world::{Fault, Phase, phase};
+pub use world::{Fault, Phase, is_main_thread, phase, threads};

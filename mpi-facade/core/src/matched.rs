@@ -4,6 +4,7 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::header::Wanted;
+use crate::memory;
 use crate::point::{region, wanted};
 use crate::request;
 use crate::status::Status;
@@ -64,7 +65,11 @@ fn look(
     comm: Comm,
     status: &mut Status,
 ) -> Result<Option<Message>, Fault> {
-    let Some((ticket, envelope)) = world.kernel.matched_probe(wanted)? else {
+    let Some((ticket, envelope)) = world
+        .kernel
+        .matched_probe(wanted)
+        .map_err(Fault::on(comm))?
+    else {
         return Ok(None);
     };
     request::tell(&mut world.comms, &envelope, status);
@@ -86,11 +91,12 @@ pub unsafe fn ireceive(
     message: Message,
 ) -> Result<Request, Fault> {
     world::with(|world| {
-        // SAFETY: the caller's promise.
-        let region = unsafe { region(buf, count, datatype) }?;
         if message == MPI_MESSAGE_NO_PROC {
+            memory::items(count)?;
             return Ok(request::RECEIVED_FROM_NOBODY);
         }
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf, count, datatype) }?;
         let ticket = Ticket::from_bits(message.0 as u64);
         match world.kernel.receive_matched(ticket, region) {
             Ok(()) => Ok(request::handle(ticket)),

@@ -6,7 +6,7 @@ use crate::datatype;
 use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::header::{Envelope, Wanted};
-use crate::memory::{Region, Shape};
+use crate::memory::{self, Region, Shape};
 use crate::request;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
@@ -116,10 +116,14 @@ pub unsafe fn exchange(
     // The send is checked before the receive is posted, so a refused call leaves nothing behind.
     world::with(|world| {
         let group = world.comms.get(comm)?;
-        // SAFETY: the caller's promise.
-        unsafe { region(send.buf, send.count, send.datatype) }.map_err(Fault::on(comm))?;
-        partner(group, send.partner).map_err(Fault::on(comm))?;
-        check_tag(send.tag).map_err(Fault::on(comm)).map(drop)
+        check_tag(send.tag).map_err(Fault::on(comm))?;
+        let to = partner(group, send.partner).map_err(Fault::on(comm))?;
+        let sent = match to {
+            None => memory::items(send.count).map(drop),
+            // SAFETY: the caller's promise.
+            Some(_) => unsafe { region(send.buf, send.count, send.datatype) }.map(drop),
+        };
+        sent.map_err(Fault::on(comm))
     })?;
     let Side {
         buf,
@@ -153,7 +157,7 @@ pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fau
         }
         let wanted = wanted(world, from, tag, comm)?;
         world.glance()?;
-        let found = look(world, wanted)?;
+        let found = look(world, wanted).map_err(Fault::on(comm))?;
         if found.is_none() {
             if forsaken::is_due_once(world) {
                 forsaken::check(world, wanted)?;
@@ -173,7 +177,7 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
         }
         let wanted = wanted(world, from, tag, comm)?;
         world.until(|world| {
-            let found = look(world, wanted)?;
+            let found = look(world, wanted).map_err(Fault::on(comm))?;
             if found.is_none() && forsaken::is_due(world.vain) {
                 forsaken::check(world, wanted)?;
             }
@@ -201,17 +205,14 @@ pub(crate) unsafe fn region(
     count: i64,
     datatype: Datatype,
 ) -> Result<Region, Error> {
-    let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
+    let items = memory::items(count)?;
     let known = datatype::predefined(datatype).ok_or(Error::Handle {
         kind: Kind::Datatype,
         got: datatype.0,
     })?;
-    let shape = Shape::of(known);
-    if buf.is_null() && items > 0 && shape.size() > 0 {
-        return Err(Error::Buffer { count });
-    }
+    memory::present(buf, items)?;
     // SAFETY: the caller's promise.
-    Ok(unsafe { Region::new(buf, items, shape) })
+    Ok(unsafe { Region::new(buf, items, Shape::of(known)) })
 }
 
 /// # Safety
@@ -229,19 +230,21 @@ unsafe fn post_send(
     world::request(|world| {
         let fault = Fault::on(comm);
         let group = world.comms.get(comm)?;
-        // SAFETY: the caller's promise.
-        let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&fault)?;
         let tag = check_tag(tag).map_err(&fault)?;
         let Some(node) = partner(group, to).map_err(&fault)? else {
+            // Nobody looks at the buffer and its type.
+            memory::items(count).map_err(&fault)?;
             return Ok(request::SENT);
         };
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&fault)?;
         let header = Envelope::new(group.context * 2, tag);
         world.count(pombo_kernel::Source::len(&region));
         if mode == Mode::Standard {
             match world.kernel.send_now(node, header, &region) {
                 Ok(true) => return Ok(request::SENT),
                 Ok(false) => {}
-                Err(error) => return Err(fault(error.into())),
+                Err(error) => return Err(Fault::new(error, comm)),
             }
         }
         if let Ok(group) = world.comms.get(comm) {
@@ -251,7 +254,7 @@ unsafe fn post_send(
             Ok(ticket) => Ok(request::handle(ticket)),
             Err(refused) => {
                 forget(world, comm);
-                Err(fault(refused.error.into()))
+                Err(Fault::new(refused.error, comm))
             }
         }
     })
@@ -271,18 +274,19 @@ unsafe fn post_receive(
     world::request(|world| {
         let fault = Fault::on(comm);
         let group = world.comms.get(comm)?;
-        // SAFETY: the caller's promise.
-        let region = unsafe { region(buf, count, datatype) }.map_err(&fault)?;
         let wanted = wanted_of(group, from, tag).map_err(&fault)?;
         if from == MPI_PROC_NULL {
+            memory::items(count).map_err(&fault)?;
             return Ok(request::RECEIVED_FROM_NOBODY);
         }
+        // SAFETY: the caller's promise.
+        let region = unsafe { region(buf, count, datatype) }.map_err(&fault)?;
         group.pending += 1;
         match world.kernel.receive_here(wanted, region) {
             Ok(ticket) => Ok(request::handle(ticket)),
             Err(refused) => {
                 forget(world, comm);
-                Err(fault(refused.error.into()))
+                Err(Fault::new(refused.error, comm))
             }
         }
     })
