@@ -187,6 +187,18 @@ static void refused(void)
                                         w, &s));
     WRONG(MPI_ERR_COUNT, MPI_Reduce_local_c(x, x + 2, huge, MPI_INT, MPI_SUM));
     WRONG(MPI_ERR_COUNT, MPI_Send_c(x, huge, MPI_DOUBLE, MPI_PROC_NULL, 1, w));
+    const MPI_Count shares = ((MPI_Count)1 << 58) / size + 1;
+    MPI_Count many[2] = {1, 1};
+    MPI_Aint far[2] = {(MPI_Aint)1 << 61, (MPI_Aint)1 << 61};
+    WRONG(MPI_ERR_COUNT, MPI_Bcast_c(x, huge, MPI_DOUBLE, 0, w));
+    WRONG(MPI_ERR_COUNT, MPI_Reduce_c(x, x + 2, huge, MPI_DOUBLE, MPI_SUM, 0, w));
+    WRONG(MPI_ERR_COUNT, MPI_Allreduce_c(x, x + 2, huge, MPI_DOUBLE, MPI_SUM, w));
+    WRONG(MPI_ERR_COUNT, MPI_Allgather_c(x, 1, MPI_INT, x, shares, MPI_INT, w));
+    WRONG(MPI_ERR_COUNT, MPI_Alltoall_c(x, shares, MPI_INT, x + 2, shares, MPI_INT, w));
+    WRONG(MPI_ERR_COUNT,
+          MPI_Reduce_scatter_block_c(x, x + 2, shares, MPI_INT, MPI_SUM, w));
+    if (size <= 2)
+        WRONG(MPI_ERR_ARG, MPI_Alltoallv_c(x, many, far, MPI_INT, x + 2, many, far, MPI_INT, w));
     MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, w, &there, MPI_STATUS_IGNORE));
     CHECK(!there && r == MPI_REQUEST_NULL, "a refused call has done something");
 #endif

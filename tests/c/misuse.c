@@ -6,7 +6,8 @@
  *   handler  a handler of signals calls MPI_Abort inside MPI_Recv
  *   forked   a child of rank 0 calls MPI: "finalize", "send", "init", "nothing";
  *            the job goes on without it
- *   orphan   rank 0 forks a child that lives on, and ends: the others hear of it
+ *   orphan   rank 0 forks a child that lives on, says its number, and ends: the
+ *            others hear of it
  *
  * Two ranks or more. Link with -lpthread where libc does not contain the threads. */
 #define _GNU_SOURCE
@@ -114,13 +115,17 @@ int main(int argc, char **argv)
         return end("misuse");
     } else if (strcmp(what, "orphan") == 0) {
         if (rank == 0) {
-            if (fork() == 0) {
+            const pid_t child = fork();
+
+            if (child == 0) {
                 /* Without the pipes to whoever waits for the end of the job. */
                 for (int fd = 0; fd < 3; fd++)
                     close(fd);
-                sleep(60);
+                sleep(1000); /* until somebody kills it */
                 _exit(0);
             }
+            printf("%d\n", (int)child);
+            fflush(stdout);
             _exit(9);
         }
         MPI_Recv(&x, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

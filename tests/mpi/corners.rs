@@ -124,11 +124,16 @@ fn a_rank_that_has_forked_and_ends() {
             let piped = command.stdout(std::process::Stdio::piped());
             piped.stderr(std::process::Stdio::piped()).spawn().unwrap()
         };
-        let [mut first, second] = [0, 1].map(start);
+        let [first, second] = [0, 1].map(start);
         let output = second.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         let named = "MPI_Recv: MPI_ERR_PROC_ABORTED: rank 0 of MPI_COMM_WORLD has ended";
         assert!(said.contains(named), "{net}: {said}");
-        assert_eq!(first.wait().unwrap().code(), Some(9), "{net}");
+        let ended = first.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(9), "{net}");
+        let child = String::from_utf8(ended.stdout).unwrap();
+        let killed = Command::new("kill").arg(child.trim()).status();
+        // It was there to the end.
+        assert!(killed.unwrap().success(), "{net}: {child}");
     }
 }

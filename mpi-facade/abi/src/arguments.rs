@@ -4,18 +4,18 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::NonNull;
-use pombo_mpi::Fault;
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::status::Status;
+use pombo_mpi::{Fault, fault};
 
 /// What C passes, and what of it a call's body gets to see.
 pub(crate) trait Argument {
     /// The argument, in order as far as that can be seen at once.
     type Checked;
 
-    /// An error names the argument.
-    fn check(self, name: &'static str) -> Result<Self::Checked, Error>;
+    /// None for a null pointer that must not be one.
+    fn check(self) -> Option<Self::Checked>;
 }
 
 /// The place of a result.
@@ -44,8 +44,8 @@ impl<T> Argument for Out<T> {
     type Checked = Place<T>;
 
     #[inline(always)]
-    fn check(self, name: &'static str) -> Result<Place<T>, Error> {
-        NonNull::new(self.0).map(Place).ok_or_else(|| null(name))
+    fn check(self) -> Option<Place<T>> {
+        NonNull::new(self.0).map(Place)
     }
 }
 
@@ -53,8 +53,8 @@ impl<T> Argument for In<T> {
     type Checked = Place<T>;
 
     #[inline(always)]
-    fn check(self, name: &'static str) -> Result<Place<T>, Error> {
-        Out(self.0.cast_mut()).check(name)
+    fn check(self) -> Option<Place<T>> {
+        Out(self.0.cast_mut()).check()
     }
 }
 
@@ -143,8 +143,8 @@ impl Argument for StatusWriter {
     type Checked = Self;
 
     #[inline(always)]
-    fn check(self, _: &'static str) -> Result<Self, Error> {
-        Ok(self)
+    fn check(self) -> Option<Self> {
+        Some(self)
     }
 }
 
@@ -170,6 +170,19 @@ impl Statuses {
     }
 }
 
+/// A call, and one of its arguments.
+pub(crate) struct Named {
+    pub(crate) function: &'static str,
+    pub(crate) argument: &'static str,
+}
+
+/// Raises the error of an argument that must not be null. So many calls do this that each is two instructions.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse(named: &'static Named) -> c_int {
+    fault::raise(named.function, null(named.argument).into())
+}
+
 #[cold]
 #[inline(never)]
 fn null(name: &'static str) -> Error {
@@ -188,8 +201,8 @@ macro_rules! plain {
             type Checked = Self;
 
             #[inline(always)]
-            fn check(self, _: &'static str) -> Result<Self, Error> {
-                Ok(self)
+            fn check(self) -> Option<Self> {
+                Some(self)
             }
         }
     )*};

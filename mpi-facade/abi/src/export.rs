@@ -24,10 +24,15 @@ macro_rules! mpi {
             // Without arguments there is nothing to check.
             #[allow(unused_imports)]
             use $crate::arguments::Argument;
-            let call = || -> Result<(), pombo_mpi::Fault> {
-                $(let $arg = $arg.check(stringify!($arg))?;)*
-                $body
-            };
+            $(
+                let Some($arg) = $arg.check() else {
+                    return $crate::arguments::refuse(&$crate::arguments::Named {
+                        function: stringify!($name),
+                        argument: stringify!($arg),
+                    });
+                };
+            )*
+            let call = || -> Result<(), pombo_mpi::Fault> { $body };
             match call() {
                 Ok(()) => 0,
                 Err(fault) => pombo_mpi::fault::raise(stringify!($name), fault),

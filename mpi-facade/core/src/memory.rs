@@ -37,6 +37,12 @@ pub fn items(count: i64) -> Result<usize, Error> {
     }
 }
 
+/// So many times as many items, in the same bounds.
+#[inline]
+pub(crate) fn times(each: usize, times: usize) -> Result<usize, Error> {
+    items(i64::try_from(each.saturating_mul(times)).unwrap_or(i64::MAX))
+}
+
 /// So many items of any datatype have no more bytes than an `isize` counts.
 const MOST_ITEMS: u64 = isize::MAX as u64 / LARGEST_EXTENT as u64;
 
