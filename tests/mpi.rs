@@ -11,6 +11,8 @@ mod bench;
 mod broadcast;
 #[path = "mpi/capture.rs"]
 mod capture;
+#[path = "mpi/corners.rs"]
+mod corners;
 #[path = "mpi/errors.rs"]
 mod errors;
 #[path = "mpi/heat.rs"]

@@ -244,6 +244,37 @@ fn a_send_that_is_under_way() {
     assert_eq!(ranks[0].bytes(posted), payload(1, 4000));
 }
 
+/// Nobody else has to make progress for it.
+#[test]
+fn a_send_to_oneself() {
+    for mut ranks in [world::<Tiny>(1, 1), narrow_world::<Tiny>(1, 1, 1)] {
+        let rank = &mut ranks[0];
+        for turn in 0..3 {
+            let announced = synchronous(rank, 0, 1, b"announced");
+            let long = rank.put(0, 1, &payload(1, 4000));
+            rank.cancel(long).expect("known");
+            rank.cancel(announced).expect("known");
+            assert_eq!(rank.outcome(long), Err(Error::Cancelled), "{turn}");
+            assert_eq!(rank.outcome(announced), Err(Error::Cancelled), "{turn}");
+        }
+        assert!(rank.probe(wanted(None, None)).expect("no error").is_none());
+        assert!(rank.all_zero());
+    }
+}
+
+/// Its announce was matched before the cancel: it comes through.
+#[test]
+fn a_send_to_oneself_that_has_matched() {
+    let mut ranks = world::<Tiny>(1, 1);
+    let posted = ranks[0].post(None, Some(1), 4000);
+    let sent = ranks[0].put(0, 1, &payload(1, 4000));
+    ranks[0].turn();
+    ranks[0].cancel(sent).expect("known");
+    settle(&mut ranks);
+    assert_eq!(ranks[0].outcome(sent), Ok(4000));
+    assert_eq!(ranks[0].bytes(posted), payload(1, 4000));
+}
+
 #[test]
 fn what_is_over_stays_as_it_is() {
     let mut ranks = world::<Tiny>(2, 1);

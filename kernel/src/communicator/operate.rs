@@ -392,23 +392,21 @@ pub trait Operate {
     }
 
     /// Asks an operation to end without a message. The outcome says which came first:
-    /// [`Error::Cancelled`], or what the operation would have given anyway.
+    /// [`Error::Cancelled`], or what the operation would have given anyway. Of a message to this node itself that is
+    /// decided when the call returns.
     ///
     /// # Errors
     /// [`Error::UnknownTicket`], [`Error::Channel`].
     fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
-        let Engine {
-            state,
-            channel,
-            bank,
-            lane,
-        } = self.engine();
-        let mut outlet = lane.outlet(channel);
-        if !bank.holds(ticket) {
+        let mut engine = self.engine();
+        if !engine.bank.holds(ticket) {
             return Err(Error::UnknownTicket);
         }
-        state.cancel(ticket)?;
-        state.flush(&mut outlet, bank).map(drop)
+        engine.state.cancel(ticket)?;
+        engine.flush()?;
+        // The frames between this node and itself have nobody else to wait for.
+        while engine.state.is_revoked_here(ticket) && engine.progress()? {}
+        Ok(())
     }
 
     /// The envelope of the first message that a receive with this pattern would take, if one is known. The first

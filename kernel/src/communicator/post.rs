@@ -250,6 +250,20 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
+    /// Is it a send to this node itself that waits for its own answer to be taken back?
+    pub(crate) fn is_revoked_here(&mut self, ticket: Ticket) -> bool {
+        let own = self.node;
+        self.operation(ticket).is_some_and(|operation| {
+            let revoked = matches!(
+                operation.step,
+                Step::Revoking { .. }
+                    | Step::Offered { cancel: true, .. }
+                    | Step::Ahead { cancel: true, .. }
+            );
+            revoked && operation.peer == own
+        })
+    }
+
     /// Its loan is about to end: takes the operation back as far as that is still possible, and frees it as soon as
     /// the peer cannot name it any more.
     pub(crate) fn release(&mut self, ticket: Ticket) {

@@ -1,5 +1,6 @@
 //! Buffered sends and their buffer.
 
+use crate::arguments::Out;
 use core::ffi::{c_int, c_void};
 use pombo_mpi::buffered::{self, Attached};
 use pombo_mpi::constants::*;
@@ -25,7 +26,7 @@ macro_rules! buffered {
             dest: c_int,
             tag: c_int,
             comm: Comm,
-            request: *mut Request,
+            request: Out<Request>,
         ) {
             // SAFETY: the caller's buffer holds `count` items.
             unsafe { buffered::send(buf, count.into(), datatype, dest, tag, comm) }?;
@@ -37,10 +38,9 @@ macro_rules! buffered {
             buffered::attach(attached(buffer, size.into())?)
         }
 
-        fn $detach(buffer_addr: *mut c_void, size: *mut $count) {
+        fn $detach(buffer_addr: Out<*mut c_void>, size: Out<$count>) {
             let attached = buffered::detach()?;
-            let address = buffer_addr.cast::<*mut c_void>();
-            give!(address = attached.address, size = attached.size as $count);
+            give!(buffer_addr = attached.address, size = attached.size as $count);
             Ok(())
         }
     )*}};

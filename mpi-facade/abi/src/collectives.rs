@@ -1,6 +1,7 @@
 //! Collective communication, blocking and non-blocking. The `int` and the `MPI_Count` form of a function share one
 //! body.
 
+use crate::arguments::Out;
 use core::ffi::{c_int, c_void};
 use pombo_mpi::collective::{self, Buffer, Buffers, Collective, Numbers, Reduced, Types};
 use pombo_mpi::constants::*;
@@ -65,7 +66,7 @@ macro_rules! both {
             unsafe { $body }.run()
         }
 
-        fn $immediate($($arg: $type,)* request: *mut Request) {
+        fn $immediate($($arg: $type,)* request: Out<Request>) {
             // SAFETY: the caller's buffers, which stay until the request is over.
             give!(request = unsafe { $body }.start()?);
             Ok(())
@@ -78,7 +79,7 @@ mpi! {
         collective::barrier(comm).run()
     }
 
-    fn MPI_Ibarrier(comm: Comm, request: *mut Request) {
+    fn MPI_Ibarrier(comm: Comm, request: Out<Request>) {
         give!(request = collective::barrier(comm).start()?);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Versions, clocks, memory and the machine: what needs no world.
 
+use crate::arguments::Out;
 use crate::export::give_text;
 use core::ffi::{CStr, c_char, c_double, c_int, c_void};
 use pombo_mpi::constants::*;
@@ -12,34 +13,35 @@ const LIBRARY_VERSION: &str = concat!(
 );
 
 mpi! {
-    fn MPI_Get_version(version: *mut c_int, subversion: *mut c_int) {
+    fn MPI_Get_version(version: Out<c_int>, subversion: Out<c_int>) {
         give!(version = MPI_VERSION, subversion = MPI_SUBVERSION);
         Ok(())
     }
 
-    fn MPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) {
+    fn MPI_Abi_get_version(abi_major: Out<c_int>, abi_minor: Out<c_int>) {
         give!(abi_major = MPI_ABI_VERSION, abi_minor = MPI_ABI_SUBVERSION);
         Ok(())
     }
 
-    fn MPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) {
+    fn MPI_Get_library_version(version: Out<c_char>, resultlen: Out<c_int>) {
         // SAFETY: the caller's string has MPI_MAX_LIBRARY_VERSION_STRING bytes, more than this text.
         give!(resultlen = unsafe { give_text(LIBRARY_VERSION, version) });
         Ok(())
     }
 
-    fn MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) {
+    fn MPI_Get_processor_name(name: Out<c_char>, resultlen: Out<c_int>) {
         const ROOM: usize = MPI_MAX_PROCESSOR_NAME as usize;
+        let text = name.pointer();
         // SAFETY: the caller's string has MPI_MAX_PROCESSOR_NAME bytes. Longer names are cut, maybe without
         // a zero, so one is written behind the last place.
         unsafe {
-            if libc::gethostname(name, ROOM) != 0 {
+            if libc::gethostname(text, ROOM) != 0 {
                 give_text("localhost", name);
             }
-            name.add(ROOM - 1).write(0);
+            text.add(ROOM - 1).write(0);
         }
         // SAFETY: it ends in a zero now.
-        give!(resultlen = unsafe { CStr::from_ptr(name) }.count_bytes() as c_int);
+        give!(resultlen = unsafe { CStr::from_ptr(text) }.count_bytes() as c_int);
         Ok(())
     }
 
@@ -51,7 +53,7 @@ mpi! {
         seconds(libc::clock_getres)
     }
 
-    fn MPI_Alloc_mem(size: Aint, _info: Info, baseptr: *mut c_void) {
+    fn MPI_Alloc_mem(size: Aint, _info: Info, baseptr: Out<*mut c_void>) {
         let wrong = Error::Argument { class: Class::Arg, name: "size", must: "0 or more" };
         let bytes = usize::try_from(size).map_err(|_| wrong)?;
         // SAFETY: no demands. A byte at least, as null would mean that memory is out.
@@ -59,8 +61,7 @@ mpi! {
         if memory.is_null() {
             return Err(Error::NoMemory { bytes: bytes as u64 }.into());
         }
-        let place = baseptr.cast::<*mut c_void>();
-        give!(place = memory);
+        give!(baseptr = memory);
         Ok(())
     }
 

@@ -1,9 +1,10 @@
 //! How functions become visible to C, and how they write to C memory. For every module that exports.
 
+use crate::arguments::Place;
 use core::ffi::{c_char, c_int};
 use pombo_mpi::constants::{Count, MPI_UNDEFINED};
 
-/// Defines functions of the C interface. The body is `PMPI_X`; `MPI_X`, which a profiling layer may replace,
+/// Defines functions of the C interface. Arguments are checked first (see [`crate::arguments`]). The body is `PMPI_X`; `MPI_X`, which a profiling layer may replace,
 /// jumps to it.
 ///
 /// A function without a result type is one that can fail: its body is a `Result<(), Fault>`, and a fault goes to
@@ -18,8 +19,19 @@ macro_rules! mpi {
     )*) => {
         $(mpi! { @one [$(#[$meta])*] $name($($arg: $type),*) [$($ret)?] $body })*
     };
-    (@one $meta:tt $name:ident $args:tt [] $body:block) => {
-        mpi! { @one $meta $name $args [core::ffi::c_int] {
+    (@one $meta:tt $name:ident($($arg:ident: $type:ty),*) [] $body:block) => {
+        mpi! { @one $meta $name($($arg: $type),*) [core::ffi::c_int] {
+            // Without arguments there is nothing to check.
+            #[allow(unused_imports)]
+            use $crate::arguments::Argument;
+            $(
+                let Some($arg) = $arg.check() else {
+                    return $crate::arguments::refuse(&$crate::arguments::Named {
+                        function: stringify!($name),
+                        argument: stringify!($arg),
+                    });
+                };
+            )*
             let call = || -> Result<(), pombo_mpi::Fault> { $body };
             match call() {
                 Ok(()) => 0,
@@ -66,12 +78,11 @@ macro_rules! jump {
     };
 }
 
-/// Writes results to C memory: `give!(place = value, ..)`.
+/// Writes results to C memory: `give!(place = value, ..)`. A place is what became of an [`Out`](crate::arguments::Out).
 macro_rules! give {
     ($($place:ident = $value:expr),+ $(,)?) => {$({
         let value = $value;
-        // SAFETY: the standard has the caller pass memory for the result.
-        unsafe { $place.write(value) };
+        $crate::arguments::Place::set($place, value);
     })+};
 }
 
@@ -79,7 +90,8 @@ macro_rules! give {
 ///
 /// # Safety
 /// `to` has room for it.
-pub(crate) unsafe fn give_text(text: &str, to: *mut c_char) -> c_int {
+pub(crate) unsafe fn give_text(text: &str, to: Place<c_char>) -> c_int {
+    let to = to.pointer();
     // SAFETY: the caller's promise.
     unsafe {
         to.cast::<u8>()

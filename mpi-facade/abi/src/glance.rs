@@ -1,6 +1,7 @@
 //! Requests that are looked at and stay, requests that end together or not at all, and handles that are given up.
 
-use crate::requests::{handles, store_at};
+use crate::arguments::{InOut, Out, StatusWriter, Statuses};
+use crate::requests::handles;
 use crate::several::{Found, one};
 use core::ffi::c_int;
 use pombo_mpi::Fault;
@@ -12,24 +13,20 @@ use pombo_mpi::status::Status;
 
 /// Hears of requests that end together, and writes their statuses.
 struct Told {
-    statuses: *mut Status,
+    statuses: Statuses,
     failed: Option<Fault>,
 }
 
 impl Told {
-    fn new(statuses: *mut Status) -> Self {
+    fn new(statuses: Statuses) -> Self {
         Told {
             statuses,
             failed: None,
         }
     }
 
-    /// # Safety
-    /// The statuses are `MPI_STATUSES_IGNORE` or have a place `index`.
-    unsafe fn add(&mut self, index: usize, status: &Status, fault: Option<Fault>) {
-        let error = fault.map_or(0, |fault| fault.error.code());
-        // SAFETY: the caller's promise.
-        unsafe { store_at(*status, self.statuses, index, error) };
+    fn add(&mut self, index: usize, status: &Status, fault: Option<Fault>) {
+        self.statuses.set(index, status, fault);
         self.failed = self.failed.or(fault);
     }
 
@@ -42,29 +39,26 @@ mpi! {
     fn MPI_Testall(
         count: c_int,
         array_of_requests: *mut Request,
-        flag: *mut c_int,
+        flag: Out<c_int>,
         array_of_statuses: *mut Status,
     ) {
-        // SAFETY: the caller's array.
-        let requests = unsafe { handles(count, array_of_requests) }?;
-        let mut told = Told::new(array_of_statuses);
+        let requests = handles(count, array_of_requests)?;
+        let mut told = Told::new(Statuses::of(requests.len(), array_of_statuses));
         let all = glance::test_all(requests, &mut |index, status, fault| {
-            // SAFETY: the caller's array, or MPI_STATUSES_IGNORE.
-            unsafe { told.add(index, status, fault) };
+            told.add(index, status, fault);
         })?;
         give!(flag = c_int::from(all));
         told.end()
     }
 
-    fn MPI_Request_get_status(request: Request, flag: *mut c_int, status: *mut Status) {
+    fn MPI_Request_get_status(request: Request, flag: Out<c_int>, status: StatusWriter) {
         let mut found = Status::EMPTY;
         let seen = glance::get_status(&[request], 0, &mut found)?;
         give!(flag = c_int::from(!matches!(seen, Look::Open)));
         match seen {
             Look::Open => {}
             Look::Over(_, Some(fault)) => return Err(fault),
-            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            _ => unsafe { found.store(status) },
+            _ => status.store(found),
         }
         Ok(())
     }
@@ -72,15 +66,13 @@ mpi! {
     fn MPI_Request_get_status_all(
         count: c_int,
         array_of_requests: *const Request,
-        flag: *mut c_int,
+        flag: Out<c_int>,
         array_of_statuses: *mut Status,
     ) {
-        // SAFETY: the caller's array, which is only read.
-        let requests = unsafe { handles(count, array_of_requests.cast_mut()) }?;
-        let mut told = Told::new(array_of_statuses);
+        let requests = handles(count, array_of_requests.cast_mut())?;
+        let mut told = Told::new(Statuses::of(requests.len(), array_of_statuses));
         let all = glance::get_status_all(requests, &mut |index, status, fault| {
-            // SAFETY: the caller's array, or MPI_STATUSES_IGNORE.
-            unsafe { told.add(index, status, fault) };
+            told.add(index, status, fault);
         })?;
         give!(flag = c_int::from(all));
         told.end()
@@ -89,35 +81,31 @@ mpi! {
     fn MPI_Request_get_status_any(
         count: c_int,
         array_of_requests: *const Request,
-        index: *mut c_int,
-        flag: *mut c_int,
-        status: *mut Status,
+        index: Out<c_int>,
+        flag: Out<c_int>,
+        status: StatusWriter,
     ) {
-        // SAFETY: the caller's array, which is only read.
-        let requests = unsafe { handles(count, array_of_requests.cast_mut()) }?;
+        let requests = handles(count, array_of_requests.cast_mut())?;
         let mut found = Status::EMPTY;
         let seen = glance::get_status(requests, 0, &mut found)?;
         give!(flag = c_int::from(!matches!(seen, Look::Open)));
-        // SAFETY: the caller's memory.
-        unsafe { one(seen, found, index, status) }.map(drop)
+        one(seen, found, index, status).map(drop)
     }
 
     fn MPI_Request_get_status_some(
         incount: c_int,
         array_of_requests: *const Request,
-        outcount: *mut c_int,
+        outcount: Out<c_int>,
         array_of_indices: *mut c_int,
         array_of_statuses: *mut Status,
     ) {
-        // SAFETY: the caller's array, which is only read.
-        let requests = unsafe { handles(incount, array_of_requests.cast_mut()) }?;
-        let mut found = Found::new(array_of_indices, array_of_statuses);
+        let requests = handles(incount, array_of_requests.cast_mut())?;
+        let mut found = Found::new(incount, array_of_indices, array_of_statuses)?;
         let (mut first, mut status) = (0, Status::EMPTY);
         let last = loop {
             match glance::get_status(requests, first, &mut status)? {
                 Look::Over(index, fault) => {
-                    // SAFETY: the caller's arrays have as many places as there are requests.
-                    unsafe { found.add(index, status, fault) };
+                    found.add(index, status, fault);
                     first = index + 1;
                 }
                 last => break last,
@@ -128,9 +116,8 @@ mpi! {
         found.end()
     }
 
-    fn MPI_Request_free(request: *mut Request) {
-        // SAFETY: the caller's handle.
-        glance::free(unsafe { request.read() })?;
+    fn MPI_Request_free(request: InOut<Request>) {
+        glance::free(request.get())?;
         give!(request = Request::NULL);
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 #[macro_use]
 mod export;
+mod arguments;
 mod buffered;
 mod collectives;
 mod environment;

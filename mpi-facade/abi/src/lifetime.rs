@@ -1,8 +1,9 @@
 //! From `MPI_Init` to `MPI_Finalize`, and the other way out.
 
+use crate::arguments::{InOut, Out};
 use core::ffi::{c_char, c_int};
 use pombo_mpi::constants::*;
-use pombo_mpi::{Phase, fault, groups, init, phase};
+use pombo_mpi::{Phase, fault, groups, init, is_main_thread, phase, threads};
 
 mpi! {
     fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
@@ -14,13 +15,13 @@ mpi! {
         _argc: *mut c_int,
         _argv: *mut *mut *mut c_char,
         required: c_int,
-        provided: *mut c_int,
+        provided: Out<c_int>,
     ) {
         give!(provided = init::init(required)?);
         Ok(())
     }
 
-    fn MPI_Initialized(flag: *mut c_int) {
+    fn MPI_Initialized(flag: Out<c_int>) {
         give!(flag = c_int::from(phase() != Phase::Before));
         Ok(())
     }
@@ -29,13 +30,18 @@ mpi! {
         init::finalize()
     }
 
-    fn MPI_Finalized(flag: *mut c_int) {
+    fn MPI_Finalized(flag: Out<c_int>) {
         give!(flag = c_int::from(phase() == Phase::After));
         Ok(())
     }
 
-    fn MPI_Query_thread(provided: *mut c_int) {
-        give!(provided = init::threads()?);
+    fn MPI_Query_thread(provided: Out<c_int>) {
+        give!(provided = threads()?);
+        Ok(())
+    }
+
+    fn MPI_Is_thread_main(flag: Out<c_int>) {
+        give!(flag = c_int::from(is_main_thread()?));
         Ok(())
     }
 
@@ -47,34 +53,33 @@ mpi! {
         fault::set_handler(comm, errhandler)
     }
 
-    fn MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) {
+    fn MPI_Comm_get_errhandler(comm: Comm, errhandler: Out<Errhandler>) {
         give!(errhandler = fault::get_handler(comm)?);
         Ok(())
     }
 
-    fn MPI_Comm_rank(comm: Comm, rank: *mut c_int) {
+    fn MPI_Comm_rank(comm: Comm, rank: Out<c_int>) {
         give!(rank = groups::rank(comm)?);
         Ok(())
     }
 
-    fn MPI_Comm_size(comm: Comm, size: *mut c_int) {
+    fn MPI_Comm_size(comm: Comm, size: Out<c_int>) {
         give!(size = groups::size(comm)?);
         Ok(())
     }
 
-    fn MPI_Comm_dup(comm: Comm, newcomm: *mut Comm) {
+    fn MPI_Comm_dup(comm: Comm, newcomm: Out<Comm>) {
         give!(newcomm = groups::duplicate(comm)?);
         Ok(())
     }
 
-    fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) {
+    fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: Out<Comm>) {
         give!(newcomm = groups::split(comm, color, key)?);
         Ok(())
     }
 
-    fn MPI_Comm_free(comm: *mut Comm) {
-        // SAFETY: the caller's handle.
-        groups::free(unsafe { comm.read() })?;
+    fn MPI_Comm_free(comm: InOut<Comm>) {
+        groups::free(comm.get())?;
         give!(comm = Comm::NULL);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Point-to-point communication. The `int` and the `MPI_Count` form of a function share one body.
 
+use crate::arguments::{InOut, Out, StatusWriter};
 use core::ffi::{c_int, c_void};
 use pombo_mpi::Mode;
 use pombo_mpi::constants::*;
@@ -31,7 +32,7 @@ macro_rules! sends {
                 dest: c_int,
                 tag: c_int,
                 comm: Comm,
-                request: *mut Request,
+                request: Out<Request>,
             ) {
                 // SAFETY: the caller's buffer holds `count` items until the request is over.
                 let begun = unsafe { point::isend(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) };
@@ -58,13 +59,12 @@ macro_rules! receives {
             source: c_int,
             tag: c_int,
             comm: Comm,
-            status: *mut Status,
+            status: StatusWriter,
         ) {
             let mut found = Status::EMPTY;
             // SAFETY: the caller's buffer has room for `count` items.
             unsafe { point::receive(buf, count.into(), datatype, source, tag, comm, &mut found) }?;
-            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            unsafe { found.store(status) };
+            status.store(found);
             Ok(())
         }
 
@@ -75,7 +75,7 @@ macro_rules! receives {
             source: c_int,
             tag: c_int,
             comm: Comm,
-            request: *mut Request,
+            request: Out<Request>,
         ) {
             // SAFETY: the caller's buffer has room for `count` items until the request is over.
             let begun = unsafe { point::ireceive(buf, count.into(), datatype, source, tag, comm) };
@@ -95,7 +95,7 @@ macro_rules! receives {
             source: c_int,
             recvtag: c_int,
             comm: Comm,
-            status: *mut Status,
+            status: StatusWriter,
         ) {
             let send = Side {
                 buf: sendbuf.cast_mut(),
@@ -114,8 +114,7 @@ macro_rules! receives {
             let mut found = Status::EMPTY;
             // SAFETY: the caller's buffers hold what they say and do not overlap.
             unsafe { point::exchange(send, receive, comm, &mut found) }?;
-            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            unsafe { found.store(status) };
+            status.store(found);
             Ok(())
         }
     )*}};
@@ -127,29 +126,26 @@ receives! {
 }
 
 mpi! {
-    fn MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) {
-        // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-        unsafe { point::probe(source, tag, comm)?.store(status) };
+    fn MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: StatusWriter) {
+        status.store(point::probe(source, tag, comm)?);
         Ok(())
     }
 
-    fn MPI_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: *mut c_int, status: *mut Status) {
+    fn MPI_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: Out<c_int>, status: StatusWriter) {
         let found = point::iprobe(source, tag, comm)?;
         give!(flag = c_int::from(found.is_some()));
         if let Some(found) = found {
-            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            unsafe { found.store(status) };
+            status.store(found);
         }
         Ok(())
     }
 }
 
 mpi! {
-    fn MPI_Mprobe(source: c_int, tag: c_int, comm: Comm, message: *mut Message, status: *mut Status) {
+    fn MPI_Mprobe(source: c_int, tag: c_int, comm: Comm, message: Out<Message>, status: StatusWriter) {
         let mut found = Status::EMPTY;
         give!(message = matched::probe(source, tag, comm, &mut found)?);
-        // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-        unsafe { found.store(status) };
+        status.store(found);
         Ok(())
     }
 
@@ -157,17 +153,16 @@ mpi! {
         source: c_int,
         tag: c_int,
         comm: Comm,
-        flag: *mut c_int,
-        message: *mut Message,
-        status: *mut Status,
+        flag: Out<c_int>,
+        message: Out<Message>,
+        status: StatusWriter,
     ) {
         let mut found = Status::EMPTY;
         let taken = matched::iprobe(source, tag, comm, &mut found)?;
         give!(flag = c_int::from(taken.is_some()));
         if let Some(taken) = taken {
             give!(message = taken);
-            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            unsafe { found.store(status) };
+            status.store(found);
         }
         Ok(())
     }
@@ -179,14 +174,16 @@ macro_rules! matched_receives {
             buf: *mut c_void,
             count: $count,
             datatype: Datatype,
-            message: *mut Message,
-            status: *mut Status,
+            message: InOut<Message>,
+            status: StatusWriter,
         ) {
             let mut found = Status::EMPTY;
-            // SAFETY: the caller's handle, and a buffer with room for `count` items.
-            unsafe { matched::receive(buf, count.into(), datatype, &mut *message, &mut found) }?;
-            // SAFETY: the caller's status, or MPI_STATUS_IGNORE.
-            unsafe { found.store(status) };
+            let mut handle = message.get();
+            // SAFETY: the caller's buffer has room for `count` items.
+            let outcome = unsafe { matched::receive(buf, count.into(), datatype, &mut handle, &mut found) };
+            give!(message = handle);
+            outcome?;
+            status.store(found);
             Ok(())
         }
 
@@ -194,11 +191,13 @@ macro_rules! matched_receives {
             buf: *mut c_void,
             count: $count,
             datatype: Datatype,
-            message: *mut Message,
-            request: *mut Request,
+            message: InOut<Message>,
+            request: Out<Request>,
         ) {
-            // SAFETY: the caller's handle, and a buffer with room for `count` items until the request is over.
-            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, &mut *message) };
+            let mut handle = message.get();
+            // SAFETY: the caller's buffer has room for `count` items until the request is over.
+            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, &mut handle) };
+            give!(message = handle);
             give!(request = begun?);
             Ok(())
         }

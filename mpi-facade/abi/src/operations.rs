@@ -1,12 +1,13 @@
 //! Predefined operations, and reducing within one process.
 
+use crate::arguments::Out;
 use core::ffi::{c_int, c_void};
 use pombo_mpi::constants::*;
-use pombo_mpi::error::{Error, Kind};
-use pombo_mpi::op;
+use pombo_mpi::error::{Class, Error, Kind};
+use pombo_mpi::{memory, op};
 
 mpi! {
-    fn MPI_Op_commutative(op: Op, commute: *mut c_int) {
+    fn MPI_Op_commutative(op: Op, commute: Out<c_int>) {
         op::name(op).ok_or(Error::Handle { kind: Kind::Op, got: op.0 })?;
         give!(commute = c_int::from(op::is_commutative(op)));
         Ok(())
@@ -28,13 +29,20 @@ fn reduce_local(
     datatype: Datatype,
     op: Op,
 ) -> Result<(), Error> {
-    let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
+    let items = memory::items(count)?;
     let reduction = op::check(op, datatype)?;
     if items == 0 {
         return Ok(());
     }
-    if inbuf.is_null() || inoutbuf.is_null() {
-        return Err(Error::Buffer { count });
+    let inout = inoutbuf.cast_const();
+    memory::present(inbuf, items)?;
+    memory::present(inout, items)?;
+    if inbuf == inout {
+        return Err(Error::Argument {
+            class: Class::Buffer,
+            name: "inbuf",
+            must: "other memory than inoutbuf",
+        });
     }
     // SAFETY: the caller's buffers hold `count` items each and do not overlap.
     unsafe { reduction.apply(inbuf.cast(), inoutbuf.cast(), items) };

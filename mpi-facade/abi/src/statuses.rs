@@ -1,114 +1,115 @@
 //! What a status says, and how to change it.
 
+use crate::arguments::{In, Out, Place};
 use crate::export::{count, int};
 use crate::types::known;
 use core::ffi::c_int;
+use core::mem::MaybeUninit;
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::status::Status;
 
 mpi! {
-    fn MPI_Get_count(status: *const Status, datatype: Datatype, number: *mut c_int) {
+    fn MPI_Get_count(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
         give!(number = int(known(datatype)?.count(bytes(status))));
         Ok(())
     }
 
-    fn MPI_Get_count_c(status: *const Status, datatype: Datatype, number: *mut Count) {
+    fn MPI_Get_count_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
         give!(number = count(known(datatype)?.count(bytes(status))));
         Ok(())
     }
 
-    fn MPI_Get_elements(status: *const Status, datatype: Datatype, number: *mut c_int) {
+    fn MPI_Get_elements(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
         give!(number = int(known(datatype)?.elements(bytes(status))));
         Ok(())
     }
 
-    fn MPI_Get_elements_c(status: *const Status, datatype: Datatype, number: *mut Count) {
+    fn MPI_Get_elements_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
         give!(number = count(known(datatype)?.elements(bytes(status))));
         Ok(())
     }
 
-    fn MPI_Get_elements_x(status: *const Status, datatype: Datatype, number: *mut Count) {
+    fn MPI_Get_elements_x(status: In<Status>, datatype: Datatype, number: Out<Count>) {
         give!(number = count(known(datatype)?.elements(bytes(status))));
         Ok(())
     }
 
-    fn MPI_Test_cancelled(status: *const Status, flag: *mut c_int) {
+    fn MPI_Test_cancelled(status: In<Status>, flag: Out<c_int>) {
         // SAFETY: the caller's status has been filled in.
-        let cancelled = unsafe { Status::load(status) }.cancelled();
+        let cancelled = unsafe { Status::load_cancelled(status.pointer()) };
         give!(flag = c_int::from(cancelled));
         Ok(())
     }
 
-    fn MPI_Status_get_source(status: *const Status, source: *mut c_int) {
-        // SAFETY: as above.
-        give!(source = unsafe { (*status).source });
+    fn MPI_Status_get_source(status: In<Status>, source: Out<c_int>) {
+        // SAFETY: the caller's status.
+        copy(unsafe { &raw const (*status.pointer()).source }, source);
         Ok(())
     }
 
-    fn MPI_Status_get_tag(status: *const Status, tag: *mut c_int) {
-        // SAFETY: as above.
-        give!(tag = unsafe { (*status).tag });
+    fn MPI_Status_get_tag(status: In<Status>, tag: Out<c_int>) {
+        // SAFETY: the caller's status.
+        copy(unsafe { &raw const (*status.pointer()).tag }, tag);
         Ok(())
     }
 
-    fn MPI_Status_get_error(status: *const Status, err: *mut c_int) {
-        // SAFETY: as above, by a call that fills in the error too.
-        give!(err = unsafe { (*status).error });
+    fn MPI_Status_get_error(status: In<Status>, err: Out<c_int>) {
+        // SAFETY: the caller's status.
+        copy(unsafe { &raw const (*status.pointer()).error }, err);
         Ok(())
     }
 
-    fn MPI_Status_set_source(status: *mut Status, source: c_int) {
+    fn MPI_Status_set_source(status: Out<Status>, source: c_int) {
         // SAFETY: the caller's status is writable.
-        unsafe { (*status).source = source };
+        unsafe { (&raw mut (*status.pointer()).source).write(source) };
         Ok(())
     }
 
-    fn MPI_Status_set_tag(status: *mut Status, tag: c_int) {
+    fn MPI_Status_set_tag(status: Out<Status>, tag: c_int) {
         // SAFETY: as above.
-        unsafe { (*status).tag = tag };
+        unsafe { (&raw mut (*status.pointer()).tag).write(tag) };
         Ok(())
     }
 
-    fn MPI_Status_set_error(status: *mut Status, err: c_int) {
+    fn MPI_Status_set_error(status: Out<Status>, err: c_int) {
         // SAFETY: as above.
-        unsafe { (*status).error = err };
+        unsafe { (&raw mut (*status.pointer()).error).write(err) };
         Ok(())
     }
 
-    fn MPI_Status_set_cancelled(status: *mut Status, flag: c_int) {
-        change(status, |status| status.set_cancelled(flag != 0));
+    fn MPI_Status_set_cancelled(status: Out<Status>, flag: c_int) {
+        // SAFETY: as above.
+        unsafe { Status::store_cancelled(status.pointer(), flag != 0) };
         Ok(())
     }
 
-    fn MPI_Status_set_elements(status: *mut Status, datatype: Datatype, number: c_int) {
+    fn MPI_Status_set_elements(status: Out<Status>, datatype: Datatype, number: c_int) {
         Ok(set_elements(status, datatype, number.into())?)
     }
 
-    fn MPI_Status_set_elements_c(status: *mut Status, datatype: Datatype, number: Count) {
+    fn MPI_Status_set_elements_c(status: Out<Status>, datatype: Datatype, number: Count) {
         Ok(set_elements(status, datatype, number)?)
     }
 
-    fn MPI_Status_set_elements_x(status: *mut Status, datatype: Datatype, number: Count) {
+    fn MPI_Status_set_elements_x(status: Out<Status>, datatype: Datatype, number: Count) {
         Ok(set_elements(status, datatype, number)?)
     }
 }
 
-fn bytes(status: *const Status) -> u64 {
+fn bytes(status: Place<Status>) -> u64 {
     // SAFETY: the caller of C passes a status that has been filled in.
-    unsafe { Status::load(status) }.bytes()
+    unsafe { Status::load_bytes(status.pointer()) }
 }
 
-fn change(status: *mut Status, change: impl FnOnce(&mut Status)) {
-    // SAFETY: the caller of C passes a status that is initialised, `error` apart, and writable.
-    unsafe {
-        let mut changed = Status::load(status);
-        change(&mut changed);
-        changed.store(status);
-    }
+/// Copies a number that nobody may have written yet: calls that complete one operation leave the error alone.
+fn copy(from: *const c_int, to: Place<c_int>) {
+    let to = to.pointer().cast::<MaybeUninit<c_int>>();
+    // SAFETY: both lie in memory of the caller of C, and neither is null.
+    unsafe { from.cast::<MaybeUninit<c_int>>().copy_to(to, 1) };
 }
 
-fn set_elements(status: *mut Status, datatype: Datatype, number: Count) -> Result<(), Error> {
+fn set_elements(status: Place<Status>, datatype: Datatype, number: Count) -> Result<(), Error> {
     let elements = u64::try_from(number).map_err(|_| Error::Count { got: number })?;
     let bytes = known(datatype)?
         .element_bytes(elements)
@@ -117,6 +118,7 @@ fn set_elements(status: *mut Status, datatype: Datatype, number: Count) -> Resul
             name: "count",
             must: "so small that 64 bits count the bytes",
         })?;
-    change(status, |status| status.set_bytes(bytes));
+    // SAFETY: the caller of C passes a status that is writable.
+    unsafe { Status::store_bytes(status.pointer(), bytes) };
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Predefined datatypes: sizes, bounds, names. And arithmetic on addresses.
 
+use crate::arguments::Out;
 use crate::export::give_text;
 use core::ffi::{c_char, c_int, c_void};
 use pombo_mpi::constants::*;
@@ -15,52 +16,52 @@ pub(crate) fn known(datatype: Datatype) -> Result<&'static Predefined, Error> {
 }
 
 mpi! {
-    fn MPI_Type_size(datatype: Datatype, size: *mut c_int) {
+    fn MPI_Type_size(datatype: Datatype, size: Out<c_int>) {
         give!(size = known(datatype)?.size() as c_int);
         Ok(())
     }
 
-    fn MPI_Type_size_c(datatype: Datatype, size: *mut Count) {
+    fn MPI_Type_size_c(datatype: Datatype, size: Out<Count>) {
         give!(size = known(datatype)?.size() as Count);
         Ok(())
     }
 
-    fn MPI_Type_size_x(datatype: Datatype, size: *mut Count) {
+    fn MPI_Type_size_x(datatype: Datatype, size: Out<Count>) {
         give!(size = known(datatype)?.size() as Count);
         Ok(())
     }
 
-    fn MPI_Type_get_extent(datatype: Datatype, lb: *mut Aint, extent: *mut Aint) {
+    fn MPI_Type_get_extent(datatype: Datatype, lb: Out<Aint>, extent: Out<Aint>) {
         give!(extent = known(datatype)?.extent() as Aint, lb = 0);
         Ok(())
     }
 
-    fn MPI_Type_get_extent_c(datatype: Datatype, lb: *mut Count, extent: *mut Count) {
+    fn MPI_Type_get_extent_c(datatype: Datatype, lb: Out<Count>, extent: Out<Count>) {
         give!(extent = known(datatype)?.extent() as Count, lb = 0);
         Ok(())
     }
 
-    fn MPI_Type_get_extent_x(datatype: Datatype, lb: *mut Count, extent: *mut Count) {
+    fn MPI_Type_get_extent_x(datatype: Datatype, lb: Out<Count>, extent: Out<Count>) {
         give!(extent = known(datatype)?.extent() as Count, lb = 0);
         Ok(())
     }
 
-    fn MPI_Type_get_true_extent(datatype: Datatype, true_lb: *mut Aint, true_extent: *mut Aint) {
+    fn MPI_Type_get_true_extent(datatype: Datatype, true_lb: Out<Aint>, true_extent: Out<Aint>) {
         give!(true_extent = known(datatype)?.true_extent() as Aint, true_lb = 0);
         Ok(())
     }
 
-    fn MPI_Type_get_true_extent_c(datatype: Datatype, true_lb: *mut Count, true_extent: *mut Count) {
+    fn MPI_Type_get_true_extent_c(datatype: Datatype, true_lb: Out<Count>, true_extent: Out<Count>) {
         give!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
         Ok(())
     }
 
-    fn MPI_Type_get_true_extent_x(datatype: Datatype, true_lb: *mut Count, true_extent: *mut Count) {
+    fn MPI_Type_get_true_extent_x(datatype: Datatype, true_lb: Out<Count>, true_extent: Out<Count>) {
         give!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
         Ok(())
     }
 
-    fn MPI_Type_get_name(datatype: Datatype, type_name: *mut c_char, resultlen: *mut c_int) {
+    fn MPI_Type_get_name(datatype: Datatype, type_name: Out<c_char>, resultlen: Out<c_int>) {
         let name = match datatype {
             Datatype::NULL => "MPI_DATATYPE_NULL",
             _ => known(datatype)?.name,
@@ -70,7 +71,7 @@ mpi! {
         Ok(())
     }
 
-    fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) {
+    fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: Out<Datatype>) {
         let family = match typeclass {
             MPI_TYPECLASS_INTEGER => Family::FortranInteger,
             MPI_TYPECLASS_REAL => Family::Floating,
@@ -86,7 +87,7 @@ mpi! {
         Ok(())
     }
 
-    fn MPI_Get_address(location: *const c_void, address: *mut Aint) {
+    fn MPI_Get_address(location: *const c_void, address: Out<Aint>) {
         give!(address = location as Aint);
         Ok(())
     }

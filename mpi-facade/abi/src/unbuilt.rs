@@ -53,7 +53,6 @@ unbuilt! {
     // Initialisation and environment.
     MPI_Abi_get_fortran_booleans MPI_Abi_get_fortran_info MPI_Abi_get_info
     MPI_Abi_set_fortran_booleans MPI_Abi_set_fortran_info MPI_Get_hw_resource_info
-    MPI_Is_thread_main
 
     // Error handling.
     MPI_Add_error_class MPI_Add_error_code MPI_Add_error_string MPI_Comm_call_errhandler

@@ -3,6 +3,7 @@
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::hosts::{Hosts, Levels};
+use crate::world::Fault;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -154,11 +155,7 @@ impl Comms {
     /// The index behind a handle.
     #[inline]
     pub(crate) fn index(&self, comm: Comm) -> Result<usize, Error> {
-        let index = match comm {
-            MPI_COMM_WORLD => WORLD,
-            MPI_COMM_SELF => SELF,
-            _ => comm.0.wrapping_sub(FIRST_OWN_HANDLE),
-        };
+        let index = place(comm);
         match self.table.get(index) {
             Some(Some(group)) if !group.freed => Ok(index),
             _ => Err(Error::Handle {
@@ -196,6 +193,17 @@ impl Comms {
             false => self.table.iter().position(is_it)?,
         };
         Some((handle(index), self.at(index)?))
+    }
+
+    /// A fault of a communicator that may be freed, and gone as soon as its last request is over: it notes the handler.
+    #[cold]
+    pub(crate) fn noted(&mut self, fault: Fault) -> Fault {
+        let group = self.at(place(fault.comm));
+        let handler = group.map(|group| group.handler);
+        Fault {
+            handler: fault.handler.or(handler),
+            ..fault
+        }
     }
 
     /// Takes a new communicator in.
@@ -261,6 +269,16 @@ impl Comms {
         {
             *place = None;
         }
+    }
+}
+
+/// Where a communicator stands, if it does.
+#[inline]
+fn place(comm: Comm) -> usize {
+    match comm {
+        MPI_COMM_WORLD => WORLD,
+        MPI_COMM_SELF => SELF,
+        _ => comm.0.wrapping_sub(FIRST_OWN_HANDLE),
     }
 }
 

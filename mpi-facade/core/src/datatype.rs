@@ -65,7 +65,7 @@ impl Layout {
 /// The families of the standard's table of reduction operations, and how their members are composed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// Integers of C.
+    /// Integers of C, and `char`, which MPI's table leaves out and every library takes.
     CInteger,
     /// Integers of Fortran.
     FortranInteger,
@@ -83,7 +83,7 @@ pub enum Family {
     Indexed,
     /// A value and an index of the same type.
     Twin,
-    /// Characters and packed data, which nothing reduces.
+    /// Wide and Fortran characters and packed data, which nothing reduces.
     Opaque,
 }
 
@@ -205,12 +205,23 @@ const fn max(a: usize, b: usize) -> usize {
 
 macro_rules! table {
     ($($handle:ident: $family:ident $element:ident;)*) => {
-        static PREDEFINED: [Predefined; [$($handle),*].len()] = [$(Layout::complete(Predefined {
+        const TABLE: [Predefined; [$($handle),*].len()] = [$(Layout::complete(Predefined {
             name: stringify!($handle),
             family: Family::$family,
             element: Element::$element,
             layout: Layout::BYTE,
         }),)*];
+        static PREDEFINED: [Predefined; TABLE.len()] = TABLE;
+
+        /// Bytes from one item to the next, at most.
+        pub(crate) const LARGEST_EXTENT: usize = {
+            let (mut largest, mut i) = (0, 0);
+            while i < TABLE.len() {
+                largest = max(largest, TABLE[i].extent());
+                i += 1;
+            }
+            largest
+        };
 
         /// Place in `PREDEFINED` plus one, by the handle's distance from the first datatype handle; 0 for none.
         static PLACES: [u8; HANDLES] = {
@@ -260,7 +271,7 @@ table! {
     MPI_COUNT: MultiLanguage I64;
     MPI_OFFSET: MultiLanguage I64;
 
-    MPI_CHAR: Opaque I8;
+    MPI_CHAR: CInteger I8;
     MPI_WCHAR: Opaque I32;
     MPI_PACKED: Opaque U8;
     MPI_BYTE: Byte U8;

@@ -6,8 +6,8 @@ mod class;
 
 pub use class::Class;
 
-use crate::constants::{Datatype, Op};
-use crate::{datatype, op};
+use crate::constants::{Datatype, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, Op};
+use crate::{datatype, op, world};
 use core::ffi::c_int;
 use core::fmt;
 use pombo_kernel::channel::ChannelError;
@@ -97,6 +97,13 @@ pub enum Error {
     NotInitialised,
     /// A call after `MPI_Finalize`.
     Finalised,
+    /// A call while another one is under way.
+    Overlapping,
+    /// A call in a child that a rank has forked.
+    Forked {
+        /// The rank that has forked it.
+        rank: c_int,
+    },
     /// This process cannot join its job. Why not was said where it was found.
     NotJoined,
     /// The kernel below refused.
@@ -161,6 +168,7 @@ impl Error {
             Self::PeerLost { .. } => Class::ProcAborted,
             Self::NotBuilt { .. } => Class::UnsupportedOperation,
             Self::NotInitialised | Self::Finalised | Self::NotJoined => Class::Other,
+            Self::Overlapping | Self::Forked { .. } => Class::Other,
             Self::NoMemory { .. } => Class::NoMem,
             Self::Kernel(_) => Class::Other,
         }
@@ -286,6 +294,16 @@ impl fmt::Display for Error {
             }
             Self::NotInitialised => f.write_str("MPI is not initialised: call MPI_Init first"),
             Self::Finalised => f.write_str("MPI is finalised: move this call before MPI_Finalize"),
+            Self::Overlapping => write!(
+                f,
+                "two threads, or a thread and a handler of signals, are inside MPI at once, but MPI_Init_thread gave \
+                 {}: let one call end before the next begins",
+                level()
+            ),
+            Self::Forked { rank } => write!(
+                f,
+                "this process was forked from rank {rank}; only rank {rank} may call MPI"
+            ),
             Self::NotJoined => f.write_str("this process cannot join its job: see its message"),
             Self::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) => {
                 write!(f, "the network between hosts failed: {}", Errno(errno))
@@ -313,6 +331,15 @@ impl From<pombo_kernel::Error> for Error {
             },
             other => Self::Kernel(other),
         }
+    }
+}
+
+/// The granted level of thread support.
+fn level() -> &'static str {
+    match world::threads() {
+        Ok(MPI_THREAD_SINGLE) => "MPI_THREAD_SINGLE",
+        Ok(MPI_THREAD_FUNNELED) => "MPI_THREAD_FUNNELED",
+        _ => "MPI_THREAD_SERIALIZED",
     }
 }
 

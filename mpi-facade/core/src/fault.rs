@@ -14,7 +14,7 @@ use pombo_kernel::channel::ChannelError;
 /// Hands an error of the named function to the handler that it concerns, and gives the code to return.
 #[cold]
 pub fn raise(function: &'static str, fault: Fault) -> c_int {
-    match handler(fault.comm) {
+    match handler(&fault) {
         MPI_ERRORS_RETURN => fault.error.code(),
         _ => die(function, &fault.error),
     }
@@ -24,7 +24,7 @@ pub fn raise(function: &'static str, fault: Fault) -> c_int {
 /// is to look at the statuses; a program that ends here cannot, so its last words are of that request.
 #[cold]
 pub fn in_status(first: Fault) -> Fault {
-    if handler(first.comm) != MPI_ERRORS_RETURN {
+    if handler(&first) != MPI_ERRORS_RETURN {
         return first;
     }
     let error = Error::Argument {
@@ -45,7 +45,7 @@ pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), Fault> {
                 kind: Kind::Errhandler,
                 got: handler.0,
             };
-            return Err(Fault { error, comm });
+            return Err(Fault::new(error, comm));
         }
         group.handler = handler;
         Ok(())
@@ -57,18 +57,18 @@ pub fn get_handler(comm: Comm) -> Result<Errhandler, Fault> {
     world::with(|world| Ok(world.comms.get(comm)?.handler))
 }
 
-/// Does an error of that communicator end the program?
-pub(crate) fn is_fatal(world: &mut World, comm: Comm) -> bool {
-    let group = world.comms.get(comm);
-    group.is_ok_and(|group| group.handler != MPI_ERRORS_RETURN)
+/// Does it end the program?
+pub(crate) fn is_fatal(world: &mut World, fault: &Fault) -> bool {
+    let noted = world.comms.noted(*fault).handler;
+    noted.is_some_and(|handler| handler != MPI_ERRORS_RETURN)
 }
 
-/// An unknown communicator's errors, and those outside of the world's life, are fatal unless `MPI_COMM_WORLD` says
-/// otherwise.
-fn handler(comm: Comm) -> Errhandler {
+/// An unknown communicator's errors are those of `MPI_COMM_SELF`; outside of the world's life all are fatal.
+fn handler(fault: &Fault) -> Errhandler {
     let of = |comm| get_handler(comm).ok();
-    of(comm)
-        .or_else(|| of(MPI_COMM_WORLD))
+    let noted = fault.handler.or_else(|| of(fault.comm));
+    noted
+        .or_else(|| of(MPI_COMM_SELF))
         .unwrap_or(MPI_ERRORS_ARE_FATAL)
 }
 

@@ -40,7 +40,7 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
             name: "color",
             must: "0 or more, or MPI_UNDEFINED",
         };
-        return Err(Fault { error, comm });
+        return Err(Fault::new(error, comm));
     }
     let ranks = size(comm)? as usize;
     let mut all: Vec<[c_int; 2]> = vec![[0; 2]; ranks];
@@ -120,8 +120,7 @@ pub fn free(comm: Comm) -> Result<(), Fault> {
     world::with(|world| {
         let boards = world.comms.get(comm).map(|group| group.boards);
         let context = world.comms.get(comm).map(|group| group.context);
-        let freed = world.comms.free(comm);
-        freed.map_err(Fault::on(MPI_COMM_WORLD))?;
+        world.comms.free(comm)?;
         if let Ok(context) = context {
             world.collectives.casts.leave(context);
         }
@@ -163,7 +162,7 @@ fn agree(comm: Comm) -> Result<Agreed, Fault> {
                 name: "communicator",
                 must: "one of the first 2147483647 of a job: contexts are not used again",
             };
-            return Err(Fault { error, comm });
+            return Err(Fault::new(error, comm));
         }
         world.comms.next_context = next + 1;
         Ok(Agreed {

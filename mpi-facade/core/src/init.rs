@@ -26,6 +26,9 @@ use pombo_netdrivers::shm::OneCopy;
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
 pub fn init(required: c_int) -> Result<c_int, Fault> {
+    if world::phase() == Phase::Forked {
+        return Err(world::absent());
+    }
     if world::phase() != Phase::Before {
         return Err(Error::Argument {
             class: Class::Other,
@@ -49,7 +52,7 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     let (own, size) = (way.node(), way.nodes());
     let kernel = Kernel::new(way, limits)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
-    world::begin(World {
+    let world = World {
         kernel,
         comms: Comms::new(own, size, &hosts),
         collectives: Ongoing::new()?,
@@ -58,7 +61,6 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         stall: Stall::default(),
         freed: Freed::default(),
         asked: Asked::default(),
-        threads,
         tested: 0,
         vain: 0,
         sent: (0, 0),
@@ -66,7 +68,8 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         launcher,
         #[cfg(feature = "progress-thread")]
         thread: None,
-    });
+    };
+    world::begin(world, threads);
     collective::open_casts()?;
     #[cfg(feature = "progress-thread")]
     {
@@ -77,11 +80,6 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         })?;
     }
     Ok(threads)
-}
-
-/// The level of thread support that was granted.
-pub fn threads() -> Result<c_int, Fault> {
-    world::with(|world| Ok(world.threads))
 }
 
 /// Waits for everybody, lets the last frames leave, and ends the world.
@@ -134,11 +132,10 @@ pub fn exit(code: c_int) -> ! {
     let status = if code & 0xff == 0 { 1 } else { code };
     // SAFETY: a null stream means all of them.
     unsafe { libc::fflush(core::ptr::null_mut()) };
-    let _ = world::with(|world| {
+    world::if_free(|world| {
         if let Some(launcher) = &mut world.launcher {
             launcher.abort(status);
         }
-        Ok(())
     });
     // SAFETY: takes a number and never returns.
     unsafe { libc::_exit(status) }
@@ -146,7 +143,10 @@ pub fn exit(code: c_int) -> ! {
 
 /// This process's rank in `MPI_COMM_WORLD`, as well as it is known.
 pub fn world_rank() -> usize {
-    world::with(|world| Ok(world.kernel.node().index())).unwrap_or_else(|_| place::rank())
+    match world::phase() {
+        Phase::Before => place::rank(),
+        _ => world::rank(),
+    }
 }
 
 /// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS` names.

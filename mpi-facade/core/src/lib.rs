@@ -22,7 +22,7 @@ pub mod hosts;
 pub mod init;
 mod kernel;
 pub mod matched;
-mod memory;
+pub mod memory;
 pub mod op;
 mod output;
 pub mod place;
@@ -40,4 +40,4 @@ mod world;
 
 pub use kernel::KERNEL_BYTES;
 pub use pombo_kernel::Mode;
-pub use world::{Fault, Phase, phase};
+pub use world::{Fault, Phase, is_main_thread, phase, threads};

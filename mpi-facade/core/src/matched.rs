@@ -5,6 +5,7 @@ use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::header::Wanted;
 use crate::kernel::Posted;
+use crate::memory;
 use crate::point::{region, wanted};
 use crate::request;
 use crate::status::Status;
@@ -65,7 +66,11 @@ fn look(
     comm: Comm,
     status: &mut Status,
 ) -> Result<Option<Message>, Fault> {
-    let Some((ticket, envelope)) = world.kernel.matched_probe(wanted)? else {
+    let Some((ticket, envelope)) = world
+        .kernel
+        .matched_probe(wanted)
+        .map_err(Fault::on(comm))?
+    else {
         return Ok(None);
     };
     request::tell(&mut world.comms, &envelope, status);
@@ -117,13 +122,15 @@ unsafe fn post<'w>(
     datatype: Datatype,
     message: &mut Message,
 ) -> Result<Posted<'w>, Fault> {
-    // SAFETY: the caller's promise.
-    let region = unsafe { region(buf, count, datatype) }?;
     let handle = *message;
     if handle == MPI_MESSAGE_NO_PROC {
+        // Nobody looks at the buffer and its type.
+        memory::items(count)?;
         *message = Message::NULL;
         return Ok(Posted::over(world, request::RECEIVED_FROM_NOBODY));
     }
+    // SAFETY: the caller's promise.
+    let region = unsafe { region(buf, count, datatype) }?;
     let ticket = Ticket::from_bits(handle.0 as u64);
     let posted = Posted::receive_matched(world, ticket, region);
     let posted = posted.map_err(|error| unknown(handle, error))?;

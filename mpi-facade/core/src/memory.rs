@@ -1,7 +1,9 @@
 //! C memory as the kernel borrows it: an address, a number of items and their shape. No Rust reference to it is ever
-//! made, for it may hold padding and bytes that nobody has initialised.
+//! made, for it may hold padding and bytes that nobody has initialised. And what calls check of it first.
 
-use crate::datatype::{Layout, Predefined};
+use crate::constants::MPI_IN_PLACE;
+use crate::datatype::{LARGEST_EXTENT, Layout, Predefined};
+use crate::error::{Class, Error};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
@@ -13,6 +15,57 @@ pub(crate) struct Foreign;
 impl Memory for Foreign {
     type Out = Region;
     type In = Region;
+}
+
+/// So many items, unless there are fewer than none, or more bytes of them than any memory holds.
+#[inline]
+pub fn items(count: i64) -> Result<usize, Error> {
+    #[cold]
+    fn refused(count: i64) -> Error {
+        match count {
+            ..0 => Error::Count { got: count },
+            _ => Error::Argument {
+                class: Class::Count,
+                name: "count",
+                must: "so small that memory can hold all items",
+            },
+        }
+    }
+    match count as u64 {
+        0..=MOST_ITEMS => Ok(count as usize),
+        _ => Err(refused(count)),
+    }
+}
+
+/// So many times as many items, in the same bounds.
+#[inline]
+pub(crate) fn times(each: usize, times: usize) -> Result<usize, Error> {
+    items(i64::try_from(each.saturating_mul(times)).unwrap_or(i64::MAX))
+}
+
+/// So many items of any datatype have no more bytes than an `isize` counts.
+const MOST_ITEMS: u64 = isize::MAX as u64 / LARGEST_EXTENT as u64;
+
+/// Can items lie there?
+#[inline]
+pub fn present(address: *const c_void, items: usize) -> Result<(), Error> {
+    #[cold]
+    fn refused(address: *const c_void, items: usize) -> Error {
+        let count = items as i64;
+        match address.is_null() {
+            true => Error::Buffer { count },
+            false => Error::Argument {
+                class: Class::Buffer,
+                name: "buffer",
+                must: "memory: MPI_IN_PLACE has no meaning here",
+            },
+        }
+    }
+    // Both are below all memory, so one comparison finds them.
+    match address.addr() <= MPI_IN_PLACE.addr() && items > 0 {
+        true => Err(refused(address, items)),
+        false => Ok(()),
+    }
 }
 
 /// Items in C memory, `extent` bytes apart, each of one or two runs of bytes.
@@ -100,7 +153,7 @@ impl Region {
         }
     }
 
-    /// Bytes of data.
+    /// Bytes of data: no more than an `isize` counts, by [`items`] or because that memory is there.
     #[inline]
     fn bytes(&self) -> usize {
         self.items * self.shape.size()
@@ -115,7 +168,7 @@ impl Region {
 
     /// Where these bytes lie, if in one piece.
     fn piece(&self, offset: usize, len: usize) -> Option<*mut u8> {
-        let inside = offset.checked_add(len)? <= self.bytes() && !self.base.is_null();
+        let inside = offset.checked_add(len)? <= self.bytes() && len > 0;
         self.in_one_piece(offset).filter(|_| inside)
     }
 
@@ -157,7 +210,7 @@ impl Region {
     /// # Safety
     /// Both regions are valid now, and the runs of one do not overlap those of the other unless they are the same.
     pub(crate) unsafe fn copy_to(&self, to: &Region) {
-        if self.base == to.base {
+        if self.base == to.base && self.shape == to.shape {
             return;
         }
         let mut at = 0;
@@ -179,15 +232,17 @@ impl Region {
 /// As for `copy_nonoverlapping`.
 #[inline(always)]
 unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    const WORD: usize = size_of::<u64>();
+    type Word = MaybeUninit<u64>;
+    const WORD: usize = size_of::<Word>();
     // SAFETY: the words lie inside the `len` bytes at both places, which the caller vouches for.
     unsafe {
         if (WORD..=2 * WORD).contains(&len) {
-            let (first, last) = (from.cast::<u64>(), from.wrapping_add(len - WORD).cast());
-            let words: (u64, u64) = (first.read_unaligned(), ptr::read_unaligned(last));
-            to.cast::<u64>().write_unaligned(words.0);
+            let (first, last) = (from.cast::<Word>(), from.wrapping_add(len - WORD).cast());
+            // A message may have bytes that nobody has initialised.
+            let words: (Word, Word) = (first.read_unaligned(), ptr::read_unaligned(last));
+            to.cast::<Word>().write_unaligned(words.0);
             to.wrapping_add(len - WORD)
-                .cast::<u64>()
+                .cast::<Word>()
                 .write_unaligned(words.1);
         } else {
             ptr::copy_nonoverlapping(from, to, len);

@@ -99,7 +99,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// The standard's table: which families an operation takes.
+/// Which families an operation takes: the standard's table, and logical operations on what both languages share.
 const fn takes(op: Op, family: Family) -> bool {
     use Family::*;
     match op {
@@ -108,7 +108,7 @@ const fn takes(op: Op, family: Family) -> bool {
             family,
             CInteger | FortranInteger | MultiLanguage | Floating | Complex
         ),
-        MPI_LAND | MPI_LOR | MPI_LXOR => matches!(family, CInteger | Logical),
+        MPI_LAND | MPI_LOR | MPI_LXOR => matches!(family, CInteger | MultiLanguage | Logical),
         MPI_BAND | MPI_BOR | MPI_BXOR => {
             matches!(family, CInteger | FortranInteger | MultiLanguage | Byte)
         }
@@ -122,7 +122,7 @@ pub(crate) const fn domain(op: Op) -> &'static str {
     match op {
         MPI_MAX | MPI_MIN => "integers and floating-point numbers",
         MPI_SUM | MPI_PROD => "integers, floating-point and complex numbers",
-        MPI_LAND | MPI_LOR | MPI_LXOR => "C integers and logical types",
+        MPI_LAND | MPI_LOR | MPI_LXOR => "C integers, MPI_AINT and its like, and logical types",
         MPI_BAND | MPI_BOR | MPI_BXOR => "integers and MPI_BYTE",
         MPI_MINLOC | MPI_MAXLOC => "pairs such as MPI_DOUBLE_INT",
         _ => "predefined datatypes",

@@ -7,7 +7,7 @@ use crate::error::{Error, Kind};
 use crate::forsaken;
 use crate::header::{Envelope, Wanted};
 use crate::kernel::Posted;
-use crate::memory::{Region, Shape};
+use crate::memory::{self, Region, Shape};
 use crate::request;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
@@ -165,7 +165,7 @@ pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fau
         }
         let wanted = wanted(world, from, tag, comm)?;
         world.glance()?;
-        let found = look(world, wanted)?;
+        let found = look(world, wanted).map_err(Fault::on(comm))?;
         if found.is_none() {
             if forsaken::is_due_once(world) {
                 forsaken::check(world, wanted)?;
@@ -185,7 +185,7 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
         }
         let wanted = wanted(world, from, tag, comm)?;
         world.until(|world| {
-            let found = look(world, wanted)?;
+            let found = look(world, wanted).map_err(Fault::on(comm))?;
             if found.is_none() && forsaken::is_due(world.vain) {
                 forsaken::check(world, wanted)?;
             }
@@ -213,17 +213,14 @@ pub(crate) unsafe fn region(
     count: i64,
     datatype: Datatype,
 ) -> Result<Region, Error> {
-    let items = usize::try_from(count).map_err(|_| Error::Count { got: count })?;
+    let items = memory::items(count)?;
     let known = datatype::predefined(datatype).ok_or(Error::Handle {
         kind: Kind::Datatype,
         got: datatype.0,
     })?;
-    let shape = Shape::of(known);
-    if buf.is_null() && items > 0 && shape.size() > 0 {
-        return Err(Error::Buffer { count });
-    }
+    memory::present(buf, items)?;
     // SAFETY: the caller's promise.
-    Ok(unsafe { Region::new(buf, items, shape) })
+    Ok(unsafe { Region::new(buf, items, Shape::of(known)) })
 }
 
 /// # Safety
@@ -256,7 +253,7 @@ unsafe fn post_send<'w>(
         match now {
             Ok(true) => return Posted::over(world, request::SENT),
             Ok(false) => {}
-            Err(error) => return Posted::refuse(world, Fault::on(comm)(error.into())),
+            Err(error) => return Posted::refuse(world, Fault::new(error, comm)),
         }
     }
     Posted::send(world, mode, node, header, region, comm)
@@ -278,11 +275,15 @@ unsafe fn check_send(
 ) -> Result<Option<(Node, Envelope, Region)>, Fault> {
     let fault = Fault::on(comm);
     let group = world.comms.get(comm)?;
+    let tag = check_tag(tag).map_err(&fault)?;
+    let Some(node) = partner(group, to).map_err(&fault)? else {
+        // Nobody looks at the buffer and its type.
+        memory::items(count).map_err(&fault)?;
+        return Ok(None);
+    };
     // SAFETY: the caller's promise.
     let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&fault)?;
-    let tag = check_tag(tag).map_err(&fault)?;
-    let node = partner(group, to).map_err(&fault)?;
-    Ok(node.map(|node| (node, Envelope::new(group.context * 2, tag), region)))
+    Ok(Some((node, Envelope::new(group.context * 2, tag), region)))
 }
 
 /// # Safety
@@ -299,13 +300,13 @@ unsafe fn post_receive<'w>(
 ) -> Posted<'w> {
     // SAFETY: the caller's promise.
     match unsafe { check_receive(world, buf, count, datatype, from, tag, comm) } {
-        Ok(_) if from == MPI_PROC_NULL => Posted::over(world, request::RECEIVED_FROM_NOBODY),
-        Ok((wanted, region)) => Posted::receive(world, wanted, region, comm),
+        Ok(None) => Posted::over(world, request::RECEIVED_FROM_NOBODY),
+        Ok(Some((wanted, region))) => Posted::receive(world, wanted, region, comm),
         Err(fault) => Posted::refuse(world, fault),
     }
 }
 
-/// What a receive wants, and where it goes.
+/// What a receive wants, and where it goes; none from `MPI_PROC_NULL`.
 ///
 /// # Safety
 /// As for [`region`].
@@ -318,13 +319,17 @@ unsafe fn check_receive(
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<(Wanted, Region), Fault> {
+) -> Result<Option<(Wanted, Region)>, Fault> {
     let fault = Fault::on(comm);
     let group = world.comms.get(comm)?;
+    let wanted = wanted_of(group, from, tag).map_err(&fault)?;
+    if from == MPI_PROC_NULL {
+        memory::items(count).map_err(&fault)?;
+        return Ok(None);
+    }
     // SAFETY: the caller's promise.
     let region = unsafe { region(buf, count, datatype) }.map_err(&fault)?;
-    let wanted = wanted_of(group, from, tag).map_err(&fault)?;
-    Ok((wanted, region))
+    Ok(Some((wanted, region)))
 }
 
 /// What a receive or a probe asks for.

@@ -29,6 +29,9 @@ static LOCK: Lock = Lock(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 /// Nanoseconds that the thread sleeps after it had something to do, and at most.
 const PAUSES: (i64, i64) = (50_000, 1_000_000);
 
+/// Tries to get a turn, at most.
+const TRIES: u32 = 10_000;
+
 /// Nobody else is at the world while it lives.
 pub(crate) struct Turn {
     locked: bool,
@@ -50,6 +53,28 @@ pub(crate) fn turn() -> Turn {
 fn wait() {
     // SAFETY: the mutex lives for ever; this thread does not have it, as no call runs inside another.
     unsafe { libc::pthread_mutex_lock(LOCK.0.get()) };
+}
+
+/// As [`turn`], for who may be inside a call already: not if that takes longer than the thread ever has its turn.
+pub(crate) fn turn_soon() -> Option<Turn> {
+    let mut tries = 0;
+    // SAFETY: the mutex lives for ever; who has it already does not get it again.
+    while HERE.load(Ordering::Relaxed) && unsafe { libc::pthread_mutex_trylock(LOCK.0.get()) } != 0
+    {
+        tries += 1;
+        if tries == TRIES {
+            return None;
+        }
+        // SAFETY: no demands.
+        unsafe { libc::sched_yield() };
+    }
+    let locked = HERE.load(Ordering::Relaxed);
+    Some(Turn { locked })
+}
+
+/// In a forked child, which has no such thread.
+pub(crate) fn forget() {
+    HERE.store(false, Ordering::Relaxed);
 }
 
 impl Drop for Turn {

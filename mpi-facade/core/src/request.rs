@@ -98,7 +98,7 @@ fn look(
 ) -> Result<bool, Fault> {
     if request == SENT {
         if let Some(status) = status {
-            *status = Status::EMPTY;
+            *status = Status::SENT;
         }
         return Ok(true);
     }
@@ -248,7 +248,7 @@ pub fn wait_all(
             next += 1;
             // What ends the program does not wait for the others: they may never be over.
             if let Some(fault) = failed
-                && fault::is_fatal(world, fault.comm)
+                && fault::is_fatal(world, &fault)
             {
                 return Err(fault);
             }
@@ -291,7 +291,7 @@ fn write_down(
     failed: &mut Option<Fault>,
 ) {
     if let Some(status) = status.as_deref_mut() {
-        *status = Status::EMPTY;
+        *status = Status::SENT;
         if received && let Some(envelope) = envelope {
             tell(comms, envelope, status);
             if let Ok(bytes) = *outcome {
@@ -302,8 +302,11 @@ fn write_down(
     if let Err(error) = *outcome {
         let context = envelope.map(|envelope| envelope.header().context.get());
         let comm = context.and_then(|context| comms.of_context(context));
-        let comm = comm.map_or(MPI_COMM_WORLD, |(comm, _)| comm);
-        end_badly(error, comm, status, failed);
+        let fault = comm.map_or(Fault::from(error), |(comm, group)| Fault {
+            handler: Some(group.handler),
+            ..Fault::new(error, comm)
+        });
+        end_badly(error, fault, status, failed);
     }
 }
 
@@ -311,13 +314,12 @@ fn write_down(
 #[cold]
 fn end_badly(
     error: pombo_kernel::Error,
-    comm: Comm,
+    fault: Fault,
     status: Option<&mut Status>,
     failed: &mut Option<Fault>,
 ) {
     if error != pombo_kernel::Error::Cancelled {
-        let error = error.into();
-        *failed = Some(Fault { error, comm });
+        *failed = Some(fault);
     } else if let Some(status) = status {
         status.set_cancelled(true);
     }

@@ -7,6 +7,8 @@ use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL};
 use core::ffi::c_int;
 
 const CANCELLED: c_int = 1;
+/// In place of an error: nobody has asked for it. No error has this code.
+const UNSAID: c_int = c_int::MIN;
 
 /// What is known of a finished operation: eight ints, as the ABI demands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,8 +26,11 @@ pub struct Status {
 const _: () = assert!(size_of::<Status>() == 32 && align_of::<Status>() == 4);
 
 impl Status {
-    /// Of a send, of `MPI_REQUEST_NULL` and of an inactive persistent request.
-    pub const EMPTY: Self = Self::received(MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    /// The standard's empty status, of `MPI_REQUEST_NULL` and of an inactive persistent request: without an error.
+    pub const EMPTY: Self = Self::SENT.with_error(0);
+
+    /// Of a send.
+    pub const SENT: Self = Self::received(MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 
     /// Of a receive from `MPI_PROC_NULL`.
     pub const PROC_NULL: Self = Self::received(MPI_PROC_NULL, MPI_ANY_TAG, 0);
@@ -36,7 +41,7 @@ impl Status {
         Self {
             source,
             tag,
-            error: 0,
+            error: UNSAID,
             internal,
         }
     }
@@ -67,24 +72,52 @@ impl Status {
         self.internal[2] = self.internal[2] & !CANCELLED | cancelled as c_int;
     }
 
-    /// Reads a status from C memory, with 0 for `error`, which may be uninitialised.
+    /// The received bytes of a status in C memory. Reads nothing else, as nobody may have written the rest.
     ///
     /// # Safety
-    /// `from` is a status that MPI filled in.
-    pub unsafe fn load(from: *const Self) -> Self {
-        // SAFETY: the caller's promise; `error` is not touched.
+    /// The bytes of that status were written, by a call or by [`Status::store_bytes`].
+    pub unsafe fn load_bytes(from: *const Self) -> u64 {
+        let mut status = Self::EMPTY;
+        // SAFETY: the caller's promise.
         unsafe {
-            Self {
-                source: (&raw const (*from).source).read(),
-                tag: (&raw const (*from).tag).read(),
-                error: 0,
-                internal: (&raw const (*from).internal).read(),
-            }
+            status.internal[0] = (&raw const (*from).internal[0]).read();
+            status.internal[1] = (&raw const (*from).internal[1]).read();
+        }
+        status.bytes()
+    }
+
+    /// Whether the operation of a status in C memory was cancelled. Reads nothing else.
+    ///
+    /// # Safety
+    /// As for [`Status::load_bytes`], with [`Status::store_cancelled`].
+    pub unsafe fn load_cancelled(from: *const Self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { (&raw const (*from).internal[2]).read() & CANCELLED != 0 }
+    }
+
+    /// Replaces the received bytes of a status in C memory, of which nothing needs to be written yet.
+    ///
+    /// # Safety
+    /// `to` may be written as an `MPI_Status`.
+    pub unsafe fn store_bytes(to: *mut Self, bytes: u64) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            (&raw mut (*to).internal[0]).write(bytes as c_int);
+            (&raw mut (*to).internal[1]).write((bytes >> 32) as c_int);
         }
     }
 
-    /// Writes this status to C memory, `error` excepted: calls that complete one operation must leave it alone.
-    /// Does nothing for `MPI_STATUS_IGNORE`.
+    /// Marks the operation of a status in C memory as cancelled, or not.
+    ///
+    /// # Safety
+    /// As for [`Status::store_bytes`].
+    pub unsafe fn store_cancelled(to: *mut Self, cancelled: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { (&raw mut (*to).internal[2]).write(cancelled.into()) };
+    }
+
+    /// Writes this status to C memory, `error` excepted unless it is known: calls that complete one operation must
+    /// leave it alone. Does nothing for `MPI_STATUS_IGNORE`.
     ///
     /// # Safety
     /// `to` is null or may be written as an `MPI_Status`.
@@ -98,6 +131,9 @@ impl Status {
             (&raw mut (*to).source).write(self.source);
             (&raw mut (*to).tag).write(self.tag);
             (&raw mut (*to).internal).write(self.internal);
+            if self.error != UNSAID {
+                (&raw mut (*to).error).write(self.error);
+            }
         }
     }
 }
@@ -133,18 +169,34 @@ mod tests {
             error: 77,
             ..Status::EMPTY
         };
-        // SAFETY: `there` is a live status.
-        unsafe { Status::received(1, 2, 3).store(&mut there) };
-        assert_eq!(
-            there,
-            Status {
-                error: 77,
-                ..Status::received(1, 2, 3)
-            }
-        );
-        // SAFETY: as above.
-        assert_eq!(unsafe { Status::load(&there) }, Status::received(1, 2, 3));
+        for status in [
+            Status::received(1, 2, 3 << 40),
+            Status::SENT,
+            Status::PROC_NULL,
+        ] {
+            // SAFETY: `there` is a live status.
+            unsafe { status.store(&mut there) };
+            assert_eq!(there, status.with_error(77));
+        }
         // SAFETY: null is allowed.
         unsafe { Status::EMPTY.store(core::ptr::null_mut()) };
+        // SAFETY: as above.
+        unsafe { Status::EMPTY.store(&mut there) };
+        assert_eq!(there, Status::SENT.with_error(0));
+    }
+
+    #[test]
+    fn parts_are_read_and_written_where_nothing_else_was() {
+        let mut there = core::mem::MaybeUninit::<Status>::uninit();
+        let place = there.as_mut_ptr();
+        for (bytes, cancelled) in [(5 << 33, true), (u64::MAX, false)] {
+            // SAFETY: memory for a status, of which only what was written is read.
+            let read = unsafe {
+                Status::store_bytes(place, bytes);
+                Status::store_cancelled(place, cancelled);
+                (Status::load_bytes(place), Status::load_cancelled(place))
+            };
+            assert_eq!(read, (bytes, cancelled));
+        }
     }
 }

@@ -13,10 +13,11 @@ use crate::place::launcher::Launcher;
 #[cfg(feature = "progress-thread")]
 use crate::progress::Thread;
 use crate::stall::Stall;
-use crate::way;
+use crate::{place, way};
 use alloc::boxed::Box;
-use core::cell::UnsafeCell;
 use core::ffi::c_int;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use pombo_netdrivers::shm::Shm;
 
 /// Everything that MPI keeps.
@@ -37,8 +38,6 @@ pub(crate) struct World {
     pub(crate) freed: Freed,
     /// Questions that had no answer yet.
     pub(crate) asked: Asked,
-    /// The level of thread support that was granted.
-    pub(crate) threads: c_int,
     /// Tests that were in vain, up to the next look who has gone.
     pub(crate) tested: u32,
     /// Looks in vain of the call that waits.
@@ -61,22 +60,30 @@ pub struct Fault {
     pub error: Error,
     /// Whose handler.
     pub comm: Comm,
+    /// That handler, where the communicator may be gone when it is asked.
+    pub handler: Option<Errhandler>,
 }
 
 impl Fault {
+    /// Of that communicator's call.
+    pub fn new(error: impl Into<Error>, comm: Comm) -> Fault {
+        Fault {
+            error: error.into(),
+            comm,
+            handler: None,
+        }
+    }
+
     /// On a communicator.
-    pub fn on(comm: Comm) -> impl Fn(Error) -> Fault {
-        move |error| Fault { error, comm }
+    pub fn on<E: Into<Error>>(comm: Comm) -> impl Fn(E) -> Fault {
+        move |error| Fault::new(error, comm)
     }
 }
 
-/// Errors that concern no communicator go to `MPI_COMM_WORLD`'s handler.
+/// Errors that concern no communicator go to `MPI_COMM_SELF`'s handler.
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Fault {
-            error,
-            comm: MPI_COMM_WORLD,
-        }
+        Fault::new(error, MPI_COMM_SELF)
     }
 }
 
@@ -95,27 +102,49 @@ pub enum Phase {
     Running,
     /// After `MPI_Finalize`.
     After,
+    /// In a child that a rank has forked.
+    Forked,
 }
 
-struct Global {
-    phase: UnsafeCell<Phase>,
-    world: UnsafeCell<Option<Box<World>>>,
-}
+/// The world while no call is at it; null during calls, and where there is none.
+static WORLD: AtomicPtr<World> = AtomicPtr::new(null_mut());
+static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
+/// What every thread may ask at any time: the granted level of thread support, who has called `MPI_Init`, the rank.
+static THREADS: AtomicI32 = AtomicI32::new(MPI_THREAD_SINGLE);
+static MAIN: AtomicUsize = AtomicUsize::new(0);
+static RANK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: at most MPI_THREAD_SERIALIZED is granted, so the program never lets two calls overlap, and a call that
-// follows another one happens after it. A thread of this library's own touches the world only while it has the turn,
-// which every call takes, and the phase never. Nothing in this crate calls back into it while a borrow is alive.
-unsafe impl Sync for Global {}
-
-static GLOBAL: Global = Global {
-    phase: UnsafeCell::new(Phase::Before),
-    world: UnsafeCell::new(None),
-};
-
-/// Where this process stands.
+/// Where this process stands. For any thread, at any time.
 pub fn phase() -> Phase {
-    // SAFETY: see `Global`; the value is copied out.
-    unsafe { *GLOBAL.phase.get() }
+    let phase = PHASE.load(Ordering::Acquire);
+    let all = [Phase::Before, Phase::Running, Phase::After, Phase::Forked];
+    all[usize::from(phase) % all.len()]
+}
+
+/// The level of thread support that was granted. For any thread.
+pub fn threads() -> Result<c_int, Fault> {
+    match phase() {
+        Phase::Running => Ok(THREADS.load(Ordering::Relaxed)),
+        _ => Err(absent()),
+    }
+}
+
+/// Is this the thread that has called `MPI_Init`? For any thread.
+pub fn is_main_thread() -> Result<bool, Fault> {
+    match phase() {
+        Phase::Running => Ok(MAIN.load(Ordering::Relaxed) == this_thread()),
+        _ => Err(absent()),
+    }
+}
+
+fn this_thread() -> usize {
+    // SAFETY: no demands.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// The rank that the world has had since it began. For any thread.
+pub(crate) fn rank() -> usize {
+    RANK.load(Ordering::Relaxed)
 }
 
 /// Runs a call on the world.
@@ -126,40 +155,83 @@ pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Resu
     with_turn(call)
 }
 
+/// As [`with`], for who goes on without the world where somebody else has it, this thread itself perhaps: a handler of
+/// signals may run inside a call.
+pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
+    #[cfg(feature = "progress-thread")]
+    let Some(_turn) = crate::progress::turn_soon() else {
+        return;
+    };
+    // What is not free is nobody's fault here.
+    let _ = with_turn(|world| {
+        call(world);
+        Ok(())
+    });
+}
+
 /// As [`with`], for who has the turn already.
 #[inline]
 pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
-    // SAFETY: see `Global`; this borrow ends before the call returns, and no call runs inside another.
-    match unsafe { &mut *GLOBAL.world.get() } {
-        Some(world) => call(world),
-        None => Err(absent()),
+    let taken = WORLD.load(Ordering::Relaxed);
+    if taken.is_null() {
+        return Err(absent());
     }
+    // Whoever calls meanwhile finds nothing. Threads that take it in the same instant are beyond help; they break what
+    // the level of thread support demands, by which a call that follows another one happens after it.
+    WORLD.store(null_mut(), Ordering::Relaxed);
+    // SAFETY: `begin` has made it, and nobody else has it until it is put back. A thread of this library's own takes
+    // it only while it has the turn, which every call takes.
+    let outcome = call(unsafe { &mut *taken });
+    WORLD.store(taken, Ordering::Relaxed);
+    outcome
 }
 
+/// Why there is no world to work on.
 #[cold]
 #[inline(never)]
-fn absent() -> Fault {
+pub(crate) fn absent() -> Fault {
+    let rank = rank() as c_int;
     match phase() {
+        Phase::Before => Error::NotInitialised.into(),
+        Phase::Running => Error::Overlapping.into(),
         Phase::After => Error::Finalised.into(),
-        _ => Error::NotInitialised.into(),
+        Phase::Forked => Error::Forked { rank }.into(),
     }
 }
 
-/// Begins the world.
-pub(crate) fn begin(world: World) {
-    // SAFETY: see `Global`; there is no other thread yet.
-    unsafe {
-        *GLOBAL.phase.get() = Phase::Running;
-        *GLOBAL.world.get() = Some(Box::new(world));
-    }
+/// Begins the world, with that level of thread support.
+pub(crate) fn begin(world: World, threads: c_int) {
+    // A child has no part in the job: it would break the queues of the rank, whose memory it shares.
+    // SAFETY: the function does what a child of a process with threads may do. Without memory to note it, children go
+    // unnoticed.
+    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    RANK.store(world.kernel.node().index(), Ordering::Relaxed);
+    MAIN.store(this_thread(), Ordering::Relaxed);
+    THREADS.store(threads, Ordering::Relaxed);
+    WORLD.store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
+    PHASE.store(Phase::Running as u8, Ordering::Release);
 }
 
 /// Ends the world and gives it back to be taken apart.
 pub(crate) fn end() -> Option<Box<World>> {
-    // SAFETY: see `Global`; there is no other thread any more.
-    unsafe {
-        *GLOBAL.phase.get() = Phase::After;
-        (*GLOBAL.world.get()).take()
+    let world = WORLD.swap(null_mut(), Ordering::Relaxed);
+    if world.is_null() {
+        return None;
+    }
+    PHASE.store(Phase::After as u8, Ordering::Release);
+    // SAFETY: `begin` has made it of a box, and nobody else has it any more.
+    Some(unsafe { Box::from_raw(world) })
+}
+
+/// In a child that this process has forked: it lets go of what it inherits, so that nobody takes it for the rank, and
+/// its calls are refused.
+extern "C" fn forked() {
+    if phase() == Phase::Running {
+        PHASE.store(Phase::Forked as u8, Ordering::Relaxed);
+        WORLD.store(null_mut(), Ordering::Relaxed);
+        place::descriptor::close_all();
+        #[cfg(feature = "progress-thread")]
+        crate::progress::forget();
     }
 }
 

@@ -4,7 +4,7 @@ use super::layout::{Cut, Layout};
 use crate::constants::*;
 use crate::datatype;
 use crate::error::{Class, Error, Kind};
-use crate::memory::{Region, Shape};
+use crate::memory::{self, Region, Shape};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use pombo_kernel::collective::Segments;
@@ -84,9 +84,7 @@ impl Numbers {
 }
 
 /// A number of items, checked.
-pub(super) fn items(count: i64) -> Result<usize, Error> {
-    usize::try_from(count).map_err(|_| Error::Count { got: count })
-}
+pub(super) use crate::memory::items;
 
 /// A datatype's shape.
 pub(super) fn shape(datatype: Datatype) -> Result<Shape, Error> {
@@ -149,7 +147,7 @@ impl Buffer {
     #[inline]
     fn check(&self, times: usize) -> Result<(usize, Shape), Error> {
         let (items, shape) = (items(self.count)?, shape(self.datatype)?);
-        let all = items.saturating_mul(times);
+        let all = memory::times(items, times)?;
         present(self.address, all, shape)?;
         Ok((all, shape))
     }
@@ -202,9 +200,13 @@ impl Buffers {
         };
         let items = items(count)?;
         present(self.address, items, shape)?;
-        let base = self
-            .address
-            .wrapping_byte_offset((displacement as isize).wrapping_mul(unit));
+        let offset = (displacement as isize).checked_mul(unit);
+        let offset = offset.ok_or(Error::Argument {
+            class: Class::Arg,
+            name: "displs",
+            must: "so small that it leads to memory",
+        })?;
+        let base = self.address.wrapping_byte_offset(offset);
         // SAFETY: the caller's promise; a collective call keeps its buffers until it is over.
         Ok(unsafe { Region::new(base, items, shape) })
     }

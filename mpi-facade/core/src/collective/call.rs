@@ -167,7 +167,7 @@ fn start(comm: Comm, root: c_int, messages: Messages<'_>) -> Result<Request, Fau
 impl Stop {
     fn on(self, comm: Comm) -> Fault {
         match self {
-            Stop::Refused(error) => Fault { error, comm },
+            Stop::Refused(error) => Fault::new(error, comm),
             Stop::Failed(fault) => fault,
         }
     }

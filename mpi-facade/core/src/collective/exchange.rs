@@ -85,10 +85,7 @@ pub(super) struct Exchange<'a> {
 
 impl Exchange<'_> {
     fn fault(&self, error: pombo_kernel::Error) -> Fault {
-        Fault {
-            error: error.into(),
-            comm: self.line.comm,
-        }
+        Fault::new(error, self.line.comm)
     }
 
     fn node(&mut self, rank: usize) -> Result<Node, Fault> {
@@ -101,13 +98,12 @@ impl Exchange<'_> {
         if let Some(node) = nodes.as_ref().and_then(|nodes| nodes.get(rank)) {
             return Ok(*node);
         }
-        let group = self.world.comms.at(index).ok_or(Fault {
-            error: crate::error::Error::Handle {
-                kind: crate::error::Kind::Comm,
-                got: comm.0,
-            },
-            comm,
-        })?;
+        let unknown = crate::error::Error::Handle {
+            kind: crate::error::Kind::Comm,
+            got: comm.0,
+        };
+        let group = self.world.comms.at(index);
+        let group = group.ok_or(Fault::new(unknown, comm))?;
         Ok(group.node(rank as c_int)?)
     }
 }

@@ -310,7 +310,7 @@ pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> i
         let mut end = 0_usize;
         for block in 0..call.stand.ranks {
             // SAFETY: the caller's promise.
-            end = end.saturating_add(items(unsafe { counts.get(block) })?);
+            end = items(end as i64 + items(unsafe { counts.get(block) })? as i64)?;
             ends.push(end);
         }
         spread(call, reduced, ends)

@@ -77,8 +77,7 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
         .position(|slot| matches!(slot.state, State::Free));
     let index = free.unwrap_or(slots.len());
     if index == SLOTS {
-        let error = pombo_kernel::Error::Full.into();
-        return Err(Fault { error, comm });
+        return Err(Fault::new(pombo_kernel::Error::Full, comm));
     }
     if index == slots.len() {
         slots.push(Slot {
@@ -124,9 +123,10 @@ fn poll(world: &mut World, index: usize) {
         Ok(false) => State::Active(operation),
         Ok(true) | Err(_) => {
             world.collectives.active -= 1;
+            let failed = polled.err().map(|fault| world.comms.noted(fault));
             world.comms.settled(operation.context());
             world.collectives.pool.give(operation.into_scratch());
-            State::Over(polled.err())
+            State::Over(failed)
         }
     };
     world.collectives.slots[index].state = state;
@@ -155,7 +155,7 @@ pub(crate) fn peek(
 ) -> Result<Standing, Fault> {
     let (index, generation) = split(request);
     let slot = world.collectives.slots.get(index);
-    *status = Status::EMPTY;
+    *status = Status::SENT;
     match slot.filter(|slot| slot.generation == generation) {
         None
         | Some(Slot {

@@ -51,7 +51,7 @@ impl<'w> Posted<'w> {
                 let request = request::handle(ticket);
                 Posted { world, request }
             }
-            Err(error) => Self::refuse(world, Fault::on(comm)(error.into())),
+            Err(error) => Self::refuse(world, Fault::new(error, comm)),
         }
     }
 

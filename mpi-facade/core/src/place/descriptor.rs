@@ -2,6 +2,29 @@
 
 use super::PlaceError;
 use core::ffi::c_int;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// The descriptors of this process that have an owner here, one bit each: a forked child closes them, for whoever holds
+/// one is taken for the rank. Numbers beyond stay with the child as well.
+static OWNED: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10];
+
+/// Where it is noted whether that descriptor has an owner.
+fn note(number: c_int) -> Option<(&'static AtomicU64, u64)> {
+    let number = usize::try_from(number).ok()?;
+    Some((OWNED.get(number / 64)?, 1 << (number % 64)))
+}
+
+/// Closes all in a child, whose owners are never heard of again.
+pub(crate) fn close_all() {
+    for (word, first) in OWNED.iter().zip((0..).step_by(64)) {
+        let mut owned = word.swap(0, Ordering::Relaxed);
+        while owned != 0 {
+            // SAFETY: takes a number; the child has nobody who uses it.
+            unsafe { libc::close(first + owned.trailing_zeros() as c_int) };
+            owned &= owned - 1;
+        }
+    }
+}
 
 /// A descriptor of our own; closed when dropped.
 #[derive(Debug)]
@@ -11,6 +34,9 @@ impl Descriptor {
     /// Takes over what a system call has returned and nobody else will close.
     pub(crate) fn returned(number: c_int, doing: &'static str) -> Result<Self, PlaceError> {
         check(number as isize, doing)?;
+        if let Some((word, bit)) = note(number) {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
         Ok(Self(number))
     }
 
@@ -51,6 +77,9 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
+        if let Some((word, bit)) = note(self.0) {
+            word.fetch_and(!bit, Ordering::Relaxed);
+        }
         // SAFETY: the descriptor is ours, and this is its last use.
         unsafe { libc::close(self.0) };
     }

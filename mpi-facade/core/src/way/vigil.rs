@@ -3,8 +3,9 @@
 //! gone. A rank that goes in good order says so with one byte, one that goes because another has gone with that one's
 //! number.
 //!
-//! Whoever knocks at a rank's door shows first that it knows the job's key. A child that a rank forks keeps its connections: of
-//! such a rank the others learn only when the child has ended too.
+//! Whoever knocks at a rank's door shows first that it knows the job's key. A child that a rank forks lets go of the
+//! connections; one that is made without the C library's fork keeps them, and of such a rank the others learn only when
+//! the child has ended too.
 
 use super::address::Raw;
 use crate::place::descriptor::{Descriptor, check};

@@ -1,0 +1,218 @@
+//! Arguments of the C interface. A pointer that a call reads or writes through has a type of its own here, and gives
+//! itself away only once it is known not to be null: `mpi!` checks all of them before the call does anything.
+//! For every module that exports.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr::NonNull;
+use pombo_mpi::constants::*;
+use pombo_mpi::error::{Class, Error};
+use pombo_mpi::status::Status;
+use pombo_mpi::{Fault, fault};
+
+/// What C passes, and what of it a call's body gets to see.
+pub(crate) trait Argument {
+    /// The argument, in order as far as that can be seen at once.
+    type Checked;
+
+    /// None for a null pointer that must not be one.
+    fn check(self) -> Option<Self::Checked>;
+}
+
+/// The place of a result.
+#[repr(transparent)]
+pub(crate) struct Out<T>(*mut T);
+
+/// A place that is read first.
+pub(crate) type InOut<T> = Out<T>;
+
+/// A place that is read only.
+#[repr(transparent)]
+pub(crate) struct In<T>(*const T);
+
+/// A place that is not null.
+pub(crate) struct Place<T>(NonNull<T>);
+
+impl<T> Clone for Place<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Place<T> {}
+
+impl<T> Argument for Out<T> {
+    type Checked = Place<T>;
+
+    #[inline(always)]
+    fn check(self) -> Option<Place<T>> {
+        NonNull::new(self.0).map(Place)
+    }
+}
+
+impl<T> Argument for In<T> {
+    type Checked = Place<T>;
+
+    #[inline(always)]
+    fn check(self) -> Option<Place<T>> {
+        Out(self.0.cast_mut()).check()
+    }
+}
+
+impl<T> Place<T> {
+    /// Writes the result.
+    #[inline(always)]
+    pub(crate) fn set(self, value: T) {
+        // SAFETY: the standard has the caller of every function pass memory for its results, and this is not null.
+        unsafe { self.0.write(value) };
+    }
+
+    /// Reads what the caller has put there.
+    #[inline(always)]
+    pub(crate) fn get(self) -> T
+    where
+        T: Copy,
+    {
+        // SAFETY: the standard has the caller pass an initialised value, and this is not null.
+        unsafe { self.0.read() }
+    }
+
+    /// Its address.
+    pub(crate) fn pointer(self) -> *mut T {
+        self.0.as_ptr()
+    }
+}
+
+/// Plain numbers of which arrays are passed.
+pub(crate) trait Handle {}
+
+impl Handle for Request {}
+
+/// An array of the caller's: null only if nothing is in it.
+pub(crate) struct Array<T> {
+    first: *mut T,
+    len: usize,
+}
+
+impl<T> Array<T> {
+    /// Of `count` places.
+    pub(crate) fn of(count: c_int, first: *mut T, name: &'static str) -> Result<Self, Error> {
+        let len = usize::try_from(count).map_err(|_| Error::Count { got: count.into() })?;
+        if first.is_null() && len > 0 {
+            return Err(null(name));
+        }
+        Ok(Array { first, len })
+    }
+
+    /// Writes at an index, if there is such a place.
+    pub(crate) fn set(&mut self, index: usize, value: T) {
+        if index < self.len {
+            // SAFETY: the standard has the caller pass as many places as it says; there are some, so this is not null.
+            unsafe { self.first.add(index).write(value) };
+        }
+    }
+
+    /// All of it, where every bit pattern is a `T`.
+    pub(crate) fn all<'a>(self) -> &'a mut [T]
+    where
+        T: Handle,
+    {
+        if self.len == 0 {
+            return &mut [];
+        }
+        // SAFETY: the standard has the caller pass as many initialised handles as it says, which stay where they are
+        // and which nobody else changes during the call; there are some, so this is not null.
+        unsafe { core::slice::from_raw_parts_mut(self.first, self.len) }
+    }
+}
+
+/// The place of a status, or `MPI_STATUS_IGNORE`.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct StatusWriter(*mut Status);
+
+impl StatusWriter {
+    /// Writes the status of a call that completes one operation.
+    #[inline(always)]
+    pub(crate) fn store(self, status: Status) {
+        // SAFETY: the standard has the caller pass memory for a status, or MPI_STATUS_IGNORE, which is null.
+        unsafe { status.store(self.0) };
+    }
+}
+
+impl Argument for StatusWriter {
+    type Checked = Self;
+
+    #[inline(always)]
+    fn check(self) -> Option<Self> {
+        Some(self)
+    }
+}
+
+/// The places of the statuses of several operations.
+pub(crate) struct Statuses(Array<Status>);
+
+impl Statuses {
+    /// So many places, or `MPI_STATUSES_IGNORE`.
+    pub(crate) fn of(count: usize, first: *mut Status) -> Self {
+        let len = if first.is_null() { 0 } else { count };
+        Statuses(Array { first, len })
+    }
+
+    /// Does the caller want them?
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.0.len > 0
+    }
+
+    /// Writes one, and what went wrong with its operation.
+    pub(crate) fn set(&mut self, index: usize, status: &Status, fault: Option<Fault>) {
+        let error = fault.map_or(0, |fault| fault.error.code());
+        self.0.set(index, status.with_error(error));
+    }
+}
+
+/// A call, and one of its arguments.
+pub(crate) struct Named {
+    pub(crate) function: &'static str,
+    pub(crate) argument: &'static str,
+}
+
+/// Raises the error of an argument that must not be null. So many calls do this that each is two instructions.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse(named: &'static Named) -> c_int {
+    fault::raise(named.function, null(named.argument).into())
+}
+
+#[cold]
+#[inline(never)]
+fn null(name: &'static str) -> Error {
+    Error::Argument {
+        class: Class::Arg,
+        name,
+        must: "an address, not null",
+    }
+}
+
+/// Arguments that are what they are: numbers, handles, buffers, which the calls look at themselves, and pointers that
+/// may be null or may only be judged together with a count.
+macro_rules! plain {
+    ($($type:ty)*) => {$(
+        impl Argument for $type {
+            type Checked = Self;
+
+            #[inline(always)]
+            fn check(self) -> Option<Self> {
+                Some(self)
+            }
+        }
+    )*};
+}
+
+plain! {
+    c_int Count Aint
+    Comm Datatype Errhandler Info Message Op Request
+    *const c_void *mut c_void
+    *const c_int *mut c_int *const Count *const Datatype
+    *mut *mut *mut c_char
+    *const Request *mut Request *mut Status
+}

@@ -1,0 +1,139 @@
+//! The edges of the standard, and programs that step over them: an error class or a clear end, never a fault or a hang.
+
+use crate::programs::{SMALLEST, job, ok, program, run, source};
+use crate::support::{directory, pombo};
+use std::process::Command;
+
+#[test]
+fn null_pointers_for_results() {
+    for ranks in [1, 2, 3] {
+        ok(ranks, "nulls", &[], &[]);
+    }
+}
+
+#[test]
+fn at_the_edges() {
+    for ranks in [1, 2, 4] {
+        ok(ranks, "corners", &[], &[]);
+    }
+    ok(2, "corners", &[], &SMALLEST);
+    ok(2, "corners", &[], &[("POMBO_NET", "udp")]);
+}
+
+/// MPICH says the same, but where the programs say otherwise.
+#[test]
+fn mpich_agrees() {
+    let place = directory("corners-mpich");
+    for name in ["nulls", "corners", "errors"] {
+        let program = place.join(name);
+        let mut compile = Command::new("mpicc.mpich");
+        // Its header calls a status that is not wanted an array of one.
+        compile.args(["-w", "-std=c99", "-O1"]);
+        compile.arg(source(&format!("tests/c/{name}.c")));
+        match compile.arg("-o").arg(&program).status() {
+            Ok(status) => assert!(status.success(), "{name}"),
+            Err(_) => return eprintln!("SKIPPED: there is no mpicc.mpich on this machine"),
+        }
+        let mut run = Command::new("mpiexec.mpich");
+        for (variable, _) in pombo([""; 0])
+            .get_envs()
+            .filter(|(_, value)| value.is_none())
+        {
+            run.env_remove(variable);
+        }
+        let outcome = job(run.args(["-n", "2"]).arg(&program));
+        let expected = (0, format!("ok {name}\n"));
+        assert_eq!((outcome.code, outcome.out), expected, "{}", outcome.err);
+    }
+}
+
+#[test]
+fn what_any_thread_may_ask_at_any_time() {
+    ok(2, "misuse", &["ask"], &[]);
+}
+
+#[test]
+fn calls_at_once_are_named() {
+    let outcome = run(2, "misuse", &["overlap"], &[]);
+    assert_eq!(
+        (outcome.code, outcome.out.as_str()),
+        (16, ""),
+        "{}",
+        outcome.err
+    );
+    let said = "MPI_Send: MPI_ERR_OTHER: two threads, or a thread and a handler of signals, are inside MPI at once, \
+                but MPI_Init_thread gave MPI_THREAD_SERIALIZED";
+    assert!(outcome.err.contains(said), "{}", outcome.err);
+}
+
+#[test]
+fn an_abort_in_a_handler_of_signals() {
+    for variables in [&[][..], &[("POMBO_PROGRESS_THREAD", "1")]] {
+        let outcome = run(2, "misuse", &["handler"], variables);
+        assert_eq!(
+            (outcome.code, outcome.out.as_str()),
+            (21, ""),
+            "{}",
+            outcome.err
+        );
+        let said = "rank 0 called MPI_Abort with code 21";
+        assert!(outcome.err.contains(said), "{}", outcome.err);
+    }
+}
+
+/// A child that a rank forks is not that rank, whatever it calls, and the job goes on without it.
+#[test]
+fn forked_children() {
+    for variables in [&[][..], &[("POMBO_NET", "udp")]] {
+        ok(2, "misuse", &["forked", "nothing"], variables);
+        for (word, call) in [("finalize", "Finalize"), ("send", "Send"), ("init", "Init")] {
+            let outcome = run(2, "misuse", &["forked", word], variables);
+            let expected = (0, "ok misuse\n");
+            assert_eq!(
+                (outcome.code, outcome.out.as_str()),
+                expected,
+                "{}",
+                outcome.err
+            );
+            let said = format!(
+                "pombo: fatal error in MPI_{call}: MPI_ERR_OTHER: this process was forked from rank 0; only rank 0 \
+                 may call MPI"
+            );
+            assert_eq!(outcome.err.matches(&said).count(), 3, "{}", outcome.err);
+        }
+    }
+}
+
+/// What a child inherits keeps nobody from hearing that its parent has ended.
+#[test]
+fn a_rank_that_has_forked_and_ends() {
+    let program = program("misuse");
+    for net in ["shm", "udp"] {
+        let job = format!("test-orphan-{net}-{}", std::process::id());
+        let start = |rank: usize| {
+            let mut command = Command::new("timeout");
+            command.arg("600").arg(&program).arg("orphan");
+            for (variable, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
+                command.env_remove(variable);
+            }
+            let command = command
+                .env("POMBO_JOB", &job)
+                .env("POMBO_SIZE", "2")
+                .env("POMBO_RANK", rank.to_string())
+                .env("POMBO_NET", net);
+            let piped = command.stdout(std::process::Stdio::piped());
+            piped.stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let [first, second] = [0, 1].map(start);
+        let output = second.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let named = "MPI_Recv: MPI_ERR_PROC_ABORTED: rank 0 of MPI_COMM_WORLD has ended";
+        assert!(said.contains(named), "{net}: {said}");
+        let ended = first.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(9), "{net}");
+        let child = String::from_utf8(ended.stdout).unwrap();
+        let killed = Command::new("kill").arg(child.trim()).status();
+        // It was there to the end.
+        assert!(killed.unwrap().success(), "{net}: {child}");
+    }
+}
