@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 use pombo_mpi::constants::*;
-use pombo_mpi::error::{Error, Kind};
+use pombo_mpi::error::{Class, Error, Kind};
 use pombo_mpi::op;
 
 mpi! {
@@ -35,6 +35,14 @@ fn reduce_local(
     }
     if inbuf.is_null() || inoutbuf.is_null() {
         return Err(Error::Buffer { count });
+    }
+    let in_place = MPI_IN_PLACE.cast_const();
+    if inbuf == in_place || inoutbuf.cast_const() == in_place || inbuf == inoutbuf {
+        return Err(Error::Argument {
+            class: Class::Buffer,
+            name: "inbuf or inoutbuf",
+            must: "memory, each its own: MPI_IN_PLACE has no meaning here",
+        });
     }
     // SAFETY: the caller's buffers hold `count` items each and do not overlap.
     unsafe { reduction.apply(inbuf.cast(), inoutbuf.cast(), items) };

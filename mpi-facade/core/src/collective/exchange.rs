@@ -1,6 +1,7 @@
 //! The kernel's point-to-point as a schedule sees it.
 
 use super::layout::Layout;
+use crate::error::{Error, Kind};
 use crate::header::{Envelope, Wanted};
 use crate::memory::Region;
 use crate::op::Reduction;
@@ -9,7 +10,7 @@ use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use core::ffi::c_int;
 use pombo_kernel::collective::{Buffer, Functions, Piece};
-use pombo_kernel::{Mode, Node, Operate, Source, Ticket};
+use pombo_kernel::{Loan, Mode, Node, Operate, Sink, Source, Ticket};
 
 /// Whom an operation talks to, and how its messages are marked.
 #[derive(Clone)]
@@ -81,6 +82,9 @@ pub(super) struct Exchange<'a> {
     pub(super) line: &'a Line,
     pub(super) buffers: &'a Buffers,
     pub(super) begun: &'a mut VecDeque<Ticket>,
+    /// A message of another length than expected has come: the operation goes on for those who count on this rank, and
+    /// ends like this.
+    pub(super) noted: &'a mut Option<Error>,
 }
 
 impl Exchange<'_> {
@@ -89,6 +93,11 @@ impl Exchange<'_> {
             error: error.into(),
             comm: self.line.comm,
         }
+    }
+
+    #[cold]
+    fn note(&mut self, error: Error) {
+        self.noted.get_or_insert(error);
     }
 
     fn node(&mut self, rank: usize) -> Result<Node, Fault> {
@@ -102,8 +111,8 @@ impl Exchange<'_> {
             return Ok(*node);
         }
         let group = self.world.comms.at(index).ok_or(Fault {
-            error: crate::error::Error::Handle {
-                kind: crate::error::Kind::Comm,
+            error: Error::Handle {
+                kind: Kind::Comm,
                 got: comm.0,
             },
             comm,
@@ -119,7 +128,7 @@ impl Functions for Exchange<'_> {
         let node = self.node(to)?;
         let buffers = self.buffers;
         for region in buffers.regions(piece) {
-            self.world.count(region.len());
+            self.world.count(Source::len(&region));
             let header = self.line.header;
             let kernel = &mut self.world.kernel;
             let sent = kernel.send_as(Mode::Standard, node, header, region);
@@ -152,14 +161,26 @@ impl Functions for Exchange<'_> {
                 return Ok(false);
             };
             self.begun.pop_front();
-            completed.outcome.map_err(|error| self.fault(error))?;
+            let expected = match &completed.loan {
+                Loan::Received(region) => Sink::len(region),
+                Loan::Sent(region) => Source::len(region),
+            };
+            match completed.outcome {
+                Ok(len) if len == expected => {}
+                Ok(len) => self.note(Error::unequal(len as u64, expected as u64)),
+                Err(error @ pombo_kernel::Error::Truncated { .. }) => self.note(error.into()),
+                Err(error) => return Err(self.fault(error)),
+            }
         }
         Ok(true)
     }
 
     fn combine(&mut self, left: Piece, right: Piece) {
         let (left, right) = (self.buffers.region(left), self.buffers.region(right));
-        if let Some(reduction) = &self.buffers.reduction {
+        // What has not come whole is not read.
+        if let Some(reduction) = &self.buffers.reduction
+            && self.noted.is_none()
+        {
             // SAFETY: the schedule combines pieces of as many blocks of buffers that are cut alike and hold items of
             // the datatype that the reduction was checked for; the right one is scratch or the user's result.
             unsafe { reduction.apply(left.base(), right.base(), right.items()) };

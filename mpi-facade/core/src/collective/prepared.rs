@@ -23,6 +23,8 @@ pub(super) struct Operation {
     begun: VecDeque<Ticket>,
     /// What the buffers point to, as far as it is the operation's own.
     scratch: [Scratch; 2],
+    /// The ranks do not agree on lengths: what it ends with.
+    noted: Option<Error>,
 }
 
 /// How it goes.
@@ -50,6 +52,7 @@ impl Operation {
             buffers: ready.memory,
             begun: VecDeque::new(),
             scratch: ready.scratch,
+            noted: None,
         }
     }
 
@@ -70,7 +73,7 @@ impl Operation {
         while self.poll_part(world)? {
             match self.then.take() {
                 Some(steps) => self.running = Part::of(steps),
-                None => return Ok(true),
+                None => return self.noted.map_or(Ok(true), |error| Err(self.fault(error))),
             }
         }
         Ok(false)
@@ -80,8 +83,13 @@ impl Operation {
         let running = match &mut self.running {
             Part::Messages(running) => running,
             Part::Cast(cast) => {
-                let polled = cast.poll(world);
-                return polled.map_err(Fault::on(self.line.comm));
+                return match cast.poll(world) {
+                    Err(error) if error.is_unequal() => {
+                        self.noted.get_or_insert(error);
+                        Ok(true)
+                    }
+                    polled => polled.map_err(|error| self.fault(error)),
+                };
             }
         };
         let mut exchange = Exchange {
@@ -89,12 +97,20 @@ impl Operation {
             line: &self.line,
             buffers: &self.buffers,
             begun: &mut self.begun,
+            noted: &mut self.noted,
         };
         let polled = running.poll(&mut exchange);
         if let Err(fault) = &polled {
             self.abandon(world, fault.error);
         }
         polled
+    }
+
+    fn fault(&self, error: Error) -> Fault {
+        Fault {
+            error,
+            comm: self.line.comm,
+        }
     }
 
     /// Takes back what is under way, for its memory goes away. What cannot be taken back keeps the operation's own

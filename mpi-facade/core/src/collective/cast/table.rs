@@ -328,10 +328,16 @@ impl Open {
         region: Region,
     ) -> Result<bool, Error> {
         let received = self.table.receive(group, root, &mut Place(region))?;
-        if received.is_none() && self.memory.incoming(group, root).is_none() {
-            self.memory.into.push((group, root, Place(region)));
+        let Some(received) = received else {
+            if self.memory.incoming(group, root).is_none() {
+                self.memory.into.push((group, root, Place(region)));
+            }
+            return Ok(false);
+        };
+        match Source::len(&region) {
+            expected if received == expected => Ok(true),
+            expected => Err(Error::unequal(received as u64, expected as u64)),
         }
-        Ok(received.is_some())
     }
 
     /// Closes groups that are freed, when their operations are over.
