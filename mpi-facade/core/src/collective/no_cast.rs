@@ -20,6 +20,10 @@ impl Casting {
         false
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        false
+    }
+
     pub(crate) fn has_room(&self) -> bool {
         false
     }
