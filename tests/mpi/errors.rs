@@ -2,6 +2,7 @@
 
 use crate::programs::{ok, program, run};
 use crate::support::{finish, pombo};
+use pombo_mpi::collective::TABLE;
 use std::process::{Command, Stdio};
 
 #[test]
@@ -9,6 +10,31 @@ fn errors_that_return() {
     for ranks in [1, 2, 4] {
         ok(ranks, "errors", &[], &[]);
     }
+}
+
+/// Ranks that do not agree on a length hear of it, and are together again in the next call: over boards, by messages in
+/// memory and over the network.
+#[test]
+fn lengths_that_differ() {
+    for ranks in [2, 3, 4, 7] {
+        ok(ranks, "lengths", &["boards"], &[]);
+    }
+    ok(4, "lengths", &[], &[("POMBO_NET", "udp")]);
+    let linear = TABLE.iter().map(|choice| (choice.variable(), "linear"));
+    let allowed = linear.filter(|(variable, _)| {
+        let choice = TABLE.iter().find(|choice| choice.variable() == *variable);
+        choice.is_some_and(|choice| choice.allows("linear"))
+    });
+    ok(4, "lengths", &[], &allowed.collect::<Vec<_>>());
+}
+
+/// No call of all ranks takes one buffer for two, or none for one.
+#[test]
+fn buffers_that_cannot_be() {
+    for ranks in [1, 2, 4] {
+        ok(ranks, "aliased", &[], &[]);
+    }
+    ok(4, "aliased", &[], &[("POMBO_NET", "udp")]);
 }
 
 /// Every message names the call, the class and the wrong thing; the exit code is the class.

@@ -125,6 +125,22 @@ fn many_collectives() {
     on_all_worlds("many");
 }
 
+/// Each look goes through a few of them only, and finds all.
+#[test]
+fn thousands_of_collectives_at_once() {
+    for ranks in [1, 2, 4] {
+        ok(ranks, "outstanding", &[], &[]);
+    }
+    ok(2, "outstanding", &[], &[("POMBO_NET", "udp")]);
+}
+
+#[test]
+fn thousands_of_communicators() {
+    ok(1, "duplicates", &["200000"], &[]);
+    ok(2, "duplicates", &["20000"], &[]);
+    ok(3, "duplicates", &["500"], &[("POMBO_NET", "udp")]);
+}
+
 /// The rules choose by size and ranks; here every algorithm has its turn, on small ones too.
 #[test]
 fn every_algorithm() {

@@ -29,6 +29,14 @@ pub trait Functions {
     /// What the layer below says of anything begun; the operation ends with it.
     fn settled(&mut self, open: usize) -> Result<bool, Self::Error>;
 
+    /// The last step is done: is everything begun over? Comes again after some progress while it says no.
+    ///
+    /// # Errors
+    /// As for [`Functions::settled`].
+    fn over(&mut self) -> Result<bool, Self::Error> {
+        self.settled(0)
+    }
+
     /// `right` = `left` combined with `right`.
     fn combine(&mut self, left: Piece, right: Piece);
 
@@ -78,7 +86,7 @@ impl<S: Iterator<Item = Step>> Running<S> {
             self.next = Some(step?);
             return Ok(false);
         }
-        functions.settled(0)
+        functions.over()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::hosts::{Hosts, Levels};
 use crate::world::Fault;
-use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use pombo_kernel::Node;
@@ -15,18 +15,20 @@ pub(crate) struct Group {
     pub(crate) context: u32,
     /// This rank's number in it.
     pub(crate) rank: usize,
-    /// The node of every rank.
-    pub(crate) nodes: Vec<Node>,
+    /// The node of every rank. Duplicates share it, and what follows from it.
+    pub(crate) nodes: Rc<[Node]>,
     /// The rank of every node, where it has one; empty if ranks are nodes.
-    ranks: Vec<Option<u16>>,
+    ranks: Rc<[Option<u16>]>,
     /// What happens on errors.
     pub(crate) handler: Errhandler,
-    /// Collective operations so far: their tag.
-    pub(crate) operations: u32,
+    /// Numbers of collective operations so far.
+    pub(crate) operations: u64,
     /// Where its ranks on this host publish for each other.
     pub(crate) boards: Boards,
     /// How its ranks lie on hosts, if on several.
-    pub(crate) levels: Option<Box<Levels>>,
+    pub(crate) levels: Option<Rc<Levels>>,
+    /// The first ranks of all hosts form a group of the network's own broadcast.
+    pub(crate) casts: bool,
     /// Requests that still name it.
     pub(crate) pending: usize,
     /// Freed by its user.
@@ -42,8 +44,6 @@ pub(crate) enum Boards {
     None,
     /// In this area.
     In(u8),
-    /// No longer: an operation has ended like this.
-    Broken(Error),
 }
 
 impl Group {
@@ -73,12 +73,30 @@ impl Group {
         Group {
             context,
             rank,
-            nodes,
-            ranks,
+            nodes: nodes.into(),
+            ranks: ranks.into(),
             handler,
             operations: 0,
             boards: Boards::None,
             levels: None,
+            casts: false,
+            pending: 0,
+            freed: false,
+        }
+    }
+
+    /// Another one of the same ranks.
+    pub(crate) fn duplicate(&self, context: u32) -> Self {
+        Group {
+            context,
+            rank: self.rank,
+            nodes: self.nodes.clone(),
+            ranks: self.ranks.clone(),
+            handler: self.handler,
+            operations: 0,
+            boards: Boards::None,
+            levels: self.levels.clone(),
+            casts: false,
             pending: 0,
             freed: false,
         }
@@ -127,6 +145,10 @@ impl Group {
 /// All communicators of a process.
 pub(crate) struct Comms {
     table: Vec<Option<Group>>,
+    /// Places without a communicator.
+    free: Vec<u32>,
+    /// Contexts and places, in ascending order as contexts only grow; those of freed communicators stay for a while.
+    places: Vec<(u32, u32)>,
     /// Contexts from here up were never used by this process.
     pub(crate) next_context: u32,
 }
@@ -148,6 +170,8 @@ impl Comms {
         table[WORLD].levels = levels;
         Comms {
             table: table.into_iter().map(Some).collect(),
+            free: Vec::new(),
+            places: [(0, WORLD as u32), (1, SELF as u32)].into(),
             next_context: 2,
         }
     }
@@ -190,7 +214,7 @@ impl Comms {
         let place = context as usize;
         let index = match self.table.get(place).is_some_and(is_it) {
             true => place,
-            false => self.table.iter().position(is_it)?,
+            false => self.place(context)?,
         };
         Some((handle(index), self.at(index)?))
     }
@@ -206,20 +230,27 @@ impl Comms {
         }
     }
 
-    /// Takes a new communicator in.
+    /// The place of a communicator that took one that was free again.
+    #[cold]
+    fn place(&self, context: u32) -> Option<usize> {
+        let found = self.places.binary_search_by_key(&context, |(it, _)| *it);
+        let &(_, place) = self.places.get(found.ok()?)?;
+        let group = self.table.get(place as usize)?.as_ref();
+        group.filter(|group| group.context == context)?;
+        Some(place as usize)
+    }
+
+    /// Takes a new communicator in, whose context is larger than all before it.
     pub(crate) fn insert(&mut self, group: Group) -> Comm {
-        let free = self.table.iter().skip(SELF + 1).position(Option::is_none);
-        let index = match free {
-            Some(free) => free + SELF + 1,
-            None => {
-                self.table.push(None);
-                self.table.len() - 1
-            }
-        };
-        if let Some(place) = self.table.get_mut(index) {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.table.push(None);
+            (self.table.len() - 1) as u32
+        });
+        self.places.push((group.context, index));
+        if let Some(place) = self.table.get_mut(index as usize) {
             *place = Some(group);
         }
-        handle(index)
+        handle(index as usize)
     }
 
     /// Forgets a communicator, at once or when its last request is over.
@@ -268,6 +299,19 @@ impl Comms {
                 .is_some_and(|group| group.freed && group.pending == 0)
         {
             *place = None;
+            self.free.push(index as u32);
+            self.forget_places();
+        }
+    }
+
+    /// Forgets the contexts of freed communicators when they are most.
+    fn forget_places(&mut self) {
+        let (table, live) = (&self.table, self.table.len() - self.free.len());
+        if self.places.len() > 2 * live + FEW {
+            self.places.retain(|&(context, place)| {
+                let group = table.get(place as usize).and_then(Option::as_ref);
+                group.is_some_and(|group| group.context == context)
+            });
         }
     }
 }
@@ -281,6 +325,9 @@ fn place(comm: Comm) -> usize {
         _ => comm.0.wrapping_sub(FIRST_OWN_HANDLE),
     }
 }
+
+/// So many contexts of freed communicators are never gone through.
+const FEW: usize = 64;
 
 fn handle(index: usize) -> Comm {
     match index {

@@ -83,6 +83,13 @@ pub enum Error {
         /// Bytes of the buffer.
         room: u64,
     },
+    /// A collective call in which another rank sends less than this one expects.
+    Unequal {
+        /// Bytes that have come.
+        sent: u64,
+        /// Bytes that were expected.
+        room: u64,
+    },
     /// A process that has ended while it was still needed.
     PeerLost {
         /// Its rank in `MPI_COMM_WORLD`.
@@ -164,7 +171,7 @@ impl Error {
             Self::NotCommitted { .. } => Class::Type,
             Self::Reduction { .. } => Class::Op,
             Self::Argument { class, .. } => *class,
-            Self::Truncated { .. } => Class::Truncate,
+            Self::Truncated { .. } | Self::Unequal { .. } => Class::Truncate,
             Self::PeerLost { .. } => Class::ProcAborted,
             Self::NotBuilt { .. } => Class::UnsupportedOperation,
             Self::NotInitialised | Self::Finalised | Self::NotJoined => Class::Other,
@@ -172,6 +179,20 @@ impl Error {
             Self::NoMemory { .. } => Class::NoMem,
             Self::Kernel(_) => Class::Other,
         }
+    }
+
+    /// Of a collective call in which another rank sends so many bytes and this one expects so many others.
+    #[cold]
+    pub(crate) const fn unequal(sent: u64, room: u64) -> Self {
+        match sent > room {
+            true => Self::Truncated { sent, room },
+            false => Self::Unequal { sent, room },
+        }
+    }
+
+    /// Is it only that lengths do not agree? Whatever was under way has come to its end.
+    pub(crate) const fn is_unequal(&self) -> bool {
+        matches!(self, Self::Truncated { .. } | Self::Unequal { .. })
     }
 
     /// The ABI value of the class.
@@ -284,6 +305,10 @@ impl fmt::Display for Error {
             Self::Truncated { sent, room } => write!(
                 f,
                 "message truncated: it has {sent} bytes, the receive buffer {room}; receive with a larger count"
+            ),
+            Self::Unequal { sent, room } => write!(
+                f,
+                "unequal lengths: {sent} bytes come from another rank, {room} are expected; pass the same counts on all ranks, in the same calls"
             ),
             Self::PeerLost { rank } => write!(
                 f,

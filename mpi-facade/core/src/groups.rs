@@ -27,8 +27,8 @@ pub fn size(comm: Comm) -> Result<c_int, Fault> {
 pub fn duplicate(comm: Comm) -> Result<Comm, Fault> {
     let agreed = agree(comm)?;
     world::with(|world| {
-        let nodes = world.comms.get(comm)?.nodes.clone();
-        insert(world, comm, nodes, agreed)
+        let group = world.comms.get(comm)?.duplicate(agreed.context);
+        Ok(insert(world, group, agreed))
     })
 }
 
@@ -65,53 +65,44 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
     world::with(|world| {
         let group = world.comms.get(comm)?;
         let mut members = Vec::<(c_int, Node)>::with_capacity(all.len());
-        for (&[theirs, key], &node) in all.iter().zip(&group.nodes) {
+        for (&[theirs, key], &node) in all.iter().zip(&*group.nodes) {
             if theirs == colour {
                 // Equal keys stay in rank order.
                 let at = members.partition_point(|&(other, _)| other <= key);
                 members.insert(at, (key, node));
             }
         }
-        let nodes = members.into_iter().map(|(_, node)| node).collect();
-        insert(world, comm, nodes, agreed)
+        let (handler, context) = (group.handler, agreed.context);
+        let nodes: Vec<Node> = members.into_iter().map(|(_, node)| node).collect();
+        let (own, ranks) = (world.kernel.node(), world.kernel.nodes());
+        let levels = world.hosts.levels(&nodes, own);
+        let mut group = Group::new(context, own, nodes, ranks, handler);
+        group.levels = levels;
+        Ok(insert(world, group, agreed))
     })
 }
 
 /// What the ranks have agreed on for a new communicator.
 struct Agreed {
     context: u32,
-    /// Where it may have boards.
-    area: Option<usize>,
+    /// Where it may have boards, and the first operation there.
+    area: Option<(usize, u64)>,
     /// May it have a group of the network's?
     casts: bool,
 }
 
-/// Takes a new communicator of these nodes in, made from another one.
-fn insert(
-    world: &mut World,
-    parent: Comm,
-    nodes: Vec<Node>,
-    agreed: Agreed,
-) -> Result<Comm, Fault> {
-    let Agreed {
-        context,
-        area,
-        casts,
-    } = agreed;
-    let (own, all) = (world.kernel.node(), world.kernel.nodes());
-    let boards = match area {
-        Some(area) if nodes.len() > 1 => collective::enter(world, &nodes, context, area),
-        _ => Boards::None,
-    };
-    let mut levels = world.hosts.levels(&nodes, own);
-    if let Some(levels) = levels.as_mut().filter(|_| casts) {
-        levels.casts = world.collectives.casts.enter(context, levels.first());
+/// Takes a new communicator in.
+fn insert(world: &mut World, mut group: Group, agreed: Agreed) -> Comm {
+    let Agreed { area, casts, .. } = agreed;
+    if let Some((area, first)) = area
+        && group.size() > 1
+    {
+        group.boards = collective::enter(world, &group.nodes, area, first);
     }
-    let handler = world.comms.get(parent)?.handler;
-    let mut group = Group::new(context, own, nodes, all, handler);
-    group.boards = boards;
-    group.levels = levels;
-    Ok(world.comms.insert(group))
+    if let Some(levels) = group.levels.as_ref().filter(|_| casts) {
+        group.casts = world.collectives.casts.enter(group.context, levels.first());
+    }
+    world.comms.insert(group)
 }
 
 /// `MPI_Comm_free`.
@@ -131,15 +122,18 @@ pub fn free(comm: Comm) -> Result<(), Fault> {
     })
 }
 
+/// Says of an area for boards that it is not free.
+const TAKEN: u64 = u64::MAX;
+
 /// A context that no member has used: the largest next one of all. An area for boards that all members have free.
 fn agree(comm: Comm) -> Result<Agreed, Fault> {
     let mut all = world::with(|world| {
         world.comms.get(comm)?;
         let mut own = [0; 2 + AREAS];
-        own[0] = world.comms.next_context;
-        own[1] = u32::from(!world.collectives.casts.has_room());
-        for (taken, free) in own[2..].iter_mut().zip(collective::free_areas(world)) {
-            *taken = u32::from(!free);
+        own[0] = u64::from(world.comms.next_context);
+        own[1] = u64::from(!world.collectives.casts.has_room());
+        for (first, area) in own[2..].iter_mut().zip(collective::areas(world)) {
+            *first = area.unwrap_or(TAKEN);
         }
         Ok(own)
     })?;
@@ -147,15 +141,17 @@ fn agree(comm: Comm) -> Result<Agreed, Fault> {
         input: MPI_IN_PLACE,
         output: all.as_mut_ptr().cast(),
         count: all.len() as i64,
-        datatype: MPI_UINT32_T,
+        datatype: MPI_UINT64_T,
         op: MPI_MAX,
     };
-    // SAFETY: so many unsigned ints.
+    // SAFETY: so many unsigned numbers.
     unsafe { collective::allreduce(largest, comm).run()? };
-    let [next, full, taken @ ..] = all;
-    let area = taken.iter().position(|taken| *taken == 0);
+    let [next, full, areas @ ..] = all;
+    let area = areas.iter().position(|first| *first != TAKEN);
+    let area = area.map(|area| (area, areas[area]));
     world::with(|world| {
         // The context number doubles on the wire.
+        let next = next as u32;
         if next >= u32::MAX / 2 {
             let error = Error::Argument {
                 class: Class::Other,

@@ -1,6 +1,5 @@
 //! Which ranks are on which host: collectives ask, `place` finds out.
 
-use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use pombo_kernel::Node;
@@ -62,7 +61,7 @@ impl Hosts {
 
     /// How these nodes, the ranks of a communicator with this one among them, lie on several hosts. `None` if they
     /// share one.
-    pub(crate) fn levels(&self, nodes: &[Node], own: Node) -> Option<Box<Levels>> {
+    pub(crate) fn levels(&self, nodes: &[Node], own: Node) -> Option<Rc<Levels>> {
         if self.is_one() {
             return None;
         }
@@ -72,7 +71,7 @@ impl Hosts {
         let node = |rank: &Node| nodes[rank.index()];
         let here = hosts.of(Node(rank as u16));
         (!hosts.is_one()).then(|| {
-            Box::new(Levels {
+            Rc::new(Levels {
                 near: hosts.members(here).iter().map(node).collect(),
                 first: hosts
                     .members
@@ -81,7 +80,6 @@ impl Hosts {
                     .collect(),
                 in_order: hosts.of.is_sorted(),
                 hosts,
-                casts: false,
             })
         })
     }
@@ -98,8 +96,6 @@ pub(crate) struct Levels {
     near: Rc<[Node]>,
     /// The first node of every host.
     first: Rc<[Node]>,
-    /// Those form a group of the network's own broadcast.
-    pub(crate) casts: bool,
 }
 
 impl Levels {

@@ -251,14 +251,15 @@ impl World {
         looks: u32,
         mut over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
     ) -> Result<R, Fault> {
-        let mut idle = looks;
+        let (mut idle, mut came) = (looks, true);
         self.vain = 0;
         loop {
             if let Some(result) = over(self)? {
                 return Ok(result);
             }
-            collective::progress(self, &mut idle);
+            collective::progress_after(self, &mut idle, came);
             self.kernel.advance(&mut idle)?;
+            came = idle == 0;
             idle = idle.max(looks);
             self.vain = idle;
         }

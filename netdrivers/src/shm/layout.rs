@@ -15,7 +15,7 @@ use crate::courtesy::Penance;
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// Counts the layouts, and everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 5;
+pub(super) const VERSION: u64 = 6;
 
 /// The most ranks that one segment takes: more than the cores of a machine, and the rings then span 256 GiB of the 128
 /// TiB that a process can address.
@@ -188,6 +188,6 @@ const _: () = {
     assert!(offset_of!(Header, size) == size_of::<Start>() - 8);
     assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
     assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
-    assert!(CHUNK.is_multiple_of(PAGE) && CHUNKS <= PLACES && SHORT < CHUNK);
+    assert!(CHUNK.is_multiple_of(PAGE) && PLACES.is_multiple_of(CHUNKS) && SHORT < CHUNK);
     assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);
 };

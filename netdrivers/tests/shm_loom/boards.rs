@@ -47,9 +47,9 @@ impl<const RANKS: usize> Memory<RANKS> {
         self.boards_of(0)
     }
 
-    /// The same memory for another group.
-    fn boards_of(&self, group: u64) -> [Board<Self>; RANKS] {
-        core::array::from_fn(|me| Board::new(Self(self.0.clone()), me, group))
+    /// The same memory for a group that begins with that operation.
+    fn boards_of(&self, first: u64) -> [Board<Self>; RANKS] {
+        core::array::from_fn(|me| Board::new(Self(self.0.clone()), me, first))
     }
 }
 
@@ -63,8 +63,8 @@ impl<const RANKS: usize> Places for Memory<RANKS> {
         RANKS
     }
 
-    fn head(&self, rank: usize, round: u64) -> &[AtomicU64; 2] {
-        &self.0[rank].heads[round as usize % PLACES]
+    fn head(&self, rank: usize, place: u64) -> &[AtomicU64; 2] {
+        &self.0[rank].heads[place as usize % PLACES]
     }
 
     fn passed(&self, rank: usize) -> &AtomicU64 {
@@ -74,7 +74,7 @@ impl<const RANKS: usize> Places for Memory<RANKS> {
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        round: u64,
+        place: u64,
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
@@ -86,18 +86,18 @@ impl<const RANKS: usize> Places for Memory<RANKS> {
                 .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }));
         }
         // SAFETY: as above.
-        site.short[round as usize % PLACES]
+        site.short[place as usize % PLACES]
             .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }))
     }
 
-    unsafe fn read<R>(&self, rank: usize, round: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+    unsafe fn read<R>(&self, rank: usize, place: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         let site = &self.0[rank];
         if len > SHORT {
             // SAFETY: as above.
             return site.long.with(|bytes| f(unsafe { &(&*bytes)[..len] }));
         }
         // SAFETY: as above.
-        site.short[round as usize % PLACES].with(|bytes| f(unsafe { &(&*bytes)[..len] }))
+        site.short[place as usize % PLACES].with(|bytes| f(unsafe { &(&*bytes)[..len] }))
     }
 }
 
@@ -115,7 +115,7 @@ fn publish<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, byte: u8, len: 
 
 fn expect<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, rank: usize, byte: u8, len: usize) {
     loop {
-        let read = board.read(rank, |text| {
+        let read = board.read(rank, |text, _| {
             assert_eq!(text.len(), len);
             assert!(text.iter().all(|found| *found == byte), "another text");
         });
@@ -223,6 +223,70 @@ fn texts_for_rounds_to_come() {
     });
 }
 
+/// Operations of one round each, so that the places of one are those of another soon.
+#[test]
+fn operations_follow_each_other() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            for operation in 0..3 {
+                board.begin(operation, operation);
+                publish(board, text(rank, operation as usize), 1);
+                expect(board, 1 - rank, text(1 - rank, operation as usize), 1);
+                let mark = board.read(1 - rank, |_, mark| mark);
+                assert_eq!(mark, Some(operation), "a mark of another operation");
+                board.end();
+            }
+        });
+    });
+}
+
+/// One rank's operation has a round more than the other's: it hears that nothing comes, and they meet in the next one.
+#[test]
+fn who_leaves_early_is_missed_and_comes_back() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            board.begin(0, 0);
+            publish(board, text(rank, 0), 1);
+            expect(board, 1 - rank, text(1 - rank, 0), 1);
+            if rank == 0 {
+                board.pass();
+                publish(board, text(rank, 1), 1);
+                while !board.has_skipped(1) {
+                    assert!(!board.has(1), "rank 1 has published nothing for it");
+                    thread::yield_now();
+                }
+            }
+            board.end();
+            board.begin(1, 0);
+            publish(board, text(rank, 2), 1);
+            expect(board, 1 - rank, text(1 - rank, 2), 1);
+            board.end();
+        });
+    });
+}
+
+/// One rank leaves an operation out, and the next one finds both.
+#[test]
+fn who_skips_an_operation_holds_nobody() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            board.begin(0, 0);
+            if rank == 0 {
+                publish(board, text(rank, 0), 2);
+                while !board.has_skipped(1) {
+                    assert!(!board.has(1), "rank 1 has published nothing for it");
+                    thread::yield_now();
+                }
+            }
+            board.end();
+            board.begin(1, 0);
+            publish(board, text(rank, 1), 2);
+            expect(board, 1 - rank, text(1 - rank, 1), 2);
+            board.end();
+        });
+    });
+}
+
 /// What an earlier group has left behind is nothing to the next one.
 #[test]
 fn a_group_after_another() {
@@ -253,7 +317,10 @@ fn nobody_sleeps_through_a_round() {
                     assert!(board.publish(2), "there was room");
                     ring();
                 } else {
-                    while board.read(0, |text| assert_eq!(text, [round; 2])).is_none() {
+                    while board
+                        .read(0, |text, _| assert_eq!(text, [round; 2]))
+                        .is_none()
+                    {
                         own.sleep(Until::Frame, None, system, || board.has(0));
                     }
                 }

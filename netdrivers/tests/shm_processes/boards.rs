@@ -4,7 +4,7 @@
 use pombo_kernel::channel::Channel;
 use pombo_kernel::header::Node;
 use pombo_netdrivers::shm::Shm;
-use pombo_netdrivers::shm::collective::TEXT;
+use pombo_netdrivers::shm::collective::{Missing, TEXT};
 
 use super::processes::{self, Crew, this_rank, until};
 use super::{KILLS, sleeps};
@@ -44,7 +44,7 @@ impl Member {
     }
 
     /// Everybody publishes and reads everybody.
-    fn round(&mut self, round: usize) -> Result<(), Node> {
+    fn round(&mut self, round: usize) -> Result<(), Missing> {
         self.publish(round)?;
         for from in 0..self.ranks {
             self.read(from, round)?;
@@ -53,7 +53,7 @@ impl Member {
         Ok(())
     }
 
-    fn publish(&mut self, round: usize) -> Result<(), Node> {
+    fn publish(&mut self, round: usize) -> Result<(), Missing> {
         let text = self.text(self.me, round).to_vec();
         self.wait_until(|shm| {
             let mut group = shm.group(AREA).expect("the group");
@@ -62,18 +62,18 @@ impl Member {
         })
     }
 
-    fn read(&mut self, from: usize, round: usize) -> Result<(), Node> {
+    fn read(&mut self, from: usize, round: usize) -> Result<(), Missing> {
         let expected = self.text(from, round).to_vec();
         self.wait_until(|shm| {
             let mut group = shm.group(AREA).expect("the group");
-            group.read(from, |text| assert!(text == expected, "another text"))
+            group.read(from, |text, _| assert!(text == expected, "another text"))
         })
     }
 
     fn wait_until(
         &mut self,
-        mut over: impl FnMut(&mut Shm) -> Result<Option<()>, Node>,
-    ) -> Result<(), Node> {
+        mut over: impl FnMut(&mut Shm) -> Result<Option<()>, Missing>,
+    ) -> Result<(), Missing> {
         let mut idle = 0;
         while over(&mut self.shm)?.is_none() {
             let polled = self.shm.poll(|_| ());
@@ -96,7 +96,7 @@ impl Member {
 
     fn until_lost(mut self, gone: Node) {
         let lost = (0..).find_map(|round| self.round(round).err());
-        assert_eq!(lost, Some(gone));
+        assert_eq!(lost, Some(Missing::Lost(gone)));
         self.shm.finish();
     }
 }
@@ -143,7 +143,7 @@ fn groups_follow_each_other() {
             }
             member.shm.leave_group(AREA);
             assert!(member.shm.group(AREA).is_none());
-            while member.shm.free_areas() & 1 << AREA == 0 {
+            while member.shm.areas()[AREA].is_none() {
                 std::thread::yield_now();
             }
             let nodes = (0..3).map(Node);

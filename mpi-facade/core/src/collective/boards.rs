@@ -1,10 +1,14 @@
 //! Operations over boards in shared memory: which communicators have them, and the blocking call over them.
 //!
-//! Only blocking calls use boards: of one communicator they follow each other in the same order on all ranks, so rounds
-//! need no more than counting. Non-blocking ones go by messages.
+//! Only blocking calls use boards: of one communicator they follow each other in the same order on all ranks, which
+//! number them alike. Non-blocking ones go by messages.
+//!
+//! Ranks that do not agree on the length of an operation still go through it: every text says which operation it is of
+//! and how long its rank takes that to be, and whoever expects something else notes it and leaves the operation. The
+//! others hear that nothing more comes, if they need it, and all meet again in the next one.
 
 use super::call::{Call, Stop};
-use super::over_boards::{Broken, OverBoards};
+use super::over_boards::{End, OverBoards};
 use super::sides::Sides;
 use super::{Algorithm, Operation};
 use crate::comm::{Boards, Group};
@@ -17,9 +21,6 @@ use pombo_netdrivers::shm::collective::{AREAS, TEXT};
 
 /// The area of `MPI_COMM_WORLD`.
 const WORLD: usize = 0;
-/// Rounds that must be left: more than any operation takes.
-const RESERVE: u64 = 1 << 40;
-
 /// Long data is cut into so many texts at least, so that one is written while another is read; where ranks share
 /// cores, into as few as can be.
 const OVERLAP: usize = 4;
@@ -56,8 +57,7 @@ impl Call<'_> {
             known => known,
         };
         Ok(match boards {
-            Boards::In(area) if self.has_rounds(area) => Way::Boards(area),
-            Boards::Broken(error) => return Err(error),
+            Boards::In(area) if self.has_number(area) => Way::Boards(area),
             _ => Way::Messages,
         })
     }
@@ -65,8 +65,8 @@ impl Call<'_> {
     #[cold]
     fn enter_world(&mut self) -> Result<Boards, Error> {
         let group = self.group()?;
-        let (nodes, context) = (group.nodes.clone(), group.context);
-        let boards = enter(self.world, &nodes, context, WORLD);
+        let nodes = group.nodes.clone();
+        let boards = enter(self.world, &nodes, WORLD, 0);
         self.group()?.boards = boards;
         Ok(boards)
     }
@@ -79,9 +79,10 @@ impl Call<'_> {
     }
 
     #[inline]
-    fn has_rounds(&mut self, area: u8) -> bool {
+    fn has_number(&mut self, area: u8) -> bool {
+        let number = self.number;
         let group = self.world.near().group(area.into());
-        group.is_some_and(|group| group.rounds() > RESERVE)
+        group.is_some_and(|group| group.takes(number))
     }
 
     /// How many bytes of items of `item` bytes go into a text at a time, if `parts` times as many share it, and how many
@@ -115,8 +116,13 @@ impl Call<'_> {
         sides: &Sides,
     ) -> Result<bool, Stop> {
         let (mut running, mut incoming) = (Running::new(steps), core::ptr::null());
-        let rank = self.stand.rank;
-        let mut broken = None;
+        let (rank, number) = (self.stand.rank, self.number);
+        // A call of several parts has as many numbers.
+        self.number += 1;
+        if let Some(mut group) = self.world.near().group(area.into()) {
+            group.begin(number, sides.gives);
+        }
+        let mut end = None;
         let looks = self.world.looks();
         let done = self.world.until_after(looks, |world| {
             let group = world.near().group(area.into());
@@ -132,46 +138,51 @@ impl Call<'_> {
             Ok(match polled {
                 Some(Ok(over)) => over.then_some(()),
                 Some(Err(error)) => {
-                    broken = Some(error);
+                    end = Some(error);
                     Some(())
                 }
                 None => Some(()),
             })
         });
-        if let Some(broken) = broken {
-            return Err(Stop::Refused(self.give_up(broken)));
+        if end.is_none() && done.is_ok() {
+            return Ok(true);
         }
+        self.leave(area, end)?;
         done.map_err(Stop::Failed)?;
         Ok(true)
     }
 
-    /// The ranks are no longer in the same round: whatever comes ends like this.
+    /// Ends an operation before its time.
     #[cold]
-    fn give_up(&mut self, broken: Broken) -> Error {
-        let error = match broken {
-            Broken::Length(error) => error,
-            Broken::Lost(near) => {
+    fn leave(&mut self, area: u8, end: Option<End>) -> Result<(), Stop> {
+        if let Some(mut group) = self.world.near().group(area.into()) {
+            group.end();
+        }
+        match end {
+            None => {}
+            Some(End::Unequal { sent, room }) => self.note(Error::unequal(sent, room)),
+            Some(End::Lost(near)) => {
                 let world = &mut self.world;
                 let host = world.hosts.of(world.kernel.node());
                 let node = world.hosts.members(host).get(near.index()).copied();
-                pombo_kernel::Error::PeerLost(node.unwrap_or(near)).into()
+                let lost = pombo_kernel::Error::PeerLost(node.unwrap_or(near));
+                return Err(Stop::Refused(lost.into()));
             }
-        };
-        if let Ok(group) = self.group() {
-            group.boards = Boards::Broken(error);
         }
-        error
+        Ok(())
     }
 }
 
-/// Areas that are free in this rank, for a new communicator; that of `MPI_COMM_WORLD` never is.
-pub(crate) fn free_areas(world: &mut World) -> [bool; AREAS] {
-    let free = world.near().free_areas();
-    core::array::from_fn(|area| area != WORLD && free & 1 << area != 0)
+/// For each area that is free in this rank, for a new communicator, the first operation there; that of `MPI_COMM_WORLD`
+/// never is.
+pub(crate) fn areas(world: &mut World) -> [Option<u64>; AREAS] {
+    let mut areas = world.near().areas();
+    areas[WORLD] = None;
+    areas
 }
 
 /// Takes an area for those of a new communicator's nodes that are on this host; all have found it free.
-pub(crate) fn enter(world: &mut World, nodes: &[Node], context: u32, area: usize) -> Boards {
+pub(crate) fn enter(world: &mut World, nodes: &[Node], area: usize, first: u64) -> Boards {
     let host = world.hosts.of(world.kernel.node());
     let near = world.hosts.members(host);
     let place = |node: &Node| near.binary_search(node).ok();
@@ -180,7 +191,7 @@ pub(crate) fn enter(world: &mut World, nodes: &[Node], context: u32, area: usize
     if nodes.len() < 2 {
         return Boards::None;
     }
-    match world.near().enter(area, nodes.into_iter(), context.into()) {
+    match world.near().enter(area, nodes.into_iter(), first) {
         true => Boards::In(area as u8),
         false => Boards::None,
     }

@@ -111,6 +111,19 @@ fn present(address: *mut c_void, items: usize, shape: Shape) -> Result<(), Error
     Ok(())
 }
 
+/// What a rank gives, and where the same belongs in what it gets: not the same memory.
+#[inline]
+pub(super) fn distinct(given: &Region, got: &Region) -> Result<(), Error> {
+    match given.base() == got.base() && given.items() > 0 && got.items() > 0 {
+        false => Ok(()),
+        true => Err(Error::Argument {
+            class: Class::Buffer,
+            name: "sendbuf",
+            must: "other memory than recvbuf; pass MPI_IN_PLACE to use the same",
+        }),
+    }
+}
+
 impl Buffer {
     /// Is the data where the result belongs?
     pub(super) fn is_in_place(&self) -> bool {

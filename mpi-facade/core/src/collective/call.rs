@@ -8,6 +8,7 @@ use super::requests;
 use super::schedule::{Stand, Steps};
 use super::scratch::{Pool, Scratch};
 use super::{Algorithm, Operation as Kind};
+use crate::comm::{Boards, Group};
 use crate::constants::{Comm, Request};
 use crate::error::Error;
 use crate::header::Envelope;
@@ -59,6 +60,12 @@ pub(super) struct Call<'w> {
     pub(super) stand: Stand,
     /// Who carries out what is next; none: all ranks.
     pub(super) part: Option<Part>,
+    /// The number of its next operation over boards; the first one is what its messages carry.
+    pub(super) number: u64,
+    /// The last number that it may use: what comes next on the communicator has a larger one, on all ranks.
+    last: u64,
+    /// The ranks do not agree on lengths, as this one has seen: what it returns when it is through.
+    noted: Option<Error>,
 }
 
 /// Some of the communicator's ranks, which do a part of an operation by themselves.
@@ -67,8 +74,6 @@ pub(super) struct Part {
     pub(super) nodes: Rc<[Node]>,
     /// They are all ranks of this host.
     pub(super) near: bool,
-    /// What the messages of all parts carry.
-    pub(super) number: u32,
 }
 
 /// Why a call does not come to its end.
@@ -130,10 +135,10 @@ where
     fn run(self) -> Result<(), Fault> {
         world::with(|world| {
             let mut call = Call::new(world, self.comm, self.root)?;
-            let over = (self.at_once)(&mut call);
-            match over.map_err(|stop| stop.on(self.comm))? {
-                true => Ok(()),
-                false => call.run(&self.messages),
+            match (self.at_once)(&mut call) {
+                Ok(true) => call.verdict(),
+                Ok(false) => call.run(&self.messages),
+                Err(stop) => Err(call.refuse(stop)),
             }
         })
     }
@@ -162,15 +167,6 @@ fn start(comm: Comm, root: c_int, messages: Messages<'_>) -> Result<Request, Fau
         let operation = Call::new(world, comm, root)?.operation(messages)?;
         requests::start(world, operation)
     })
-}
-
-impl Stop {
-    fn on(self, comm: Comm) -> Fault {
-        match self {
-            Stop::Refused(error) => Fault::new(error, comm),
-            Stop::Failed(fault) => fault,
-        }
-    }
 }
 
 /// Everything that an operation needs.
@@ -204,19 +200,31 @@ impl<'w> Call<'w> {
     fn new(world: &'w mut World, comm: Comm, root: c_int) -> Result<Self, Fault> {
         let index = world.comms.index(comm)?;
         let group = world.comms.get(comm)?;
-        let root = group.root(root).map_err(Fault::on(comm))?;
+        // Calls are counted before anything can go wrong with them, so that all ranks count alike. Host by host a call
+        // takes two operations over boards.
+        let number = group.operations + 1;
+        group.operations = number + u64::from(group.levels.is_some());
+        let last = group.operations;
         let stand = Stand {
             rank: group.rank,
             ranks: group.size(),
-            root,
+            root: root as usize,
         };
-        Ok(Call {
+        let checked = group.root(root);
+        let call = Call {
             world,
             comm,
             index,
             stand,
             part: None,
-        })
+            number,
+            last,
+            noted: None,
+        };
+        match checked {
+            Ok(_) => Ok(call),
+            Err(error) => Err({ call }.refuse(error.into())),
+        }
     }
 
     #[inline(never)]
@@ -226,26 +234,54 @@ impl<'w> Call<'w> {
 
     #[inline(never)]
     fn operation(&mut self, messages: Messages<'_>) -> Result<Box<Operation>, Fault> {
-        let ready = messages(self).map_err(Fault::on(self.comm))?;
+        let ready = messages(self).map_err(|error| self.refuse(error.into()))?;
         self.begin(ready)
     }
 
-    /// What the messages of the next operation carry: all ranks count alike.
-    pub(super) fn number(&mut self) -> Result<u32, Error> {
-        let group = self.group()?;
-        group.operations = group.operations.wrapping_add(1) & (u32::MAX >> 1);
-        Ok(group.operations)
+    /// Something is wrong with this rank's call. The others hear of it where they need it.
+    #[cold]
+    fn refuse(&mut self, stop: Stop) -> Fault {
+        let last = self.last;
+        if let Ok(&mut Group {
+            boards: Boards::In(area),
+            ..
+        }) = self.group()
+            && let Some(mut group) = self.world.near().group(area.into())
+        {
+            group.skip(last);
+        }
+        match stop {
+            Stop::Refused(error) => Fault::new(error, self.comm),
+            Stop::Failed(fault) => fault,
+        }
+    }
+
+    /// The ranks do not agree on lengths.
+    #[cold]
+    pub(super) fn note(&mut self, error: Error) {
+        self.noted.get_or_insert(error);
+    }
+
+    /// How a call ends that has come through.
+    #[inline]
+    fn verdict(&mut self) -> Result<(), Fault> {
+        match self.noted {
+            None => Ok(()),
+            Some(error) => Err(Fault::new(error, self.comm)),
+        }
+    }
+
+    /// What the messages of this call carry.
+    pub(super) fn tag(&self) -> u32 {
+        self.last as u32 & (u32::MAX >> 1)
     }
 
     fn begin(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
-        let (number, nodes) = match &self.part {
-            Some(part) => (part.number, Some(part.nodes.clone())),
-            None => (self.number()?, None),
-        };
+        let nodes = self.part.as_ref().map(|part| part.nodes.clone());
         let line = Line {
             index: self.index,
             comm: self.comm,
-            header: Envelope::new(self.group()?.context * 2 + 1, number),
+            header: Envelope::new(self.group()?.context * 2 + 1, self.tag()),
             nodes,
         };
         Ok(Box::new(Operation::new(line, ready)))
@@ -255,7 +291,11 @@ impl<'w> Call<'w> {
     #[inline(never)]
     pub(super) fn carry_out(&mut self, ready: Ready) -> Result<(), Stop> {
         let operation = self.begin(ready).map_err(Stop::Failed)?;
-        operation.run(self.world).map_err(Stop::Failed)
+        match operation.run(self.world) {
+            Err(fault) if fault.error.is_unequal() => self.note(fault.error),
+            done => done.map_err(Stop::Failed)?,
+        }
+        Ok(())
     }
 
     /// How the ranks lie on hosts, if on several.

@@ -1,6 +1,7 @@
 //! The kernel's point-to-point as a schedule sees it.
 
 use super::layout::Layout;
+use crate::error::{Error, Kind};
 use crate::header::{Envelope, Wanted};
 use crate::kernel::Begun;
 use crate::memory::Region;
@@ -81,6 +82,9 @@ pub(super) struct Exchange<'a> {
     pub(super) line: &'a Line,
     pub(super) buffers: &'a Buffers,
     pub(super) begun: &'a mut Begun,
+    /// A message of another length than expected has come: the operation goes on for those who count on this rank, and
+    /// ends like this.
+    pub(super) noted: &'a mut Option<Error>,
 }
 
 impl Exchange<'_> {
@@ -98,8 +102,8 @@ impl Exchange<'_> {
         if let Some(node) = nodes.as_ref().and_then(|nodes| nodes.get(rank)) {
             return Ok(*node);
         }
-        let unknown = crate::error::Error::Handle {
-            kind: crate::error::Kind::Comm,
+        let unknown = Error::Handle {
+            kind: Kind::Comm,
             got: comm.0,
         };
         let group = self.world.comms.at(index);
@@ -115,7 +119,7 @@ impl Functions for Exchange<'_> {
         let node = self.node(to)?;
         let buffers = self.buffers;
         for region in buffers.regions(piece) {
-            self.world.count(region.len());
+            self.world.count(Source::len(&region));
             let header = self.line.header;
             let begun = self
                 .begun
@@ -138,13 +142,19 @@ impl Functions for Exchange<'_> {
     }
 
     fn settled(&mut self, open: usize) -> Result<bool, Fault> {
-        let settled = self.begun.settle(&mut self.world.kernel, open);
+        let noted = &mut *self.noted;
+        let settled = self.begun.settle(&mut self.world.kernel, open, |error| {
+            noted.get_or_insert(error);
+        });
         settled.map_err(|error| self.fault(error))
     }
 
     fn combine(&mut self, left: Piece, right: Piece) {
         let (left, right) = (self.buffers.region(left), self.buffers.region(right));
-        if let Some(reduction) = &self.buffers.reduction {
+        // What has not come whole is not read.
+        if let Some(reduction) = &self.buffers.reduction
+            && self.noted.is_none()
+        {
             // SAFETY: the schedule combines pieces of as many blocks of buffers that are cut alike and hold items of
             // the datatype that the reduction was checked for; the right one is scratch or the user's result.
             unsafe { reduction.apply(left.base(), right.base(), right.items()) };

@@ -23,7 +23,6 @@ use pombo_kernel::{Node, Source};
 
 /// What the parts of one operation have in common.
 pub(super) struct Parts {
-    number: u32,
     near: Rc<[Node]>,
     first: Rc<[Node]>,
     /// This rank's host, and its place there.
@@ -36,7 +35,6 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn of(call: &mut Call<'_>) -> Result<Parts, Error> {
-        let number = call.number()?;
         let Stand { rank, root, .. } = call.stand;
         let group = call.group()?;
         let node = group.node(root as i32)?;
@@ -44,7 +42,6 @@ impl Parts {
         // Whoever asks has looked.
         let levels = levels.ok_or(pombo_kernel::Error::NoSuchNode(node))?;
         Ok(Parts {
-            number,
             near: levels.near().clone(),
             first: levels.first().clone(),
             own: levels.place(rank),
@@ -93,11 +90,7 @@ impl Parts {
             ranks: nodes.len(),
             root: stand.1,
         };
-        call.part = Some(Part {
-            nodes,
-            near,
-            number: self.number,
-        });
+        call.part = Some(Part { nodes, near });
     }
 
     /// The place of the one who sends to the other hosts or hears from them, and of the root if it has to tell that

@@ -5,9 +5,11 @@
 //! one. Blocking calls of ranks that share memory go over boards in it, without messages and without allocating; those
 //! of ranks on several hosts do so inside each host, see `levels`.
 //!
-//! An operation over boards or over the network's own broadcast that fails on a rank, because another has ended or
-//! brings another length, leaves that rank behind the others. Its next operations of that kind on the communicator then
-//! fail with the error of the first, and not with one of their own; messages and other communicators go on.
+//! A rank that gets another length than it expects goes on with the operation, as far as others count on it, and then
+//! returns that error: the next operation finds all ranks together.
+//!
+//! A rank that loses another one during a broadcast over the network's own may be left behind: its next operations of
+//! that kind on the communicator, of the same root, fail with the same error. Messages and other communicators go on.
 
 mod boards;
 mod buffers;
@@ -30,7 +32,7 @@ mod schedule;
 mod scratch;
 mod sides;
 
-pub(crate) use boards::{enter, free_areas};
+pub(crate) use boards::{areas, enter};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
 pub use call::Collective;
 pub(crate) use cast::open as open_casts;
@@ -43,4 +45,4 @@ pub use moves::{
 pub use reductions::{
     Reduced, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan,
 };
-pub(crate) use requests::{Ongoing, is_request, peek, progress, test};
+pub(crate) use requests::{Ongoing, is_request, peek, progress, progress_after, test};

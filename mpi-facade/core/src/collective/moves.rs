@@ -1,6 +1,7 @@
 //! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
 
 use super::boards::Way;
+use super::buffers::distinct;
 use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
 use super::layout::Layout;
 use super::levels::{self, Parts};
@@ -15,6 +16,26 @@ use pombo_kernel::Source;
 use pombo_kernel::collective as kernel;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
+/// What a rank gives, or gets, beside the blocks of all: in place that is its own block, where that has a meaning. Else
+/// it lies elsewhere, if this rank has the blocks.
+fn own(buffer: Buffer, all: &Layout, has_all: bool, rank: usize) -> Result<Layout, Error> {
+    if buffer.is_in_place() && has_all {
+        return Ok(all.block(rank));
+    }
+    let own = buffer.whole()?;
+    if has_all {
+        let block = |block| kernel::Buffer::Input.block(block);
+        distinct(&own.region(block(0)), &all.region(block(rank)))?;
+    }
+    Ok(own)
+}
+
+/// This rank's own block lies at two places.
+fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
+    let block = kernel::Buffer::Input.block(rank);
+    distinct(&input.region(block), &output.region(block))
+}
+
 /// `MPI_Barrier`.
 pub fn barrier(comm: Comm) -> impl Collective {
     let at_once = |call: &mut Call<'_>| {
@@ -24,7 +45,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
             Way::Messages => return Ok(false),
         };
         let Stand { rank, ranks, .. } = call.stand;
-        let sides = Sides::plain(Side::nothing(), Side::nothing());
+        let sides = Sides::plain(Operation::Barrier, 0, Side::nothing(), Side::nothing());
         call.run_over(area, kernel::barrier_boards(rank, ranks), &sides)
     };
     prepare(comm, at_once, |call| {
@@ -54,7 +75,8 @@ fn broadcast_at_once(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, Stop> 
         Way::Messages => return Ok(false),
     };
     let (grain, segments) = call.segments(bytes, 1, 1);
-    let sides = Sides::plain(Side::nothing(), Side::vector(vector, grain));
+    let output = Side::vector(vector, grain);
+    let sides = Sides::plain(Operation::Bcast, bytes, Side::nothing(), output);
     let Stand { rank, root, .. } = call.stand;
     let steps = kernel::broadcast_boards(rank, root, segments);
     call.run_over(area, steps, &sides)
@@ -109,10 +131,7 @@ pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> 
             true => receive.blocks(stand.ranks)?,
             false => Layout::nothing(),
         };
-        let input = match send.is_in_place() && stand.is_root() {
-            true => output.block(stand.rank),
-            false => send.whole()?,
-        };
+        let input = own(send, &output, stand.is_root(), stand.rank)?;
         let algorithm = call.pick(Operation::Gather, input.bytes())?;
         let mut ready = Ready::plain(stand.gather(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !stand.is_root() {
@@ -136,10 +155,7 @@ pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -
             true => unsafe { receive.blocks(stand.ranks)? },
             false => Layout::nothing(),
         };
-        let input = match send.is_in_place() && stand.is_root() {
-            true => output.block(stand.rank),
-            false => send.whole()?,
-        };
+        let input = own(send, &output, stand.is_root(), stand.rank)?;
         Ok(Ready::plain(stand.gather(Algorithm::Linear), input, output))
     })
 }
@@ -155,10 +171,7 @@ pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) ->
             true => send.blocks(stand.ranks)?,
             false => Layout::nothing(),
         };
-        let output = match receive.is_in_place() && stand.is_root() {
-            true => input.block(stand.rank),
-            false => receive.whole()?,
-        };
+        let output = own(receive, &input, stand.is_root(), stand.rank)?;
         let algorithm = call.pick(Operation::Scatter, output.bytes())?;
         let mut ready = Ready::plain(stand.scatter(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !stand.is_root() {
@@ -182,10 +195,7 @@ pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) 
             true => unsafe { send.blocks(stand.ranks)? },
             false => Layout::nothing(),
         };
-        let output = match receive.is_in_place() && stand.is_root() {
-            true => input.block(stand.rank),
-            false => receive.whole()?,
-        };
+        let output = own(receive, &input, stand.is_root(), stand.rank)?;
         Ok(Ready::plain(
             stand.scatter(Algorithm::Linear),
             input,
@@ -213,17 +223,24 @@ fn allgather_at_once(call: &mut Call<'_>, send: Buffer, receive: Buffer) -> Resu
         Way::Hosts => return levels::allgather(call, send, receive),
         Way::Messages => return Ok(false),
     };
+    let place = receive.one(rank)?;
     let input = match send.is_in_place() {
-        true => receive.one(rank)?,
+        true => place,
         false => send.region(1)?,
     };
-    let (grain, segments) = call.segments(Source::len(&input), 1, 1);
+    if !send.is_in_place() {
+        distinct(&input, &place)?;
+    }
+    let (given, each) = (Source::len(&input), Source::len(&output) / ranks);
+    let (grain, segments) = call.segments(given, 1, 1);
     let (input, output) = (
         Side::vector(input, grain),
         Side::matrix(output, ranks, grain),
     );
+    let sides = Sides::plain(Operation::Allgather, each, input, output);
+    let sides = sides.giving(Operation::Allgather, given);
     let steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
-    call.run_over(area, steps, &Sides::plain(input, output))
+    call.run_over(area, steps, &sides)
 }
 
 fn allgather_by_messages(
@@ -261,10 +278,7 @@ pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Col
 }
 
 pub(super) fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, Error> {
-    let input = match send.is_in_place() {
-        true => output.block(call.stand.rank),
-        false => send.whole()?,
-    };
+    let input = own(send, &output, true, call.stand.rank)?;
     let algorithm = match call.pick(Operation::Allgather, output.bytes())? {
         // What lies anywhere cannot be broadcast as one message.
         Algorithm::Linear if output.is_apart() => Algorithm::Turns,
@@ -289,12 +303,16 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
             true => output,
             false => send.region(ranks)?,
         };
+        if !send.is_in_place() {
+            distinct(&input, &output)?;
+        }
         let (grain, segments) = call.segments(each, ranks, 1);
         let side = |region| Side::matrix(region, ranks, grain);
         let sides = Sides {
             scattered: Some(kernel::Buffer::Output),
-            ..Sides::plain(side(input), side(output))
+            ..Sides::plain(Operation::Alltoall, each, side(input), side(output))
         };
+        let sides = sides.giving(Operation::Alltoall, Source::len(&input) / ranks);
         let steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
         call.run_over(area, steps, &sides)
     };
@@ -306,6 +324,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
             true => unsafe { call.pool().copy(&output, ranks)? },
             false => (Scratch::default(), send.blocks(ranks)?),
         };
+        apart(&input, &output, call.stand.rank)?;
         let mut algorithm = call.pick(Operation::Alltoall, output.bytes() / ranks)?;
         // A copy lies in pieces, and needs the room of one of Bruck's buffers.
         if send.is_in_place() && algorithm == Algorithm::Bruck {
@@ -337,6 +356,7 @@ pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Col
             // SAFETY: the caller's promise.
             false => (Scratch::default(), unsafe { send.blocks(ranks)? }),
         };
+        apart(&input, &output, call.stand.rank)?;
         // Sizes differ from rank to rank, so they cannot decide.
         let algorithm = match call.pick(Operation::Alltoall, usize::MAX)? {
             Algorithm::Pairs => Algorithm::Pairs,

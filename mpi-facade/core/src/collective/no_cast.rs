@@ -20,6 +20,10 @@ impl Casting {
         false
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        false
+    }
+
     pub(crate) fn has_room(&self) -> bool {
         false
     }
@@ -47,8 +51,7 @@ pub(crate) fn open() -> Result<(), Fault> {
 
 impl Call<'_> {
     pub(super) fn casts(&mut self, _: usize) -> Result<bool, Error> {
-        let levels = self.group()?.levels.as_ref();
-        Ok(levels.is_some_and(|levels| levels.casts))
+        Ok(self.group()?.casts)
     }
 
     pub(super) fn cast(&mut self, _: usize, _: Region) -> Result<Cast, Error> {

@@ -1,11 +1,10 @@
 //! Boards in shared memory as a schedule sees them.
 
-use super::sides::Sides;
-use crate::error::Error;
+use super::sides::{BYTES, Sides};
 use core::ops::Range;
 use pombo_kernel::collective::{Buffer, Functions, Piece};
 use pombo_kernel::{Node, Sink, Source};
-use pombo_netdrivers::shm::collective::Group;
+use pombo_netdrivers::shm::collective::{Group, Missing};
 
 /// One operation's functions, while it is polled.
 pub(super) struct OverBoards<'a> {
@@ -17,16 +16,27 @@ pub(super) struct OverBoards<'a> {
 }
 
 /// Why an operation over boards ends early.
-pub(super) enum Broken {
+pub(super) enum End {
     /// A member is gone: its node in the segment.
     Lost(Node),
-    /// Another rank brings another length.
-    Length(Error),
+    /// Another rank takes the operation to be longer or shorter, or calls another one: bytes that it sends, and that are
+    /// expected.
+    Unequal { sent: u64, room: u64 },
 }
 
-impl From<Node> for Broken {
-    fn from(node: Node) -> Self {
-        Broken::Lost(node)
+impl OverBoards<'_> {
+    #[cold]
+    fn end(&self, missing: Missing) -> End {
+        match missing {
+            Missing::Lost(node) => End::Lost(node),
+            _ => self.unequal(0),
+        }
+    }
+
+    #[cold]
+    fn unequal(&self, mark: u64) -> End {
+        let (sent, room) = (mark % BYTES, self.sides.takes % BYTES);
+        End::Unequal { sent, room }
     }
 }
 
@@ -44,22 +54,19 @@ impl OverBoards<'_> {
 
     /// The address of a piece of what that rank has published. It holds until the round is passed.
     #[inline]
-    fn find(&mut self, from: usize, piece: Piece) -> Result<Option<*const u8>, Broken> {
-        let part = self.part(piece);
-        let is_empty = part.is_empty();
-        let whole = self.sides.scattered != Some(piece.buffer);
-        let found = self.group.read(from, |text| {
-            // A text that has parts may be longer, and is shorter if this rank's part is nothing.
-            let (sent, room) = (text.len(), part.end);
-            match text.get(part) {
-                Some(part) if !whole || sent == room => Ok(part.as_ptr()),
-                None if !whole && is_empty => Ok(text.as_ptr()),
-                _ => Err(pombo_kernel::Error::Truncated { sent, room }),
+    fn find(&mut self, from: usize, piece: Piece) -> Result<Option<*const u8>, End> {
+        let (part, takes) = (self.part(piece), self.sides.takes);
+        let found = self.group.read(from, |text, mark| {
+            if mark != takes {
+                return Err(mark);
             }
-        })?;
-        found
-            .transpose()
-            .map_err(|error| Broken::Length(error.into()))
+            // Who agrees on the whole agrees on every text; one that has parts is shorter if this rank's is nothing.
+            let start = part.start.min(text.len());
+            let found = text.get(start..start + part.len());
+            found.map(<[u8]>::as_ptr).ok_or(mark)
+        });
+        let found = found.map_err(|missing| self.end(missing))?;
+        found.transpose().map_err(|mark| self.unequal(mark))
     }
 
     /// Copies what was received to a piece of the output as long.
@@ -84,10 +91,10 @@ impl OverBoards<'_> {
 }
 
 impl Functions for OverBoards<'_> {
-    type Error = Broken;
+    type Error = End;
 
     #[inline]
-    fn send(&mut self, _to: usize, piece: Piece) -> Result<bool, Broken> {
+    fn send(&mut self, _to: usize, piece: Piece) -> Result<bool, End> {
         let side = self.sides.side(piece);
         let len = side.text(piece);
         // Nobody reads a rank's own part.
@@ -100,18 +107,22 @@ impl Functions for OverBoards<'_> {
                 }
             }
         };
-        if piece.buffer != Buffer::Work && self.group.fill(len, write)?.is_none() {
-            return Ok(false);
+        if piece.buffer != Buffer::Work {
+            let filled = self.group.fill(len, write);
+            if filled.map_err(|missing| self.end(missing))?.is_none() {
+                return Ok(false);
+            }
         }
         Ok(self.group.publish(len))
     }
 
     #[inline]
-    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Broken> {
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, End> {
         let side = self.sides.side(piece);
         let len = side.len(piece);
         if piece.buffer == Buffer::Work && from == self.rank {
-            return Ok(self.group.fill(len, |_| ())?.is_some());
+            let filled = self.group.fill(len, |_| ());
+            return Ok(filled.map_err(|missing| self.end(missing))?.is_some());
         }
         let Some(text) = self.find(from, piece)? else {
             return Ok(false);
@@ -124,8 +135,14 @@ impl Functions for OverBoards<'_> {
     }
 
     #[inline]
-    fn settled(&mut self, _open: usize) -> Result<bool, Broken> {
+    fn settled(&mut self, _open: usize) -> Result<bool, End> {
         self.group.pass();
+        Ok(true)
+    }
+
+    #[inline]
+    fn over(&mut self) -> Result<bool, End> {
+        self.group.end();
         Ok(true)
     }
 

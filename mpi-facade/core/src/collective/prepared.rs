@@ -22,6 +22,8 @@ pub(super) struct Operation {
     begun: Begun,
     /// What the buffers point to, as far as it is the operation's own.
     scratch: [Scratch; 2],
+    /// The ranks do not agree on lengths: what it ends with.
+    noted: Option<Error>,
 }
 
 /// How it goes.
@@ -49,6 +51,7 @@ impl Operation {
             buffers: ready.memory,
             begun: Begun::default(),
             scratch: ready.scratch,
+            noted: None,
         }
     }
 
@@ -69,7 +72,7 @@ impl Operation {
         while self.poll_part(world)? {
             match self.then.take() {
                 Some(steps) => self.running = Part::of(steps),
-                None => return Ok(true),
+                None => return self.noted.map_or(Ok(true), |error| Err(self.fault(error))),
             }
         }
         Ok(false)
@@ -79,8 +82,13 @@ impl Operation {
         let running = match &mut self.running {
             Part::Messages(running) => running,
             Part::Cast(cast) => {
-                let polled = cast.poll(world);
-                return polled.map_err(Fault::on(self.line.comm));
+                return match cast.poll(world) {
+                    Err(error) if error.is_unequal() => {
+                        self.noted.get_or_insert(error);
+                        Ok(true)
+                    }
+                    polled => polled.map_err(|error| self.fault(error)),
+                };
             }
         };
         let mut exchange = Exchange {
@@ -88,12 +96,17 @@ impl Operation {
             line: &self.line,
             buffers: &self.buffers,
             begun: &mut self.begun,
+            noted: &mut self.noted,
         };
         let polled = running.poll(&mut exchange);
         if let Err(fault) = &polled {
             self.abandon(world, fault.error);
         }
         polled
+    }
+
+    fn fault(&self, error: Error) -> Fault {
+        Fault::new(error, self.line.comm)
     }
 
     /// Takes back what is under way, for its memory goes away.
@@ -108,7 +121,7 @@ impl Operation {
         begun.cancel(&mut world.kernel);
         // What has met its receive goes on to its end, so that the other side need not fail too. Where that cannot be
         // waited for nothing of it touches the memory any more.
-        let _ = world.until(|world| match begun.settle(&mut world.kernel, 0) {
+        let _ = world.until(|world| match begun.settle(&mut world.kernel, 0, |_| ()) {
             Ok(over) => Ok(over.then_some(())),
             Err(pombo_kernel::Error::Channel(error)) => {
                 Err(pombo_kernel::Error::Channel(error).into())

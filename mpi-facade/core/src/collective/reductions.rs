@@ -1,7 +1,7 @@
 //! The calls that combine: what each checks, which memory it uses, which schedule runs.
 
 use super::boards::Way;
-use super::buffers::items;
+use super::buffers::{distinct, items};
 use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
 use super::exchange::Buffers as Memory;
 use super::layout::{Cut, Layout};
@@ -36,8 +36,14 @@ pub struct Reduced {
 }
 
 impl Reduced {
-    fn reduction(&self) -> Result<Reduction, Error> {
-        op::check(self.op, self.datatype)
+    /// What combines. A rank that gets a result has other memory for it than for what it contributes.
+    fn reduction(&self, result: bool) -> Result<Reduction, Error> {
+        let reduction = op::check(self.op, self.datatype)?;
+        if result && self.input == self.output.cast_const() && self.count > 0 {
+            let input = self.at(self.output).region(1)?;
+            distinct(&input, &input)?;
+        }
+        Ok(reduction)
     }
 
     pub(super) fn at(&self, address: *mut c_void) -> Buffer {
@@ -83,7 +89,7 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collecti
 
 pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
     let stand = call.stand;
-    let reduction = reduced.reduction()?;
+    let reduction = reduced.reduction(stand.is_root())?;
     let input = reduced.buffer(stand.is_root()).whole()?;
     let algorithm = call.pick(Operation::Reduce, input.bytes())?;
     let (input, blocks) = cut(input, algorithm, stand.ranks);
@@ -128,7 +134,8 @@ const WHOLE: usize = 32 << 10;
 fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, root } = call.stand;
     let is_root = rank == root;
-    let (reduction, input) = (reduced.reduction()?, reduced.buffer(is_root).region(1)?);
+    let reduction = reduced.reduction(is_root)?;
+    let input = reduced.buffer(is_root).region(1)?;
     let bytes = Source::len(&input);
     let area = match call.way(Operation::Reduce, bytes)? {
         Way::Boards(area) => area,
@@ -147,9 +154,10 @@ fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
         return over_shares(call, area, reduction, (input, output), Some(root));
     }
     let (grain, segments) = call.segments(bytes, 1, item);
+    let (input, output) = (Side::vector(input, grain), Side::vector(output, grain));
     let sides = Sides {
         reduction: Some(reduction),
-        ..Sides::plain(Side::vector(input, grain), Side::vector(output, grain))
+        ..Sides::plain(Operation::Reduce, bytes, input, output)
     };
     let place = match reduced.is_in_place() {
         true => kernel::Buffer::Work,
@@ -171,10 +179,16 @@ fn over_shares(
     let item = input.extent();
     let share = input.items().div_ceil(ranks) * item;
     let (grain, segments) = call.segments(share, ranks, item);
+    let operation = match root {
+        Some(_) => Operation::Reduce,
+        None => Operation::Allreduce,
+    };
+    let bytes = Source::len(&input);
+    let (input, output) = (Side::vector(input, grain), Side::vector(output, grain));
     let sides = Sides {
         scattered: Some(kernel::Buffer::Incoming),
         reduction: Some(reduction),
-        ..Sides::plain(Side::vector(input, grain), Side::vector(output, grain))
+        ..Sides::plain(operation, bytes, input, output)
     };
     // A result for every text takes room too.
     let steps = kernel::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
@@ -193,7 +207,7 @@ pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
 }
 
 pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
-    let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+    let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
     let (stand, algorithm) = (call.stand, call.pick(Operation::Allreduce, input.bytes())?);
     let (input, blocks) = cut(input, algorithm, stand.ranks);
     let (own, incoming) = call.pool().like(&input)?;
@@ -213,7 +227,7 @@ pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Re
 
 fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
     let Stand { rank, ranks, .. } = call.stand;
-    let (reduction, input) = (reduced.reduction()?, reduced.buffer(true).region(1)?);
+    let (reduction, input) = (reduced.reduction(true)?, reduced.buffer(true).region(1)?);
     let bytes = Source::len(&input);
     let area = match call.way(Operation::Allreduce, bytes)? {
         Way::Boards(area) => area,
@@ -227,9 +241,10 @@ fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop
     if bytes.saturating_mul(ranks) > WHOLE {
         return over_shares(call, area, reduction, (input, output), None);
     }
+    let (input, output) = (Side::vector(input, bytes), Side::vector(output, bytes));
     let sides = Sides {
         reduction: Some(reduction),
-        ..Sides::plain(Side::vector(input, bytes), Side::vector(output, bytes))
+        ..Sides::plain(Operation::Allreduce, bytes, input, output)
     };
     call.run_over(area, kernel::allreduce_boards(rank, ranks), &sides)
 }
@@ -240,7 +255,7 @@ fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
     by_messages(comm, 0, move |call| {
-        let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+        let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
         let algorithm = call.pick(Operation::Scan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
         Ok(Ready {
@@ -264,7 +279,8 @@ pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
     by_messages(comm, 0, move |call| {
-        let (reduction, input) = (reduced.reduction()?, reduced.input()?);
+        let reduction = reduced.reduction(call.stand.rank > 0)?;
+        let input = reduced.input()?;
         let output = match call.stand.rank {
             0 => Layout::nothing(),
             _ => reduced.output()?,
@@ -319,7 +335,7 @@ pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> i
 
 fn spread(call: &mut Call<'_>, reduced: Reduced, ends: Vec<usize>) -> Result<Ready, Error> {
     let stand = call.stand;
-    let reduction = reduced.reduction()?;
+    let reduction = reduced.reduction(true)?;
     let all = ends.last().copied().unwrap_or(0);
     let before = stand.rank.checked_sub(1).map_or(0, |before| ends[before]);
     let with = |count| Reduced {

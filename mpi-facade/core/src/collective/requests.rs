@@ -10,6 +10,7 @@ use crate::request::Standing;
 use crate::status::Status;
 use crate::world::{Fault, World};
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem::replace;
 
@@ -22,8 +23,12 @@ pub(crate) struct Ongoing {
     /// Broadcasts over the network's own.
     pub(crate) casts: Casting,
     slots: Vec<Slot>,
-    /// Those that are not over.
-    active: usize,
+    /// Slots without an operation.
+    free: Vec<u32>,
+    /// Slots whose operations take turns, the next one first; some are over meanwhile.
+    turns: VecDeque<u32>,
+    /// Of those, so many have not had one since something came.
+    due: usize,
 }
 
 impl Ongoing {
@@ -34,13 +39,17 @@ impl Ongoing {
             pool: Pool::default(),
             casts: Casting::default(),
             slots: Vec::new(),
-            active: 0,
+            free: Vec::new(),
+            turns: VecDeque::new(),
+            due: 0,
         })
     }
 }
 
 struct Slot {
     generation: usize,
+    /// It is among those that take turns.
+    in_turn: bool,
     state: State,
 }
 
@@ -54,6 +63,8 @@ enum State {
 
 /// Most operations under way at a time.
 const SLOTS: usize = 1 << 20;
+/// Operations that have a turn between two looks at what has come: so a look costs the same, however many there are.
+const TURNS: usize = 16;
 /// Handles below tickets (2^32), above the small ones that mean nobody.
 const FIRST: usize = FIRST_OWN_HANDLE + 16;
 const GENERATIONS: usize = 1 << 11;
@@ -71,42 +82,74 @@ fn split(request: Request) -> (usize, usize) {
 /// Begins an operation.
 pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Request, Fault> {
     let (comm, place) = (operation.comm(), operation.index());
-    let slots = &mut world.collectives.slots;
-    let free = slots
-        .iter()
-        .position(|slot| matches!(slot.state, State::Free));
-    let index = free.unwrap_or(slots.len());
-    if index == SLOTS {
-        return Err(Fault::new(pombo_kernel::Error::Full, comm));
-    }
-    if index == slots.len() {
+    let Ongoing {
+        slots, free, turns, ..
+    } = &mut world.collectives;
+    if free.is_empty() && slots.len() < SLOTS {
+        free.push(slots.len() as u32);
         slots.push(Slot {
             generation: 0,
+            in_turn: false,
             state: State::Free,
         });
     }
-    let slot = &mut slots[index];
+    let Some(index) = free.pop() else {
+        return Err(Fault::new(pombo_kernel::Error::Full, comm));
+    };
+    let slot = &mut slots[index as usize];
     slot.generation = (slot.generation + 1) % GENERATIONS;
-    let request = Request(FIRST + index + slot.generation * SLOTS);
+    let request = Request(FIRST + index as usize + slot.generation * SLOTS);
     slot.state = State::Active(operation);
-    world.collectives.active += 1;
+    if !replace(&mut slot.in_turn, true) {
+        turns.push_back(index);
+    }
     if let Some(group) = world.comms.at(place) {
         group.pending += 1;
     }
-    poll(world, index);
+    poll(world, index as usize);
     Ok(request)
 }
 
-/// Lets every operation go as far as it can. `idle`: how often in a row nothing has come.
+/// Lets operations go as far as they can. `idle`: how often in a row nothing has come.
 #[inline]
 pub(crate) fn progress(world: &mut World, idle: &mut u32) {
+    let came = *idle == 0;
+    progress_after(world, idle, came);
+}
+
+/// The same, where `idle` does not tell whether something has come since the last time.
+#[inline]
+pub(crate) fn progress_after(world: &mut World, idle: &mut u32, mut came: bool) {
     if world.collectives.casts.is_open() {
         cast::progress(world, idle);
+        came |= *idle == 0 || world.collectives.casts.has_ended();
     }
-    if world.collectives.active > 0 {
-        for index in 0..world.collectives.slots.len() {
-            poll(world, index);
+    if !world.collectives.turns.is_empty() {
+        take_turns(world, idle, came);
+    }
+}
+
+/// Those that have waited longest have their turn. Nobody sleeps while one is due.
+#[cold]
+fn take_turns(world: &mut World, idle: &mut u32, came: bool) {
+    if came {
+        world.collectives.due = world.collectives.turns.len();
+    }
+    for _ in 0..TURNS.min(world.collectives.due) {
+        let Some(index) = world.collectives.turns.pop_front() else {
+            break;
+        };
+        world.collectives.due -= 1;
+        poll(world, index as usize);
+        let Ongoing { slots, turns, .. } = &mut world.collectives;
+        let slot = &mut slots[index as usize];
+        slot.in_turn = matches!(slot.state, State::Active(_));
+        if slot.in_turn {
+            turns.push_back(index);
         }
+    }
+    if world.collectives.due > 0 {
+        *idle = 1.min(*idle);
     }
 }
 
@@ -122,7 +165,6 @@ fn poll(world: &mut World, index: usize) {
     let state = match polled {
         Ok(false) => State::Active(operation),
         Ok(true) | Err(_) => {
-            world.collectives.active -= 1;
             let failed = polled.err().map(|fault| world.comms.noted(fault));
             world.comms.settled(operation.context());
             world.collectives.pool.give(operation.into_scratch());
@@ -139,9 +181,16 @@ pub(crate) fn test(
     request: Request,
     status: &mut Status,
 ) -> Result<Standing, Fault> {
+    let (index, generation) = split(request);
+    let slot = world.collectives.slots.get(index);
+    // It need not wait for its turn.
+    if slot.is_some_and(|slot| slot.generation == generation) {
+        poll(world, index);
+    }
     let standing = peek(world, request, status)?;
     if !matches!(standing, Standing::Open) {
-        world.collectives.slots[split(request).0].state = State::Free;
+        world.collectives.slots[index].state = State::Free;
+        world.collectives.free.push(index as u32);
     }
     Ok(standing)
 }

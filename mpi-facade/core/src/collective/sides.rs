@@ -1,10 +1,12 @@
 //! The memory of an operation over boards, and how it is cut: by bytes of data, as texts are.
 
+use super::Operation;
 use crate::memory::Region;
 use crate::op::Reduction;
 use core::ops::Range;
 use pombo_kernel::collective::{Buffer, Piece};
 use pombo_kernel::{Sink, Source};
+use pombo_netdrivers::shm::collective::MARKS;
 
 /// One buffer: so many columns of equal length, each cut into blocks of `grain` bytes, the last one shorter. Blocks are
 /// counted row by row.
@@ -23,6 +25,18 @@ pub(super) struct Sides {
     /// Into this buffer come blocks of texts that have one for every rank.
     pub(super) scattered: Option<Buffer>,
     pub(super) reduction: Option<Reduction>,
+    /// What this rank's texts say of the operation, and what those of the others must say.
+    pub(super) gives: u64,
+    pub(super) takes: u64,
+}
+
+/// The bytes of an operation, in what texts say of it, are below this; in front is which operation it is.
+pub(super) const BYTES: u64 = MARKS >> 4;
+
+/// What texts say of an operation of so many bytes.
+#[inline]
+fn mark(operation: Operation, bytes: usize) -> u64 {
+    operation as u64 * BYTES + bytes as u64 % BYTES
 }
 
 impl Side {
@@ -108,13 +122,27 @@ impl Side {
 }
 
 impl Sides {
-    /// Of buffers that are read and written alone.
-    pub(super) fn plain(input: Side, output: Side) -> Self {
+    /// Of buffers that are read and written alone, for an operation of so many bytes: each rank gives as many, and takes
+    /// as many from each.
+    #[inline]
+    pub(super) fn plain(operation: Operation, bytes: usize, input: Side, output: Side) -> Self {
+        let mark = mark(operation, bytes);
         Sides {
             input,
             output,
             scattered: None,
             reduction: None,
+            gives: mark,
+            takes: mark,
+        }
+    }
+
+    /// The same, but this rank's own buffers may disagree: it gives so many bytes.
+    #[inline]
+    pub(super) fn giving(self, operation: Operation, bytes: usize) -> Self {
+        Sides {
+            gives: mark(operation, bytes),
+            ..self
         }
     }
 

@@ -4,7 +4,7 @@ use super::Kernel;
 use crate::header::{Envelope, Wanted};
 use crate::memory::Region;
 use alloc::collections::VecDeque;
-use pombo_kernel::{Error, Mode, Node, Ticket};
+use pombo_kernel::{Error, Loan, Mode, Node, Sink, Source, Ticket};
 
 /// An operation's sends and receives, oldest first.
 #[derive(Default)]
@@ -34,8 +34,14 @@ impl Begun {
         Ok(())
     }
 
-    /// Claims the oldest, until at most `open` are left; false when one of those is not over.
-    pub(crate) fn settle(&mut self, kernel: &mut Kernel, open: usize) -> Result<bool, Error> {
+    /// Claims the oldest, until at most `open` are left; false when one of those is not over. `unequal` hears of
+    /// messages that are not as long as their receives expect.
+    pub(crate) fn settle(
+        &mut self,
+        kernel: &mut Kernel,
+        open: usize,
+        mut unequal: impl FnMut(crate::error::Error),
+    ) -> Result<bool, Error> {
         while self.0.len() > open {
             let Some(&oldest) = self.0.front() else {
                 break;
@@ -44,7 +50,16 @@ impl Begun {
                 return Ok(false);
             };
             self.0.pop_front();
-            completed.outcome?;
+            let expected = match &completed.loan {
+                Loan::Received(region) => Sink::len(region),
+                Loan::Sent(region) => Source::len(region),
+            };
+            match completed.outcome {
+                Ok(len) if len == expected => {}
+                Ok(len) => unequal(crate::error::Error::unequal(len as u64, expected as u64)),
+                Err(error @ Error::Truncated { .. }) => unequal(error.into()),
+                Err(error) => return Err(error),
+            }
         }
         Ok(true)
     }

@@ -1,14 +1,18 @@
 //! Where the ranks of a group publish: each has a board that it alone writes and all others read. Without locks. Used
 //! by `collective` only.
 //!
-//! All go through the same rounds. In a round a rank publishes once at most, a place further on its board each time;
-//! it may publish for rounds to come. When it has no more use for what the others have published in a round it passes
-//! it. A place is used again when all have passed the round that it was used for before: so nobody overwrites what
-//! somebody still reads, and who runs ahead of the others waits at the end of its board.
+//! All go through the same operations, and in each through rounds. In a round a rank publishes once at most; it may
+//! publish for rounds to come. When it has no more use for what the others have published in a round it passes it, and
+//! at the end of an operation all of its rounds. A place is used again when all have passed the round that it was used
+//! for before: so nobody overwrites what somebody still reads, and who runs ahead of the others waits for room.
+//!
+//! The number of a round follows from its operation, so ranks that disagree on how many rounds an operation takes meet
+//! again in the next one: who waits for a round that another has passed without publishing hears of it. Who reads a
+//! text also gets the mark that its rank gave to the operation, and can compare.
 //!
 //! A place begins with the number of its round, beside a short text; long texts lie in chunks, of which there are
-//! fewer. Numbers carry the group's own in front and never repeat, so nobody takes for its own what an earlier group
-//! has left behind.
+//! fewer. Numbers never repeat in an area: a later group begins above those of all its members, so nobody takes for its
+//! own what an earlier group has left behind.
 
 use super::sync::{AtomicU64, Ordering};
 
@@ -16,7 +20,7 @@ use super::sync::{AtomicU64, Ordering};
 pub(super) trait Places {
     /// Places of a board.
     const PLACES: u64;
-    /// Its chunks, no more than places.
+    /// Its chunks: a divisor of the places.
     const CHUNKS: u64;
     /// The longest text that lies beside the number of its round.
     const SHORT: usize;
@@ -26,8 +30,8 @@ pub(super) trait Places {
     /// The ranks of the group.
     fn ranks(&self) -> usize;
 
-    /// The round's number and the length of the text, in the place that a rank has for that round.
-    fn head(&self, rank: usize, round: u64) -> &[AtomicU64; 2];
+    /// The round's number, and mark and length of the text, in a place of a rank: the remainder of `place`.
+    fn head(&self, rank: usize, place: u64) -> &[AtomicU64; 2];
 
     /// The number up to which a rank has passed.
     fn passed(&self, rank: usize) -> &AtomicU64;
@@ -39,7 +43,7 @@ pub(super) trait Places {
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        round: u64,
+        place: u64,
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R;
@@ -48,45 +52,72 @@ pub(super) trait Places {
     ///
     /// # Safety
     /// Nobody writes them during the call.
-    unsafe fn read<R>(&self, rank: usize, round: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R;
+    unsafe fn read<R>(&self, rank: usize, place: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R;
 }
 
-/// Numbers of a group: 1 for its first round, and so on.
-const ROUNDS: u64 = 1 << 44;
-/// Groups that have numbers.
-pub(super) const GROUPS: u64 = 1 << 20;
+/// Rounds of an operation. One that takes more goes on with those of the next one, which then begins behind it.
+const ROUNDS: u64 = 1 << 20;
+/// Operations that have numbers, of all groups of an area one after the other.
+pub(super) const OPERATIONS: u64 = 1 << 43;
+/// Places from the first one of an operation to that of the next: no divisor of the places, so that short operations
+/// use all of them, and enough for the rounds of most.
+const STRIDE: u64 = 5;
+/// Bits of a text's length; those of the mark follow.
+const LENGTH: u32 = 24;
+/// Marks are below this.
+pub(super) const MARKS: u64 = 1 << (u64::BITS - LENGTH);
 
 /// One rank's part in a group.
 pub(super) struct Board<P> {
     places: P,
     me: usize,
-    /// The group's part of all numbers.
+    /// The group's first operation.
     base: u64,
+    /// What this rank's texts say of the operation.
+    mark: u64,
     /// The round for which this rank publishes next.
     next: u64,
     /// The round in which it reads.
     round: u64,
+    /// Behind the last round for which it has published.
+    published: u64,
     /// All have passed the rounds before this one.
     behind: u64,
 }
 
 impl<P: Places> Board<P> {
-    /// Of rank `me` in the group with that number, below [`GROUPS`].
-    pub(super) fn new(places: P, me: usize, group: u64) -> Self {
+    /// Of rank `me` in a group that begins with that operation, of which no member has used a board in this area.
+    pub(super) fn new(places: P, me: usize, base: u64) -> Self {
         Self {
             places,
             me,
-            base: group * ROUNDS,
-            next: 0,
-            round: 0,
+            base,
+            mark: 0,
+            next: base * ROUNDS,
+            round: base * ROUNDS,
+            published: 0,
             behind: 0,
         }
     }
 
-    /// Rounds that are left.
+    /// Is there a number for that operation of the group?
     #[inline]
-    pub(super) fn rounds(&self) -> u64 {
-        (ROUNDS - 1).saturating_sub(self.next)
+    pub(super) fn takes(&self, operation: u64) -> bool {
+        self.base + operation < OPERATIONS
+    }
+
+    /// Begins that operation of the group, later than all before it.
+    #[inline]
+    pub(super) fn begin(&mut self, operation: u64, mark: u64) {
+        self.round = self.round.max((self.base + operation) * ROUNDS);
+        self.next = self.round;
+        self.mark = mark << LENGTH;
+    }
+
+    /// The place of a round.
+    #[inline]
+    fn place(round: u64) -> u64 {
+        round.wrapping_add(round / ROUNDS * STRIDE)
     }
 
     /// Is there room for this rank's next text, of so many bytes? For one that is too long there never is.
@@ -96,14 +127,25 @@ impl<P: Places> Board<P> {
         if self.behind < needed {
             self.behind = self.slowest();
         }
-        len <= P::LONG && self.behind >= needed && self.rounds() > 0
+        len <= P::LONG && self.behind >= needed
     }
 
     /// The rounds before this one must be over to make room for the next text.
     #[inline]
     fn needed(&self, len: usize) -> u64 {
-        let places = if len > P::SHORT { P::CHUNKS } else { P::PLACES };
-        (self.next + 1).saturating_sub(places)
+        let place = Self::place(self.next);
+        let used = |place| {
+            let [number, _] = self.places.head(self.me, place);
+            number.load(Ordering::Relaxed)
+        };
+        let mut last = used(place);
+        if len > P::SHORT {
+            // The places whose texts, if long, lie in the same chunk.
+            let others = (1..P::PLACES / P::CHUNKS).map(|other| used(place + other * P::CHUNKS));
+            last = others.fold(last, u64::max);
+        }
+        // The number of an earlier group is nothing here.
+        if last > self.base * ROUNDS { last } else { 0 }
     }
 
     /// Would [`Board::fill`] find room now?
@@ -119,7 +161,7 @@ impl<P: Places> Board<P> {
         }
         // SAFETY: this rank alone writes its board. All others have passed the round for which the place, or the
         // chunk, was used before, and read nothing there before it is published.
-        Some(unsafe { self.places.fill(self.me, self.next, len, f) })
+        Some(unsafe { self.places.fill(self.me, Self::place(self.next), len, f) })
     }
 
     /// Publishes what was written, of so many bytes. False if there was no room.
@@ -128,13 +170,15 @@ impl<P: Places> Board<P> {
         if !self.has_room(len) {
             return false;
         }
-        let [number, length] = self.places.head(self.me, self.next);
-        length.store(len as u64, Ordering::Relaxed);
+        let place = Self::place(self.next);
+        let [number, about] = self.places.head(self.me, place);
+        about.store(self.mark | len as u64, Ordering::Relaxed);
         self.next += 1;
-        number.store(self.base + self.next, Ordering::Release);
-        // Fetches the line of the next place while this rank waits for the others. Whoever still wants what the place
-        // says may find it by this store.
-        let [number, _] = self.places.head(self.me, self.next);
+        self.published = self.next;
+        number.store(self.next, Ordering::Release);
+        // Fetches the line of the next operation's place while this rank waits for the others. Whoever still wants
+        // what the place says may find it by this store.
+        let [number, _] = self.places.head(self.me, place + STRIDE);
         number.store(number.load(Ordering::Relaxed), Ordering::Release);
         true
     }
@@ -142,44 +186,74 @@ impl<P: Places> Board<P> {
     /// Has that rank published for this round?
     #[inline]
     pub(super) fn has(&self, rank: usize) -> bool {
-        let [number, _] = self.places.head(rank, self.round);
-        number.load(Ordering::Acquire) == self.base + self.round + 1
+        let place = Self::place(self.round);
+        let [number, _] = self.places.head(rank, place);
+        number.load(Ordering::Acquire) == self.round + 1
     }
 
-    /// Hands out what that rank has published for this round, if it has.
+    /// Has that rank passed this round without having published for it?
+    pub(super) fn has_skipped(&self, rank: usize) -> bool {
+        let passed = self.places.passed(rank);
+        // Whoever has published for a round has done so before it passed.
+        passed.load(Ordering::Acquire) > self.round && !self.has(rank)
+    }
+
+    /// Hands out what that rank has published for this round, if it has, and the mark of its operation.
     #[inline]
-    pub(super) fn read<R>(&self, rank: usize, f: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    pub(super) fn read<R>(&self, rank: usize, f: impl FnOnce(&[u8], u64) -> R) -> Option<R> {
         if !self.has(rank) {
             return None;
         }
-        let [_, length] = self.places.head(rank, self.round);
-        let len = length.load(Ordering::Relaxed).min(P::LONG as u64) as usize;
+        let place = Self::place(self.round);
+        let [_, about] = self.places.head(rank, place);
+        let about = about.load(Ordering::Relaxed);
+        let len = (about % (1 << LENGTH)).min(P::LONG as u64) as usize;
+        let f = |text: &[u8]| f(text, about >> LENGTH);
         // SAFETY: it was published, and its owner leaves it alone until this rank has passed the round.
-        Some(unsafe { self.places.read(rank, self.round, len, f) })
+        Some(unsafe { self.places.read(rank, place, len, f) })
     }
 
     /// Passes the round: what was published for it is no longer read here.
     #[inline]
     pub(super) fn pass(&mut self) {
-        self.round += 1;
-        self.next = self.next.max(self.round);
-        let passed = self.places.passed(self.me);
-        passed.store(self.base + self.round, Ordering::Release);
+        self.pass_to(self.round + 1);
     }
 
-    /// Have all passed the rounds that this rank has?
+    /// Ends the operation: nothing that was published for it is read here any more.
+    #[inline]
+    pub(super) fn end(&mut self) {
+        self.pass_to((self.round / ROUNDS + 1) * ROUNDS);
+    }
+
+    /// Leaves out all operations up to that one, as far as this rank has not ended them.
+    pub(super) fn skip(&mut self, operation: u64) {
+        let behind = (self.base + operation + 1) * ROUNDS;
+        self.pass_to(self.round.max(behind));
+    }
+
+    #[inline]
+    fn pass_to(&mut self, round: u64) {
+        self.round = round;
+        self.next = self.next.max(round);
+        let passed = self.places.passed(self.me);
+        passed.store(round, Ordering::Release);
+    }
+
+    /// Have all passed the rounds for which this rank has published?
     pub(super) fn is_over(&self) -> bool {
-        self.slowest() >= self.round
+        self.slowest() >= self.published
+    }
+
+    /// An operation that no member of this group has come to, if all have gone through the same ones.
+    pub(super) fn unused(&self) -> u64 {
+        self.next.div_ceil(ROUNDS)
     }
 
     /// All have passed the rounds before this one.
     #[inline(never)]
     fn slowest(&self) -> u64 {
-        let passed = (0..self.places.ranks()).map(|rank| {
-            let passed = self.places.passed(rank).load(Ordering::Acquire);
-            // A number of an earlier group is nothing here, one of a later group more than all rounds.
-            passed.saturating_sub(self.base)
-        });
+        let ranks = 0..self.places.ranks();
+        let passed = ranks.map(|rank| self.places.passed(rank).load(Ordering::Acquire));
         passed.min().unwrap_or(0)
     }
 }

@@ -40,8 +40,8 @@ impl Memory {
 
     /// The words of a place.
     #[inline]
-    fn place(&self, rank: usize, round: u64) -> NonNull<[AtomicU64; 2]> {
-        let place = round as usize % PLACES;
+    fn place(&self, rank: usize, place: u64) -> NonNull<[AtomicU64; 2]> {
+        let place = place as usize % PLACES;
         let offset = offset_of!(Lines, places) + place * size_of::<Place>();
         // SAFETY: the place lies inside the board.
         unsafe { self.0[rank].lines.add(offset) }.cast()
@@ -49,13 +49,13 @@ impl Memory {
 
     /// Where a text of so many bytes lies.
     #[inline]
-    fn text(&self, rank: usize, round: u64, len: usize) -> NonNull<u8> {
+    fn text(&self, rank: usize, place: u64, len: usize) -> NonNull<u8> {
         if len <= Self::SHORT {
             // SAFETY: a short text ends with its place at the latest.
-            return unsafe { self.place(rank, round).add(1) }.cast();
+            return unsafe { self.place(rank, place).add(1) }.cast();
         }
         assert!(len <= CHUNK);
-        let chunk = round as usize % CHUNKS;
+        let chunk = place as usize % CHUNKS;
         // SAFETY: the chunk lies inside the board's.
         unsafe { self.0[rank].chunks.add(chunk * CHUNK) }
     }
@@ -73,10 +73,10 @@ impl Places for Memory {
     }
 
     #[inline]
-    fn head(&self, rank: usize, round: u64) -> &[AtomicU64; 2] {
+    fn head(&self, rank: usize, place: u64) -> &[AtomicU64; 2] {
         // SAFETY: inside the segment, aligned by the layout; atomics, for which every value is valid. Texts lie
         // behind them.
-        unsafe { self.place(rank, round).as_ref() }
+        unsafe { self.place(rank, place).as_ref() }
     }
 
     #[inline]
@@ -90,19 +90,19 @@ impl Places for Memory {
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        round: u64,
+        place: u64,
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
-        let text = self.text(rank, round, len).as_ptr();
+        let text = self.text(rank, place, len).as_ptr();
         // SAFETY: the bytes lie inside the segment and are initialised, as its file starts with zeros; the caller sees
         // to it that nobody else uses them.
         f(unsafe { core::slice::from_raw_parts_mut(text, len) })
     }
 
     #[inline]
-    unsafe fn read<R>(&self, rank: usize, round: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
-        let text = self.text(rank, round, len).as_ptr();
+    unsafe fn read<R>(&self, rank: usize, place: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+        let text = self.text(rank, place, len).as_ptr();
         // SAFETY: as in `fill`; the caller sees to it that nobody writes them.
         f(unsafe { core::slice::from_raw_parts(text, len) })
     }

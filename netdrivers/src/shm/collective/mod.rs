@@ -2,12 +2,13 @@
 //! place of messages. For whoever has an [`Shm`].
 //!
 //! The segment has [`AREAS`] areas, and in each a board for every rank. A group takes an area that is free for all of
-//! its members, so groups without common members may have the same one. The members must agree on the area, and on a
-//! number for the group that is larger than that of any group that one of them was in before.
+//! its members, so groups without common members may have the same one. The members must agree on the area, and on the
+//! number of its first operation there: the largest that [`Shm::areas`] says to one of them.
 //!
-//! All members go through the same rounds: in each a rank publishes a text of up to [`TEXT`] bytes or none, reads what
-//! others have published, and passes on. What a rank has published for a round stays until all have passed it; a rank
-//! can be [`ROUNDS_AHEAD`] rounds ahead of the slowest with long texts.
+//! All members number their operations alike, and go through the same rounds in each: in a round a rank publishes a
+//! text of up to [`TEXT`] bytes or none, reads what others have published, and passes on. What a rank has published for
+//! a round stays until all have passed it; a rank can be [`ROUNDS_AHEAD`] rounds ahead of the slowest with long texts.
+//! Members that do not agree on the rounds of an operation, or that leave it early, are together again in the next one.
 
 mod board;
 mod memory;
@@ -26,8 +27,8 @@ use memory::Memory;
 
 /// Groups that a rank can be in at a time.
 pub const AREAS: usize = layout::AREAS;
-/// Numbers of groups are below this.
-pub const NUMBERS: u64 = board::GROUPS;
+/// What a rank says of its operation to those who read its texts is below this.
+pub const MARKS: u64 = board::MARKS;
 /// The longest text in bytes.
 pub const TEXT: usize = layout::CHUNK;
 /// Rounds for which a rank can have published long texts that not all have read.
@@ -37,6 +38,8 @@ pub const ROUNDS_AHEAD: usize = layout::CHUNKS;
 #[derive(Default)]
 pub(super) struct Groups {
     areas: [Option<Box<Member>>; AREAS],
+    /// In each area, an operation that this rank's groups there have not come to.
+    unused: [u64; AREAS],
     /// The area of the group in which this rank waits for something.
     waiting: Option<u8>,
 }
@@ -53,6 +56,16 @@ struct Member {
     left: bool,
 }
 
+/// Why what a rank waits for does not come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Missing {
+    /// That node is gone, and the group needs it.
+    Lost(Node),
+    /// The member is past this round, or has left the operation, and has published nothing for it.
+    Skipped,
+}
+
 /// What a rank waits for.
 #[derive(Clone, Copy)]
 enum Awaited {
@@ -66,7 +79,7 @@ impl Member {
     #[inline]
     fn is_there(&self, awaited: Awaited) -> bool {
         match awaited {
-            Awaited::Text(rank) => self.board.has(rank),
+            Awaited::Text(rank) => self.board.has(rank) || self.board.has_skipped(rank),
             Awaited::Room(len) => self.board.finds_room(len),
         }
     }
@@ -98,36 +111,36 @@ pub struct Group<'a> {
 const LOOKS: u32 = 200;
 
 impl Shm {
-    /// The areas that are free for this rank, as bits.
-    pub fn free_areas(&mut self) -> u32 {
-        let mut free = 0;
-        for (area, place) in self.groups.areas.iter_mut().enumerate() {
-            if place
-                .as_ref()
-                .is_some_and(|member| member.left && member.board.is_over())
-            {
-                *place = None;
-            }
-            free |= u32::from(place.is_none()) << area;
-        }
-        free
+    /// The areas that are free for this rank: for each, the first operation that a new group may begin with. None where
+    /// it is in a group, or where others still read what it has published.
+    pub fn areas(&mut self) -> [Option<u64>; AREAS] {
+        core::array::from_fn(|area| self.first(area))
     }
 
-    /// Enters a group that consists of these nodes, this one among them. False if the area is not free here, if a node
-    /// is not of this segment, or if the number is not below [`NUMBERS`].
-    pub fn enter(&mut self, area: usize, nodes: impl Iterator<Item = Node>, number: u64) -> bool {
+    fn first(&mut self, area: usize) -> Option<u64> {
+        let place = self.groups.areas.get_mut(area)?;
+        let unused = self.groups.unused.get_mut(area)?;
+        if let Some(member) = place.take_if(|member| member.left && member.board.is_over()) {
+            *unused = member.board.unused().max(*unused);
+        }
+        place.is_none().then_some(*unused)
+    }
+
+    /// Enters a group that consists of these nodes, this one among them, and begins with that operation. False if the
+    /// area is not free here, if a node is not of this segment, or if the operation may have been used here.
+    pub fn enter(&mut self, area: usize, nodes: impl Iterator<Item = Node>, first: u64) -> bool {
         let nodes: Box<[Node]> = nodes.collect();
-        let is_free = area < AREAS && self.free_areas() & 1 << area != 0;
+        let is_free = self.first(area).is_some_and(|unused| first >= unused);
         let known = nodes.iter().all(|node| node.index() < self.peers.len());
         let me = nodes.iter().position(|node| *node == self.node);
-        let Some(me) = me.filter(|_| is_free && known && number < NUMBERS) else {
+        let Some(me) = me.filter(|_| is_free && known) else {
             return false;
         };
         let ranks = nodes.iter().map(|node| node.index());
         // SAFETY: the groups go before the segment.
         let memory = unsafe { Memory::new(&self.segment, area, ranks) };
         self.groups.areas[area] = Some(Box::new(Member {
-            board: Board::new(memory, me, number),
+            board: Board::new(memory, me, first),
             nodes,
             awaited: Awaited::Room(0),
             epoch: None,
@@ -169,23 +182,45 @@ impl Group<'_> {
         Group { looks: 0, ..self }
     }
 
-    /// Rounds that the group has left.
+    /// Is there a number for that operation?
     #[inline]
-    pub fn rounds(&self) -> u64 {
-        self.member.board.rounds()
+    pub fn takes(&self, operation: u64) -> bool {
+        self.member.board.takes(operation)
+    }
+
+    /// Begins an operation, with a larger number than all before it. Who reads this rank's texts gets the mark, which is
+    /// below [`MARKS`].
+    #[inline]
+    pub fn begin(&mut self, operation: u64, mark: u64) {
+        self.member.board.begin(operation, mark);
+    }
+
+    /// Ends the operation, for whatever reason: what the others have published for it is no longer read here.
+    #[inline]
+    pub fn end(&mut self) {
+        self.member.board.end();
+        *self.waiting = None;
+        self.ring();
+    }
+
+    /// Leaves out all operations up to that one, as far as this rank has not ended them: nobody waits for it there.
+    pub fn skip(&mut self, operation: u64) {
+        self.member.board.skip(operation);
+        *self.waiting = None;
+        self.ring();
     }
 
     /// Hands out the room for this rank's next text, of so many bytes: what was written there before it is published
     /// stays. `None` if there is no room, which then is waited for.
     ///
     /// # Errors
-    /// The node of a member that is gone: there will be no room.
+    /// [`Missing::Lost`]: there will be no room.
     #[inline]
     pub fn fill<R>(
         &mut self,
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<Option<R>, Node> {
+    ) -> Result<Option<R>, Missing> {
         let filled = self.member.board.fill(len, f);
         if filled.is_none() {
             self.await_that(Awaited::Room(len))?;
@@ -201,12 +236,17 @@ impl Group<'_> {
         published
     }
 
-    /// Hands out what that member has published for this round. `None` if it has not yet; then it is waited for.
+    /// Hands out what that member has published for this round, and the mark of its operation. `None` if it has not yet;
+    /// then it is waited for.
     ///
     /// # Errors
-    /// The node of a member that is gone.
+    /// [`Missing`]: it will not come.
     #[inline]
-    pub fn read<R>(&mut self, rank: usize, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Node> {
+    pub fn read<R>(
+        &mut self,
+        rank: usize,
+        f: impl FnOnce(&[u8], u64) -> R,
+    ) -> Result<Option<R>, Missing> {
         if !self.comes(rank) {
             self.await_that(Awaited::Text(rank))?;
         }
@@ -242,7 +282,12 @@ impl Group<'_> {
 
     /// From now on a sleep of this rank ends when that is there.
     #[cold]
-    fn await_that(&mut self, awaited: Awaited) -> Result<(), Node> {
+    fn await_that(&mut self, awaited: Awaited) -> Result<(), Missing> {
+        if let Awaited::Text(rank) = awaited
+            && self.member.board.has_skipped(rank)
+        {
+            return Err(Missing::Skipped);
+        }
         self.member.awaited = awaited;
         *self.waiting = Some(self.area);
         let epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
@@ -253,7 +298,7 @@ impl Group<'_> {
         // What it has published before its end counts.
         if let Some(lost) = lost.filter(|_| !self.member.is_there(awaited)) {
             *self.waiting = None;
-            return Err(lost);
+            return Err(Missing::Lost(lost));
         }
         let nodes = self.member.nodes.iter();
         let all_work = nodes

@@ -47,8 +47,8 @@ pub(super) struct Cast {
 impl Call<'_> {
     /// Does a broadcast of so many bytes between the hosts go over the network's own? All ranks get the same answer.
     pub(super) fn casts(&mut self, bytes: usize) -> Result<bool, Error> {
-        let levels = self.group()?.levels.as_ref();
-        let Some(levels) = levels.filter(|levels| levels.casts) else {
+        let group = self.group()?;
+        let Some(levels) = group.levels.as_ref().filter(|_| group.casts) else {
             return Ok(false);
         };
         let ground = Ground {

@@ -50,8 +50,8 @@ fn settle(world: &mut World, tried: Option<Table>) -> Result<(), Fault> {
         &mut world.collectives.casts,
         world.comms.get(MPI_COMM_WORLD)?,
     );
-    if let Some(levels) = &mut group.levels {
-        levels.casts = casts.enter(group.context, levels.first());
+    if let Some(levels) = &group.levels {
+        group.casts = casts.enter(group.context, levels.first());
     }
     Ok(())
 }

@@ -28,6 +28,8 @@ pub(super) struct Open {
     memory: Memory,
     /// For every group and root.
     lanes: Vec<Lane>,
+    /// An operation has ended, which others may wait for.
+    ended: bool,
     /// Groups whose communicators are freed.
     freed: Vec<u32>,
     /// Nodes of whose end the table knows.
@@ -110,6 +112,7 @@ impl Casting {
             table,
             memory: Memory::default(),
             lanes: Vec::new(),
+            ended: false,
             freed: Vec::new(),
             gone: Vec::new(),
             failed: None,
@@ -165,6 +168,12 @@ impl Casting {
             open.freed.push(group);
             open.sweep();
         }
+    }
+
+    /// Has an operation ended since the last time? Then the next one of its root can go on, though nothing comes.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let open = self.0.as_mut();
+        open.is_some_and(|open| core::mem::take(&mut open.ended))
     }
 
     /// Has everything that this rank sent reached the others?
@@ -286,6 +295,7 @@ impl Open {
     pub(super) fn end(&mut self, group: u32, root: Node) {
         let lane = self.lane(group, root);
         lane.over = lane.over.wrapping_add(1);
+        self.ended = true;
         self.forget(group, root);
         self.sweep();
     }
@@ -293,6 +303,7 @@ impl Open {
     /// It will not come to its end: what comes after it fails as it did.
     pub(super) fn abandon(&mut self, group: u32, root: Node, error: Error) {
         self.lane(group, root).broken.get_or_insert(error);
+        self.ended = true;
         self.forget(group, root);
     }
 
@@ -328,10 +339,16 @@ impl Open {
         region: Region,
     ) -> Result<bool, Error> {
         let received = self.table.receive(group, root, &mut Place(region))?;
-        if received.is_none() && self.memory.incoming(group, root).is_none() {
-            self.memory.into.push((group, root, Place(region)));
+        let Some(received) = received else {
+            if self.memory.incoming(group, root).is_none() {
+                self.memory.into.push((group, root, Place(region)));
+            }
+            return Ok(false);
+        };
+        match Source::len(&region) {
+            expected if received == expected => Ok(true),
+            expected => Err(Error::unequal(received as u64, expected as u64)),
         }
-        Ok(received.is_some())
     }
 
     /// Closes groups that are freed, when their operations are over.
