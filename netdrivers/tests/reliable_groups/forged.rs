@@ -47,11 +47,11 @@ fn under_way() -> (Sim, Trusted, Small, Vec<u8>) {
         let buffer = &mut [0; MESSAGE][..];
         assert_eq!(sink.receive(buffer), Ok(None));
         for frame in frames(&sim, device) {
-            sink.hear(&InPlace::new(Node(0), &frame), buffer, 0, false);
+            sink.hear(&InPlace::new(Node(0), &frame), buffer, 0, None);
         }
         sink.turn(device).expect("it is up");
         report = frames(&sim, &mut own).remove(0);
-        source.hear(&InPlace::new(Node(node), &report), sim.now(), false);
+        source.hear(&InPlace::new(Node(node), &report), sim.now(), None);
     }
     while !source.turn(&mut own, &&message[..]).expect("it is up") && source.counts().packets < 18 {
         sim.advance(1_000);
@@ -75,7 +75,7 @@ fn reports_that_cannot_be_are_counted_and_dropped() {
     assert_eq!(sent, 18, "all of it");
     let mut expected = source.counts();
     let mut hear = |from: u16, bytes: &[u8]| {
-        source.hear(&InPlace::new(Node(from), bytes), 0, false);
+        source.hear(&InPlace::new(Node(from), bytes), 0, None);
         assert!(!source.is_done());
         source.counts()
     };
@@ -130,7 +130,7 @@ fn any_bytes_are_harmless() {
     };
     for round in 0..20_000 {
         let bytes = scramble(&report);
-        source.hear(&InPlace::new(Node(1 + round % 2), &bytes), 0, false);
+        source.hear(&InPlace::new(Node(1 + round % 2), &bytes), 0, None);
         let turned = source.turn(&mut own, &&bytes[..]);
         assert_eq!(turned.is_ok(), own.node() == Node(0));
         sim.advance(1_000);
@@ -144,7 +144,7 @@ fn any_bytes_are_harmless() {
         let mut sink = sink(Some(5));
         let buffer = &mut [0; 200][..];
         assert_eq!(sink.receive(buffer), Ok(None));
-        sink.hear(&InPlace::new(Node(0), &announce), buffer, 0, false);
+        sink.hear(&InPlace::new(Node(0), &announce), buffer, 0, None);
         assert_eq!(sink.announced(), Some(200));
         for step in 0..8 {
             let kind = if (round + step) % 3 == 0 {
@@ -153,7 +153,7 @@ fn any_bytes_are_harmless() {
                 &repair
             };
             let bytes = scramble(&with(kind, PACKET, &[step as u8]));
-            sink.hear(&InPlace::new(Node(0), &bytes), buffer, 0, false);
+            sink.hear(&InPlace::new(Node(0), &bytes), buffer, 0, None);
             let _ = sink.receive(buffer);
         }
     }
