@@ -176,3 +176,33 @@ fn bounds_are_told() {
     assert_eq!(source.send(&&[7; 65][..]), Ok(Begun::Lent));
     assert_eq!(source.send(&&[7; 1][..]), Err(ChannelError::Full));
 }
+
+/// The sum of a frame knows whom it is from and for: what seems to come from another node, or came to another, is no
+/// packet of that one and no report for this.
+#[test]
+fn a_frame_of_other_nodes_has_the_wrong_sum() {
+    let (sim, mut networks) = Sim::new(3, Faults::NONE, 1);
+    let (mut one, mut own) = (networks.remove(1), networks.remove(0));
+    let mut source = source();
+    let message = bytes(10, 1);
+    source.send(&&message[..]).expect("nothing is under way");
+    source.turn(&mut own, &&message[..]).expect("it is up");
+    let packet = frames(&sim, &mut one).remove(0);
+    let mut sink = sink(None);
+    let buffer = &mut [0; MESSAGE][..];
+    sink.hear(&InPlace::new(Node(2), &packet), buffer, 0, Some(Node(1)));
+    assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 0));
+    sink.hear(&InPlace::new(Node(0), &packet), buffer, 0, Some(Node(1)));
+    assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 1));
+    sim.advance(1_000_000_000);
+    sink.turn(&mut one).expect("it is up");
+    let report = frames(&sim, &mut own).remove(0);
+    for (from, to) in [(2, 0), (1, 2)] {
+        source.hear(&InPlace::new(Node(from), &report), 0, Some(Node(to)));
+    }
+    assert_eq!((source.counts().corrupt, source.counts().foreign), (2, 0));
+    source.hear(&InPlace::new(Node(1), &report), 0, Some(Node(0)));
+    source.declare_lost(Node(2));
+    assert_eq!(source.counts().corrupt, 2);
+    assert!(source.is_done());
+}
