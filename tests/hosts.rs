@@ -24,3 +24,5 @@ mod harness;
 mod jobs;
 #[path = "hosts/slurm.rs"]
 mod slurm;
+#[path = "hosts/wire.rs"]
+mod wire;

@@ -99,6 +99,7 @@
 
 pub mod aspect;
 pub mod channel;
+pub mod checksum;
 pub mod collective;
 mod communicator;
 mod config;

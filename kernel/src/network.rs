@@ -11,22 +11,25 @@ use crate::memory::Part;
 ///
 /// What is promised: frames that arrive come from some node of this network. Nothing else is. A frame may be lost,
 /// arrive twice, after frames that were sent later, or late by any time. It may be shorter than it was sent, or
-/// longer where a device fills frames up, and its bytes may differ unless the device checks them: say so in the
-/// driver's documentation. Nobody is told of any of this, and nobody hears of nodes that come or go.
+/// longer where a device fills frames up, and its bytes may differ unless [`Network::is_checked`]. Nobody is told of any of this, and nobody hears of nodes that come or go.
 pub trait Network: 'static {
     /// A frame that arrived, valid during the call that hands it out. It may be empty. Its head is in one piece up to
     /// [`MIN_MTU`] bytes.
     type Frame<'a>: Arrival;
-
-    /// Does the device check the bytes of every frame, so that none arrives damaged or at the wrong node? Protocols
-    /// add a checksum where it does not.
-    const CHECKED: bool = false;
 
     /// This node.
     fn node(&self) -> Node;
 
     /// How many nodes there are, this one included: 1 to 65535.
     fn nodes(&self) -> usize;
+
+    /// Are the bytes of every frame checked below, from end to end, so that none arrives that its source has not sent so
+    /// and to this node? The same at all nodes. Protocols add a checksum where they are not: what a device checks of its
+    /// own accord whoever writes to the wire computes as well.
+    #[inline]
+    fn is_checked(&self) -> bool {
+        false
+    }
 
     /// The longest frame in bytes, the same for every node and as long as the network lives; at least [`MIN_MTU`].
     fn mtu(&self) -> usize;

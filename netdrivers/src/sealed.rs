@@ -2,13 +2,19 @@
 //! share the wire; left out, it costs nothing.
 //!
 //! In front of every frame stand a tag of SipHash-2-4 under the key, the number of the frame at its source, and for whom
-//! it is. The tag covers these, the source, the life of the job, and every byte. A receiver takes each number of a
-//! source once, and none far below the highest it has had. So what a stranger writes, changes, or sends again is counted
-//! and dropped. It may listen, and it may keep the wire busy; and nodes of one job trust each other.
+//! it is. The tag covers these, the source, the life of the job, and of the frame either every byte ([`Cover::Whole`]) or
+//! its first [`HEADERS`] bytes, its length, and a checksum of the rest ([`Cover::Headers`]), which takes a fraction of the
+//! time. A receiver takes each number of a source once, and none far below the highest it has had.
+//!
+//! So what a stranger invents or sends again is counted and dropped, and so is what was damaged. A stranger who stands
+//! in the way of frames, or overtakes them, can under [`Cover::Headers`] still put another content of the same checksum in
+//! the place of one that it has seen, behind the headers; under [`Cover::Whole`] it cannot. It may always listen, and keep
+//! the wire busy; and nodes of one job trust each other.
 
 use alloc::vec::Vec;
 use core::hash::Hasher;
 use pombo_kernel::channel::{Arrival, ChannelError, Wake};
+use pombo_kernel::checksum::Checksum;
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
@@ -18,7 +24,7 @@ use siphasher::sip::SipHasher24;
 pub struct Sealed<N> {
     inner: N,
     /// Has read what all frames have in common.
-    begun: SipHasher24,
+    begun: Tag,
     /// Of the next frame.
     number: u64,
     heard: Vec<Heard>,
@@ -37,6 +43,18 @@ pub struct Key {
     /// Which of the networks of a node.
     pub domain: u8,
 }
+
+/// What of a frame a tag covers: the same at all nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cover {
+    /// Its first [`HEADERS`] bytes, its length, and a checksum of the rest.
+    Headers,
+    /// Every byte.
+    Whole,
+}
+
+/// Bytes of a frame that every tag covers itself: the headers of a channel and of a message, and short messages.
+pub const HEADERS: usize = 64;
 
 impl Key {
     /// A tag of these bytes, for who has to show once that it knows the key.
@@ -64,8 +82,8 @@ pub struct SealedCounts {
     pub replayed: u64,
 }
 
-/// Tag, number and destination.
-const HEAD: usize = 16;
+/// Bytes in front of every frame: tag, number and destination.
+pub const HEAD: usize = 16;
 const TAG: usize = 8;
 /// Numbers have 48 bits; the destination takes the rest.
 const NUMBERS: u64 = 1 << 48;
@@ -115,7 +133,7 @@ impl<N: Network> Sealed<N> {
     ///
     /// # Errors
     /// [`ChannelError::TooLong`]: its frames are too short for the tag.
-    pub fn new(inner: N, key: Key) -> Result<Self, ChannelError> {
+    pub fn new(inner: N, key: Key, cover: Cover) -> Result<Self, ChannelError> {
         let limit = inner.mtu();
         if limit < MIN_MTU + HEAD {
             return Err(ChannelError::TooLong { limit });
@@ -123,7 +141,7 @@ impl<N: Network> Sealed<N> {
         Ok(Sealed {
             heard: alloc::vec![Heard::default(); inner.nodes()],
             inner,
-            begun: key.begun(),
+            begun: Tag::under(key, cover),
             number: 0,
             counts: SealedCounts::default(),
             room: alloc::vec![0; limit],
@@ -155,10 +173,10 @@ impl<N: Network> Sealed<N> {
             return Err(ChannelError::Device(EOVERFLOW));
         }
         let way = number | u64::from(to) << 48;
-        let mut tag = Tag::new(&self.begun, self.inner.node(), way);
+        let mut tag = self.begun.of(self.inner.node(), way);
         parts.iter().for_each(|part| tag.add_part(part));
         let mut head = [0; HEAD];
-        head[..TAG].copy_from_slice(&tag.end());
+        head[..TAG].copy_from_slice(&tag.end().to_le_bytes());
         head[TAG..].copy_from_slice(&way.to_le_bytes());
         let mut all = [Part::Bytes(&head); PIECES + 1];
         if let Some(places) = all.get_mut(1..=parts.len()) {
@@ -182,42 +200,79 @@ impl<N: Network> Sealed<N> {
 /// Value too large, as the system says it.
 const EOVERFLOW: i32 = 75;
 
-struct Tag(SipHasher24);
+/// A tag that grows with the bytes of a frame.
+#[derive(Clone, Copy)]
+struct Tag {
+    keyed: SipHasher24,
+    /// Bytes that the tag itself still covers.
+    left: usize,
+    /// Of those behind.
+    rest: Checksum,
+}
 
 impl Tag {
-    fn new(begun: &SipHasher24, from: Node, way: u64) -> Self {
-        let mut tag = Tag(*begun);
-        tag.0.write(&from.0.to_le_bytes());
-        tag.0.write(&way.to_le_bytes());
+    fn under(key: Key, cover: Cover) -> Self {
+        let mut keyed = key.begun();
+        keyed.write(&[cover as u8]);
+        Tag {
+            keyed,
+            left: match cover {
+                Cover::Headers => HEADERS,
+                Cover::Whole => usize::MAX,
+            },
+            rest: Checksum::new(0),
+        }
+    }
+
+    /// Of a frame.
+    fn of(&self, from: Node, way: u64) -> Self {
+        let mut tag = *self;
+        tag.keyed.write(&from.0.to_le_bytes());
+        tag.keyed.write(&way.to_le_bytes());
         tag
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at(bytes.len().min(self.left));
+        if !first.is_empty() {
+            self.left -= first.len();
+            self.keyed.write(first);
+        }
+        if !rest.is_empty() {
+            self.rest.add(rest);
+        }
     }
 
     fn add_part(&mut self, part: &Part<'_>) {
         if let Part::Bytes(bytes) = part {
-            return self.0.write(bytes);
+            return self.add(bytes);
         }
         let mut chunk = [0; CHUNK];
         for at in (0..part.len()).step_by(CHUNK) {
             let chunk = &mut chunk[..CHUNK.min(part.len() - at)];
             part.copy_to(at, chunk);
-            self.0.write(chunk);
+            self.add(chunk);
         }
     }
 
-    fn end(&self) -> [u8; TAG] {
-        self.0.finish().to_le_bytes()
+    /// Where the headers are whole a checksum of what stands behind them follows, which counts its bytes.
+    fn end(mut self) -> u64 {
+        if self.left == 0 {
+            self.keyed.write(&self.rest.wide().to_le_bytes());
+        }
+        self.keyed.finish()
     }
 }
 
 /// Is it a frame of the job for that node? Its number.
-fn open<A: Arrival>(frame: &A, begun: &SipHasher24, me: Node) -> Option<u64> {
+fn open<A: Arrival>(frame: &A, begun: &Tag, me: Node) -> Option<u64> {
     let (tag, way) = frame.head(HEAD)?.split_first_chunk()?;
     let way = u64::from_le_bytes(*way.first_chunk()?);
     let to = (way >> 48) as u16;
-    let mut own = Tag::new(begun, frame.from(), way);
-    frame.pieces(HEAD, frame.len() - HEAD, |piece| own.0.write(piece));
+    let mut own = begun.of(frame.from(), way);
+    frame.pieces(HEAD, frame.len() - HEAD, |piece| own.add(piece));
     // Both as one number each: how long it takes does not tell how much was right.
-    let same = u64::from_le_bytes(own.end()) == u64::from_le_bytes(*tag);
+    let same = own.end() == u64::from_le_bytes(*tag);
     (same && (to == me.0 || to == ALL)).then_some(way % NUMBERS)
 }
 
@@ -249,8 +304,11 @@ impl<A: Arrival> Arrival for Unsealed<A> {
 
 impl<N: Network> Network for Sealed<N> {
     type Frame<'a> = Unsealed<N::Frame<'a>>;
-    /// The tag does, whatever the network below does.
-    const CHECKED: bool = true;
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        true
+    }
 
     fn node(&self) -> Node {
         self.inner.node()

@@ -8,6 +8,8 @@ mod cast;
 mod casts;
 #[path = "ethernet/conforms.rs"]
 mod conforms;
+#[path = "ethernet/copies.rs"]
+mod copies;
 #[path = "ethernet/inside.rs"]
 mod inside;
 #[path = "ethernet/joins.rs"]

@@ -181,15 +181,18 @@ fn frames_are_as_long_as_all_interfaces_carry() {
 }
 
 #[test]
-fn sealed_frames_carry_all_that_others_do() {
+fn frames_carry_everything_whatever_they_are_believed_by() {
     let _alone = alone();
-    let test = here!(sealed_frames_carry_all_that_others_do);
+    let test = here!(frames_carry_everything_whatever_they_are_believed_by);
     on_hosts(test, HOSTS, |hosts| {
-        for (net, name) in [
-            ("udp", "many"),
-            ("ethernet", "many"),
-            ("ethernet", "p2p"),
-            ("ethernet", "bcast"),
+        for (net, auth, name) in [
+            ("udp", "full", "many"),
+            ("udp", "off", "bcast"),
+            ("ethernet", "full", "many"),
+            ("ethernet", "off", "many"),
+            ("ethernet", "on", "p2p"),
+            ("ethernet", "full", "bcast"),
+            ("ethernet", "on", "bcast"),
         ] {
             let Some(mut command) = job(hosts) else {
                 return;
@@ -198,7 +201,7 @@ fn sealed_frames_carry_all_that_others_do() {
             if name == "bcast" {
                 command.args(["1000000", "1"]);
             }
-            command.env("POMBO_NET", net).env("POMBO_AUTH", "1");
+            command.env("POMBO_NET", net).env("POMBO_AUTH", auth);
             expect_ok(&finish(command.env("POMBO_LOSS", "2")), name);
         }
     });

@@ -102,8 +102,8 @@ fn a_job_over_raw_ethernet() {
         return;
     }
     let file = directory("capture-ethernet").join("frames.pcapng");
-    for sealed in ["0", "1"] {
-        captured(&file, "ethernet:a0", &["-env", "POMBO_AUTH", sealed]);
+    for auth in ["off", "full", "on"] {
+        captured(&file, "ethernet:a0", &["-env", "POMBO_AUTH", auth]);
         let said = shown(&file).out;
         for what in [
             " DATA ",
@@ -125,7 +125,7 @@ fn a_job_over_raw_ethernet() {
         let seals = said.matches(" sealed ").count();
         let greetings = said.matches(" GREETING ").count();
         let all = frames.len() - greetings;
-        assert_eq!(seals, if sealed == "1" { all } else { 0 });
+        assert_eq!(seals, if auth == "off" { 0 } else { all });
         assert!(frames[0].contains(" job "), "{}", frames[0]);
     }
     let first = finish(pombo(["capture", "--count", "2", "--read"]).arg(&file));

@@ -2,7 +2,11 @@
 //! hosts by name only.
 
 use crate::programs::{job, ok, program};
-use crate::support::{Outcome, pombo};
+use crate::support::{Outcome, directory, pombo};
+use std::fs::Permissions;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const UDP: (&str, &str) = ("POMBO_NET", "udp");
 
@@ -43,9 +47,82 @@ fn programs_over_udp() {
 #[test]
 fn programs_over_udp_that_loses() {
     for name in ["p2p", "ordering", "many"] {
-        ok(4, name, &[], &[UDP, ("POMBO_LOSS", "2:7")]);
-        let sealed = ("POMBO_AUTH", "1");
-        ok(4, name, &[], &[UDP, sealed, ("POMBO_LOSS", "2:7")]);
+        for auth in ["on", "full", "off"] {
+            let auth = ("POMBO_AUTH", auth);
+            ok(4, name, &[], &[UDP, auth, ("POMBO_LOSS", "2:7")]);
+        }
+    }
+}
+
+/// All ranks have the same key file, one has another, one has none, or others may read it.
+#[test]
+fn ranks_agree_on_a_key_only_with_the_same_key_file() {
+    let place = directory("network-key");
+    let keys = ["one", "other", "open"].map(|name| place.join(name));
+    for key in &keys {
+        let _ = std::fs::remove_file(key);
+        std::fs::write(key, key.as_os_str().as_bytes()).expect("room");
+        let shown = if key.ends_with("open") { 0o644 } else { 0o600 };
+        std::fs::set_permissions(key, Permissions::from_mode(shown)).expect("it is ours");
+    }
+    let [one, other, open] = keys;
+    let run = |rank_1: &str| {
+        let mut command = pombo(["run", "--net", "udp", "-n", "3", "sh", "-c"]);
+        command.arg(format!("[ $POMBO_RANK != 1 ] || {rank_1}; exec \"$0\""));
+        command.arg(program("p2p")).env("POMBO_AUTH_KEY_FILE", &one);
+        job(&mut command)
+    };
+    let outcome = run("true");
+    assert_eq!(
+        (outcome.code, &*outcome.out),
+        (0, "ok p2p\n"),
+        "{outcome:?}"
+    );
+    let export = |file: &Path| format!("export POMBO_AUTH_KEY_FILE={}", file.display());
+    for (rank_1, why) in [
+        (
+            export(&other),
+            "do not agree on a key: give all of them a POMBO_AUTH_KEY_FILE",
+        ),
+        ("unset POMBO_AUTH_KEY_FILE".into(), "do not agree on a key"),
+        (
+            export(&open),
+            "POMBO_AUTH_KEY_FILE must be a file that its owner alone may read: chmod 600",
+        ),
+        (
+            export(&place.join("none")),
+            "cannot open the file that POMBO_AUTH_KEY_FILE names",
+        ),
+    ] {
+        let outcome = run(&rank_1);
+        assert_ne!(outcome.code, 0, "{outcome:?}");
+        assert!(outcome.err.contains(why), "not '{why}' in {}", outcome.err);
+    }
+}
+
+/// Rank 0 says what frames are worth, where somebody wants to know.
+#[test]
+fn what_frames_are_believed_by_is_told() {
+    for (auth, told) in [
+        ("on", "a tag over headers and a checksum of the payload"),
+        ("full", "a tag over every byte"),
+        (
+            "off",
+            "not authenticated (POMBO_AUTH=off): whoever can send to these hosts can write",
+        ),
+    ] {
+        let outcome = on_two_hosts("p2p", &[("POMBO_AUTH", auth), ("POMBO_VERBOSE", "1")]);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        let line = outcome
+            .err
+            .lines()
+            .find(|line| line.starts_with("pombo: frames between hosts"));
+        assert!(line.is_some_and(|line| line.contains(told)), "{outcome:?}");
+    }
+    for old in ["0", "1"] {
+        let outcome = on_two_hosts("p2p", &[("POMBO_AUTH", old)]);
+        assert_ne!(outcome.code, 0, "{outcome:?}");
+        assert!(outcome.err.contains("on, full, or off"), "{outcome:?}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! Environment variables, read while nobody changes them. `init`, `place` and the table of algorithms read them.
+//! Environment variables, read while nobody changes them, and random numbers. `init`, `place` and the table of algorithms
+//! read them.
 
 use crate::place::PlaceError;
 use core::ffi::{CStr, c_char};
@@ -27,4 +28,15 @@ pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> PlaceError {
     let got = text(name);
     let name = name.to_str().unwrap_or("an environment variable");
     PlaceError::variable(name, must, got)
+}
+
+/// Bytes that nobody can guess; at most 256.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], PlaceError> {
+    let mut bytes = [0; N];
+    // SAFETY: the buffer is valid for its length. So few bytes come at once or not at all.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    match got == bytes.len() as isize {
+        true => Ok(bytes),
+        false => Err(PlaceError::last("get random numbers")),
+    }
 }

@@ -7,7 +7,7 @@ use crate::collective::{self, Choice};
 use crate::environment;
 use crate::header::{CREDIT, EAGER};
 use crate::output::{self, Line};
-use crate::place::{self, PlaceError};
+use crate::place::{self, Auth, PlaceError};
 use core::ffi::{CStr, c_char};
 
 /// One variable.
@@ -71,7 +71,8 @@ pub const TABLE: &[Setting] = &[
         "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface",
         is_net,
     ),
-    setting("POMBO_AUTH", "0 or 1", is_switch),
+    setting("POMBO_AUTH", Auth::MUST, |text| Auth::read(text).is_some()),
+    setting("POMBO_AUTH_KEY_FILE", "a file", is_text),
     setting("POMBO_VERBOSE", "0 or 1", is_switch),
     setting("POMBO_PROGRESS_THREAD", "0 or 1", is_switch),
     setting("POMBO_ETHERNET_HELPER", "a program", is_text),
@@ -241,7 +242,7 @@ mod tests {
             ("CREDIT", &["1", "128"][..], &["0", "129", "many", ""][..]),
             ("EAGER_LIMIT", &["0", "8192"], &["8193", "-1"]),
             ("VERBOSE", &["0", "1"], &["x", "2", "yes", ""]),
-            ("AUTH", &["0", "1"], &["yes"]),
+            ("AUTH", &["on", "full", "off"], &["0", "1", "yes", ""]),
             ("LOSS", &["0", "5:42"], &["100", "much"]),
             ("ONE_COPY", &["auto", "4096"], &["sometimes"]),
             ("NET", &["udp:eth0", "shm"], &["tcp", "udp:", "shm:1"]),

@@ -1,5 +1,6 @@
 //! `pombo setup`: may programs of this user send raw Ethernet frames, and how they come to it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,6 +13,8 @@ use crate::variables::ETHERNET_HELPER;
 pub(crate) const HELPER: &str = "pombo-ethernet";
 /// What it needs.
 const CAPABILITY: &str = "cap_net_raw+ep";
+/// Whose members may run it: a proposal.
+const GROUP: &str = "pombo";
 
 /// How it ends without that.
 const NO_RIGHT: i32 = 2;
@@ -42,21 +45,50 @@ pub(crate) fn main(interface: &str) -> Result<u8, Error> {
     if given.is_ok_and(|code| code == 0) && look()? == 0 {
         return Ok(done(&helper, interface));
     }
-    tell(&format!(
-        "raw Ethernet needs a right that programs of users do not have. An administrator gives it to a small\n\
-         program, which opens sockets for others; they hear the frames of one rank and no others, but can send\n\
-         any frame, so let only those run it who may:\n  \
-         sudo setcap {CAPABILITY} {}\n\
-         It must be on the path of the ranks, or {ETHERNET_HELPER} names it. If /etc/pombo/interfaces exists,\n\
-         it opens only the interfaces that stand there. Without all this UDP works.",
-        helper.display()
-    ));
+    tell(&proposal(&helper));
     Ok(1)
+}
+
+/// How an administrator allows it, and what that allows.
+fn proposal(helper: &Path) -> String {
+    let helper = helper.display();
+    format!(
+        "raw Ethernet needs a right that programs of users do not have. An administrator gives it to a small\n\
+         program, which opens sockets for others, and says who may run that program:\n  \
+         sudo groupadd -f {GROUP} && sudo usermod -aG {GROUP} $USER # then log in again\n  \
+         sudo chown root:{GROUP} {helper} && sudo chmod 0750 {helper}\n  \
+         sudo setcap {CAPABILITY} {helper} # last: chown takes it away\n\
+         Who may run it may\n\
+         - hear, by each socket, the frames of Pombo (EtherType 0x88b5) of one rank of one job, of any user's,\n  \
+           and what is for all ranks of that job: a filter that cannot be changed passes nothing else;\n\
+         - send any frame by any interface of this host, with any sender's address: the system has no such\n  \
+           filter for what leaves.\n\
+         If /etc/pombo/interfaces exists, it listens only at the interfaces that stand there. It must be on the\n\
+         path of the ranks, or {ETHERNET_HELPER} names it. Without all this UDP works."
+    )
+}
+
+/// What everybody may run lends everybody its ears.
+fn warning(mode: u32, helper: &Path) -> Option<String> {
+    let helper = helper.display();
+    (mode & 0o001 != 0).then(|| {
+        format!(
+            "every user of this host may run {helper}, and so hear the frames of all jobs and send any:\n  \
+             sudo chown root:{GROUP} {helper} && sudo chmod 0750 {helper} && sudo setcap {CAPABILITY} {helper}"
+        )
+    })
 }
 
 fn done(helper: &Path, interface: &str) -> u8 {
     let on = if interface.is_empty() { "" } else { " on " };
     tell(&format!("raw Ethernet works{on}{interface}"));
+    // Without the capability it lends nobody anything.
+    if has_capability(helper)
+        && let Ok(found) = helper.metadata()
+        && let Some(warning) = warning(found.permissions().mode(), helper)
+    {
+        tell(&warning);
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|place| place.join(HELPER).is_file());
     if !found && std::env::var_os(ETHERNET_HELPER).is_none() {
@@ -68,9 +100,39 @@ fn done(helper: &Path, interface: &str) -> u8 {
     0
 }
 
+fn has_capability(helper: &Path) -> bool {
+    let said = Command::new("getcap").arg(helper).output();
+    said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("cap_net_raw"))
+}
+
 /// How it ended; -1: by a signal.
 fn run(command: &mut Command) -> Result<i32, Error> {
     let program = PathBuf::from(command.get_program());
     let ended = command.status().map_err(Error::file("run", program));
     ended.map(|status| status.code().unwrap_or(-1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_group_is_to_run_it() {
+        let helper = Path::new("/opt/pombo/bin/pombo-ethernet");
+        let said = proposal(helper);
+        for what in [
+            "chown root:pombo /opt/pombo/bin/pombo-ethernet",
+            "chmod 0750 /opt/pombo/bin/pombo-ethernet",
+            "setcap cap_net_raw+ep /opt/pombo/bin/pombo-ethernet",
+            "any user's",
+            "send any frame by any interface",
+        ] {
+            assert!(said.contains(what), "no {what}");
+        }
+        // The capability goes with a change of owner.
+        assert!(said.find("chown") < said.find("setcap"));
+        assert_eq!(warning(0o100_750, helper), None);
+        let warned = warning(0o100_755, helper).expect("others may");
+        assert!(warned.contains("every user") && warned.contains("chmod 0750"));
+    }
 }

@@ -37,6 +37,7 @@ pub(crate) const ONE_COPY: &str = "POMBO_ONE_COPY";
 pub(crate) const NET: &str = "POMBO_NET";
 /// Read by the C library.
 pub(crate) const AUTH: &str = "POMBO_AUTH";
+pub(crate) const AUTH_KEY_FILE: &str = "POMBO_AUTH_KEY_FILE";
 /// Read by the C library.
 pub(crate) const VERBOSE: &str = "POMBO_VERBOSE";
 /// Read by the C library.
@@ -124,8 +125,13 @@ pub(crate) const TABLE: &[Variable] = &[
     },
     Variable {
         name: AUTH,
-        default: "0",
-        meaning: "1, at rank 0: frames between hosts carry seals that only ranks of the job can make",
+        default: "on",
+        meaning: "how frames between hosts show that a rank of the job has sent them; rank 0 says it for all. on: by a tag over headers, number and a checksum of the payload; full: by a tag over every byte; off: not at all, so whoever can send to these hosts can write messages of the job",
+    },
+    Variable {
+        name: AUTH_KEY_FILE,
+        default: "",
+        meaning: "file of 16 to 1024 bytes, the same at all ranks, that its owner alone may read (0600): without it whoever can change what the launcher carries between hosts can come to know the key of the job",
     },
     Variable {
         name: ETHERNET_HELPER,

@@ -111,7 +111,6 @@ impl<L: Line> Ethernet<L> {
 
 impl<L: Line> Network for Ethernet<L> {
     type Frame<'a> = InPlace<'a>;
-    const CHECKED: bool = true;
 
     fn node(&self) -> Node {
         self.seat.node

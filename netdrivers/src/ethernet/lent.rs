@@ -1,8 +1,8 @@
 //! Raw sockets for programs that may not open any: a small program that may opens one and hands it over.
 //!
-//! The program is `pombo-ethernet`; an administrator gives it the capability, `pombo setup` tells how. What it hands
-//! over hears one seat's frames and never more, as its filter cannot be changed. It can send anything: who may run the
-//! program may do that on its interfaces.
+//! The program is `pombo-ethernet`; an administrator gives it the capability and says who may run it, `pombo setup` tells
+//! how. What it hands over hears one seat's frames and never more, as its filter cannot be changed; of which seat and
+//! which job, whoever runs it chooses. It can send anything by any interface: the system has no filter for what leaves.
 
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char};

@@ -11,7 +11,7 @@
 //! host reach each other by its loopback interface, not by the segment; shared memory is better for that. What comes
 //! from an interface that the table does not have for that node is counted and dropped: this keeps mistakes out, not
 //! enemies, for whom there is [`Sealed`](crate::Sealed).
-//! What is checked is the sum of 32 bits that every interface checks.
+//! Interfaces check a sum of 32 bits, which whoever writes to the segment makes as well: it does not count as a check.
 //!
 //! | bound | |
 //! | --- | --- |

@@ -66,7 +66,6 @@ impl UdpCast {
 
 impl Network for UdpCast {
     type Frame<'a> = InPlace<'a>;
-    const CHECKED: bool = true;
 
     fn node(&self) -> Node {
         self.sides.me

@@ -75,7 +75,6 @@ impl Udp {
 
 impl Network for Udp {
     type Frame<'a> = InPlace<'a>;
-    const CHECKED: bool = true;
 
     fn node(&self) -> Node {
         self.sides.me

@@ -48,7 +48,11 @@ fn roll(dice: &mut u64) -> u32 {
 
 impl<N: Network> Network for Lossy<N> {
     type Frame<'a> = N::Frame<'a>;
-    const CHECKED: bool = N::CHECKED;
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.inner.is_checked()
+    }
 
     fn node(&self) -> Node {
         self.inner.node()

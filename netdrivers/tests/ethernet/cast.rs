@@ -134,8 +134,8 @@ fn send<N: Broadcast>(mut network: N, ranks: usize, messages: &[Vec<u8>], looks:
         began.push(Instant::now());
         source.send(&&message[..]).expect("the last is done");
         while !source.turn(&mut network, &&message[..]).expect("it is up") || !source.is_done() {
-            let now = network.now();
-            let heard = network.poll(|frame| source.hear(&frame, now, false));
+            let (me, now) = (network.node(), network.now());
+            let heard = network.poll(|frame| source.hear(&frame, now, Some(me)));
             if heard.expect("it is up") {
                 idle = 0;
             } else {
@@ -187,8 +187,8 @@ fn turn<N: Network>(
     looks: Looks,
     idle: &mut u32,
 ) {
-    let now = network.now();
-    let heard = network.poll(|frame| sink.hear(&frame, buffer, now, false));
+    let (me, now) = (network.node(), network.now());
+    let heard = network.poll(|frame| sink.hear(&frame, buffer, now, Some(me)));
     let heard = heard.expect("it is up");
     sink.turn(network).expect("it is up");
     if heard {

@@ -93,7 +93,8 @@ conforms!(
             .duplicate(Rate::percent(3))
             .reorder(Rate::percent(1), 100_000);
         let faulty = FaultyNetwork::new(ethernet, faults, 9);
-        pombo_netdrivers::Sealed::new(faulty, crate::sealed::KEY).expect("room")
+        let cover = pombo_netdrivers::sealed::Cover::Whole;
+        pombo_netdrivers::Sealed::new(faulty, crate::sealed::KEY, cover).expect("room")
     }
 );
 

@@ -86,8 +86,8 @@ fn is_a_receiver_when_it_is_told() {
         if over {
             break;
         }
-        let now = network.now();
-        let heard = network.poll(|frame| sink.hear(&frame, &mut buffer[..], now, false));
+        let (me, now) = (network.node(), network.now());
+        let heard = network.poll(|frame| sink.hear(&frame, &mut buffer[..], now, Some(me)));
         sink.turn(&mut network).expect("it is up");
         if !heard.expect("it is up") {
             let until = sink.deadline().min(now + 20_000_000);
@@ -126,8 +126,8 @@ fn send(
     source.send(&&message[..])?;
     while !source.turn(network, &&message[..])? || !source.is_done() {
         meanwhile(&mut source, network, receivers);
-        let now = network.now();
-        if !network.poll(|frame| source.hear(&frame, now, false))? {
+        let (me, now) = (network.node(), network.now());
+        if !network.poll(|frame| source.hear(&frame, now, Some(me)))? {
             // Whoever looks on wants to be called now and then.
             let until = source.deadline().min(now + 20_000_000);
             network.wait(u32::MAX, until)?;

@@ -11,7 +11,10 @@ pub(crate) struct Trusted(pub(crate) SimNetwork);
 
 impl Network for Trusted {
     type Frame<'a> = InPlace<'a>;
-    const CHECKED: bool = true;
+
+    fn is_checked(&self) -> bool {
+        true
+    }
 
     fn node(&self) -> Node {
         self.0.node()

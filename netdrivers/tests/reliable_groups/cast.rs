@@ -116,7 +116,7 @@ impl Cast {
         let (source, now) = (&mut self.source, self.sim.now());
         let polled = self
             .network
-            .poll(|frame| source.hear(&frame, now, true))
+            .poll(|frame| source.hear(&frame, now, Some(Node(0))))
             .expect("it is up");
         if source.turn(&mut self.network, &message).expect("it is up") {
             return true;
@@ -155,6 +155,7 @@ impl Receiver {
     /// True if it heard something.
     fn turn(&mut self, now: u64) -> bool {
         let (sink, buffer) = (&mut self.sink, &mut self.buffer);
+        let me = self.network.node();
         if now < self.wakes {
             return false;
         }
@@ -163,7 +164,7 @@ impl Receiver {
         }
         let polled = self
             .network
-            .poll(|frame| sink.hear(&frame, &mut buffer[..], now, true))
+            .poll(|frame| sink.hear(&frame, &mut buffer[..], now, Some(me)))
             .expect("it is up");
         sink.turn(&mut self.network).expect("it is up");
         if !polled {

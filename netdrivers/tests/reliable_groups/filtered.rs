@@ -19,7 +19,10 @@ struct Filtered {
 
 impl Network for Filtered {
     type Frame<'a> = <SimNetwork as Network>::Frame<'a>;
-    const CHECKED: bool = SimNetwork::CHECKED;
+
+    fn is_checked(&self) -> bool {
+        self.inner.is_checked()
+    }
 
     fn node(&self) -> Node {
         self.inner.node()

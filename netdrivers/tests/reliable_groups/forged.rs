@@ -47,11 +47,11 @@ fn under_way() -> (Sim, Trusted, Small, Vec<u8>) {
         let buffer = &mut [0; MESSAGE][..];
         assert_eq!(sink.receive(buffer), Ok(None));
         for frame in frames(&sim, device) {
-            sink.hear(&InPlace::new(Node(0), &frame), buffer, 0, false);
+            sink.hear(&InPlace::new(Node(0), &frame), buffer, 0, None);
         }
         sink.turn(device).expect("it is up");
         report = frames(&sim, &mut own).remove(0);
-        source.hear(&InPlace::new(Node(node), &report), sim.now(), false);
+        source.hear(&InPlace::new(Node(node), &report), sim.now(), None);
     }
     while !source.turn(&mut own, &&message[..]).expect("it is up") && source.counts().packets < 18 {
         sim.advance(1_000);
@@ -75,7 +75,7 @@ fn reports_that_cannot_be_are_counted_and_dropped() {
     assert_eq!(sent, 18, "all of it");
     let mut expected = source.counts();
     let mut hear = |from: u16, bytes: &[u8]| {
-        source.hear(&InPlace::new(Node(from), bytes), 0, false);
+        source.hear(&InPlace::new(Node(from), bytes), 0, None);
         assert!(!source.is_done());
         source.counts()
     };
@@ -130,7 +130,7 @@ fn any_bytes_are_harmless() {
     };
     for round in 0..20_000 {
         let bytes = scramble(&report);
-        source.hear(&InPlace::new(Node(1 + round % 2), &bytes), 0, false);
+        source.hear(&InPlace::new(Node(1 + round % 2), &bytes), 0, None);
         let turned = source.turn(&mut own, &&bytes[..]);
         assert_eq!(turned.is_ok(), own.node() == Node(0));
         sim.advance(1_000);
@@ -144,7 +144,7 @@ fn any_bytes_are_harmless() {
         let mut sink = sink(Some(5));
         let buffer = &mut [0; 200][..];
         assert_eq!(sink.receive(buffer), Ok(None));
-        sink.hear(&InPlace::new(Node(0), &announce), buffer, 0, false);
+        sink.hear(&InPlace::new(Node(0), &announce), buffer, 0, None);
         assert_eq!(sink.announced(), Some(200));
         for step in 0..8 {
             let kind = if (round + step) % 3 == 0 {
@@ -153,7 +153,7 @@ fn any_bytes_are_harmless() {
                 &repair
             };
             let bytes = scramble(&with(kind, PACKET, &[step as u8]));
-            sink.hear(&InPlace::new(Node(0), &bytes), buffer, 0, false);
+            sink.hear(&InPlace::new(Node(0), &bytes), buffer, 0, None);
             let _ = sink.receive(buffer);
         }
     }
@@ -175,4 +175,34 @@ fn bounds_are_told() {
     let mut source = new(4).expect("places for four");
     assert_eq!(source.send(&&[7; 65][..]), Ok(Begun::Lent));
     assert_eq!(source.send(&&[7; 1][..]), Err(ChannelError::Full));
+}
+
+/// The sum of a frame knows whom it is from and for: what seems to come from another node, or came to another, is no
+/// packet of that one and no report for this.
+#[test]
+fn a_frame_of_other_nodes_has_the_wrong_sum() {
+    let (sim, mut networks) = Sim::new(3, Faults::NONE, 1);
+    let (mut one, mut own) = (networks.remove(1), networks.remove(0));
+    let mut source = source();
+    let message = bytes(10, 1);
+    source.send(&&message[..]).expect("nothing is under way");
+    source.turn(&mut own, &&message[..]).expect("it is up");
+    let packet = frames(&sim, &mut one).remove(0);
+    let mut sink = sink(None);
+    let buffer = &mut [0; MESSAGE][..];
+    sink.hear(&InPlace::new(Node(2), &packet), buffer, 0, Some(Node(1)));
+    assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 0));
+    sink.hear(&InPlace::new(Node(0), &packet), buffer, 0, Some(Node(1)));
+    assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 1));
+    sim.advance(1_000_000_000);
+    sink.turn(&mut one).expect("it is up");
+    let report = frames(&sim, &mut own).remove(0);
+    for (from, to) in [(2, 0), (1, 2)] {
+        source.hear(&InPlace::new(Node(from), &report), 0, Some(Node(to)));
+    }
+    assert_eq!((source.counts().corrupt, source.counts().foreign), (2, 0));
+    source.hear(&InPlace::new(Node(1), &report), 0, Some(Node(0)));
+    source.declare_lost(Node(2));
+    assert_eq!(source.counts().corrupt, 2);
+    assert!(source.is_done());
 }

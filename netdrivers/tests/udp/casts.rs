@@ -126,8 +126,8 @@ fn send(mut network: Lossy<UdpCast>, sizes: &[usize]) {
         source.send(&&message[..]).expect("the last is done");
         let mut idle = 0;
         while !source.turn(&mut network, &&message[..]).expect("it is up") {
-            let now = network.now();
-            let heard = network.poll(|frame| source.hear(&frame, now, false));
+            let (me, now) = (network.node(), network.now());
+            let heard = network.poll(|frame| source.hear(&frame, now, Some(me)));
             idle = if heard.expect("it is up") {
                 0
             } else {
@@ -168,8 +168,8 @@ fn receive(mut network: Lossy<UdpCast>, sizes: &[usize], stopped: &mpsc::Receive
 }
 
 fn turn(network: &mut Lossy<UdpCast>, sink: &mut Inbox, buffer: &mut [u8], idle: &mut u32) {
-    let now = network.now();
-    let heard = network.poll(|frame| sink.hear(&frame, buffer, now, false));
+    let (me, now) = (network.node(), network.now());
+    let heard = network.poll(|frame| sink.hear(&frame, buffer, now, Some(me)));
     *idle = if heard.expect("it is up") {
         0
     } else {

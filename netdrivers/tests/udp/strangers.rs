@@ -3,11 +3,11 @@
 use crate::{bound, bound_at, network};
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::{Reliable, Window};
-use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
-use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::{Growing, InPlace, Udp};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -150,4 +150,135 @@ fn what_a_node_forges_is_counted_and_the_channel_goes_on() {
     let counts = zero.counts();
     let refused = counts.foreign + counts.corrupt + counts.stale + counts.impossible;
     assert_eq!((refused, counts.received), (200, 200));
+}
+
+/// Keeps what leaves.
+struct Copied {
+    udp: Udp,
+    left: Vec<Vec<u8>>,
+}
+
+impl Network for Copied {
+    type Frame<'a> = InPlace<'a>;
+
+    fn node(&self) -> Node {
+        self.udp.node()
+    }
+
+    fn nodes(&self) -> usize {
+        self.udp.nodes()
+    }
+
+    fn mtu(&self) -> usize {
+        self.udp.mtu()
+    }
+
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        let mut bytes = vec![0; Part::total(parts)];
+        let mut at = 0;
+        for part in parts {
+            part.copy_to(0, &mut bytes[at..at + part.len()]);
+            at += part.len();
+        }
+        self.left.push(bytes);
+        self.udp.transmit(to, parts)
+    }
+
+    fn poll(&mut self, f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        self.udp.poll(f)
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        self.udp.wait(idle, until)
+    }
+
+    fn now(&self) -> u64 {
+        self.udp.now()
+    }
+}
+
+/// Somebody writes with the address of node 1: each of its frames again with a bit that is wrong, wherever it is. None
+/// of them is kept in place of the right one, and none frees what node 0 has sent.
+#[test]
+fn a_copy_with_a_wrong_bit_never_takes_the_place_of_the_right_frame() {
+    type Over<N> = Reliable<N, Window<2, 16, 1500>, Growing>;
+    let (mut bounds, addresses) = bound_at(Ipv4Addr::new(127, 0, 0, 4), 2);
+    let mut join = |node: u16| {
+        let bound = bounds.remove(0);
+        bound
+            .join(Node(node), addresses.clone())
+            .expect("the table")
+    };
+    let mut zero = Over::new(join(0), 0x5eed).expect("two places");
+    let (udp, left) = (join(1), Vec::new());
+    let mut one = Over::new(Copied { udp, left }, 0x5eed).expect("two places");
+    // SAFETY: the descriptor stays open as long as `one` does, which ends after this; it is not closed here.
+    let stranger = std::mem::ManuallyDrop::new(unsafe {
+        <UdpSocket as std::os::fd::FromRawFd>::from_raw_fd(one.network().udp.fd())
+    });
+    let message = |round: u32| round.to_le_bytes().repeat(10);
+    let (mut dice, mut copied, mut wrong) = (Dice::new(11), 0, 0);
+    for round in 0..400_u32 {
+        for (channel, to) in [(&mut one as &mut dyn Sends, 0), (&mut zero, 1)] {
+            channel.send(Node(to), &message(round));
+        }
+        let (mut here, mut there) = (false, false);
+        let start = Instant::now();
+        while !(here && there) {
+            assert!(
+                start.elapsed() < HANG,
+                "round {round}: the channel has stopped"
+            );
+            // Old ones too: their numbers are close to those that come.
+            let left = &one.network().left;
+            for frame in &left[copied.min(left.len().saturating_sub(3))..] {
+                let (mut bytes, bit) = (frame.clone(), dice.index(8 * frame.len()));
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                stranger.send_to(&bytes, addresses[0]).expect("room");
+                wrong += 1;
+            }
+            copied = left.len();
+            here |= hears(&mut zero, &message(round));
+            there |= hears(&mut one, &message(round));
+        }
+    }
+    let start = Instant::now();
+    while zero.counts().corrupt < wrong {
+        assert!(start.elapsed() < HANG, "{:?}", zero.counts());
+        zero.poll(|_| panic!("nobody sent it")).expect("it is up");
+    }
+    assert_eq!(zero.counts().corrupt, wrong);
+}
+
+/// Either end.
+trait Sends {
+    fn send(&mut self, to: Node, bytes: &[u8]);
+}
+
+impl<C: Channel> Sends for C {
+    fn send(&mut self, to: Node, bytes: &[u8]) {
+        let parts = [Part::Bytes(bytes)];
+        self.try_send(to, Cookie::COPY, &parts).expect("room");
+    }
+}
+
+/// Did that message come, and nothing else?
+fn hears(channel: &mut impl Channel, message: &[u8]) -> bool {
+    let mut heard = 0;
+    let polled = channel.poll(|event| match event {
+        Event::Arrival(frame) => {
+            assert_eq!(bytes(&frame), message);
+            heard += 1;
+        }
+        _ => panic!("nobody goes"),
+    });
+    polled.expect("it is up");
+    assert!(heard < 2, "it came twice");
+    heard == 1
+}
+
+fn bytes(frame: &impl Arrival) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
+    bytes
 }

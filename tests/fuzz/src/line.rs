@@ -101,7 +101,10 @@ pub(crate) fn number(feed: &mut Feed<'_>, line: &Line, offset: usize) -> [u8; 4]
 
 impl Network for Line {
     type Frame<'a> = Crumbs<'a>;
-    const CHECKED: bool = true;
+
+    fn is_checked(&self) -> bool {
+        true
+    }
 
     fn node(&self) -> Node {
         Node(0)

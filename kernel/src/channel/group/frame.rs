@@ -2,8 +2,9 @@
 
 use super::bits::Bits;
 use crate::channel::Arrival;
-use crate::channel::reliable::check::Check;
 use crate::channel::reliable::frame::Refusal;
+use crate::checksum::Checksum;
+use crate::header::Node;
 use crate::memory::Part;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -34,6 +35,9 @@ pub(super) struct Head {
 }
 
 const _: () = assert!(size_of::<Head>() == HEAD);
+
+/// In place of the node that a frame is for, where it is for all.
+pub(super) const ALL: Node = Node(u16::MAX);
 
 /// Bytes of the header.
 pub const HEAD: usize = 30;
@@ -74,23 +78,26 @@ pub(super) const REFUSED: u8 = 4;
 pub(super) const ALONE: u8 = 8;
 
 impl Head {
-    /// Writes the checksum over the header and what follows it.
-    pub(super) fn seal(&mut self, parts: &[Part<'_>]) {
+    /// Writes the checksum over the header, what follows it, and who it is from and for.
+    pub(super) fn seal(&mut self, (from, to): (Node, Node), parts: &[Part<'_>]) {
         self.check = U32::ZERO;
-        let mut check = Check::new(0);
-        check.add(self.as_bytes());
+        let mut check = self.begin(from);
         parts
             .iter()
             .for_each(|part| in_pieces(part, |piece| check.add(piece)));
-        self.check = U32::new(check.end());
+        self.check = U32::new(end(check, to));
     }
 
-    /// Looks at a frame.
-    pub(super) fn read<A: Arrival>(frame: &A, epoch: u32, checked: bool) -> Result<Head, Refusal> {
+    /// Looks at a frame. Where frames carry a checksum, `me` is the node that it came to.
+    pub(super) fn read<A: Arrival>(
+        frame: &A,
+        epoch: u32,
+        me: Option<Node>,
+    ) -> Result<Head, Refusal> {
         let bytes = frame.head(HEAD).ok_or(Refusal::Foreign)?;
         let mut head = Head::read_from_bytes(bytes).map_err(|_| Refusal::Foreign)?;
         let whole = frame.len() >= HEAD + head.len();
-        if checked && (!whole || !head.is_intact(frame)) {
+        if me.is_some_and(|me| !whole || !head.is_intact(frame, me)) {
             return Err(Refusal::Corrupt);
         }
         let right = match head.kind {
@@ -110,12 +117,19 @@ impl Head {
         }
     }
 
-    fn is_intact<A: Arrival>(&mut self, frame: &A) -> bool {
-        let told = core::mem::replace(&mut self.check, U32::ZERO);
-        let mut check = Check::new(0);
-        check.add(self.as_bytes());
+    /// For this node or for all: which of them does not travel.
+    fn is_intact<A: Arrival>(&mut self, frame: &A, me: Node) -> bool {
+        let told = core::mem::replace(&mut self.check, U32::ZERO).get();
+        let mut check = self.begin(frame.from());
         frame.pieces(HEAD, self.len(), |piece| check.add(piece));
-        check.end() == told.get()
+        end(check, me) == told || end(check, ALL) == told
+    }
+
+    /// Nodes count although they do not travel: what a wrong one seems to say has the wrong sum.
+    fn begin(&self, from: Node) -> Checksum {
+        let mut check = Checksum::new(from.0.into());
+        check.add(self.as_bytes());
+        check
     }
 
     pub(super) fn len(&self) -> usize {
@@ -145,6 +159,11 @@ impl Head {
         let words = <[U64; super::bits::WORDS]>::read_from_bytes(&whole[HEAD..]).ok()?;
         Some(Bits(words.map(U64::get)))
     }
+}
+
+fn end(mut check: Checksum, to: Node) -> u32 {
+    check.add(&to.0.to_le_bytes());
+    check.end()
 }
 
 /// Bytes of a part, in pieces of at most 256 where it does not lie in one.

@@ -1,6 +1,6 @@
 //! How frames of a group leave. `group` only.
 
-use super::frame::Head;
+use super::frame::{ALL, Head};
 use crate::channel::ChannelError;
 use crate::header::Node;
 use crate::memory::Part;
@@ -15,7 +15,7 @@ pub(super) fn transmit<N: Network>(
     mut head: Head,
     [first, second]: [Part<'_>; 2],
 ) -> Result<(), ChannelError> {
-    finish::<N>(&mut head, &[first, second]);
+    finish(network, to, &mut head, &[first, second]);
     network.transmit(to, &[Part::Bytes(head.as_bytes()), first, second])
 }
 
@@ -25,17 +25,17 @@ pub(super) fn broadcast<N: Broadcast>(
     mut head: Head,
     [first, second]: [Part<'_>; 2],
 ) -> Result<(), ChannelError> {
-    finish::<N>(&mut head, &[first, second]);
+    finish(network, ALL, &mut head, &[first, second]);
     network.broadcast(&[Part::Bytes(head.as_bytes()), first, second])
 }
 
 /// Nothing.
 pub(super) const NOTHING: Part<'static> = Part::Bytes(&[]);
 
-fn finish<N: Network>(head: &mut Head, parts: &[Part<'_>]) {
+fn finish<N: Network>(network: &N, to: Node, head: &mut Head, parts: &[Part<'_>]) {
     // Bounded by the MTU, which is less than 2^16.
     head.len = U16::new(Part::total(parts) as u16);
-    if !N::CHECKED {
-        head.seal(parts);
+    if !network.is_checked() {
+        head.seal((network.node(), to), parts);
     }
 }

@@ -1,7 +1,7 @@
 //! What travels: one header, and behind it the payload of a frame or the bitmap of a report. `reliable` only.
 
-use super::check::Check;
 use crate::channel::Arrival;
+use crate::checksum::Checksum;
 use crate::header::Node;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -16,7 +16,7 @@ pub(super) struct Head {
     pub(super) flags: u8,
     /// Bytes behind the header; a device may fill the frame up.
     pub(super) len: U16,
-    /// Over everything; 0 where the network checks.
+    /// Over everything, and from and to whom; 0 where the network checks.
     pub(super) check: U32,
     /// The life of the job.
     pub(super) epoch: U32,
@@ -106,8 +106,8 @@ impl Head {
     }
 
     /// Nodes count although they do not travel: a frame that went astray has the wrong sum.
-    fn begin(&self, (from, to): (Node, Node)) -> Check {
-        let mut check = Check::new(u64::from(from.0) << 16 | u64::from(to.0));
+    fn begin(&self, (from, to): (Node, Node)) -> Checksum {
+        let mut check = Checksum::new(u64::from(from.0) << 16 | u64::from(to.0));
         check.add(self.as_bytes());
         check
     }

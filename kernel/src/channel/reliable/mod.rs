@@ -16,7 +16,6 @@
 //! from outside, by [`Reliable::declare_lost`].
 
 mod arrived;
-pub(crate) mod check;
 mod counts;
 pub(super) mod frame;
 mod peer;
@@ -255,6 +254,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         f: &mut impl FnMut(Event<Of<'_, N>>),
     ) -> Result<usize, ChannelError> {
         let (me, mut events) = (self.network.node(), 0);
+        let summed = !self.network.is_checked();
         let Reliable {
             network,
             epoch,
@@ -273,7 +273,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
                 counts.foreign += 1;
                 return;
             };
-            let head = match Head::read(&arrival, (from, me), *epoch, !N::CHECKED) {
+            let head = match Head::read(&arrival, (from, me), *epoch, summed) {
                 Ok(head) if peer.life != Life::Lost => head,
                 Ok(_) => return counts.refuse(frame::Refusal::Stale),
                 Err(refusal) => return counts.refuse(refusal),

@@ -171,7 +171,7 @@ impl<Z: Windows, S: Storage> Peer<Z, S> {
 
 impl<N: Network> Out<'_, N> {
     fn transmit(&mut self, mut head: Head, rest: &[u8]) -> Result<(), ChannelError> {
-        if !N::CHECKED {
+        if !self.network.is_checked() {
             head.seal((self.network.node(), self.to), rest);
         }
         let parts = [Part::Bytes(head.as_bytes()), Part::Bytes(rest)];

@@ -54,9 +54,9 @@ impl Assembly {
         let (said, mut lost) = (&mut self.said, None);
         let any = self.shm.poll(|event| match event {
             Event::Arrival(frame) => {
-                // Words are shorter than any head.
-                let word = frame.head(frame.len()).unwrap_or_default();
-                let word = core::str::from_utf8(word).unwrap_or_default();
+                let mut word = Vec::new();
+                frame.pieces(0, frame.len(), |piece| word.extend_from_slice(piece));
+                let word = core::str::from_utf8(&word).unwrap_or_default();
                 said[frame.from().index()].push(Word::from(word));
             }
             Event::PeerLost(node) => lost = Some(node),

@@ -1,10 +1,13 @@
-//! What every rank tells the others of itself, as text that a launcher carries. `place` only.
+//! What every rank tells the others of itself, as text that a launcher carries. Whoever carries it reads it: nothing in it
+//! is secret. `place` only.
 
 use super::PlaceError;
-use super::launcher::Word;
-use crate::environment::{text, wrong};
 #[cfg(feature = "hosts")]
-use pombo_netdrivers::sealed::Key;
+use super::agreement::Block;
+use super::launcher::Word;
+use crate::environment::{random, text, wrong};
+#[cfg(feature = "hosts")]
+use pombo_netdrivers::sealed::{Cover, Key};
 
 /// A rank's first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,21 +18,43 @@ pub(super) struct Card {
     pub(super) machine: u64,
     /// Of its composition.
     pub(super) fingerprint: u64,
-    /// Of rank 0: what all of the job share and nobody else.
-    pub(super) job: Option<Job>,
+    /// By which it agrees with others on a secret.
+    #[cfg(feature = "hosts")]
+    pub(super) public: Block,
+    /// Of rank 0: what is the same for all of the job.
+    pub(super) job: Option<Name>,
 }
 
-/// What tells a job from all others.
+/// What tells a job from all others, which everybody may see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Job {
+pub(crate) struct Name {
     /// Frames of another one are not believed.
     pub(crate) epoch: u32,
-    /// Its number, which everybody may see.
+    /// Its number.
     pub(crate) id: u64,
-    /// Whoever knows it is a rank. It travels by the launcher alone.
+    /// What frames between hosts are believed by.
+    pub(crate) auth: Auth,
+}
+
+/// What the ranks on several hosts share and nobody else.
+#[cfg(feature = "hosts")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Job {
+    /// Its name.
+    pub(crate) name: Name,
+    /// Whoever knows it is a rank. It never travels.
     pub(crate) key: u128,
-    /// Frames between hosts carry seals.
-    pub(crate) sealed: bool,
+}
+
+/// `POMBO_AUTH`: how frames between hosts show that a rank of the job has sent them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Auth {
+    /// A tag covers headers, numbers, and a checksum of the payload.
+    On,
+    /// A tag covers everything.
+    Full,
+    /// They do not: a checksum covers everything.
+    Off,
 }
 
 /// What a seal is for: those of one are worth nothing for another.
@@ -42,7 +67,7 @@ pub(crate) enum Seal {
 }
 
 /// In front of all: other versions are told apart.
-const VERSION: &str = "pombo2";
+const VERSION: &str = "pombo3";
 
 impl Card {
     /// No spaces and no '=', so that it passes through any launcher; far below 1024 bytes.
@@ -53,18 +78,15 @@ impl Card {
             fingerprint,
             ..
         } = self;
-        let card = format_args!("{VERSION}.{host:016x}.{machine:016x}.{fingerprint:016x}");
+        #[cfg(feature = "hosts")]
+        let public = self.public;
+        #[cfg(not(feature = "hosts"))]
+        let public = NO_KEY;
+        let card = format_args!("{VERSION}.{host:016x}.{machine:016x}.{fingerprint:016x}.{public}");
         match self.job {
-            Some(Job {
-                epoch,
-                id,
-                key,
-                sealed,
-            }) => {
-                let sealed = u8::from(sealed);
-                Word::of(format_args!(
-                    "{card}.{epoch:08x}.{id:016x}.{key:032x}.{sealed}"
-                ))
+            Some(Name { epoch, id, auth }) => {
+                let auth = auth.name();
+                Word::of(format_args!("{card}.{epoch:08x}.{id:016x}.{auth}"))
             }
             None => Word::of(card),
         }
@@ -77,16 +99,16 @@ impl Card {
             let host = u64::from_str_radix(fields.next()?, 16).ok()?;
             let machine = u64::from_str_radix(fields.next()?, 16).ok()?;
             let fingerprint = u64::from_str_radix(fields.next()?, 16).ok()?;
+            let public = fields.next()?;
+            #[cfg(feature = "hosts")]
+            let public = Block::read(public)?;
+            #[cfg(not(feature = "hosts"))]
+            let _ = public;
             let job = match fields.next() {
-                Some(epoch) => Some(Job {
+                Some(epoch) => Some(Name {
                     epoch: u32::from_str_radix(epoch, 16).ok()?,
                     id: u64::from_str_radix(fields.next()?, 16).ok()?,
-                    key: u128::from_str_radix(fields.next()?, 16).ok()?,
-                    sealed: match fields.next()? {
-                        "0" => false,
-                        "1" => true,
-                        _ => return None,
-                    },
+                    auth: Auth::read(fields.next()?)?,
                 }),
                 None => None,
             };
@@ -94,6 +116,8 @@ impl Card {
                 host,
                 machine,
                 fingerprint,
+                #[cfg(feature = "hosts")]
+                public,
                 job,
             })
         };
@@ -101,87 +125,120 @@ impl Card {
     }
 }
 
-impl Job {
+/// In the place of a public key, of a rank that never leaves its host.
+#[cfg(not(feature = "hosts"))]
+const NO_KEY: &str = "none";
+
+impl Auth {
+    const ALL: [Auth; 3] = [Auth::On, Auth::Full, Auth::Off];
+    /// What the variable must say.
+    pub(crate) const MUST: &str = "on, full, or off; 1 is full now, and 0 is off";
+
+    pub(crate) fn read(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|auth| auth.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Auth::On => "on",
+            Auth::Full => "full",
+            Auth::Off => "off",
+        }
+    }
+
+    /// To whoever wants to know what frames are worth.
+    #[cfg(feature = "hosts")]
+    pub(super) fn told(self) -> &'static str {
+        match self {
+            Auth::On => {
+                "frames between hosts have a tag over headers and a checksum of the payload (POMBO_AUTH=on)"
+            }
+            Auth::Full => "frames between hosts have a tag over every byte (POMBO_AUTH=full)",
+            Auth::Off => {
+                "frames between hosts are not authenticated (POMBO_AUTH=off): whoever can send to these hosts can \
+                 write messages of this job"
+            }
+        }
+    }
+}
+
+impl Name {
     /// That no other job has.
     pub(super) fn new() -> Result<Self, PlaceError> {
-        let mut bytes = [0; 28];
-        // SAFETY: the buffer is valid for its length. So few bytes come at once or not at all.
-        let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-        if got != bytes.len() as isize {
-            return Err(PlaceError::last("get random numbers"));
-        }
-        let (epoch, rest) = bytes.split_at(4);
-        let (id, key) = rest.split_at(8);
-        let number = |bytes: &[u8]| {
-            let shift = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
-            bytes.iter().fold(0, shift)
-        };
-        Ok(Job {
-            epoch: number(epoch) as u32,
-            id: number(id) as u64,
-            key: number(key),
-            sealed: match text(c"POMBO_AUTH") {
-                None | Some("0") => false,
-                Some("1") => true,
-                Some(_) => return Err(wrong(c"POMBO_AUTH", "0 or 1")),
+        let [a, b, c, d, id @ ..] = random::<12>()?;
+        Ok(Name {
+            epoch: u32::from_le_bytes([a, b, c, d]),
+            id: u64::from_le_bytes(id),
+            auth: match text(c"POMBO_AUTH") {
+                None => Auth::On,
+                Some(name) => Auth::read(name).ok_or(wrong(c"POMBO_AUTH", Auth::MUST))?,
             },
         })
     }
+}
 
-    /// What seals are made with, if frames carry any.
-    #[cfg(feature = "hosts")]
-    pub(crate) fn seal(&self, what: Seal) -> Option<Key> {
-        self.sealed.then(|| self.key(what))
+#[cfg(feature = "hosts")]
+impl Job {
+    /// What seals are made with and what of a frame they cover, if frames carry any.
+    pub(crate) fn seal(&self, what: Seal) -> Option<(Key, Cover)> {
+        let cover = match self.name.auth {
+            Auth::On => Cover::Headers,
+            Auth::Full => Cover::Whole,
+            Auth::Off => return None,
+        };
+        Some((self.key(what), cover))
     }
 
     /// What seals are made with.
-    #[cfg(feature = "hosts")]
     pub(crate) fn key(&self, what: Seal) -> Key {
         Key {
             secret: self.key.to_le_bytes(),
-            epoch: self.epoch.into(),
+            epoch: self.name.epoch.into(),
             domain: what as u8,
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "hosts"))]
 mod tests {
     use super::*;
     use alloc::{format, string::String};
 
     #[test]
     fn a_card_is_read_as_it_was_written() {
-        let job = Job::new().expect("random numbers");
-        assert_ne!(job, Job::new().expect("random numbers"));
-        let mut card = Card {
-            host: 7,
-            machine: 0,
-            fingerprint: u64::MAX,
-            job: Some(job),
-        };
-        assert_eq!(Card::read(0, card.text().as_str()), Ok(card));
-        let word = card.text();
-        assert!(word.as_str().len() < 128 && !word.as_str().contains([' ', '=', '\n']));
-        card.job = None;
-        assert_eq!(Card::read(3, card.text().as_str()), Ok(card));
+        let job = Name::new().expect("random numbers");
+        assert_ne!(job, Name::new().expect("random numbers"));
+        for auth in Auth::ALL {
+            let mut card = Card {
+                host: 7,
+                machine: 0,
+                fingerprint: u64::MAX,
+                public: Block([0xa5; 32]),
+                job: Some(Name { auth, ..job }),
+            };
+            assert_eq!(Card::read(0, card.text().as_str()), Ok(card));
+            let word = card.text();
+            assert!(word.as_str().len() < 200 && !word.as_str().contains([' ', '=', '\n']));
+            card.job = None;
+            assert_eq!(Card::read(3, card.text().as_str()), Ok(card));
+        }
     }
 
     #[test]
     fn anything_else_is_refused() {
-        let key = "0123456789abcdef0123456789abcdef";
+        let key = "0123456789abcdef".repeat(4);
         for (rank, text) in [
             (1, String::new()),
-            (1, "pombo1.7.6.8".into()),
-            (1, "pombo2.7.6".into()),
-            (1, "pombo2.7.6.x".into()),
-            (1, "pombo2.7.6.8.9".into()),
-            (1, format!("pombo2.7.6.8.9.5.{key}.0")),
-            (0, "pombo2.7.6.8".into()),
-            (0, format!("pombo2.7.6.8.9.5.f{key}.0")),
-            (0, format!("pombo2.7.6.8.9.5.{key}")),
-            (0, format!("pombo2.7.6.8.9.5.{key}.2")),
-            (0, format!("pombo2.7.6.8.9.5.{key}.0.")),
+            (1, format!("pombo2.7.6.8.{key}")),
+            (1, "pombo3.7.6.8".into()),
+            (1, format!("pombo3.7.6.x.{key}")),
+            (1, format!("pombo3.7.6.8.{key}.9")),
+            (1, format!("pombo3.7.6.8.{key}.9.5.on")),
+            (0, format!("pombo3.7.6.8.{key}")),
+            (0, format!("pombo3.7.6.8.f{key}.9.5.on")),
+            (0, format!("pombo3.7.6.8.{key}.9.5")),
+            (0, format!("pombo3.7.6.8.{key}.9.5.1")),
+            (0, format!("pombo3.7.6.8.{key}.9.5.on.")),
         ] {
             assert_eq!(Card::read(rank, &text), Err(PlaceError::card(rank, &text)));
         }

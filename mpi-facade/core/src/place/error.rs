@@ -71,6 +71,9 @@ pub enum PlaceError {
         /// How it begins.
         got: Excerpt,
     },
+    /// The ranks do not come to one key.
+    #[cfg(feature = "hosts")]
+    NoAgreement,
     /// A rank is a program with another composition.
     Fingerprint {
         /// The rank.
@@ -173,6 +176,11 @@ impl fmt::Display for PlaceError {
             Self::Card { rank, got } => write!(
                 f,
                 "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::NoAgreement => f.write_str(
+                "the ranks do not agree on a key: give all of them a POMBO_AUTH_KEY_FILE of the same content, or none; \
+                 if they have that, somebody changes what the launcher carries between them",
             ),
             Self::Fingerprint { rank, ours, theirs } => write!(
                 f,

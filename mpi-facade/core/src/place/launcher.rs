@@ -16,7 +16,7 @@ pub(crate) enum Launcher {
 }
 
 /// What a rank tells: without spaces and '=', so that it passes through any launcher.
-pub(crate) type Word = Text<127>;
+pub(crate) type Word = Text<255>;
 
 impl Launcher {
     /// This process's rank.

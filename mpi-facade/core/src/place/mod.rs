@@ -10,19 +10,25 @@
 //!
 //! Ranks of a launcher that tells them nothing of each other are refused: `untold`.
 
+#[cfg(feature = "hosts")]
+mod agreement;
 mod assembly;
 mod card;
 pub(crate) mod descriptor;
 mod error;
 mod host;
+#[cfg(feature = "hosts")]
+mod key_file;
 pub(crate) mod launcher;
 mod net;
 mod pmi;
 mod untold;
 
-pub(crate) use card::Job;
 #[cfg(feature = "hosts")]
-pub(crate) use card::Seal;
+pub(crate) use agreement::{Block, Links};
+pub(crate) use card::{Auth, Name};
+#[cfg(feature = "hosts")]
+pub(crate) use card::{Job, Seal};
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, PlaceError};
 pub(crate) use net::Net;
@@ -138,11 +144,11 @@ fn by_launcher(mut launcher: Launcher, net: Net) -> Result<Joined, PlaceError> {
 }
 
 fn by_words(launcher: &mut Launcher, net: Net) -> Result<(Way, Hosts), PlaceError> {
-    let met = introduce(launcher, net)?;
-    let near = meet(met.job, met.me, met.hosts.members(met.hosts.of(met.me)))?;
+    let mut met = introduce(launcher, net)?;
+    let near = meet(met.job.id, met.me, met.hosts.members(met.hosts.of(met.me)))?;
     let way = match met.hosts.is_one() {
         true => way::of_one_host(near),
-        false => over_hosts(launcher, &met, near)?,
+        false => over_hosts(launcher, &mut met, near)?,
     };
     Ok((way, met.hosts))
 }
@@ -153,7 +159,10 @@ pub(crate) struct Met {
     /// What this rank was told.
     pub(crate) net: Net,
     pub(crate) hosts: Hosts,
-    pub(crate) job: Job,
+    pub(crate) job: Name,
+    /// With the ranks before and after this one; none where all are on one host.
+    #[cfg(feature = "hosts")]
+    links: Option<Links>,
     /// All of them are on one machine, whatever hosts they pretend to be.
     pub(crate) one_machine: bool,
 }
@@ -166,7 +175,8 @@ impl Met {
             me: Node(0),
             net,
             hosts: Hosts::by(&[0, 1]),
-            job: Job::new().expect("random numbers"),
+            job: Name::new().expect("random numbers"),
+            links: None,
             one_machine: true,
         }
     }
@@ -176,14 +186,19 @@ impl Met {
 #[inline(never)]
 fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
     let rank = launcher.rank();
-    let (job, machine) = (Job::new()?, host::machine());
+    let (job, machine) = (Name::new()?, host::machine());
+    #[cfg(feature = "hosts")]
+    let secret = agreement::Secret::new()?;
     let card = Card {
         host: host::told().unwrap_or(machine),
         machine,
         fingerprint: FINGERPRINT,
+        #[cfg(feature = "hosts")]
+        public: secret.public(),
         job: (rank == 0).then_some(job),
     };
-    let cards = read(&launcher.exchange("pombo", &card.text())?, Card::read)?;
+    let words = launcher.exchange("pombo", &card.text())?;
+    let cards = read(&words, Card::read)?;
     let mut ranks = cards.iter().enumerate();
     if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != FINGERPRINT) {
         return Err(PlaceError::Fingerprint {
@@ -197,10 +212,19 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
     if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
         hosts = (0..cards.len() as u64).collect();
     }
+    let hosts = Hosts::by(&hosts);
     Ok(Met {
         me: Node(rank as u16),
         net,
-        hosts: Hosts::by(&hosts),
+        #[cfg(feature = "hosts")]
+        links: match hosts.is_one() {
+            true => None,
+            false => {
+                let publics: Vec<_> = cards.iter().map(|card| card.public).collect();
+                Some(secret.links(rank, &words, &publics)?)
+            }
+        },
+        hosts,
         job: cards.first().and_then(|card| card.job).unwrap_or(job),
         one_machine: cards.iter().all(|card| card.machine == machine),
     })
@@ -218,15 +242,12 @@ pub(crate) fn read<T>(
 }
 
 /// Meets the ranks of this host.
-fn meet(job: Job, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
+fn meet(job: u64, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
     let (Some(first), 2..) = (members.first(), members.len()) else {
         return Ok(Shm::alone()?);
     };
     let place = members.iter().position(|node| *node == me);
-    let (name, ranks) = (
-        Word::of(format_args!("{:016x}-{first}", job.id)),
-        members.len(),
-    );
+    let (name, ranks) = (Word::of(format_args!("{job:016x}-{first}")), members.len());
     Ok(shm::meet(
         name.as_str(),
         place.unwrap_or(0),
@@ -238,21 +259,23 @@ fn meet(job: Job, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
 /// The network between hosts, and the memory of this one.
 #[cfg(feature = "hosts")]
 #[inline(never)]
-fn over_hosts(launcher: &mut Launcher, met: &Met, near: Shm) -> Result<Way, PlaceError> {
-    let (hosts, me) = (&met.hosts, met.me);
+fn over_hosts(launcher: &mut Launcher, met: &mut Met, near: Shm) -> Result<Way, PlaceError> {
     if met.net == Net::Shm {
         return Err(PlaceError::NoNetwork {
-            hosts: hosts.count(),
+            hosts: met.hosts.count(),
             why: "POMBO_NET is shm: set it to auto, udp or ethernet",
         });
     }
-    let (far, told) = way::open(met, launcher)?;
+    let links = met.links.take().ok_or(PlaceError::NoAgreement)?;
+    let (far, told) = way::open(met, links, launcher)?;
+    let (hosts, me) = (&met.hosts, met.me);
     if me == Node(0) {
         tell(&Line::of(format_args!(
             "{} ranks on {} hosts, between hosts {told}",
             far.nodes(),
             hosts.count()
         )));
+        tell(&Line::from(met.job.auth.told()));
     }
     Ok(Way::new(near, far, hosts.members(hosts.of(me)))?)
 }
@@ -269,7 +292,7 @@ fn tell(what: &Line) {
 }
 
 #[cfg(not(feature = "hosts"))]
-fn over_hosts(_: &mut Launcher, met: &Met, _: Shm) -> Result<Way, PlaceError> {
+fn over_hosts(_: &mut Launcher, met: &mut Met, _: Shm) -> Result<Way, PlaceError> {
     let _ = (met.job, met.one_machine, met.net);
     Err(PlaceError::NoNetwork {
         hosts: met.hosts.count(),

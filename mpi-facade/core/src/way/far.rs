@@ -51,7 +51,7 @@ impl Far {
         job: Job,
     ) -> Result<Self, Error> {
         Ok(Far {
-            reliable: Reliable::new(network, job.epoch)?,
+            reliable: Reliable::new(network, job.name.epoch)?,
             vigil,
             polls: 0,
             due: 0,

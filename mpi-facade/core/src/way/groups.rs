@@ -48,7 +48,9 @@ impl Ears {
         let far = way.far()?;
         let job = far.job();
         let at = match far.wire().interface() {
-            Some(name) => At::Ethernet(segment::open(name, (job, me), Traffic::Group).ok()?),
+            Some(name) => {
+                At::Ethernet(segment::open(name, (job.name.id, me), Traffic::Group).ok()?)
+            }
             None => At::Udp(Udp::bind(far.address()).ok()?),
         };
         Some(Ears { at, job })
@@ -94,8 +96,8 @@ impl Ears {
                 let mtu = |card: &Card| u16::from_le_bytes([card[4], card[5]]);
                 bound.shorten(cards.iter().map(mtu).min().unwrap_or(0).into());
                 let group = match reach {
-                    Reach::Group => multicast_group(job.id),
-                    Reach::Segment => bound.broadcast_group(job.id)?,
+                    Reach::Group => multicast_group(job.name.id),
+                    Reach::Segment => bound.broadcast_group(job.name.id)?,
                 };
                 let all = cards.iter().map(internet).collect();
                 Line::Udp(bound.join_cast(me, all, group).ok()?)
@@ -108,7 +110,7 @@ impl Ears {
         };
         let (loss, seed) = loss().ok()?;
         let wire = Wire::new(line, job.seal(Seal::Group)).ok()?;
-        Some((Lossy::new(wire, loss, seed), job.id as u32))
+        Some((Lossy::new(wire, loss, seed), job.name.id as u32))
     }
 }
 

@@ -11,7 +11,7 @@ use super::wire::{Line, Wire};
 use crate::environment::{number, wrong};
 use crate::output::Line as Told;
 use crate::place::launcher::{Launcher, Word};
-use crate::place::{Met, Net, PlaceError, Seal, read};
+use crate::place::{Block, Job, Links, Met, Net, PlaceError, Seal, read};
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Network;
@@ -34,6 +34,8 @@ const DATAGRAM: usize = 1472;
 
 /// Where another rank is.
 pub(super) struct Addresses {
+    /// Not an address, but it comes with them.
+    word: Block,
     frames: SocketAddr,
     door: SocketAddr,
     /// Bytes of a frame over UDP that its interface carries.
@@ -43,15 +45,25 @@ pub(super) struct Addresses {
 }
 
 /// The network between hosts, and what is to be told of it.
-pub(crate) fn open(met: &Met, launcher: &mut Launcher) -> Result<(Far, Told), PlaceError> {
+pub(crate) fn open(
+    met: &Met,
+    links: Links,
+    launcher: &mut Launcher,
+) -> Result<(Far, Told), PlaceError> {
     let opening = Opening::new(met)?;
-    let all = launcher.exchange("pombo-at", &opening.text())?;
-    opening.join(met, &read(&all, Addresses::read)?, launcher)
+    let all = launcher.exchange("pombo-at", &opening.text(links.word()))?;
+    let all = read(&all, Addresses::read)?;
+    let words: Vec<_> = all.iter().map(|at| at.word).collect();
+    let job = Job {
+        name: met.job,
+        key: links.key(&words)?,
+    };
+    opening.join(met, job, &all, launcher)
 }
 
 impl Opening {
     fn new(met: &Met) -> Result<Self, PlaceError> {
-        let (ip, who) = (place(met)?, (met.job, met.me));
+        let (ip, who) = (place(met)?, (met.job.id, met.me));
         let raw = match met.net {
             Net::Ethernet { by } => segment::open(by, who, Traffic::Single),
             Net::Auto => segment::open_at(ip, who),
@@ -69,16 +81,19 @@ impl Opening {
         })
     }
 
-    /// To be published: an IP address, two ports, what UDP carries, and an address of Ethernet or why there is none.
-    fn text(&self) -> Word {
+    /// To be published: a word of the agreement on a key, an IP address, two ports, what UDP carries, and an address of Ethernet or why there is none.
+    fn text(&self, word: Block) -> Word {
         let udp = self.udp.as_ref();
         let (udp, mtu) = udp.map_or((0, 0), |bound| (bound.address().port(), bound.mtu()));
         let (ip, door) = (self.ip, self.door.address().port());
         match &self.raw {
-            Ok(raw) => Word::of(format_args!("{ip}/{udp}/{door}/{mtu}/{}", raw.address())),
+            Ok(raw) => Word::of(format_args!(
+                "{word}/{ip}/{udp}/{door}/{mtu}/{}",
+                raw.address()
+            )),
             Err(error) => {
                 let why = Why::of(error).name();
-                Word::of(format_args!("{ip}/{udp}/{door}/{mtu}/{why}"))
+                Word::of(format_args!("{word}/{ip}/{udp}/{door}/{mtu}/{why}"))
             }
         }
     }
@@ -87,6 +102,7 @@ impl Opening {
     fn join(
         self,
         met: &Met,
+        job: Job,
         all: &[Addresses],
         launcher: &mut Launcher,
     ) -> Result<(Far, Told), PlaceError> {
@@ -124,11 +140,10 @@ impl Opening {
         };
         let doors: Vec<_> = all.iter().map(|at| at.door).collect();
         let near = |node| met.hosts.are_near(met.me, node);
-        let vigil = self.door.meet(met.me, &doors, near, met.job, timeout)?;
-        let wire =
-            Wire::new(line, met.job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
+        let vigil = self.door.meet(met.me, &doors, near, job, timeout)?;
+        let wire = Wire::new(line, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
         let network = Lossy::new(Patient(wire), loss, seed);
-        Ok((Far::new(network, vigil, self.ip, met.job)?, told))
+        Ok((Far::new(network, vigil, self.ip, job)?, told))
     }
 }
 
@@ -153,7 +168,8 @@ fn place(met: &Met) -> Result<IpAddr, PlaceError> {
 impl Addresses {
     fn read(rank: usize, text: &str) -> Result<Self, PlaceError> {
         let parse = || {
-            let mut fields = text.splitn(5, '/');
+            let mut fields = text.splitn(6, '/');
+            let word = Block::read(fields.next()?)?;
             let ip: IpAddr = fields.next()?.parse().ok()?;
             let mut port = || fields.next()?.parse().ok();
             let (frames, door) = (port()?, port()?);
@@ -164,6 +180,7 @@ impl Addresses {
                 None => Ok(raw.parse().ok()?),
             };
             Some(Addresses {
+                word,
                 frames: SocketAddr::new(ip, frames),
                 door: SocketAddr::new(ip, door),
                 mtu,
@@ -183,13 +200,15 @@ mod tests {
     fn addresses_are_read_as_they_were_written() {
         let met = Met::for_tests(Net::Auto);
         let opening = Opening::new(&met).expect("every host has it");
-        let at = Addresses::read(3, opening.text().as_str()).expect("addresses");
+        let word = Block([0xa5; 32]);
+        let at = Addresses::read(3, opening.text(word).as_str()).expect("addresses");
+        assert_eq!(at.word, word);
         let bound = opening.udp.as_ref().expect("a socket");
         assert_eq!(at.frames, bound.address());
         assert_eq!(at.door, opening.door.address());
         assert_eq!(at.raw, Err(Why::NoInterface));
         let raw = "02:00:00:00:00:01/1500";
-        let at = Addresses::read(3, &format!("::1/1/2/1452/{raw}")).expect("addresses");
+        let at = Addresses::read(3, &format!("{word}/::1/1/2/1452/{raw}")).expect("addresses");
         assert_eq!(at.raw, Ok(raw.parse().expect("an address")));
         for text in [
             "",
@@ -204,6 +223,8 @@ mod tests {
             "here/1/2/1472/right",
         ] {
             assert!(Addresses::read(3, text).is_err(), "{text}");
+            let text = format!("{word}/{text}");
+            assert!(Addresses::read(3, &text).is_err(), "{text}");
         }
     }
 }

@@ -18,7 +18,11 @@ impl<N> Patient<N> {
 
 impl<N: Network> Network for Patient<N> {
     type Frame<'a> = N::Frame<'a>;
-    const CHECKED: bool = N::CHECKED;
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.0.is_checked()
+    }
 
     fn node(&self) -> Node {
         self.0.node()

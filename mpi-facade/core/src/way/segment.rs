@@ -2,7 +2,7 @@
 
 use super::opening::Addresses;
 use crate::place::launcher::{Launcher, Word};
-use crate::place::{Job, Met, PlaceError, read};
+use crate::place::{Met, PlaceError, read};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -85,10 +85,10 @@ impl Why {
 /// A seat at the interface of that name, or at the only one with a link.
 pub(super) fn open(
     name: &str,
-    (job, node): (Job, Node),
+    (job, node): (u64, Node),
     traffic: Traffic,
 ) -> Result<Opened, PlaceError> {
-    let job = job.id as u16;
+    let job = job as u16;
     let opened = Ethernet::open(name, Seat { job, node, traffic })?;
     match opened.interface().running {
         true => Ok(opened),
@@ -97,7 +97,7 @@ pub(super) fn open(
 }
 
 /// At the interface that has this address.
-pub(super) fn open_at(ip: IpAddr, (job, node): (Job, Node)) -> Result<Opened, PlaceError> {
+pub(super) fn open_at(ip: IpAddr, (job, node): (u64, Node)) -> Result<Opened, PlaceError> {
     let all = pombo_netdrivers::udp::interfaces()?;
     let at = all.iter().find(|one| one.address == ip && !one.loopback);
     let why = Why::NoInterface;

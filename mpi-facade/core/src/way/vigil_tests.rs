@@ -3,16 +3,19 @@
 extern crate std;
 
 use super::*;
+use crate::place::{Auth, Name};
 use std::io::Write;
 use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 const JOB: Job = Job {
-    epoch: 5,
-    id: 7,
+    name: Name {
+        epoch: 5,
+        id: 7,
+        auth: Auth::Off,
+    },
     key: 0x1234_5678_9abc_def0,
-    sealed: false,
 };
 /// Far above what any of it takes.
 const HANG: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use pombo_kernel::channel::{Arrival, ChannelError, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::ethernet::Ethernet;
-use pombo_netdrivers::sealed::Key;
+use pombo_netdrivers::sealed::{Cover, Key};
 use pombo_netdrivers::udp::{Udp, UdpCast};
 use pombo_netdrivers::{InPlace, Sealed};
 
@@ -70,9 +70,9 @@ impl<U: Datagrams> Wire<U> {
     ///
     /// # Errors
     /// [`ChannelError::TooLong`]: its frames are too short for a seal.
-    pub(super) fn new(line: Line<U>, key: Option<Key>) -> Result<Self, ChannelError> {
-        Ok(match key {
-            Some(key) => Wire::Sealed(Sealed::new(line, key)?),
+    pub(super) fn new(line: Line<U>, seal: Option<(Key, Cover)>) -> Result<Self, ChannelError> {
+        Ok(match seal {
+            Some((key, cover)) => Wire::Sealed(Sealed::new(line, key, cover)?),
             None => Wire::Plain(line),
         })
     }
@@ -118,7 +118,6 @@ impl<U: Datagrams> Line<U> {
 
 impl<U: Datagrams> Network for Line<U> {
     type Frame<'a> = InPlace<'a>;
-    const CHECKED: bool = U::CHECKED && <Ethernet>::CHECKED;
 
     fn node(&self) -> Node {
         either!(self, device => device.node())
@@ -168,7 +167,11 @@ impl<U: Datagrams + Broadcast> Broadcast for Line<U> {
 
 impl<U: Datagrams> Network for Wire<U> {
     type Frame<'a> = InPlace<'a>;
-    const CHECKED: bool = Line::<U>::CHECKED;
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        any!(self, device => device.is_checked())
+    }
 
     fn node(&self) -> Node {
         any!(self, device => device.node())

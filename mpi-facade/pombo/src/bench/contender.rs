@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use pombo_kernel::channel::group::HEAD;
+use pombo_netdrivers::sealed::HEAD as TAGGED;
 
 use super::field::bursts::{self, Bursts};
 use super::hosts::{Hosts, SETTINGS};
@@ -48,6 +49,8 @@ const NETWORKS: [Network; 3] = [
 const ETHERNET: &str = "ethernet";
 /// What hosts are measured with, if nobody says.
 const BETWEEN_HOSTS: [&str; 2] = [ETHERNET, "udp"];
+/// As `--auth` and POMBO_AUTH take it, beside what is usual.
+pub(super) const AUTH: [&str; 2] = ["full", "off"];
 /// What all that are measured between hosts have in common.
 const HOSTS: &str = "hosts";
 
@@ -122,6 +125,8 @@ pub(super) struct Contender {
     makes: Makes,
     launcher: PathBuf,
     pub(super) network: &'static Network,
+    /// How its frames are authenticated, if not as they are by themselves.
+    auth: Option<&'static str>,
     /// Whether it broadcasts in the way that is best for long messages on a slow line, not as it
     /// would by itself.
     pub(super) is_tuned: bool,
@@ -154,10 +159,30 @@ pub(super) fn ours(networks: &[String]) -> Result<Vec<Contender>, Error> {
         makes: Makes::Ours,
         launcher: launcher.clone(),
         network,
+        auth: None,
         is_tuned: false,
         program: PathBuf::new(),
     });
     Ok(ours.collect())
+}
+
+/// Ours over these networks, and beside each the same with frames authenticated otherwise.
+pub(super) fn ours_by(networks: &[String], auth: &[String]) -> Result<Vec<Contender>, Error> {
+    let mut all = Vec::new();
+    for usual in ours(networks)? {
+        let also = AUTH
+            .into_iter()
+            .filter(|name| auth.iter().any(|one| one == name));
+        let also = also.map(|name| Contender {
+            name: format!("{}-{name}", usual.name),
+            auth: Some(name),
+            ..usual.clone()
+        });
+        let also: Vec<_> = also.collect();
+        all.push(usual);
+        all.extend(also);
+    }
+    Ok(all)
 }
 
 /// Those that were named, then those that are installed, each over what it has in place of these
@@ -196,6 +221,7 @@ pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Contender>, Error> {
         makes: Makes::Subcommand([bursts::NAME, kind.name]),
         launcher: launcher.clone(),
         network,
+        auth: None,
         is_tuned: false,
         program: PathBuf::new(),
     };
@@ -280,6 +306,7 @@ fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
         makes: Makes::Theirs(compiler),
         launcher,
         network: &NETWORKS[0],
+        auth: None,
         is_tuned: false,
         program: PathBuf::new(),
     }));
@@ -337,6 +364,7 @@ impl Contender {
         }
         if self.is_ours() {
             command.arg("run").args(self.network.ours);
+            command.envs(self.auth.map(|auth| ("POMBO_AUTH", auth)));
         } else {
             command.envs(MANNERS);
             command.envs(self.network.theirs.1.iter().copied());
@@ -364,12 +392,14 @@ impl Contender {
     }
 
     /// Bytes of a packet that are not payload, between hosts: the headers of Pombo's groups and of
-    /// its frames; of IP, UDP and the groups; of IP and TCP with time stamps.
+    /// its frames, and the tag; of IP, UDP, the groups, and the tag; of IP and TCP with time stamps.
     pub(super) fn besides(&self) -> usize {
+        let tagged = self.is_ours() && self.auth != Some("off");
+        let tag = if tagged { TAGGED } else { 0 };
         match self.carrier() {
-            ETHERNET => 10 + HEAD,
+            ETHERNET => 10 + HEAD + tag,
             "TCP" => 20 + 32,
-            _ => 20 + 8 + HEAD,
+            _ => 20 + 8 + HEAD + tag,
         }
     }
 

@@ -66,6 +66,9 @@ pub(crate) struct Options {
     /// ethernet,udp]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(contender::networks()))]
     net: Vec<String>,
+    /// With --hosts: also with frames that are authenticated whole, or not at all
+    #[arg(long, value_name = "HOW", value_delimiter = ',', requires = "hosts", value_parser = PossibleValuesParser::new(contender::AUTH))]
+    auth: Vec<String>,
     /// Compare with the MPI in this directory, which has bin/mpicc and bin/mpiexec [also: those
     /// in PATH]
     #[arg(long, value_name = "DIR")]

@@ -1,5 +1,5 @@
 //! Opens a raw Ethernet socket for a program that may not, and hands it through its standard input. The library starts
-//! it; an administrator gives it the capability CAP_NET_RAW (`pombo setup`).
+//! it; an administrator gives it the capability CAP_NET_RAW, and a group whose members alone may run it (`pombo setup`).
 //!
 //! `pombo-ethernet INTERFACE single|group JOB NODE`, or `pombo-ethernet check [INTERFACE]`. If `/etc/pombo/interfaces`
 //! exists, only the interfaces whose names stand there are opened. Lending it says nothing: the library that asked has

@@ -250,9 +250,10 @@ impl<N: Broadcast, Z: Groups, S: Storage> Casts<N, Z, S> {
             ..
         } = self;
         let entries = entries.as_mut();
+        let me = (!network.is_checked()).then(|| network.node());
         network.poll(|frame| {
             heard = true;
-            let head = match Head::read(&frame, *epoch, !N::CHECKED) {
+            let head = match Head::read(&frame, *epoch, me) {
                 Ok(head) => head,
                 Err(refusal) => return counts.refuse(refusal),
             };

@@ -8,18 +8,19 @@ use crate::channel::group::ring::Ring;
 use crate::channel::group::room::{add, place_of};
 use crate::channel::group::{Groups, Room};
 use crate::error::Error;
+use crate::header::Node;
 
 impl<Z: Groups, S: Storage> Sink<Z, S> {
-    /// Takes a frame that came from the network. `buffer` is what waits for a long message, or empty. `sums`: frames
-    /// carry a checksum, as they do where [`Network::CHECKED`](crate::Network::CHECKED) is false.
+    /// Takes a frame that came from the network. `buffer` is what waits for a long message, or empty. `me`: this
+    /// node where frames carry a checksum, as they do where not [`Network::is_checked`](crate::Network::is_checked).
     pub fn hear<A: Arrival, R: Room + ?Sized>(
         &mut self,
         frame: &A,
         buffer: &mut R,
         now: u64,
-        sums: bool,
+        me: Option<Node>,
     ) {
-        match Head::read(frame, self.name.epoch, sums) {
+        match Head::read(frame, self.name.epoch, me) {
             Ok(head) if head.group.get() == self.name.group => {
                 self.listen(&head, frame, Some(buffer), now);
             }

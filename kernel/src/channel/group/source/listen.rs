@@ -7,12 +7,14 @@ use crate::channel::group::Groups;
 use crate::channel::group::bits::{Bits, WINDOW};
 use crate::channel::group::frame::{Head, REFUSED, REPORT};
 use crate::channel::group::ring::Ring;
+use crate::header::Node;
 
 impl<Z: Groups, S: Storage> Source<Z, S> {
     /// Takes a frame that came from the network; others than reports to this source are counted and dropped.
-    /// `sums`: frames carry a checksum, as they do where [`Network::CHECKED`](crate::Network::CHECKED) is false.
-    pub fn hear<A: Arrival>(&mut self, frame: &A, now: u64, sums: bool) {
-        match Head::read(frame, self.name.epoch, sums) {
+    /// `me`: this node where frames carry a checksum, as they do where not
+    /// [`Network::is_checked`](crate::Network::is_checked).
+    pub fn hear<A: Arrival>(&mut self, frame: &A, now: u64, me: Option<Node>) {
+        match Head::read(frame, self.name.epoch, me) {
             Ok(head) if head.group.get() == self.name.group => self.listen(&head, frame, now),
             Ok(_) => self.counts.foreign += 1,
             Err(refusal) => self.counts.refuse(refusal),

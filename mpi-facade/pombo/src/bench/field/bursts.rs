@@ -252,10 +252,10 @@ fn send(
     message: &[u8],
 ) -> Result<(), Error> {
     sender.send(&message).map_err(failed)?;
-    let mut idle = 0;
+    let (me, mut idle) = (network.node(), 0);
     while !sender.turn(network, &message).map_err(failed)? {
         let now = network.now();
-        let heard = network.poll(|frame| sender.hear(&frame, now, false));
+        let heard = network.poll(|frame| sender.hear(&frame, now, Some(me)));
         idle = if heard.map_err(failed)? { 0 } else { idle + 1 };
         if idle > 0 {
             let until = sender.deadline().min(now + NAP);
@@ -274,7 +274,7 @@ fn receive(
     is_over: &AtomicBool,
 ) -> Result<Instant, Error> {
     let mut end = None;
-    let mut idle = 0;
+    let (me, mut idle) = (network.node(), 0);
     loop {
         let over = is_over.load(Ordering::Acquire);
         if repeats > 0 && sink.receive(&mut *buffer).map_err(failed)?.is_some() {
@@ -282,7 +282,7 @@ fn receive(
             end = (repeats == 0).then(Instant::now);
         }
         let now = network.now();
-        let heard = network.poll(|frame| sink.hear(&frame, &mut *buffer, now, false));
+        let heard = network.poll(|frame| sink.hear(&frame, &mut *buffer, now, Some(me)));
         sink.turn(network).map_err(failed)?;
         if heard.map_err(failed)? {
             idle = 0;

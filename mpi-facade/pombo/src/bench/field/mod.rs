@@ -67,7 +67,7 @@ pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> 
     if !options.inside {
         return hosts::inside();
     }
-    let mut contenders = contender::ours(networks)?;
+    let mut contenders = contender::ours_by(networks, &options.auth)?;
     if !options.alone {
         contenders.extend(contender::bursts(&bursts::KINDS)?);
         contenders.extend(contender::others_on_hosts(&options.against)?);
