@@ -50,7 +50,6 @@ impl<H: Header, C: Config> State<H, C> {
         channel.gather(true);
         let moved = self.flush_due(channel, bank);
         channel.gather(false);
-        self.forget_copies(bank);
         moved
     }
 
@@ -119,8 +118,13 @@ impl<H: Header, C: Config> State<H, C> {
 
     // Out of the way of all who have nothing to send.
     #[inline(never)]
-    fn flush_due<L: Outlet>(&mut self, channel: &mut L, bank: &impl Bank) -> Result<bool, Error> {
+    fn flush_due<L: Outlet>(
+        &mut self,
+        channel: &mut L,
+        bank: &mut impl Bank,
+    ) -> Result<bool, Error> {
         self.due = false;
+        self.forget_copies(bank);
         let mut moved = false;
         let mut next = 0;
         while let Some(rest) = self.peers.as_mut().get_mut(next..)
@@ -130,7 +134,7 @@ impl<H: Header, C: Config> State<H, C> {
             next = index + 1;
             let node = Node(index as u16);
             match self.flush_peer(node, channel, bank, &mut moved) {
-                Ok(()) => {}
+                Ok(()) => self.forget_copies(bank),
                 Err(Stop::Full) => self.wake(node),
                 Err(Stop::Lost) => {
                     self.lose_sends(node);

@@ -336,7 +336,7 @@ pub trait Operate {
             Step::Done(outcome) if !operation.is_in_flight() => Some(Seen {
                 received,
                 envelope,
-                outcome: *outcome,
+                outcome: outcome.as_ref().copied(),
             }),
             _ if operation.is_detached() => Some(Seen {
                 received,
@@ -715,7 +715,7 @@ pub struct Seen<'a, H: Header, C: Config> {
     /// Which message it was; `None` if none matched.
     pub envelope: Option<&'a Envelope<H, C>>,
     /// Bytes sent, or bytes in the buffer.
-    pub outcome: Result<usize, Error>,
+    pub outcome: Result<usize, &'a Error>,
 }
 
 /// The parts of a communicator that a call works with.

@@ -18,7 +18,7 @@ use pombo_kernel::{Mode, Node};
 ///
 /// # Safety
 /// `buf` holds `count` items of `datatype`.
-#[inline]
+#[inline(always)]
 pub unsafe fn send(
     mode: Mode,
     buf: *const c_void,
@@ -28,7 +28,7 @@ pub unsafe fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), Fault> {
-    world::with(|world| {
+    world::with(move |world| {
         // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
         let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
         posted.begun()?.wait_sent()
@@ -49,7 +49,7 @@ pub unsafe fn isend(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    world::with(|world| {
+    world::with(move |world| {
         // SAFETY: the caller's buffer, until the request is over.
         let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
         Ok(posted.begun()?.hand_out())
@@ -70,7 +70,7 @@ pub unsafe fn receive(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), Fault> {
-    world::with(|world| {
+    world::with(move |world| {
         // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
         let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
         posted.begun()?.wait(status)
@@ -90,7 +90,7 @@ pub unsafe fn ireceive(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    world::with(|world| {
+    world::with(move |world| {
         // SAFETY: the caller's buffer, until the request is over.
         let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
         Ok(posted.begun()?.hand_out())
@@ -122,7 +122,7 @@ pub unsafe fn exchange(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), Fault> {
-    world::with(|world| {
+    world::with(move |world| {
         let (from, into) = (receive.partner, receive.tag);
         let Side {
             buf,
@@ -158,7 +158,7 @@ pub unsafe fn exchange(
 
 /// `MPI_Iprobe`: the status of the first message that matches.
 pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fault> {
-    world::with(|world| {
+    world::with(move |world| {
         if from == MPI_PROC_NULL {
             world.comms.get(comm)?;
             return Ok(Some(Status::PROC_NULL));
@@ -178,7 +178,7 @@ pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fau
 
 /// `MPI_Probe`.
 pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
-    world::with(|world| {
+    world::with(move |world| {
         if from == MPI_PROC_NULL {
             world.comms.get(comm)?;
             return Ok(Status::PROC_NULL);

@@ -81,7 +81,7 @@ pub(crate) fn peek(
         comms,
         seen.received,
         seen.envelope,
-        &seen.outcome,
+        seen.outcome,
         Some(status),
         &mut failed,
     );
@@ -112,7 +112,7 @@ fn look(
         Err(error) => return Err(unknown(request, error)),
         Ok(Some(over)) => {
             let (received, envelope) = (over.received, over.envelope);
-            write_down(comms, received, envelope, &over.outcome, status, failed);
+            write_down(comms, received, envelope, over.outcome, status, failed);
             // Collective traffic is not a user's request.
             if let Some(context) = envelope.map(|envelope| envelope.header().context.get())
                 && context.is_multiple_of(2)
@@ -169,8 +169,9 @@ pub(crate) fn wait_one(
     status: &mut Status,
 ) -> Result<(), Fault> {
     let mut failed = None;
-    let requests = [*request];
-    wait_until_over(world, &requests, Some(status), &mut failed)?;
+    let waited = *request;
+    let attend = |world: &mut World| stall::attend(world, &[waited]);
+    wait_until_over(world, waited, Some(status), &mut failed, attend)?;
     *request = Request::NULL;
     match failed {
         None => Ok(()),
@@ -178,23 +179,21 @@ pub(crate) fn wait_one(
     }
 }
 
-/// Waits for the first of these requests, for all of which its caller will wait.
+/// Waits for one request. `attend` is called now and then while that is in vain.
 #[inline(always)]
 fn wait_until_over(
     world: &mut World,
-    requests: &[Request],
+    request: Request,
     mut status: Option<&mut Status>,
     failed: &mut Option<Fault>,
+    attend: impl Fn(&mut World),
 ) -> Result<(), Fault> {
-    let Some(&request) = requests.first() else {
-        return Ok(());
-    };
     let mut idle = 0;
     while !look(world, request, status.as_deref_mut(), failed)? {
         collective::progress(world, &mut idle);
         world.kernel.advance(&mut idle)?;
         if forsaken::is_due(idle) {
-            stall::attend(world, requests);
+            attend(world);
         }
     }
     Ok(())
@@ -242,7 +241,9 @@ pub fn wait_all(
                 break;
             };
             let status_of = wanted.then_some(&mut status);
-            wait_until_over(world, left, status_of, &mut failed)?;
+            let request = left[0];
+            let attend = |world: &mut World| stall::attend(world, left);
+            wait_until_over(world, request, status_of, &mut failed, attend)?;
             left[0] = Request::NULL;
             let index = next;
             next += 1;
@@ -286,7 +287,7 @@ fn write_down(
     comms: &mut Comms,
     received: bool,
     envelope: Option<&pombo_kernel::Envelope<Envelope, Composition>>,
-    outcome: &Result<usize, pombo_kernel::Error>,
+    outcome: Result<usize, &pombo_kernel::Error>,
     mut status: Option<&mut Status>,
     failed: &mut Option<Fault>,
 ) {
@@ -294,12 +295,12 @@ fn write_down(
         *status = Status::SENT;
         if received && let Some(envelope) = envelope {
             tell(comms, envelope, status);
-            if let Ok(bytes) = *outcome {
+            if let Ok(bytes) = outcome {
                 status.set_bytes(bytes as u64);
             }
         }
     }
-    if let Err(error) = *outcome {
+    if let Err(&error) = outcome {
         let context = envelope.map(|envelope| envelope.header().context.get());
         let comm = context.and_then(|context| comms.of_context(context));
         let fault = comm.map_or(Fault::from(error), |(comm, group)| Fault {

@@ -148,7 +148,7 @@ pub(crate) fn rank() -> usize {
 }
 
 /// Runs a call on the world.
-#[inline]
+#[inline(always)]
 pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
     #[cfg(feature = "progress-thread")]
     let _turn = crate::progress::turn();
@@ -170,7 +170,7 @@ pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
 }
 
 /// As [`with`], for who has the turn already.
-#[inline]
+#[inline(always)]
 pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
     let taken = WORLD.load(Ordering::Relaxed);
     if taken.is_null() {

@@ -120,8 +120,8 @@ impl<'w> Posted<'w> {
         }
     }
 
-    /// Waits for its end.
-    #[inline(always)]
+    /// Waits for its end. Not inlined: it is long, and every blocking call has it.
+    #[inline(never)]
     pub(crate) fn wait(mut self, status: &mut Status) -> Result<(), Fault> {
         request::wait_one(self.world, &mut self.request, status)
     }
