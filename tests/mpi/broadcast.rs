@@ -52,6 +52,20 @@ fn several_ranks_on_a_host() {
     }
 }
 
+/// Host by host, and by one frame for all: who is told other lengths hears of it, and all go on.
+#[test]
+fn lengths_that_differ() {
+    for hosts in ["aabb", "aab", "abba"] {
+        ok_on(hosts, "lengths", &["hosts"], &[UDP]);
+    }
+}
+
+/// Broadcasts of one root wait for each other; nobody sleeps while one can go on.
+#[test]
+fn thousands_at_once() {
+    ok_on("aabb", "outstanding", &[], &[UDP]);
+}
+
 /// Three and one, ranks that do not follow each other, a host of its own for the first or the last rank.
 #[test]
 fn ranks_lie_anywhere() {

@@ -16,7 +16,7 @@ pub(crate) struct Vectors<'a> {
 
 impl<'a> Vectors<'a> {
     /// Of these parts. What does not lie in one piece as it is to be sent is copied to `room`, which is long enough for
-    /// the frame.
+    /// the frame; the memory of foreign programs is named where it lies, and only the system looks at it.
     #[inline]
     pub(crate) fn of(parts: &[Part<'a>], room: &'a mut [u8]) -> Self {
         Self::behind(&[], parts, room)
@@ -33,7 +33,7 @@ impl<'a> Vectors<'a> {
             count: 0,
             bytes: PhantomData,
         };
-        vectors.push(head);
+        vectors.push(head.as_ptr(), head.len());
         let whole = parts.len() > PIECES;
         let all: &'a mut [u8] = match whole {
             true => core::mem::take(&mut room),
@@ -48,25 +48,25 @@ impl<'a> Vectors<'a> {
                 continue;
             }
             match in_place(part) {
-                Some(bytes) => vectors.push(bytes),
+                Some(start) => vectors.push(start, len),
                 None => {
                     let (copy, rest) = core::mem::take(&mut room).split_at_mut(len);
                     part.copy_to(0, copy);
-                    vectors.push(copy);
+                    vectors.push(copy.as_ptr(), len);
                     room = rest;
                 }
             }
         }
-        vectors.push(&all[..end]);
+        vectors.push(all.as_ptr(), end);
         vectors
     }
 
     #[inline]
-    fn push(&mut self, bytes: &'a [u8]) {
-        if !bytes.is_empty() {
+    fn push(&mut self, start: *const u8, len: usize) {
+        if len > 0 {
             self.list[self.count] = libc::iovec {
-                iov_base: bytes.as_ptr().cast_mut().cast(),
-                iov_len: bytes.len(),
+                iov_base: start.cast_mut().cast(),
+                iov_len: len,
             };
             self.count += 1;
         }
@@ -79,16 +79,20 @@ impl<'a> Vectors<'a> {
     }
 }
 
+/// Where a part lies in one piece as it is to be sent.
 #[inline]
-fn in_place<'a>(part: &Part<'a>) -> Option<&'a [u8]> {
+fn in_place(part: &Part<'_>) -> Option<*const u8> {
     match *part {
-        Part::Bytes(bytes) => Some(bytes),
+        Part::Bytes(bytes) => Some(bytes.as_ptr()),
         Part::Held {
             source,
             offset,
             len,
             swapped: false,
-        } => source.bytes()?.get(offset..offset + len),
+        } => {
+            let slice = source.bytes().and_then(|all| all.get(offset..offset + len));
+            slice.map(<[u8]>::as_ptr).or_else(|| part.fixed())
+        }
         Part::Held { .. } => None,
     }
 }
@@ -115,6 +119,35 @@ mod tests {
             self.copy_out(offset, into);
             into.reverse();
         }
+    }
+
+    /// Bytes that are only named by their address.
+    struct Fixed(Vec<u8>);
+
+    impl Source for Fixed {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn fixed(&self, offset: usize, len: usize) -> Option<*const u8> {
+            self.0.get(offset..offset + len).map(<[u8]>::as_ptr)
+        }
+
+        fn copy_out(&self, _: usize, _: &mut [u8]) {
+            panic!("it lies in one piece");
+        }
+    }
+
+    #[test]
+    fn fixed_memory_is_not_copied() {
+        let fixed = Fixed(vec![1, 2, 3, 4, 5]);
+        let part = Part::Held {
+            source: &fixed,
+            offset: 1,
+            len: 3,
+            swapped: false,
+        };
+        assert_eq!(read(&[Part::Bytes(&[7]), part]), (2, vec![7, 2, 3, 4]));
     }
 
     fn read(parts: &[Part<'_>]) -> (usize, Vec<u8>) {

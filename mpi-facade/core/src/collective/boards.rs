@@ -9,14 +9,15 @@
 
 use super::call::{Call, Stop};
 use super::over_boards::{End, OverBoards};
-use super::sides::Sides;
+use super::schedule::Stand;
+use super::sides::{Side, Sides};
 use super::{Algorithm, Operation};
 use crate::comm::{Boards, Group};
 use crate::error::{Error, Kind};
 use crate::world::World;
 use alloc::vec::Vec;
 use pombo_kernel::Node;
-use pombo_kernel::collective::{Running, Step};
+use pombo_kernel::collective::{Running, Step, barrier_boards};
 use pombo_netdrivers::shm::collective::{AREAS, TEXT};
 
 /// The area of `MPI_COMM_WORLD`.
@@ -52,14 +53,48 @@ impl Call<'_> {
             Algorithm::Hosts => return Ok(Way::Hosts),
             _ => return Ok(Way::Messages),
         }
+        Ok(self.area()?.map_or(Way::Messages, Way::Boards))
+    }
+
+    /// The area of its boards, if there are any.
+    #[inline]
+    fn area(&mut self) -> Result<Option<u8>, Error> {
         let boards = match self.group()?.boards {
             Boards::Unasked => self.enter_world()?,
             known => known,
         };
         Ok(match boards {
-            Boards::In(area) if self.has_number(area) => Way::Boards(area),
-            _ => Way::Messages,
+            Boards::In(area) if self.has_number(area) => Some(area),
+            _ => None,
         })
+    }
+
+    /// Where short ones of an operation go over boards and this one, of so many bytes, by messages, all ranks look at
+    /// each other's length first: else two that do not agree would wait for each other in different places. They meet
+    /// only there where all see all of them, and so do all or none go on. True if they disagree: the call is over.
+    #[inline(never)]
+    pub(super) fn disagrees(
+        &mut self,
+        operation: Operation,
+        (given, taken): (usize, usize),
+    ) -> Result<bool, Stop> {
+        let ground = self.ground(operation)?;
+        let short = self.world.collectives.choices.pick(operation, 0, ground);
+        if ground.ranks < 2 || short != Algorithm::Boards {
+            return Ok(false);
+        }
+        let Some(area) = self.area()? else {
+            return Ok(false);
+        };
+        let mut sides = Sides::plain(operation, taken, Side::nothing(), Side::nothing());
+        if given != taken {
+            // Then nobody agrees with this rank.
+            self.note(Error::unequal(given as u64, taken as u64));
+            sides = sides.giving(operation, usize::MAX);
+        }
+        let Stand { rank, ranks, .. } = self.stand;
+        self.run_over(area, barrier_boards(rank, ranks), &sides)?;
+        Ok(self.verdict().is_err())
     }
 
     #[cold]

@@ -264,7 +264,7 @@ impl<'w> Call<'w> {
 
     /// How a call ends that has come through.
     #[inline]
-    fn verdict(&mut self) -> Result<(), Fault> {
+    pub(super) fn verdict(&mut self) -> Result<(), Fault> {
         match self.noted {
             None => Ok(()),
             Some(error) => Err(Fault::new(error, self.comm)),

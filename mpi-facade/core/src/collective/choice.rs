@@ -164,7 +164,13 @@ pub const TABLE: &[Choice] = &[
         operation: Operation::Alltoall,
         variable: c"POMBO_COLL_ALLTOALL",
         allowed: &[Turns, Pairs, Bruck, Boards],
+        // A text has room for all ranks, so long blocks take many rounds, in each of which all ranks need a processor.
         rules: &[
+            crowded(BOARDS, 8192, Boards),
+            crowded(32, ANY, Turns),
+            crowded(BOARDS, 64, Bruck),
+            crowded(BOARDS, 8192, Turns),
+            crowded(BOARDS, ANY, Pairs),
             rule(BOARDS, ANY, Boards),
             rule(32, ANY, Turns),
             rule(ANY, 64, Bruck),

@@ -296,9 +296,6 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
         let Stand { rank, ranks, .. } = call.stand;
         let output = receive.region(ranks)?;
         let each = Source::len(&output) / ranks;
-        let Way::Boards(area) = call.way(Operation::Alltoall, each)? else {
-            return Ok(false);
-        };
         let input = match send.is_in_place() {
             true => output,
             false => send.region(ranks)?,
@@ -306,13 +303,17 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
         if !send.is_in_place() {
             distinct(&input, &output)?;
         }
+        let given = Source::len(&input) / ranks;
+        let Way::Boards(area) = call.way(Operation::Alltoall, each)? else {
+            return call.disagrees(Operation::Alltoall, (given, each));
+        };
         let (grain, segments) = call.segments(each, ranks, 1);
         let side = |region| Side::matrix(region, ranks, grain);
         let sides = Sides {
             scattered: Some(kernel::Buffer::Output),
             ..Sides::plain(Operation::Alltoall, each, side(input), side(output))
         };
-        let sides = sides.giving(Operation::Alltoall, Source::len(&input) / ranks);
+        let sides = sides.giving(Operation::Alltoall, given);
         let steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
         call.run_over(area, steps, &sides)
     };

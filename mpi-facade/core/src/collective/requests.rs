@@ -135,11 +135,15 @@ fn take_turns(world: &mut World, idle: &mut u32, came: bool) {
     if came {
         world.collectives.due = world.collectives.turns.len();
     }
-    for _ in 0..TURNS.min(world.collectives.due) {
+    for _ in 0..TURNS {
+        // One that fails waits for what it takes back, and the others have turns meanwhile.
+        let Some(due) = world.collectives.due.checked_sub(1) else {
+            break;
+        };
+        world.collectives.due = due;
         let Some(index) = world.collectives.turns.pop_front() else {
             break;
         };
-        world.collectives.due -= 1;
         poll(world, index as usize);
         let Ongoing { slots, turns, .. } = &mut world.collectives;
         let slot = &mut slots[index as usize];
