@@ -20,6 +20,7 @@ pub(crate) enum Line<U> {
 }
 
 /// A line as it is, or one whose frames only ranks of the job can write.
+#[allow(clippy::large_enum_variant, reason = "a rank has two of them")]
 pub(crate) enum Wire<U: Datagrams> {
     /// As it is.
     Plain(Line<U>),
