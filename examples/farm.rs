@@ -30,6 +30,7 @@ const END: u8 = 3;
 struct Kind(u8);
 
 impl Header for Work {
+    const NAME: &str = "Work";
     type Pattern = Kind;
 }
 

@@ -20,6 +20,7 @@ struct Letter {
 struct Mailbox(U64);
 
 impl Header for Letter {
+    const NAME: &str = "Letter";
     type Pattern = Mailbox;
 }
 

@@ -124,10 +124,11 @@ pub type Selected = Compose<
     SelectedBuffering,
 >;
 
-/// A number that two nodes must share to understand each other: it covers the header, the length type, the transfer
-/// policy and the layout of the frames. Drivers compare it when a job starts.
+/// A number that two nodes must share to understand each other: it covers the header's name and size, the length type,
+/// the transfer policy and the layout of the frames. Drivers compare it when a job starts. It is the same in programs
+/// that were built apart, by another compiler too.
 pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
-    const FRAMES: u64 = 2;
+    const FRAMES: u64 = 3;
     let parts = [
         FRAMES,
         size_of::<H>() as u64,
@@ -140,12 +141,64 @@ pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
         <<C::Sizes as Sizes>::Pool as Capacity>::N as u64,
         <<C::Sizes as Sizes>::Cell as Capacity>::N as u64,
     ];
-    // FNV-1a over the parts; not for security.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut i = 0;
     while i < parts.len() {
-        hash = (hash ^ parts[i]).wrapping_mul(0x0000_0100_0000_01b3);
+        hash = stir(hash, parts[i]);
+        i += 1;
+    }
+    let name = H::NAME.as_bytes();
+    let mut i = 0;
+    while i < name.len() {
+        hash = stir(hash, name[i] as u64);
         i += 1;
     }
     hash
+}
+
+/// FNV-1a; not for security.
+const fn stir(hash: u64, part: u64) -> u64 {
+    (hash ^ part).wrapping_mul(0x0000_0100_0000_01b3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::{Header, Node, Pattern};
+    use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+    macro_rules! header {
+        ($name:ident, $called:literal) => {
+            #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+            #[repr(C)]
+            struct $name(u8);
+
+            impl Header for $name {
+                const NAME: &str = $called;
+                type Pattern = $name;
+            }
+
+            impl Pattern<$name> for $name {
+                fn matches(&self, _from: Node, header: &$name) -> bool {
+                    self.0 == header.0
+                }
+
+                fn source(&self) -> Option<Node> {
+                    None
+                }
+            }
+        };
+    }
+
+    header!(Topic, "topic");
+    header!(Port, "port");
+    // In another program.
+    header!(Again, "topic");
+
+    #[test]
+    fn unlike_headers_of_one_size_differ() {
+        let topic = fingerprint::<Topic, Selected>();
+        assert_ne!(topic, fingerprint::<Port, Selected>());
+        assert_eq!(topic, fingerprint::<Again, Selected>());
+    }
 }

@@ -36,6 +36,11 @@ impl<T> Wire for T where
 
 /// The header of an upper protocol. It travels in front of every message and the kernel matches by it.
 pub trait Header: Wire {
+    /// What the protocol is called, the same in every program that speaks it: part of the
+    /// [fingerprint](crate::fingerprint), so that one of another name is refused when a job starts, even where its header
+    /// has as many bytes. Change it when the meaning of the fields changes.
+    const NAME: &'static str;
+
     /// How a receive says which messages it wants.
     type Pattern: Pattern<Self>;
 }

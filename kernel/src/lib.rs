@@ -16,6 +16,7 @@
 //! struct Topic(u8);
 //!
 //! impl Header for Topic {
+//!     const NAME: &str = "Topic";
 //!     type Pattern = Topic;
 //! }
 //!

@@ -20,6 +20,7 @@ pub(crate) struct Courtesy {
 ///
 /// Nanoseconds, or 0 where they pay. The lowest bits say how often in a row they did not.
 #[derive(Debug, Default)]
+#[repr(transparent)]
 pub(crate) struct Penance(AtomicU64);
 
 /// Idle polls after which nobody sleeps yet, instead of a yield: who waits may just have had something to do.

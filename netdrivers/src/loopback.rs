@@ -6,7 +6,7 @@ use pombo_kernel::memory::Part;
 use std::boxed::Box;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 use crate::InPlace;
@@ -159,12 +159,16 @@ impl Channel for Loopback {
     }
 
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        self.wait_within(idle, u64::MAX)
+    }
+
+    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         if idle < SPINS {
             core::hint::spin_loop();
         } else if idle < SPINS + YIELDS {
             std::thread::yield_now();
         } else {
-            self.own().sleep();
+            self.own().sleep(Duration::from_nanos(nanoseconds));
         }
         Ok(())
     }
@@ -265,10 +269,13 @@ impl Inbox {
         self.bell.notify_one();
     }
 
-    /// Returns at once if anything happened since the last sleep: what came between a poll and this call counts.
-    fn sleep(&self) {
+    /// For that long at most. Returns at once if anything happened since the last sleep: what came between a poll and
+    /// this call counts.
+    fn sleep(&self, limit: Duration) {
         let state = self.lock();
-        let slept = self.bell.wait_while(state, |state| !state.rung);
-        slept.unwrap_or_else(PoisonError::into_inner).rung = false;
+        let slept = self
+            .bell
+            .wait_timeout_while(state, limit, |state| !state.rung);
+        slept.unwrap_or_else(PoisonError::into_inner).0.rung = false;
     }
 }

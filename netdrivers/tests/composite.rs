@@ -1,6 +1,8 @@
 //! Two channels as one: ranks of a host over threads, hosts over the simulated network.
 #![cfg(feature = "std")]
 
+#[path = "composite/forwards.rs"]
+mod forwards;
 #[cfg(all(feature = "shm", feature = "udp", target_os = "linux"))]
 #[path = "composite/sleeps.rs"]
 mod sleeps;

@@ -7,10 +7,14 @@ mod casts;
 mod conforms;
 #[path = "udp/gathers.rs"]
 mod gathers;
+#[path = "ethernet/inside.rs"]
+mod inside;
 #[path = "udp/joins.rs"]
 mod joins;
 #[path = "udp/loses.rs"]
 mod loses;
+#[path = "udp/refused.rs"]
+mod refused;
 #[path = "udp/strangers.rs"]
 mod strangers;
 

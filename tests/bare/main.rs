@@ -19,6 +19,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 struct Port(u8);
 
 impl Header for Port {
+    const NAME: &str = "Port";
     type Pattern = Port;
 }
 

@@ -37,6 +37,7 @@ pub struct Wanted {
 }
 
 impl Header for Tagged {
+    const NAME: &str = "Tagged";
     type Pattern = Wanted;
 }
 

@@ -24,6 +24,7 @@ pub struct Select {
 }
 
 impl Header for Numbered {
+    const NAME: &str = "Numbered";
     type Pattern = Select;
 }
 

@@ -14,6 +14,7 @@ pub struct Counted {
 
 impl Header for Counted {
     //~^ E0277
+    const NAME: &str = "Counted";
     type Pattern = Tag;
 }
 

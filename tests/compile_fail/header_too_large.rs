@@ -12,6 +12,7 @@ const LEN: usize = 100;
 pub struct Long([u8; LEN]);
 
 impl Header for Long {
+    const NAME: &str = "Long";
     type Pattern = Tag;
 }
 

@@ -17,6 +17,7 @@ pub struct Named {
 
 impl Header for Named {
     //~^ E0277
+    const NAME: &str = "Named";
     type Pattern = Tag;
 }
 

@@ -27,6 +27,7 @@ struct Front {
 }
 
 impl Header for Address {
+    const NAME: &str = "Address";
     type Pattern = Front;
 }
 

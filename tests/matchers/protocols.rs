@@ -58,6 +58,7 @@ impl Select {
 }
 
 impl Header for Silent {
+    const NAME: &str = "Silent";
     type Pattern = Select;
 }
 
@@ -72,6 +73,7 @@ impl Pattern<Silent> for Select {
 }
 
 impl Header for Coarse {
+    const NAME: &str = "Coarse";
     type Pattern = Select;
 }
 

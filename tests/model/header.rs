@@ -31,6 +31,7 @@ pub(crate) fn select(source: Option<u8>, tag: Option<u8>) -> Select {
 }
 
 impl Header for Numbered {
+    const NAME: &str = "Numbered";
     type Pattern = Select;
 }
 

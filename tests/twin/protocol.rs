@@ -26,6 +26,7 @@ pub(crate) struct Wanted {
 }
 
 impl Header for Tagged {
+    const NAME: &str = "Tagged";
     type Pattern = Wanted;
 }
 

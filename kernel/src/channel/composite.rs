@@ -2,7 +2,8 @@
 //! over one channel, all others over the second.
 //!
 //! The second channel has every node and gives the numbers; the first one has some of them under numbers of its own. A
-//! node has one way for its whole life, so the order per peer is that of its channel.
+//! node has one way for its whole life, so the order per peer is that of its channel. What a channel can do it does here
+//! too: nodes beyond cost the near ones no short way.
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
@@ -10,11 +11,12 @@
 //! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
 //! | sleep in the near channel where it cannot sleep for both | 0.4 ms | |
 
-use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Taker, Target};
+use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Taker, Target, Wake};
 use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
 use crate::error::Error;
 use crate::header::Node;
 use crate::memory::Part;
+use core::marker::PhantomData;
 
 /// The near channel, and where there are nodes beyond it, the far one.
 ///
@@ -133,11 +135,6 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
         self.members.as_ref().len() == 1
     }
 
-    fn node_of(&self, number: Node) -> Node {
-        let node = self.members.as_ref().get(number.index());
-        node.copied().unwrap_or(number)
-    }
-
     /// Whoever has nobody beyond does not carry this along: it is not made a part of its caller, and there is one of it.
     #[inline(never)]
     fn poll<A: Channel>(
@@ -185,6 +182,56 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
             ChannelError::NoSuchNode(_) => ChannelError::NoSuchNode(to),
             error => error,
         })
+    }
+
+    /// Polls both channels, for a taker of any type.
+    #[inline(never)]
+    fn poll_both<A: Channel>(
+        &mut self,
+        near: &mut A,
+        taker: &mut impl Taker,
+    ) -> Result<bool, ChannelError> {
+        let any = near.poll_for(&mut Renaming {
+            taker: &mut *taker,
+            members: self.members.as_ref(),
+            far: PhantomData::<fn() -> B>,
+        })?;
+        self.own = false;
+        Ok(self.poll::<A>(&mut |event| taker.event(event))? || any)
+    }
+
+    fn wakes_by(&mut self, near: &mut impl Channel) -> Option<Wake> {
+        self.rest = 0;
+        let far = self.far.wakes_by()?;
+        if self.own {
+            return Some(far.at_most(0));
+        }
+        match self.is_alone() {
+            true => Some(far),
+            false => near.wakes_by()?.or(far),
+        }
+    }
+
+    fn wait_beside(
+        &mut self,
+        near: &mut impl Channel,
+        idle: u32,
+        other: Wake,
+    ) -> Result<(), ChannelError> {
+        if self.is_alone() {
+            return match self.own {
+                true => Ok(()),
+                false => self.far.wait_beside(idle, other),
+            };
+        }
+        if idle < CALM {
+            return near.wait_within(idle, other.within.min(NAP));
+        }
+        self.rest = 0;
+        match self.far.wakes_by().and_then(|far| far.or(other)) {
+            Some(wake) => near.wait_beside(idle, wake),
+            None => near.wait_within(idle, other.within.min(NAP)),
+        }
     }
 
     #[inline(never)]
@@ -271,29 +318,16 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
 
     #[inline]
     fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
-        match &self.beyond {
+        match &mut self.beyond {
             None => self.near.poll_for(taker),
-            Some(_) => self.poll(|event| taker.event(event)),
+            Some(beyond) => beyond.poll_both(&mut self.near, taker),
         }
     }
 
     #[inline(never)]
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        let beyond = self.beyond.as_ref();
-        let near = self.near.poll(|event| {
-            f(match event {
-                Event::Arrival(frame) => {
-                    let from = frame.from();
-                    let from = beyond.map_or(from, |beyond| beyond.node_of(from));
-                    Event::Arrival(Either::Near { from, frame })
-                }
-                Event::Completed(cookie) => Event::Completed(cookie),
-                Event::Again(cookie) => Event::Again(cookie),
-                Event::PeerLost(node) => {
-                    Event::PeerLost(beyond.map_or(node, |beyond| beyond.node_of(node)))
-                }
-            });
-        })?;
+        let members = members(self.beyond.as_ref());
+        let near = self.near.poll(|event| f(renamed(event, members)))?;
         let Some(beyond) = &mut self.beyond else {
             return Ok(near);
         };
@@ -316,8 +350,67 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
         }
     }
 
+    fn wakes_by(&mut self) -> Option<Wake> {
+        match &mut self.beyond {
+            None => self.near.wakes_by(),
+            Some(beyond) => beyond.wakes_by(&mut self.near),
+        }
+    }
+
+    fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
+        match &mut self.beyond {
+            None => self.near.wait_beside(idle, other),
+            Some(beyond) => beyond.wait_beside(&mut self.near, idle, other),
+        }
+    }
+
     fn now(&self) -> u64 {
         self.near.now()
+    }
+}
+
+/// The nodes of the near channel's numbers; none where these are the nodes.
+fn members<B, N: Capacity, S: Storage>(beyond: Option<&Beyond<B, N, S>>) -> &[Node] {
+    beyond.map_or(&[], |beyond| beyond.members.as_ref())
+}
+
+#[inline(always)]
+fn node_of(number: Node, members: &[Node]) -> Node {
+    members.get(number.index()).copied().unwrap_or(number)
+}
+
+/// What the near channel reports, by the numbers that all nodes know.
+#[inline(always)]
+fn renamed<A: Arrival, B>(event: Event<A>, members: &[Node]) -> Event<Either<A, B>> {
+    match event {
+        Event::Arrival(frame) => {
+            let from = node_of(frame.from(), members);
+            Event::Arrival(Either::Near { from, frame })
+        }
+        Event::Completed(cookie) => Event::Completed(cookie),
+        Event::Again(cookie) => Event::Again(cookie),
+        Event::PeerLost(node) => Event::PeerLost(node_of(node, members)),
+    }
+}
+
+/// Hands on what the near channel reports. What goes the long way is of one type with what the far one has, so that
+/// its taker exists once.
+struct Renaming<'a, T, B> {
+    taker: &'a mut T,
+    members: &'a [Node],
+    far: PhantomData<fn() -> B>,
+}
+
+impl<T: Taker, B: Channel> Taker for Renaming<'_, T, B> {
+    #[inline]
+    fn event<A: Arrival>(&mut self, event: Event<A>) {
+        let event: Event<Either<A, B::Arrival<'_>>> = renamed(event, self.members);
+        self.taker.event(event);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+        self.taker.take(node_of(from, self.members), frame)
     }
 }
 

@@ -18,6 +18,7 @@
 //! struct Number(u8, u8);
 //!
 //! impl Header for Number {
+//!     const NAME: &str = "Number";
 //!     type Pattern = Number;
 //! }
 //!

@@ -37,26 +37,28 @@ impl<H: Header, C: Config> State<H, C> {
     /// The short way of a whole message. False for all that goes the long way: then nothing has changed.
     #[inline(always)]
     pub(crate) fn take_whole(&mut self, from: Node, frame: &[u8], bank: &mut impl Bank) -> bool {
-        let Ok((EagerHead { lead, header }, payload)) = EagerHead::<H>::ref_from_prefix(frame)
+        // Copied once, before anything is decided by it: its sender may still write there, and what was matched is what
+        // is handed on.
+        let Ok((EagerHead { lead, header }, payload)) = EagerHead::<H>::read_from_prefix(frame)
         else {
             return false;
         };
-        let [kind, credit] = *lead;
+        let [kind, credit] = lead;
         if says_order::<C>() || kind != Kind::Eager as u8 {
             return false;
         }
         self.credited(from, credit);
         self.counters.note(Note::Searched);
-        let explained = match self.expected.take(from, header) {
+        let explained = match self.expected.take(from, &header) {
             Some(slot) => {
                 let put = |ticket, stored, swapped| {
                     if let Some(bytes) = payload.get(..stored) {
                         bank.copy_in(ticket, 0, bytes, swapped);
                     }
                 };
-                self.hand_over(slot, from, *header, payload.len(), put)
+                self.hand_over(slot, from, header, payload.len(), put)
             }
-            None => self.keep(*header, from, payload.len(), |cell| cell.append(payload)),
+            None => self.keep(header, from, payload.len(), |cell| cell.append(payload)),
         };
         if explained.is_none() {
             self.reject(from);

@@ -51,7 +51,7 @@ pub trait Operate {
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]
     /// # struct Tag(u8);
-    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Header for Tag { const NAME: &str = "Tag"; type Pattern = Tag; }
     /// # impl Pattern<Tag> for Tag {
     /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
     /// #     fn source(&self) -> Option<Node> { None }
@@ -72,7 +72,7 @@ pub trait Operate {
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]
     /// # struct Tag(u8);
-    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Header for Tag { const NAME: &str = "Tag"; type Pattern = Tag; }
     /// # impl Pattern<Tag> for Tag {
     /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
     /// #     fn source(&self) -> Option<Node> { None }
@@ -528,7 +528,7 @@ pub trait Operate {
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]
     /// # struct Tag(u8);
-    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Header for Tag { const NAME: &str = "Tag"; type Pattern = Tag; }
     /// # impl Pattern<Tag> for Tag {
     /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
     /// #     fn source(&self) -> Option<Node> { None }
@@ -552,7 +552,7 @@ pub trait Operate {
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]
     /// # struct Tag(u8);
-    /// # impl Header for Tag { type Pattern = Tag; }
+    /// # impl Header for Tag { const NAME: &str = "Tag"; type Pattern = Tag; }
     /// # impl Pattern<Tag> for Tag {
     /// #     fn matches(&self, _: Node, header: &Tag) -> bool { self == header }
     /// #     fn source(&self) -> Option<Node> { None }

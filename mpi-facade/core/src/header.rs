@@ -62,6 +62,7 @@ impl Wanted {
 }
 
 impl Header for Envelope {
+    const NAME: &str = "MPI";
     type Pattern = Wanted;
 }
 

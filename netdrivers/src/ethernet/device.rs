@@ -2,6 +2,7 @@
 
 use super::address::Table;
 use super::frame::{self, ALL, ETHER, HEAD, Refusal, Seat};
+use super::interface;
 use super::line::{Line, Packets};
 use crate::InPlace;
 use crate::clock::now;
@@ -18,6 +19,8 @@ pub struct Ethernet<L: Line = Packets> {
     seat: Seat,
     table: Table,
     interface: String,
+    /// What the interface carried when the node joined.
+    carried: usize,
     mtu: usize,
     /// Are there nodes on other hosts, and other nodes on this one?
     elsewhere: bool,
@@ -45,7 +48,13 @@ pub struct Counts {
 pub(super) const OURS: usize = HEAD - ETHER;
 
 impl<L: Line> Ethernet<L> {
-    pub(super) fn new(line: L, seat: Seat, table: Table, interface: String, mtu: usize) -> Self {
+    pub(super) fn new(
+        line: L,
+        seat: Seat,
+        table: Table,
+        (interface, carried): (String, usize),
+        mtu: usize,
+    ) -> Self {
         Ethernet {
             line,
             seat,
@@ -54,6 +63,7 @@ impl<L: Line> Ethernet<L> {
             patience: Patience::of(table.here),
             table,
             interface,
+            carried,
             mtu,
             full: false,
             counts: Counts::default(),
@@ -63,6 +73,14 @@ impl<L: Line> Ethernet<L> {
     /// The interface's name.
     pub fn interface(&self) -> &str {
         &self.interface
+    }
+
+    /// The interface's MTU when this node joined, and what it is now, where that is less. Frames that are too long for
+    /// it are refused with EMSGSIZE (90).
+    pub fn shrunk(&self) -> Option<(usize, usize)> {
+        let [socket, _] = self.line.descriptors();
+        let now = interface::mtu(socket, &self.interface).ok()?;
+        (now < self.carried).then_some((self.carried, now))
     }
 
     /// For who waits on several: readable when frames have come; negative: none.

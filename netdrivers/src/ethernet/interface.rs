@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::CStr;
+use core::mem::zeroed;
 use core::ptr::null_mut;
 
 use super::address::Mac;
@@ -83,6 +84,22 @@ pub(super) fn loopback() -> Result<(i32, bool), EthernetError> {
     let own = interfaces()?.into_iter().find(|one| one.loopback);
     let own = own.ok_or(EthernetError::LoopbackDown)?;
     Ok((own.index, own.running))
+}
+
+/// Bytes that the interface of that name carries in one piece now. Any socket may ask.
+pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
+    // SAFETY: zeros are a valid request. The name is cut to its room, and a zero stays behind it.
+    let request = unsafe {
+        let mut request: libc::ifreq = zeroed();
+        let room = request.ifr_name.len() - 1;
+        for (to, from) in request.ifr_name[..room].iter_mut().zip(name.bytes()) {
+            *to = from as libc::c_char;
+        }
+        let asked = libc::ioctl(socket, libc::SIOCGIFMTU as _, &raw mut request);
+        EthernetError::check(asked, "ioctl")?;
+        request.ifr_ifru.ifru_mtu
+    };
+    Ok(usize::try_from(request).unwrap_or(0))
 }
 
 /// # Safety

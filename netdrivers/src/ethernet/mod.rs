@@ -23,7 +23,8 @@
 //!
 //! An interface that is down is no error: frames are lost and counted, and when it is up again all goes on. One that is
 //! taken away is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with ENXIO (6) for who sends;
-//! [`Ethernet::interface`] names it.
+//! [`Ethernet::interface`] names it. One whose MTU is lowered is the same with EMSGSIZE (90), and [`Ethernet::shrunk`]
+//! says from what to what.
 
 mod address;
 mod device;

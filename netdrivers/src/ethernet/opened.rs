@@ -46,7 +46,7 @@ impl<L: Line> Opened<L> {
         let interface = interface::find(name)?;
         let (own, loopback) = interface::loopback()?;
         let socket = lent::socket(seat, &interface, own)?;
-        let mtu = socket.mtu(&interface)?;
+        let mtu = interface::mtu(socket.number(), &interface.name)?;
         if mtu < SHORTEST {
             let interface = interface.name;
             return Err(EthernetError::Mtu { interface, mtu });
@@ -93,7 +93,10 @@ impl<L: Line> Opened<L> {
         let (name, mtu) = (self.interface.name, longest(table.mtu));
         match table.here > 1 && !self.loopback {
             true => Err(EthernetError::LoopbackDown),
-            false => Ok(Ethernet::new(self.line, self.seat, table, name, mtu)),
+            false => {
+                let interface = (name, self.address.mtu as usize);
+                Ok(Ethernet::new(self.line, self.seat, table, interface, mtu))
+            }
         }
     }
 }

@@ -155,23 +155,6 @@ impl Socket {
         self.dropped.get()
     }
 
-    /// Bytes that an interface carries in one piece.
-    pub(super) fn mtu(&self, interface: &Interface) -> Result<usize, EthernetError> {
-        // SAFETY: zeros are a valid request. The name is cut to its room, and a zero stays behind it.
-        let request = unsafe {
-            let mut request: libc::ifreq = zeroed();
-            let room = request.ifr_name.len() - 1;
-            let name = interface.name.bytes();
-            for (to, from) in request.ifr_name[..room].iter_mut().zip(name) {
-                *to = from as libc::c_char;
-            }
-            let asked = libc::ioctl(self.fd, libc::SIOCGIFMTU as _, &raw mut request);
-            EthernetError::check(asked, "ioctl")?;
-            request.ifr_ifru.ifru_mtu
-        };
-        Ok(usize::try_from(request).unwrap_or(0))
-    }
-
     /// `T` is what the system expects under that name, without padding.
     pub(super) fn set<T>(&self, level: i32, name: i32, value: &T) -> Result<(), EthernetError> {
         let size = size_of_val(value) as libc::socklen_t;

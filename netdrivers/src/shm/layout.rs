@@ -3,7 +3,7 @@
 //!
 //! The file is sparse: a ring costs memory from its first frame on, so ranks that never talk cost nothing.
 
-use core::mem::{offset_of, size_of};
+use core::mem::{align_of, offset_of, size_of};
 
 use super::answers::Answers;
 use super::bell::Bell;
@@ -59,12 +59,24 @@ pub(super) struct Header {
     pub(super) penance: Apart<Penance>,
 }
 
+/// Who a rank is, and how it is.
+#[repr(C)]
+pub(super) struct Standing {
+    /// A `RankState`.
+    pub(super) state: AtomicU32,
+    /// The process that has it where ranks watch over each other, by the number that holds in their space; else 0.
+    pub(super) watched: AtomicU32,
+    /// If it ended because of another rank, one more than that one's number; else 0.
+    pub(super) blamed: AtomicU32,
+    /// The process that has it, by the number that it has for itself: only that one's memory is read as this rank's.
+    pub(super) process: AtomicU32,
+}
+
 /// One rank's own part of the segment.
 #[repr(C)]
 pub(super) struct Control {
-    /// A `RankState`; the process that has it where ranks watch over each other, else 0; and if it ended because of
-    /// another rank, one more than that one's number, else 0.
-    pub(super) state: Apart<(AtomicU32, AtomicU32, AtomicU32)>,
+    /// Written by whoever takes the rank, watches it, or finds it dead.
+    pub(super) standing: Apart<Standing>,
     /// Whether the rank sleeps.
     pub(super) bell: Apart<Bell>,
     /// One bit per peer that ever sent to this rank: the others' rings are not looked at.
@@ -183,6 +195,26 @@ impl Layout {
 }
 
 const CONTROLS: usize = size_of::<Header>().next_multiple_of(size_of::<Apart<u8>>());
+
+/// Programs that were built apart share a segment: all of this is the same in each of them, or its [`VERSION`] is not.
+const _: () = {
+    assert!(size_of::<Apart<u8>>() == 128 && align_of::<Apart<u8>>() == 128);
+    assert!(size_of::<Penance>() == 8 && size_of::<Answers>() == 8 && size_of::<Bell>() == 64);
+    assert!(offset_of!(Header, magic) == 0 && offset_of!(Header, version) == 8);
+    assert!(offset_of!(Header, ranks) == 16 && offset_of!(Header, size) == 24);
+    assert!(offset_of!(Header, asymmetric) == 32 && offset_of!(Header, quota) == 36);
+    assert!(offset_of!(Header, fingerprint) == 40 && offset_of!(Header, watched) == 48);
+    assert!(offset_of!(Header, epoch) == 128 && offset_of!(Header, cpus) == 256);
+    assert!(offset_of!(Header, penance) == 384 && size_of::<Header>() == 512);
+    assert!(offset_of!(Standing, state) == 0 && offset_of!(Standing, watched) == 4);
+    assert!(offset_of!(Standing, blamed) == 8 && offset_of!(Standing, process) == 12);
+    assert!(offset_of!(Control, standing) == 0 && offset_of!(Control, bell) == 128);
+    assert!(offset_of!(Control, heard) == 256 && size_of::<Control>() == 384);
+    assert!(offset_of!(Taken, position) == 0 && offset_of!(Taken, answers) == 8);
+    assert!(size_of::<Taken>() == 64 && size_of::<Place>() == 128);
+    assert!(offset_of!(Lines, passed) == 0 && offset_of!(Lines, places) == 128);
+    assert!(size_of::<Lines>() == 128 * (1 + PLACES));
+};
 
 const _: () = {
     assert!(offset_of!(Header, size) == size_of::<Start>() - 8);

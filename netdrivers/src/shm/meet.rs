@@ -47,7 +47,7 @@ pub fn meet_within(
     }
     let segment = Segment::create(ranks, fingerprint)?;
     if ranks > 1 {
-        segment.set_process(0, super::process());
+        segment.set_watched(0, super::process());
         serve(&segment, &Address::of(job)?, deadline)?;
     }
     Shm::attach(segment, rank, fingerprint)
@@ -104,7 +104,7 @@ fn welcome(guest: &Socket, segment: &Segment, came: &mut [bool], deadline: Deadl
     let answer = judge(hello, came);
     let welcome = answer[0] == WELCOME;
     if welcome {
-        segment.set_process(hello[3] as usize, process);
+        segment.set_watched(hello[3] as usize, process);
     }
     let descriptor = welcome.then_some(segment.fd());
     if guest.send(&answer, descriptor).is_ok() && welcome {

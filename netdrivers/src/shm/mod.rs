@@ -118,6 +118,7 @@ impl Shm {
         let park = Futex::new(asymmetric)?;
         patience::announce_cpus(&segment);
         segment.claim(rank, fingerprint)?;
+        segment.set_process(rank, process());
         let peers = (0..ranks).map(|peer| {
             // SAFETY: the lanes go with `peers`, before the segment; this rank was claimed, so nobody else has them.
             unsafe { Peer::new(&segment, rank, peer) }

@@ -123,7 +123,7 @@ impl Shm {
         let (Some(bytes), Some(witness)) = (payload.fixed(), self.offers.witness()) else {
             return Err(refused);
         };
-        let note = remote::note(self.pid, bytes, payload.len(), witness);
+        let note = remote::note(bytes, payload.len(), witness);
         let peer = &mut self.peers[to.index()];
         if peer.gone {
             return Err(ChannelError::PeerLost(to));

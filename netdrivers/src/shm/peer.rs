@@ -10,6 +10,7 @@ use super::answers::{Answer, Answers};
 use super::bell::Bell;
 use super::frame::{Frame, Hand};
 use super::lane::Lane;
+use super::layout::Control;
 use super::remote::Remote;
 use super::ring::{Consumer, Producer, RingError};
 use super::segment::Segment;
@@ -17,7 +18,7 @@ use super::segment::Segment;
 pub(super) struct Peer {
     pub(super) out: Producer<Lane>,
     inbound: Consumer<Lane>,
-    bell: NonNull<Bell>,
+    control: NonNull<Control>,
     /// What it answers to our offers, and we to its.
     answers: [NonNull<Answers>; 2],
     /// Offers to it so far.
@@ -41,7 +42,7 @@ pub(super) struct Served {
     pub(super) lost: bool,
 }
 
-// SAFETY: bell and answers lie in memory that all processes share, and only their atomics are used.
+// SAFETY: control block and answers lie in memory that all processes share, and only their atomics are used.
 unsafe impl Send for Peer {}
 
 impl Peer {
@@ -54,7 +55,7 @@ impl Peer {
         Self {
             out: Producer::new(out),
             inbound: Consumer::new(inbound),
-            bell: NonNull::from(&segment.control(peer).bell.0),
+            control: NonNull::from(segment.control(peer)),
             answers: [segment.answers(me, peer), segment.answers(peer, me)],
             offered: 0,
             refuses: false,
@@ -68,8 +69,8 @@ impl Peer {
     /// Its bell.
     #[inline]
     pub(super) fn bell(&self) -> &Bell {
-        // SAFETY: it lies in the segment, which outlives the peer (`new`); its field is an atomic.
-        unsafe { self.bell.as_ref() }
+        // SAFETY: it lies in the segment, which outlives the peer (`new`); all its fields are atomics.
+        unsafe { &self.control.as_ref().bell.0 }
     }
 
     /// The peer's, or our own.
@@ -112,11 +113,11 @@ impl Peer {
     pub(super) fn serve(&mut self, node: Node, most: usize, hand: &mut impl Hand) -> Served {
         let mut frames = 0;
         while frames < most {
-            // SAFETY: as in `answers`.
-            let answers = unsafe { self.answers[1].as_ref() };
+            // SAFETY: as in `bell` and `answers`.
+            let (control, answers) = unsafe { (self.control.as_ref(), self.answers[1].as_ref()) };
             let taken = self.inbound.take(|bytes, marked| {
                 if marked {
-                    hand_offer(node, bytes, answers, hand);
+                    hand_offer(node, bytes, control, answers, hand);
                 } else if !hand.take(node, bytes) {
                     hand.give(Event::Arrival(Frame::new(node, bytes, None)));
                 }
@@ -140,8 +141,15 @@ impl Peer {
 
 /// Hands out a frame whose payload is still with its sender, and answers it.
 #[inline(never)]
-fn hand_offer(node: Node, bytes: &[u8], answers: &Answers, hand: &mut impl Hand) {
-    let (head, remote) = Remote::split(bytes, answers.refuse());
+fn hand_offer(
+    node: Node,
+    bytes: &[u8],
+    control: &Control,
+    answers: &Answers,
+    hand: &mut impl Hand,
+) {
+    let process = control.standing.0.process().filter(|_| !answers.refuse());
+    let (head, remote) = Remote::split(bytes, process);
     hand.give(Event::Arrival(Frame::new(node, head, Some(&remote))));
     answers.give(remote.answer());
 }

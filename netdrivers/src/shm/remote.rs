@@ -1,5 +1,8 @@
 //! Memory of another process, as its rank describes it in a frame, and how it is read. Used by `Peer` and `Frame` only.
 //!
+//! Which process it is no frame says: it is the one that the segment names for the rank. The description is read once,
+//! as its sender may still write there.
+//!
 //! Every reading also reads a witness: a random word that only that rank has at that address. So a process that may not
 //! be read, one in another space of process numbers, and one that got the number of a rank that is gone are all told
 //! apart from the rank by the reading itself; there is nothing to probe before.
@@ -16,7 +19,8 @@ use super::witness::Witness;
 /// Bytes that a rank offers.
 #[derive(Clone, Debug)]
 pub(super) struct Remote {
-    process: i32,
+    /// None: nothing is read.
+    process: Option<i32>,
     address: usize,
     len: usize,
     /// Where the witness lies, and what it says.
@@ -25,7 +29,7 @@ pub(super) struct Remote {
 }
 
 /// A description, as it travels behind the head of a frame.
-pub(super) const NOTE: usize = 5 * size_of::<u64>();
+pub(super) const NOTE: usize = 4 * size_of::<u64>();
 
 /// More than one reading takes; a page less than 2 GiB is the system's bound.
 const MOST: usize = 1 << 30;
@@ -33,10 +37,9 @@ const MOST: usize = 1 << 30;
 const PIECE: usize = 16 << 10;
 
 /// Describes bytes of this process.
-pub(super) fn note(process: i32, bytes: *const u8, len: usize, witness: &Witness) -> [u8; NOTE] {
+pub(super) fn note(bytes: *const u8, len: usize, witness: &Witness) -> [u8; NOTE] {
     let (at, word) = witness.place();
     let fields = [
-        process as u64,
         bytes.expose_provenance() as u64,
         len as u64,
         at as u64,
@@ -50,9 +53,10 @@ pub(super) fn note(process: i32, bytes: *const u8, len: usize, witness: &Witness
 }
 
 impl Remote {
-    /// The head of a frame and the description behind it; an empty frame if there is none that can be.
+    /// The head of a frame and the description behind it, of memory of that process; an empty frame if there is none
+    /// that can be. Without a process everything is refused.
     #[cold]
-    pub(super) fn split(bytes: &[u8], refuse: bool) -> (&[u8], Self) {
+    pub(super) fn split(bytes: &[u8], process: Option<i32>) -> (&[u8], Self) {
         let (head, note) = bytes
             .split_last_chunk::<NOTE>()
             .unwrap_or((&[], &[0; NOTE]));
@@ -61,12 +65,12 @@ impl Remote {
             place.map_or(0, |place| u64::from_ne_bytes(*place))
         };
         let remote = Self {
-            process: field(0) as i32,
-            address: field(1) as usize,
+            process,
+            address: field(0) as usize,
             // No memory is longer.
-            len: (field(2) as usize).min(isize::MAX as usize),
-            witness: (field(3) as usize, field(4)),
-            failed: Cell::new(refuse),
+            len: (field(1) as usize).min(isize::MAX as usize),
+            witness: (field(2) as usize, field(3)),
+            failed: Cell::new(process.is_none()),
         };
         (head, remote)
     }
@@ -110,6 +114,7 @@ impl Remote {
 
     /// Reads as many bytes as there is room for, all or nothing.
     fn read<'a>(&self, at: usize, into: &'a mut [MaybeUninit<u8>]) -> Option<&'a [u8]> {
+        let process = self.process?;
         let mut word = 0_u64;
         let size = size_of_val(&word);
         let here = [
@@ -126,7 +131,7 @@ impl Remote {
         // SAFETY: the call writes to the areas that are here, which are valid for their lengths and nobody else's
         // during the call; those that are there it takes as numbers in the other process.
         let read =
-            unsafe { libc::process_vm_readv(self.process, here.as_ptr(), 2, there.as_ptr(), 2, 0) };
+            unsafe { libc::process_vm_readv(process, here.as_ptr(), 2, there.as_ptr(), 2, 0) };
         if usize::try_from(read) != Ok(into.len() + size) || word != self.witness.1 {
             return None;
         }

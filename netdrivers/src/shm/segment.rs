@@ -10,10 +10,11 @@ use super::file::{File, Mapping, SmallFiles};
 use super::futex::Futex;
 use super::lane::Lane;
 use super::layout::{
-    self, AREAS, CHUNK, CHUNKS, Control, Header, Layout, Lines, MAGIC, RING, Taken, VERSION,
+    self, AREAS, CHUNK, CHUNKS, Control, Header, Layout, Lines, MAGIC, RING, Standing, Taken,
+    VERSION,
 };
 use super::quota;
-use super::sync::Ordering;
+use super::sync::{AtomicU32, Ordering};
 
 /// An open segment. Its file goes with the last process that has it open: nothing is ever left behind.
 #[derive(Debug)]
@@ -123,7 +124,7 @@ impl Segment {
     /// [`ShmError::NoSuchRank`].
     pub fn blame(&self, rank: usize, other: u16) -> Result<(), ShmError> {
         self.check(rank)?;
-        let (.., blamed) = &self.control(rank).state.0;
+        let blamed = &self.standing(rank).blamed;
         blamed.store(u32::from(other) + 1, Ordering::Release);
         Ok(())
     }
@@ -131,7 +132,7 @@ impl Segment {
     /// The one because of which this rank has ended, if that was noted.
     pub fn blamed(&self, rank: usize) -> Option<u16> {
         self.check(rank).ok()?;
-        let (.., blamed) = &self.control(rank).state.0;
+        let blamed = &self.standing(rank).blamed;
         u16::try_from(blamed.load(Ordering::Acquire).checked_sub(1)?).ok()
     }
 
@@ -165,7 +166,7 @@ impl Segment {
 
     /// Changes a rank's state, and wakes everybody for its end. False if it was in another state.
     pub(super) fn change(&self, rank: usize, from: RankState, to: RankState) -> bool {
-        let (state, ..) = &self.control(rank).state.0;
+        let state = &self.standing(rank).state;
         let (old, new) = (from as u32, to as u32);
         let changed = state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed);
         if changed.is_err() {
@@ -182,7 +183,7 @@ impl Segment {
 
     /// Whatever is none of the known states is a rank that cannot be relied on.
     pub(super) fn state_of(&self, rank: usize) -> RankState {
-        let state = self.control(rank).state.0.0.load(Ordering::Acquire);
+        let state = self.standing(rank).state.load(Ordering::Acquire);
         let known = [RankState::Unborn, RankState::Attached, RankState::Finished];
         let found = known.into_iter().find(|known| *known as u32 == state);
         found.unwrap_or(RankState::Dead)
@@ -199,17 +200,25 @@ impl Segment {
         (space != 0).then_some(space)
     }
 
-    /// Notes the process of a rank.
-    pub(super) fn set_process(&self, rank: usize, process: i32) {
-        let (_, noted, _) = &self.control(rank).state.0;
+    /// Notes the process of a rank, by a number that holds in the space of those who watch.
+    pub(super) fn set_watched(&self, rank: usize, process: i32) {
+        let noted = &self.standing(rank).watched;
         noted.store(process.cast_unsigned(), Ordering::Relaxed);
     }
 
-    /// The process of a rank, if it was noted.
-    pub(super) fn process_of(&self, rank: usize) -> Option<i32> {
-        let (_, noted, _) = &self.control(rank).state.0;
-        let process = noted.load(Ordering::Relaxed).cast_signed();
-        (process > 0).then_some(process)
+    /// The process of a rank that is watched, if it was noted.
+    pub(super) fn watched_process(&self, rank: usize) -> Option<i32> {
+        self.standing(rank).watched_process()
+    }
+
+    /// Names the process that has the rank, as it does itself: frames of the rank may then offer memory of that one.
+    pub(super) fn set_process(&self, rank: usize, process: i32) {
+        let named = &self.standing(rank).process;
+        named.store(process.cast_unsigned(), Ordering::Relaxed);
+    }
+
+    fn standing(&self, rank: usize) -> &Standing {
+        &self.control(rank).standing.0
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -256,4 +265,20 @@ impl Segment {
         // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment.
         unsafe { Lane::new(ring, taken) }
     }
+}
+
+impl Standing {
+    fn watched_process(&self) -> Option<i32> {
+        number(&self.watched)
+    }
+
+    /// The process whose memory is this rank's, if it has named one.
+    pub(super) fn process(&self) -> Option<i32> {
+        number(&self.process)
+    }
+}
+
+fn number(process: &AtomicU32) -> Option<i32> {
+    let process = process.load(Ordering::Relaxed).cast_signed();
+    (process > 0).then_some(process)
 }

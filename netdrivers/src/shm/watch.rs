@@ -45,7 +45,7 @@ impl Watch {
                 segment.state_of(rank),
                 RankState::Unborn | RankState::Attached
             );
-            if may_die && segment.process_of(rank).is_some_and(is_gone) {
+            if may_die && segment.watched_process(rank).is_some_and(is_gone) {
                 // Only an unknown rank is refused.
                 let _ = segment.mark_dead(rank);
             }

@@ -79,8 +79,14 @@ impl Batch {
         self.frames += 1;
     }
 
-    /// Gives all to the system; how many frames were lost. They stay where it has no room.
-    pub(super) fn leave(&mut self, socket: &Socket) -> Result<u64, ChannelError> {
+    /// Where those that are here go.
+    pub(super) fn to(&self) -> &Raw {
+        &self.to
+    }
+
+    /// Gives all to the system; how many frames did not leave, and what became of the last of those. They stay where it
+    /// has no room.
+    pub(super) fn leave(&mut self, socket: &Socket) -> Result<(u64, Taken), ChannelError> {
         let sent = match self.frames {
             0 | 1 => socket.send(&self.to, &whole(&self.bytes)),
             _ => socket.send_cut(&self.to, &whole(&self.bytes), self.segment as u16),
@@ -91,8 +97,8 @@ impl Batch {
                 self.cuts = false;
                 self.one_by_one(socket)
             }
-            Ok(Taken::Lost) => Ok(self.frames as u64),
-            Ok(Taken::Whole) => Ok(0),
+            Ok(Taken::Whole) => Ok((0, Taken::Whole)),
+            Ok(taken) => Ok((self.frames as u64, taken)),
             Err(error) => Err(error),
         };
         self.bytes.clear();
@@ -100,16 +106,18 @@ impl Batch {
         lost
     }
 
-    fn one_by_one(&self, socket: &Socket) -> Result<u64, ChannelError> {
-        let mut lost = 0;
+    fn one_by_one(&self, socket: &Socket) -> Result<(u64, Taken), ChannelError> {
+        let (mut lost, mut became) = (0, Taken::Whole);
         for frame in self.bytes.chunks(self.segment) {
-            match socket.send(&self.to, &whole(frame)) {
-                Ok(Taken::Whole) => {}
-                Ok(Taken::Lost) | Err(ChannelError::Full) => lost += 1,
-                Err(error) => return Err(error),
+            let taken = match socket.send(&self.to, &whole(frame)) {
+                Err(ChannelError::Full) => Taken::Lost,
+                taken => taken?,
+            };
+            if taken != Taken::Whole {
+                (lost, became) = (lost + 1, taken);
             }
         }
-        Ok(lost)
+        Ok((lost, became))
     }
 }
 
@@ -140,7 +148,7 @@ mod tests {
         }
         // Nothing follows a shorter one.
         assert!(!batch.has_room(&to, 4));
-        assert_eq!(batch.one_by_one(&mouth), Ok(0));
+        assert_eq!(batch.one_by_one(&mouth), Ok((0, Taken::Whole)));
         for expected in [&[1; 10][..], &[2; 10], &[3; 4]] {
             let mut bytes = [0; 100];
             let len = ears.recv(&mut bytes).expect("a frame");

@@ -1,7 +1,7 @@
 //! Frames to all nodes at once.
 
 use core::mem::take;
-use core::net::SocketAddrV4;
+use core::net::{SocketAddr, SocketAddrV4};
 
 use super::address::{Raw, Table};
 use super::device::{Counts, Sides, To};
@@ -61,6 +61,16 @@ impl UdpCast {
     /// What has happened so far.
     pub fn counts(&self) -> Counts {
         self.sides.counts
+    }
+
+    /// As [`Udp::set_refused_limit`](super::Udp::set_refused_limit).
+    pub fn set_refused_limit(&mut self, seconds: u32) {
+        self.sides.refused.set_limit(seconds);
+    }
+
+    /// As [`Udp::refused`](super::Udp::refused).
+    pub fn refused(&self) -> Option<SocketAddr> {
+        self.sides.refused.failed()
     }
 }
 

@@ -2,13 +2,14 @@
 
 use alloc::vec::Vec;
 use core::mem::take;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use super::address::{Raw, Table};
 use super::batch::Batch;
 use super::bound::Bound;
 use super::error::UdpError;
 use super::gather::Vectors;
+use super::refused::Refused;
 use super::ring::Ring;
 use super::socket::{Socket, Taken};
 use super::waiting::Patience;
@@ -31,7 +32,8 @@ pub struct Udp {
 pub struct Counts {
     /// Datagrams from addresses that are not in the table: dropped.
     pub foreign: u64,
-    /// Frames that the system did not take for a reason that may pass: memory, a network that is down, nobody there.
+    /// Frames that the system did not take for a reason that may pass: memory, a network that is down, nobody there, a
+    /// rule that forbids it.
     pub unsent: u64,
 }
 
@@ -70,6 +72,16 @@ impl Udp {
     /// What has happened so far.
     pub fn counts(&self) -> Counts {
         self.sides.counts
+    }
+
+    /// So many seconds this host may refuse to send to an address before that is an error.
+    pub fn set_refused_limit(&mut self, seconds: u32) {
+        self.sides.refused.set_limit(seconds);
+    }
+
+    /// The address to which this host refused to send until that was an error.
+    pub fn refused(&self) -> Option<SocketAddr> {
+        self.sides.refused.failed()
     }
 }
 
@@ -124,6 +136,7 @@ pub(super) struct Sides {
     pub(super) full: bool,
     pub(super) counts: Counts,
     pub(super) patience: Patience,
+    pub(super) refused: Refused,
     batch: Batch,
     /// The device has failed for frames that were taken.
     failed: Option<ChannelError>,
@@ -149,6 +162,7 @@ impl Sides {
             mtu,
             full: false,
             counts: Counts::default(),
+            refused: Refused::new(),
             room: alloc::vec![0; mtu],
         }
     }
@@ -177,8 +191,9 @@ impl Sides {
         }
         let sent = socket.send(to, &Vectors::of(parts, &mut self.room));
         self.full = sent == Err(ChannelError::Full);
-        self.counts.unsent += u64::from(sent? == Taken::Lost);
-        Ok(())
+        let taken = sent?;
+        self.counts.unsent += u64::from(taken != Taken::Whole);
+        self.refused.note(to, taken)
     }
 
     /// Beside those that wait to leave, or after them.
@@ -202,8 +217,9 @@ impl Sides {
     fn leave(&mut self, socket: &Socket) -> Result<(), ChannelError> {
         let left = self.batch.leave(socket);
         self.full = left == Err(ChannelError::Full);
-        self.counts.unsent += left?;
-        Ok(())
+        let (lost, taken) = left?;
+        self.counts.unsent += lost;
+        self.refused.note(self.batch.to(), taken)
     }
 
     /// What was taken leaves now or later.

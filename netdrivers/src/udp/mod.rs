@@ -21,7 +21,10 @@
 //! | nodes | 65535 |
 //!
 //! Somebody who is not there, or a network that is down, is no error: frames are lost and counted. That a node is gone
-//! comes from elsewhere.
+//! comes from elsewhere. So it is with frames that this host does not let out, by a rule of its firewall or a route that
+//! forbids them: only where nothing leaves for one address for 10 seconds, or as long as
+//! [`Udp::set_refused_limit`] says, it is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with EPERM (1)
+//! or EACCES (13), and [`Udp::refused`] names the address.
 
 mod address;
 mod batch;
@@ -32,6 +35,7 @@ mod error;
 pub(crate) mod gather;
 mod interface;
 mod lossy;
+mod refused;
 mod ring;
 mod socket;
 pub(crate) mod waiting;

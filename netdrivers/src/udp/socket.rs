@@ -22,6 +22,8 @@ pub(super) enum Taken {
     Whole,
     /// Not sent, for a reason that may pass.
     Lost,
+    /// Not sent, as this host does not allow it now: the error number.
+    Refused(i32),
 }
 
 /// Errors of earlier frames that one call passes over: the system reports each of them once.
@@ -165,6 +167,7 @@ impl Socket {
             match errno() {
                 libc::EINTR | libc::ECONNREFUSED => {}
                 libc::EAGAIN => return Err(ChannelError::Full),
+                number if is_refused(number) => return Ok(Taken::Refused(number)),
                 number if may_pass(number) => return Ok(Taken::Lost),
                 number => return Err(ChannelError::Device(number)),
             }
@@ -253,7 +256,7 @@ fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelErr
         match errno() {
             libc::EAGAIN => return Ok(None),
             libc::EINTR => {}
-            number if may_pass(number) => {}
+            number if may_pass(number) || is_refused(number) => {}
             number => return Err(ChannelError::Device(number)),
         }
     }
@@ -280,6 +283,11 @@ fn may_pass(errno: i32) -> bool {
         ENOMEM,
     ];
     passing.contains(&errno)
+}
+
+/// A rule of the firewall, or a route that forbids it: they change while a job runs.
+fn is_refused(errno: i32) -> bool {
+    [libc::EPERM, libc::EACCES].contains(&errno)
 }
 
 pub(super) fn errno() -> i32 {

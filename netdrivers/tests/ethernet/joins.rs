@@ -32,6 +32,24 @@ fn an_interface_is_found_or_named() {
     });
 }
 
+/// What no longer fits is refused by the system, and the device knows why.
+#[test]
+fn an_mtu_that_is_lowered_is_told() {
+    inside!(an_mtu_that_is_lowered_is_told, || {
+        segment(2, 9000);
+        let mut nodes = network(2, 1, Traffic::Single);
+        let longest = vec![7; nodes[0].mtu()];
+        assert_eq!(nodes[0].shrunk(), None);
+        ip("link set host0 mtu 1500\n");
+        let sent = nodes[0].transmit(Node(1), &[Part::Bytes(&longest)]);
+        assert_eq!(sent, Err(ChannelError::Device(libc::EMSGSIZE)));
+        assert_eq!(nodes[0].shrunk(), Some((9000, 1500)));
+        ip("link set host0 mtu 9000\n");
+        let sent = nodes[0].transmit(Node(1), &[Part::Bytes(&longest)]);
+        assert_eq!((sent, nodes[0].shrunk()), (Ok(()), None));
+    });
+}
+
 #[test]
 fn a_table_that_cannot_be_is_refused() {
     inside!(a_table_that_cannot_be_is_refused, || {

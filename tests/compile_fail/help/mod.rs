@@ -20,6 +20,7 @@ pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub struct Tag(pub u8);
 
 impl Header for Tag {
+    const NAME: &str = "Tag";
     type Pattern = Tag;
 }
 
@@ -39,6 +40,7 @@ impl Pattern<Tag> for Tag {
 pub struct Letter(pub u8);
 
 impl Header for Letter {
+    const NAME: &str = "Letter";
     type Pattern = Letter;
 }
 

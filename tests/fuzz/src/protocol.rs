@@ -25,6 +25,7 @@ pub(crate) const ANY: Want = Want {
 };
 
 impl Header for Mark {
+    const NAME: &str = "Mark";
     type Pattern = Want;
 }
 

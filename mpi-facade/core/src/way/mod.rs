@@ -11,6 +11,8 @@ mod far;
 #[cfg(feature = "hosts")]
 pub(crate) mod groups;
 #[cfg(feature = "hosts")]
+mod guests;
+#[cfg(feature = "hosts")]
 mod loss;
 #[cfg(feature = "hosts")]
 mod opening;

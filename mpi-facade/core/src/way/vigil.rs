@@ -8,6 +8,7 @@
 //! the child has ended too.
 
 use super::address::Raw;
+use super::guests::Guests;
 use crate::place::descriptor::{Descriptor, check};
 use crate::place::{Job, PlaceError, Seal};
 use alloc::vec::Vec;
@@ -126,15 +127,12 @@ pub(super) struct Door {
 
 /// Seconds that ranks wait for each other at the start.
 const MEETING: u64 = 60;
-/// Seconds for one that knocks to say who it is: it does so at once, but may have to wait for a processor in between, and
-/// does not knock again.
-const HELLO: libc::time_t = 10;
 
 impl Door {
     pub(super) fn open(ip: IpAddr) -> Result<Self, PlaceError> {
         const DOING: &str = "open a socket for other hosts";
         let raw = Raw::of(SocketAddr::new(ip, 0));
-        let socket = stream(raw.family(), DOING)?;
+        let socket = stream(raw.family(), libc::SOCK_NONBLOCK, DOING)?;
         let (address, len) = raw.raw();
         // SAFETY: the address is valid for its length.
         let bound = unsafe { libc::bind(socket.number(), address, len) };
@@ -190,7 +188,8 @@ impl Door {
         mut missing: Vec<Node>,
         (me, job): (Node, Job),
     ) -> Result<(), PlaceError> {
-        let end = now() + MEETING;
+        let end = now() + MEETING * 1000;
+        let mut guests = Guests::new(&MAGIC, MOST);
         while let Some(first) = missing.first() {
             let left = end.saturating_sub(now());
             if left == 0 {
@@ -199,50 +198,18 @@ impl Door {
                     seconds: MEETING,
                 });
             }
-            let Some(line) = self.next_guest(left)? else {
-                continue;
-            };
-            // Strangers are sent away.
-            let hello = Hello::read(&line, job).filter(|hello| hello.to == me);
-            let place = hello.and_then(|hello| missing.iter().position(|node| *node == hello.from));
-            if let Some(place) = place {
-                let node = missing.swap_remove(place);
-                peers.push(Peer { node, line });
-            }
+            guests.hear(&self.socket, left, |said, line| {
+                // Strangers are sent away.
+                let hello = Hello::read(said, job).filter(|hello| hello.to == me);
+                let place =
+                    hello.and_then(|hello| missing.iter().position(|node| *node == hello.from));
+                if let Some(place) = place {
+                    let node = missing.swap_remove(place);
+                    peers.push(Peer { node, line });
+                }
+            })?;
         }
         Ok(())
-    }
-
-    /// `None`: nobody came for a while.
-    fn next_guest(&self, seconds: u64) -> Result<Option<Descriptor>, PlaceError> {
-        const DOING: &str = "let a rank of another host in";
-        let mut polled = libc::pollfd {
-            fd: self.socket.number(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one entry, valid for the call.
-        if unsafe { libc::poll(&mut polled, 1, seconds as c_int * 1000) } <= 0 {
-            return Ok(None);
-        }
-        let none = core::ptr::null_mut();
-        // SAFETY: null pointers are allowed for an address that nobody asks for.
-        let fd =
-            unsafe { libc::accept4(self.socket.number(), none, none.cast(), libc::SOCK_CLOEXEC) };
-        match Descriptor::returned(fd, DOING) {
-            Ok(line) => {
-                set(
-                    &line,
-                    libc::SOL_SOCKET,
-                    libc::SO_RCVTIMEO,
-                    &seconds_of(HELLO),
-                )?;
-                Ok(Some(line))
-            }
-            // It has gone already.
-            Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 }
 
@@ -268,29 +235,25 @@ impl Hello {
         bytes
     }
 
-    fn read(line: &Descriptor, job: Job) -> Option<Hello> {
-        let (mut bytes, mut got) = ([0; SIZE], 0);
-        while got < bytes.len() {
-            match line.read(&mut bytes[got..]) {
-                Ok(more @ 1..) => got += more,
-                _ => return None,
-            }
-        }
+    fn read(bytes: &[u8; SIZE], job: Job) -> Option<Hello> {
         let node = |at: usize| Node(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let hello = Hello {
             from: node(8),
             to: node(10),
         };
-        (hello.bytes(job) == bytes).then_some(hello)
+        (hello.bytes(job) == *bytes).then_some(hello)
     }
 }
 
 fn knock(node: Node, door: SocketAddr) -> Result<Descriptor, PlaceError> {
     const DOING: &str = "open a connection to another host";
     let raw = Raw::of(door);
-    let line = stream(raw.family(), DOING)?;
+    let line = stream(raw.family(), 0, DOING)?;
     // It limits how long connecting takes as well.
-    let limit = seconds_of(MEETING as libc::time_t);
+    let limit = libc::timeval {
+        tv_sec: MEETING as libc::time_t,
+        tv_usec: 0,
+    };
     set(&line, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
     let (address, len) = raw.raw();
     // SAFETY: the address is valid for its length.
@@ -331,8 +294,8 @@ fn keep_up(line: &Descriptor, seconds: u32) -> Result<(), PlaceError> {
     )
 }
 
-fn stream(family: c_int, doing: &'static str) -> Result<Descriptor, PlaceError> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+fn stream(family: c_int, flags: c_int, doing: &'static str) -> Result<Descriptor, PlaceError> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
     // SAFETY: no memory is passed.
     Descriptor::returned(unsafe { libc::socket(family, kind, 0) }, doing)
 }
@@ -345,14 +308,7 @@ fn set<T>(line: &Descriptor, level: c_int, name: c_int, value: &T) -> Result<(),
     check(set as isize, "set up a connection").map(drop)
 }
 
-fn seconds_of(seconds: libc::time_t) -> libc::timeval {
-    libc::timeval {
-        tv_sec: seconds,
-        tv_usec: 0,
-    }
-}
-
-/// Seconds on a clock that never goes back.
+/// Milliseconds on a clock that never goes back.
 fn now() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -360,7 +316,7 @@ fn now() -> u64 {
     };
     // SAFETY: the place is valid; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64
+    time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ extern crate std;
 
 use super::*;
 use crate::place::{Auth, Name};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -106,6 +106,52 @@ fn strangers_stay_outside() {
     drop(ranks.remove(2));
     until_gone(&mut ranks[0], &[2]);
     until_gone(&mut ranks[1], &[2]);
+}
+
+/// Whoever connects and says nothing, or not all of it, keeps nobody from joining.
+#[test]
+fn silent_strangers_delay_nobody() {
+    let mut strangers = Vec::new();
+    let mut ranks = meet(3, |doors| {
+        for number in 0..20 {
+            let mut stranger = TcpStream::connect(doors[number % 2]).expect("an open door");
+            let half = &hello(2, 0, OTHER)[..number % SIZE];
+            stranger.write_all(half).expect("room");
+            strangers.push(stranger);
+        }
+    });
+    for vigil in &mut ranks {
+        assert_eq!(gone(vigil), []);
+    }
+}
+
+/// Of more guests than there is room for the first ones go: who says all at once is heard.
+#[test]
+fn guests_are_bounded() {
+    let door = Door::open(IpAddr::from([127, 0, 0, 1])).expect("a port");
+    let mut guests = Guests::new(&MAGIC, 2);
+    let connect = || TcpStream::connect(door.address()).expect("an open door");
+    let mut silent: Vec<_> = (0..5).map(|_| connect()).collect();
+    let mut rank = connect();
+    rank.write_all(&hello(1, 0, JOB)).expect("room");
+    let (begin, mut heard) = (Instant::now(), None);
+    while heard.is_none() {
+        assert!(begin.elapsed() < HANG, "nobody was heard");
+        let hear = guests.hear(&door.socket, 1000, |said, _| heard = Hello::read(said, JOB));
+        assert_eq!(hear, Ok(()));
+    }
+    assert_eq!(heard.map(|hello| hello.from), Some(Node(1)));
+    // The one that came last is still there, those before it are not.
+    let mut byte = [0];
+    for stranger in &mut silent[..4] {
+        let limit = stranger.set_read_timeout(Some(HANG));
+        limit.expect("an open connection");
+        assert_eq!(stranger.read(&mut byte).expect("its end"), 0);
+    }
+    let last = silent[4].set_nonblocking(true);
+    last.expect("an open connection");
+    let open = silent[4].read(&mut byte).expect_err("nothing is said");
+    assert_eq!(open.kind(), std::io::ErrorKind::WouldBlock);
 }
 
 #[test]

@@ -2,5 +2,6 @@
 
 mod bell;
 mod door;
+mod offers;
 mod remote;
 mod ring;

@@ -29,7 +29,11 @@ fn own() -> i32 {
 }
 
 fn read(note: &[u8], at: usize, len: usize) -> Option<Vec<u8>> {
-    let (head, remote) = Remote::split(note, false);
+    read_of(own(), note, at, len)
+}
+
+fn read_of(process: i32, note: &[u8], at: usize, len: usize) -> Option<Vec<u8>> {
+    let (head, remote) = Remote::split(note, Some(process));
     assert!(head.is_empty());
     let mut pieces = Pieces::default();
     let fetched = remote.fetch(at, len, &mut pieces);
@@ -41,7 +45,7 @@ fn read(note: &[u8], at: usize, len: usize) -> Option<Vec<u8>> {
 fn what_is_described_is_read() {
     let witness = Witness::new().expect("random numbers");
     let bytes: Vec<_> = (0..100_000).map(|i| (i * 7) as u8).collect();
-    let note = note(own(), bytes.as_ptr(), bytes.len(), &witness);
+    let note = note(bytes.as_ptr(), bytes.len(), &witness);
     for (at, len) in [(0, 100_000), (1, 50_001), (99_999, 1), (100_000, 0)] {
         assert!(read(&note, at, len).as_deref() == Some(&bytes[at..at + len]));
     }
@@ -57,13 +61,13 @@ fn another_process_of_that_number_is_told_apart() {
     let mut child = Command::new("sleep").arg("600").spawn().expect("a process");
     let other = child.id().cast_signed();
     for process in [other, 0, -1, i32::MAX] {
-        let note = note(process, bytes.as_ptr(), bytes.len(), &witness);
-        assert!(read(&note, 0, 100).is_none(), "{process}");
+        let note = note(bytes.as_ptr(), bytes.len(), &witness);
+        assert!(read_of(process, &note, 0, 100).is_none(), "{process}");
     }
     child.kill().expect("a running process");
     child.wait().expect("a child");
     // The same memory under another witness: as if the number had been given away.
-    let mut note = note(own(), bytes.as_ptr(), bytes.len(), &witness);
+    let mut note = note(bytes.as_ptr(), bytes.len(), &witness);
     note[NOTE - 1] ^= 1;
     assert!(read(&note, 0, 100).is_none());
 }
@@ -73,7 +77,7 @@ fn memory_that_is_not_there_is_refused() {
     let witness = Witness::new().expect("random numbers");
     for address in [core::ptr::null(), core::ptr::without_provenance(usize::MAX)] {
         for len in [1, 100_000, usize::MAX] {
-            let note = note(own(), address, len, &witness);
+            let note = note(address, len, &witness);
             assert!(read(&note, 0, len.min(1 << 20)).is_none());
         }
     }
@@ -86,10 +90,10 @@ fn memory_that_is_not_there_is_refused() {
 fn who_refuses_does_not_read() {
     let witness = Witness::new().expect("random numbers");
     let bytes = [5; 100];
-    let note = note(own(), bytes.as_ptr(), bytes.len(), &witness);
-    let (_, remote) = Remote::split(&note, true);
+    let note = note(bytes.as_ptr(), bytes.len(), &witness);
+    let (_, remote) = Remote::split(&note, None);
     assert!(!remote.fetch(0, 100, &mut Pieces::default()));
     assert_eq!(remote.answer(), Answer::Refused);
-    let (_, unread) = Remote::split(&note, false);
+    let (_, unread) = Remote::split(&note, Some(own()));
     assert_eq!(unread.answer(), Answer::Read);
 }

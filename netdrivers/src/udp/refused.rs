@@ -1,0 +1,129 @@
+//! Frames that this host itself does not let out: a rule of its firewall or a route forbids them, often for a moment
+//! only. So they are lost like others, and what is refused for too long is an error. Used inside `udp` only.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::address::Raw;
+use super::socket::Taken;
+use crate::clock::now;
+use pombo_kernel::channel::ChannelError;
+
+/// What is refused now, by address.
+pub(super) struct Refused {
+    open: Vec<Refusal>,
+    /// Nanoseconds until it is an error.
+    limit: u64,
+    /// It was one.
+    failed: Option<SocketAddr>,
+}
+
+struct Refusal {
+    to: Raw,
+    first: u64,
+    last: u64,
+}
+
+/// Seconds that a destination may be refused, unless somebody says otherwise.
+pub(super) const LIMIT: u32 = 10;
+/// A refusal so many times the limit after the one before has nothing to do with that: whatever matters is sent again
+/// much sooner.
+const APART: u64 = 2;
+
+impl Refused {
+    pub(super) fn new() -> Self {
+        let mut refused = Refused {
+            open: Vec::new(),
+            limit: 0,
+            failed: None,
+        };
+        refused.set_limit(LIMIT);
+        refused
+    }
+
+    pub(super) fn set_limit(&mut self, seconds: u32) {
+        self.limit = u64::from(seconds) * 1_000_000_000;
+    }
+
+    /// Where frames were refused for so long that it is an error.
+    pub(super) fn failed(&self) -> Option<SocketAddr> {
+        self.failed
+    }
+
+    /// Notes what became of a frame.
+    ///
+    /// # Errors
+    /// [`ChannelError::Device`]: all frames there were refused until the limit was over.
+    #[inline]
+    pub(super) fn note(&mut self, to: &Raw, taken: Taken) -> Result<(), ChannelError> {
+        match taken {
+            Taken::Whole if self.open.is_empty() => Ok(()),
+            Taken::Lost => Ok(()),
+            Taken::Whole => {
+                self.open.retain(|refusal| !refusal.to.is_same(to));
+                Ok(())
+            }
+            Taken::Refused(errno) => self.refuse(to, errno, now()),
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, to: &Raw, errno: i32, now: u64) -> Result<(), ChannelError> {
+        let mut open = self.open.iter_mut();
+        let Some(refusal) = open.find(|refusal| refusal.to.is_same(to)) else {
+            self.open.push(Refusal {
+                to: *to,
+                first: now,
+                last: now,
+            });
+            return Ok(());
+        };
+        if now.saturating_sub(refusal.last) > APART * self.limit {
+            refusal.first = now;
+        }
+        refusal.last = now;
+        if now.saturating_sub(refusal.first) < self.limit {
+            return Ok(());
+        }
+        self.failed = to.address();
+        Err(ChannelError::Device(errno))
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn at(port: u16) -> Raw {
+        Raw::of(SocketAddr::from(([10, 0, 0, 1], port)))
+    }
+
+    #[test]
+    fn what_is_refused_for_long_is_an_error_and_named() {
+        let (mut refused, end) = (Refused::new(), u64::from(LIMIT));
+        for second in 0..end {
+            assert_eq!(refused.refuse(&at(1), libc::EPERM, second * SECOND), Ok(()));
+        }
+        assert_eq!(refused.failed(), None);
+        // Another destination has a time of its own.
+        assert_eq!(refused.refuse(&at(2), libc::EPERM, end * SECOND), Ok(()));
+        let failed = refused.refuse(&at(1), libc::EACCES, end * SECOND);
+        assert_eq!(failed, Err(ChannelError::Device(libc::EACCES)));
+        assert_eq!(refused.failed(), at(1).address());
+    }
+
+    #[test]
+    fn what_passes_is_none() {
+        let (mut refused, end) = (Refused::new(), u64::from(LIMIT));
+        assert_eq!(refused.refuse(&at(1), libc::EPERM, 0), Ok(()));
+        assert_eq!(refused.note(&at(2), Taken::Whole), Ok(()));
+        assert_eq!(refused.note(&at(1), Taken::Whole), Ok(()));
+        assert_eq!(refused.refuse(&at(1), libc::EPERM, end * SECOND), Ok(()));
+        // Nothing was sent for very long.
+        let late = (1 + 3 * end) * SECOND;
+        assert_eq!(refused.refuse(&at(1), libc::EPERM, late), Ok(()));
+        assert_eq!(refused.failed(), None);
+    }
+}
