@@ -121,6 +121,8 @@ static void faults(void)
     int flag = 0, code, count = -1;
 
     MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    /* Dead handles are errors of no object. */
+    MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     sent = send(8, 5);
     message = copy = match(1, from, 5, 8, 5);
     code = MPI_Mrecv(in, 4, MPI_BYTE, &message, &status);
@@ -133,6 +135,7 @@ static void faults(void)
     MPI(MPI_Wait(&sent, MPI_STATUS_IGNORE));
     code = MPI_Mprobe(size, 0, MPI_COMM_WORLD, &message, &status);
     CHECK(class_of(code) == MPI_ERR_RANK, "a wrong source gave class %d", class_of(code));
+    MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
     MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 
     MPI(MPI_Improbe(MPI_PROC_NULL, 3, MPI_COMM_WORLD, &flag, &message, &status));

@@ -242,6 +242,8 @@ static void failing(void)
     int long_one[4] = {1, 2, 3, 4}, indices[2], count, index, class, room = 0, fine = 0;
 
     MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    /* A null handle is an error of no object. */
+    MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     MPI(MPI_Irecv(&room, 1, MPI_INT, from, 1, MPI_COMM_WORLD, &both[0]));
     MPI(MPI_Irecv(&fine, 1, MPI_INT, from, 2, MPI_COMM_WORLD, &both[1]));
     MPI(MPI_Send(long_one, 4, MPI_INT, to, 1, MPI_COMM_WORLD));

@@ -26,10 +26,7 @@ macro_rules! mpi {
             use $crate::arguments::Argument;
             $(
                 let Some($arg) = $arg.check() else {
-                    return $crate::arguments::refuse(&$crate::arguments::Named {
-                        function: stringify!($name),
-                        argument: stringify!($arg),
-                    });
+                    return $crate::arguments::refuse(concat!(stringify!($name), " ", stringify!($arg)));
                 };
             )*
             let call = || -> Result<(), pombo_mpi::Fault> { $body };

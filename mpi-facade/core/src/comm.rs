@@ -222,11 +222,12 @@ impl Comms {
     /// A fault of a communicator that may be freed, and gone as soon as its last request is over: it notes the handler.
     #[cold]
     pub(crate) fn noted(&mut self, fault: Fault) -> Fault {
-        let group = self.at(place(fault.comm));
-        let handler = group.map(|group| group.handler);
-        Fault {
-            handler: fault.handler.or(handler),
-            ..fault
+        match self.at(place(fault.comm)) {
+            Some(group) if fault.handler == Errhandler::NULL => Fault {
+                handler: group.handler,
+                ..fault
+            },
+            _ => fault,
         }
     }
 

@@ -59,15 +59,17 @@ pub fn get_handler(comm: Comm) -> Result<Errhandler, Fault> {
 
 /// Does it end the program?
 pub(crate) fn is_fatal(world: &mut World, fault: &Fault) -> bool {
-    let noted = world.comms.noted(*fault).handler;
-    noted.is_some_and(|handler| handler != MPI_ERRORS_RETURN)
+    let handler = world.comms.noted(*fault).handler;
+    ![Errhandler::NULL, MPI_ERRORS_RETURN].contains(&handler)
 }
 
 /// An unknown communicator's errors are those of `MPI_COMM_SELF`; outside of the world's life all are fatal.
 fn handler(fault: &Fault) -> Errhandler {
     let of = |comm| get_handler(comm).ok();
-    let noted = fault.handler.or_else(|| of(fault.comm));
-    noted
+    if fault.handler != Errhandler::NULL {
+        return fault.handler;
+    }
+    of(fault.comm)
         .or_else(|| of(MPI_COMM_SELF))
         .unwrap_or(MPI_ERRORS_ARE_FATAL)
 }

@@ -208,7 +208,8 @@ impl Region {
     /// Copies the data of `self` to `to`, as far as both reach.
     ///
     /// # Safety
-    /// Both regions are valid now, and the runs of one do not overlap those of the other unless they are the same.
+    /// Both regions are valid now, and no run of `self` is written to before it is read: a region may be packed where
+    /// it lies.
     pub(crate) unsafe fn copy_to(&self, to: &Region) {
         if self.base == to.base && self.shape == to.shape {
             return;
@@ -317,5 +318,65 @@ impl Region {
             unsafe { ptr::copy_nonoverlapping(from, to, run) };
             from = from.wrapping_add(run);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::constants::{Datatype, MPI_BOTTOM, MPI_BYTE, MPI_DOUBLE_INT};
+    use crate::datatype::predefined;
+    use core::array::from_fn;
+
+    fn shape(datatype: Datatype) -> Shape {
+        Shape::of(predefined(datatype).unwrap())
+    }
+
+    #[test]
+    fn counts_end_where_memory_does() {
+        let most = MOST_ITEMS as i64;
+        assert_eq!((items(0), items(most)), (Ok(0), Ok(most as usize)));
+        for count in [-1, i64::MIN] {
+            assert_eq!(items(count), Err(Error::Count { got: count }));
+        }
+        for count in [most + 1, 1 << 61, i64::MAX] {
+            assert_eq!(items(count).unwrap_err().class(), Class::Count);
+        }
+        let many = items(most).unwrap();
+        // SAFETY: the memory is never touched.
+        let region = unsafe { Region::new(MPI_BOTTOM, many, shape(MPI_DOUBLE_INT)) };
+        assert_eq!(Source::len(&region), many.checked_mul(12).unwrap());
+        assert_eq!(times(many, 1), Ok(many));
+        assert!(times(many, 2).is_err() && times(1 << 57, 1 << 16).is_err());
+    }
+
+    #[test]
+    fn items_need_memory_and_none_need_none() {
+        let here = 0_u8;
+        for address in [MPI_BOTTOM, MPI_IN_PLACE] {
+            assert_eq!(present(address, 0), Ok(()));
+            assert_eq!(present(address, 1).unwrap_err().class(), Class::Buffer);
+        }
+        assert_eq!(present((&raw const here).cast(), 1), Ok(()));
+    }
+
+    /// Where two regions begin at the same place, but lie otherwise, there is something to copy.
+    #[test]
+    fn one_base_and_two_shapes() {
+        let mut memory: [u8; 32] = from_fn(|i| i as u8);
+        let base = memory.as_mut_ptr().cast();
+        // SAFETY: 24 bytes, and two pairs of 16, in 32 bytes.
+        unsafe {
+            let dense = Region::new(base, 24, shape(MPI_BYTE));
+            let pairs = Region::new(base, 2, shape(MPI_DOUBLE_INT));
+            pairs.copy_to(&pairs);
+            pairs.copy_to(&dense);
+        }
+        let wanted: [u8; 32] = from_fn(|i| match i {
+            12..24 => i as u8 + 4,
+            _ => i as u8,
+        });
+        assert_eq!(memory, wanted);
     }
 }

@@ -304,7 +304,7 @@ fn write_down(
         let context = envelope.map(|envelope| envelope.header().context.get());
         let comm = context.and_then(|context| comms.of_context(context));
         let fault = comm.map_or(Fault::from(error), |(comm, group)| Fault {
-            handler: Some(group.handler),
+            handler: group.handler,
             ..Fault::new(error, comm)
         });
         end_badly(error, fault, status, failed);

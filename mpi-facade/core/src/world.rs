@@ -60,8 +60,8 @@ pub struct Fault {
     pub error: Error,
     /// Whose handler.
     pub comm: Comm,
-    /// That handler, where the communicator may be gone when it is asked.
-    pub handler: Option<Errhandler>,
+    /// That handler, where the communicator may be gone when it is asked; else null.
+    pub handler: Errhandler,
 }
 
 impl Fault {
@@ -70,7 +70,7 @@ impl Fault {
         Fault {
             error: error.into(),
             comm,
-            handler: None,
+            handler: Errhandler::NULL,
         }
     }
 
