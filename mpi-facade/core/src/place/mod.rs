@@ -18,6 +18,7 @@ mod host;
 pub(crate) mod launcher;
 mod net;
 mod pmi;
+mod processor;
 mod untold;
 
 pub(crate) use card::Job;
@@ -74,6 +75,7 @@ pub(crate) fn join() -> Result<Joined, PlaceError> {
             if apart && size > 1 {
                 return by_launcher(Launcher::Memory(Assembly::new(shm)), net);
             }
+            processor::spread(rank, size, processor::number_of(shm.segment()));
             shm
         }
         _ => {
@@ -192,6 +194,12 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
             theirs: other.fingerprint,
         });
     }
+    let job = cards.first().and_then(|card| card.job).unwrap_or(job);
+    let beside = |cards: &[Card]| {
+        let same = cards.iter().filter(|card| card.machine == machine);
+        same.count()
+    };
+    processor::spread(beside(&cards[..rank]), beside(&cards), job.id);
     let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
     // A network that is asked for is used: on a single host every rank stands for one.
     if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
@@ -201,7 +209,7 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
         me: Node(rank as u16),
         net,
         hosts: Hosts::by(&hosts),
-        job: cards.first().and_then(|card| card.job).unwrap_or(job),
+        job,
         one_machine: cards.iter().all(|card| card.machine == machine),
     })
 }
