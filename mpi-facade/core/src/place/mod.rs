@@ -195,11 +195,8 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
         });
     }
     let job = cards.first().and_then(|card| card.job).unwrap_or(job);
-    let beside = |cards: &[Card]| {
-        let same = cards.iter().filter(|card| card.machine == machine);
-        same.count()
-    };
-    processor::spread(beside(&cards[..rank]), beside(&cards), job.id);
+    let before = cards.get(..rank).unwrap_or_default();
+    processor::spread(on(machine, before), on(machine, &cards), job.id);
     let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
     // A network that is asked for is used: on a single host every rank stands for one.
     if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
@@ -212,6 +209,12 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
         job,
         one_machine: cards.iter().all(|card| card.machine == machine),
     })
+}
+
+/// How many are on that machine.
+#[inline(never)]
+fn on(machine: u64, cards: &[Card]) -> usize {
+    cards.iter().filter(|card| card.machine == machine).count()
 }
 
 /// What the words mean, by rank.
@@ -272,7 +275,8 @@ fn tell(what: &Line) {
         output::error(&Line::of(format_args!("pombo: {what}")));
     }
     if let Some(path) = variable(c"POMBO_STATS") {
-        output::append(path, &Line::of(format_args!("# {what}")));
+        // That it cannot be written is said at the end.
+        let _ = output::append(path, &Line::of(format_args!("# {what}")));
     }
 }
 

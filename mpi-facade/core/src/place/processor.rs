@@ -16,8 +16,15 @@ pub(super) fn spread(place: usize, ranks: usize, job: u64) {
     let Some(allowed) = allowed().filter(|_| ranks > 1) else {
         return;
     };
-    let count: u32 = allowed.iter().map(|word| word.count_ones()).sum();
-    if count > 1 && run_on(&only(&allowed, begin(job, place, count))) {
+    let count = processors(&allowed).count();
+    let chosen = match count {
+        // Nowhere to go.
+        0 | 1 => None,
+        _ => processors(&allowed).nth(begin(job, place, count)),
+    };
+    if let Some(processor) = chosen
+        && run_on(&only(processor))
+    {
         run_on(&allowed);
     }
 }
@@ -33,28 +40,21 @@ pub(super) fn number_of(segment: &Segment) -> u64 {
 }
 
 /// Which of that many processors.
-fn begin(job: u64, place: usize, count: u32) -> u32 {
+fn begin(job: u64, place: usize, count: usize) -> usize {
     // Neighbours of one number go to different places.
     let first = job.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-    ((first + place as u64) % u64::from(count)) as u32
+    (first as usize + place) % count
 }
 
-/// The set of one: the processor with that number among these.
-fn only(allowed: &Mask, mut number: u32) -> Mask {
-    let mut one = [0; _];
-    for (word, from) in one.iter_mut().zip(allowed) {
-        let mut left = *from;
-        while left != 0 {
-            let lowest = left & left.wrapping_neg();
-            if number == 0 {
-                *word = lowest;
-                return one;
-            }
-            number -= 1;
-            left ^= lowest;
-        }
-    }
-    one
+/// The numbers of the processors in a set.
+fn processors(mask: &Mask) -> impl Iterator<Item = usize> {
+    (0..64 * mask.len()).filter(|number| mask[number / 64] >> (number % 64) & 1 == 1)
+}
+
+fn only(processor: usize) -> Mask {
+    let mut mask = [0; _];
+    mask[processor / 64] = 1 << (processor % 64);
+    mask
 }
 
 fn allowed() -> Option<Mask> {
@@ -76,16 +76,14 @@ mod tests {
 
     #[test]
     fn ranks_begin_on_processors_of_their_own() {
-        let mut allowed: Mask = [0; _];
-        (allowed[0], allowed[63]) = (0b1010_0000, 1 << 63);
-        let of = |number| {
-            let one = only(&allowed, number);
-            assert_eq!(one.iter().map(|word| word.count_ones()).sum::<u32>(), 1);
-            one.iter().position(|word| *word != 0).map(|at| (at, one[at]))
-        };
-        assert_eq!(of(0), Some((0, 0b10_0000)));
-        assert_eq!(of(1), Some((0, 0b1000_0000)));
-        assert_eq!(of(2), Some((63, 1 << 63)));
+        let mut allowed: Mask = only(4095);
+        allowed[0] = 0b1010_0000;
+        let all: alloc::vec::Vec<usize> = processors(&allowed).collect();
+        assert_eq!(all, [5, 7, 4095]);
+        assert!(
+            all.iter()
+                .all(|number| processors(&only(*number)).eq([*number]))
+        );
         for job in [0, 7, u64::MAX] {
             let mut taken = [0, 1, 2].map(|place| begin(job, place, 3));
             taken.sort_unstable();
