@@ -7,11 +7,15 @@ mod compiled;
 mod ending;
 #[path = "launcher/environment.rs"]
 mod environment;
+#[path = "launcher/foreign.rs"]
+mod foreign;
 #[path = "launcher/install.rs"]
 mod install;
 #[path = "launcher/output.rs"]
 mod output;
 #[path = "launcher/refusals.rs"]
 mod refusals;
+#[path = "launcher/statistics.rs"]
+mod statistics;
 #[path = "launcher/support.rs"]
 mod support;

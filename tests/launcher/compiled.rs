@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 "#;
 
 /// The program, compiled by a wrapper of this launcher.
-fn compile(name: &str, wrapper: &str, options: &[&str]) -> PathBuf {
+pub(crate) fn compile(name: &str, wrapper: &str, options: &[&str]) -> PathBuf {
     let place = directory(name);
     let (source, program) = (place.join("program.c"), place.join("program"));
     fs::write(&source, SOURCE).unwrap();
@@ -130,6 +130,65 @@ fn an_installed_prefix_is_enough() {
     let loaded = finish(Command::new("ldd").arg(prefix.join("program")));
     let library = prefix.canonicalize().unwrap().join("lib/libmpi_abi.so.1");
     assert!(loaded.out.contains(library.to_str().unwrap()), "{loaded:?}");
+}
+
+/// The compiler, the loader, pkg-config and a shell have words of their own for some of these characters.
+#[test]
+fn a_prefix_may_be_called_anything() {
+    for name in ["a, comma and spaces", "it's $HOME, \"quoted\" (twice)"] {
+        let prefix = directory("odd-prefix").join(name);
+        let outcome = finish(pombo(["install", "--prefix"]).arg(&prefix));
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        let source = prefix.join("program.c");
+        fs::write(&source, SOURCE).unwrap();
+        // The line that the installation gives, and the line that the wrapper prints.
+        let path = outcome
+            .out
+            .lines()
+            .find(|line| line.contains("export PATH"))
+            .unwrap();
+        let script = format!(
+            "{path}\nmpicc -o program program.c && eval \"$(mpicc -show -o shown program.c)\" \
+             && mpirun -n 2 ./program && mpirun -n 1 ./shown"
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).current_dir(&prefix);
+        let outcome = finish(command.env_remove("POMBO_LIB"));
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        assert_eq!(
+            outcome.sorted(),
+            ["rank 0 of 1", "rank 0 of 2", "rank 1 of 2"]
+        );
+        let loaded = finish(Command::new("ldd").arg(prefix.join("program")));
+        let library = prefix.canonicalize().unwrap().join("lib/libmpi_abi.so.1");
+        assert!(loaded.out.contains(library.to_str().unwrap()), "{loaded:?}");
+    }
+    let prefix = directory("odd-prefix").join("a:b");
+    let outcome = finish(pombo(["install", "--prefix"]).arg(&prefix));
+    assert_eq!(outcome.code, 1, "{outcome:?}");
+    assert!(
+        outcome.err.contains("':'") && !prefix.exists(),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn pkg_config_knows_a_prefix_with_a_comma() {
+    if finish(Command::new("sh").args(["-c", "command -v pkg-config"])).code != 0 {
+        return eprintln!("SKIPPED: there is no pkg-config");
+    }
+    let prefix = directory("pc-prefix").join("a,b");
+    assert_eq!(finish(pombo(["install", "--prefix"]).arg(&prefix)).code, 0);
+    fs::write(prefix.join("program.c"), SOURCE).unwrap();
+    let script = "eval cc -o program program.c $(pkg-config --cflags --libs pombo) && ./program";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).current_dir(&prefix);
+    let outcome = finish(command.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")));
+    assert_eq!(
+        (outcome.code, outcome.out.as_str()),
+        (0, "rank 0 of 1\n"),
+        "{outcome:?}"
+    );
 }
 
 #[test]

@@ -36,6 +36,30 @@ fn exit_code_of_the_rank_that_failed() {
     assert!(outcome.err.ends_with(message), "{outcome:?}");
 }
 
+/// What a rank has printed stands before what is said of its end, also if the launcher finds both at once.
+#[test]
+fn last_words_come_before_the_message() {
+    let print = "echo $$; read line; seq 5000 >&2; printf unfinished; exit 3";
+    let mut command = pombo(["run", "sh", "-c"]);
+    let mut job = Job::start_with(Stdio::piped(), command.arg(print));
+    let rank = pids(&job.lines(1))[0];
+    job.signal(Signal::SIGSTOP);
+    job.child.stdin = None;
+    let begin = Instant::now();
+    while state(Pid::from_raw(rank)) != Some('Z') {
+        assert!(begin.elapsed() < HANG, "the rank does not end");
+        sleep(Duration::from_millis(5));
+    }
+    job.signal(Signal::SIGCONT);
+    let outcome = job.finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (3, "unfinished"));
+    assert_gone(&[rank]);
+    let lines: Vec<&str> = outcome.err.lines().collect();
+    let (last, before) = lines.split_last().unwrap();
+    assert!(last.contains("exited with code 3"), "{last}");
+    assert_eq!((before.len(), before.last()), (5000, Some(&"5000")));
+}
+
 #[test]
 fn the_first_failure_counts() {
     let fail = "trap 'exit 9' TERM; test $POMBO_RANK != 2 || exit 5; sleep 1000 & wait";

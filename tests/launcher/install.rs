@@ -5,13 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Outcome, directory, finish, pombo};
+use crate::support::{Outcome, directory, finish, finish_with, pombo};
+
+/// What tells that a library is ours is the name of a variable that it asks for.
+const SHARED: &str = "shared: POMBO_RANK";
+const ARCHIVE: &str = "archive: POMBO_RANK";
 
 /// A directory with files that pass for the library.
 fn library(name: &str) -> PathBuf {
     let place = directory(name);
-    fs::write(place.join("libmpi_abi.so"), "shared").unwrap();
-    fs::write(place.join("libmpi_abi.a"), "archive").unwrap();
+    fs::write(place.join("libmpi_abi.so"), SHARED).unwrap();
+    fs::write(place.join("libmpi_abi.a"), ARCHIVE).unwrap();
     place
 }
 
@@ -46,11 +50,11 @@ fn everything_has_its_place() {
     let lib = prefix.join("lib");
     assert_eq!(
         fs::read_to_string(lib.join("libmpi_abi.so.1")).unwrap(),
-        "shared"
+        SHARED
     );
     assert_eq!(
         fs::read_to_string(lib.join("libmpi_abi.a")).unwrap(),
-        "archive"
+        ARCHIVE
     );
     let link = fs::read_link(lib.join("libmpi_abi.so")).unwrap();
     assert_eq!(link, Path::new("libmpi_abi.so.1"));
@@ -147,6 +151,123 @@ fn another_compiler() {
     let mut mpicc = Command::new(prefix.join("bin/mpicc"));
     let outcome = finish(mpicc.arg("a.c").env("POMBO_CC", "false"));
     assert_eq!((outcome.code, outcome.err.as_str()), (1, ""));
+}
+
+#[test]
+fn another_library_is_not_replaced_without_being_asked() {
+    let (library, prefix) = (library("foreign-lib"), directory("foreign-prefix"));
+    for place in ["bin", "include", "lib"] {
+        fs::create_dir(prefix.join(place)).unwrap();
+    }
+    // That a path in it names us does not make a file ours.
+    let theirs =
+        ["bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"].map(|name| prefix.join(name));
+    for file in &theirs {
+        fs::write(file, "/home/me/pombo").unwrap();
+    }
+    let link = prefix.join("bin/mpiexec");
+    std::os::unix::fs::symlink("mpiexec.hydra", &link).unwrap();
+    let outcome = install(&library, &prefix);
+    assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{outcome:?}");
+    for file in theirs.iter().chain([&link]) {
+        assert!(outcome.err.contains(file.to_str().unwrap()), "{outcome:?}");
+    }
+    assert!(
+        outcome.err.contains("--force") && !outcome.err.contains("mpicxx"),
+        "{outcome:?}"
+    );
+    assert!(
+        theirs
+            .iter()
+            .all(|file| fs::read(file).unwrap() == b"/home/me/pombo")
+    );
+    assert_eq!(fs::read_link(&link).unwrap(), Path::new("mpiexec.hydra"));
+    assert!(!prefix.join("bin/pombo").exists(), "nothing is laid down");
+    let mut command = pombo(["install", "--force", "--prefix"]);
+    let outcome = finish(command.arg(&prefix).env("POMBO_LIB", &library));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert_eq!(fs::read_link(&link).unwrap(), Path::new("pombo"));
+    // What is there now is ours.
+    assert_eq!(install(&library, &prefix).code, 0);
+}
+
+/// The right to raw Ethernet belongs to a file, not to its name.
+#[test]
+fn an_installed_helper_stays_the_same_file() {
+    use std::os::unix::fs::MetadataExt;
+    let (library, prefix) = (library("kept-lib"), directory("kept-prefix"));
+    let helper = prefix.join("bin/pombo-ethernet");
+    let file = || fs::metadata(&helper).unwrap().ino();
+    assert_eq!(install(&library, &prefix).code, 0);
+    let first = file();
+    let outcome = install(&library, &prefix);
+    assert_eq!((outcome.code, file()), (0, first), "{outcome:?}");
+    assert!(!outcome.out.contains("pombo setup"), "{outcome:?}");
+    fs::write(&helper, "of an older version").unwrap();
+    let outcome = install(&library, &prefix);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(outcome.out.contains("run `pombo setup`"), "{outcome:?}");
+    assert_ne!(fs::read(&helper).unwrap(), b"of an older version");
+}
+
+/// `cargo run` builds the launcher and not the helper, and says where it is.
+#[test]
+fn a_launcher_that_cargo_runs_has_the_helper_built() {
+    let (library, place) = (library("cargo-lib"), directory("cargo"));
+    let built = place.join("target/release");
+    fs::create_dir_all(&built).unwrap();
+    let launcher = built.join("pombo");
+    let mut copy = Command::new("cp");
+    assert_eq!(
+        finish(copy.arg(env!("CARGO_BIN_EXE_pombo")).arg(&launcher)).code,
+        0
+    );
+    let cargo = place.join("cargo");
+    // Another process writes it: one that writes a file itself may not run it while it forks.
+    let text = "#!/bin/sh\necho \"$@\" >'LOG'\necho helper >'HELPER'\n"
+        .replace("LOG", place.join("log").to_str().unwrap())
+        .replace("HELPER", built.join("pombo-ethernet").to_str().unwrap());
+    let mut write = Command::new("sh");
+    write
+        .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+        .arg(&cargo);
+    assert_eq!(finish_with(&mut write, text.as_bytes()).code, 0);
+    let install = |prefix: &Path, by_cargo: bool| {
+        let mut command = Command::new(&launcher);
+        command
+            .args(["install", "--prefix"])
+            .arg(prefix)
+            .env("POMBO_LIB", &library);
+        command.env_remove("CARGO");
+        if by_cargo {
+            command.env("CARGO", &cargo).env("CARGO_PKG_NAME", "pombo");
+            command.env("CARGO_MANIFEST_DIR", "/package");
+        }
+        finish(&mut command)
+    };
+    let without = place.join("without");
+    let outcome = install(&without, false);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(
+        outcome.out.contains("without pombo-ethernet"),
+        "{outcome:?}"
+    );
+    assert!(!without.join("bin/pombo-ethernet").exists());
+    let with = place.join("with");
+    let outcome = install(&with, true);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert_eq!(
+        fs::read(with.join("bin/pombo-ethernet")).unwrap(),
+        b"helper\n"
+    );
+    let log = fs::read_to_string(place.join("log")).unwrap();
+    for word in [
+        "--bin pombo-ethernet",
+        "--profile release",
+        "/package/Cargo.toml",
+    ] {
+        assert!(log.contains(word), "{log}");
+    }
 }
 
 #[test]

@@ -6,6 +6,31 @@ use std::process::Command;
 
 use crate::support::{directory, finish, finish_with, pombo};
 
+/// In words of ours: no guess of the parser's at what may have been meant, which is wrong for arguments of programs.
+#[test]
+fn no_advice_of_a_parser() {
+    for arguments in [
+        &["run", "-bogus", "true"][..],
+        &["run", "--hostfil", "x", "true"],
+        &["run", "-bind-to", "moon", "true"],
+        &["run", "-n"],
+        &["install"],
+        &["nonsense"],
+    ] {
+        let outcome = finish(&mut pombo(arguments));
+        assert_eq!(
+            (outcome.code, outcome.err.lines().count()),
+            (1, 1),
+            "{outcome:?}"
+        );
+        assert!(
+            !outcome.err.contains("tip:") && !outcome.err.contains("Usage"),
+            "{outcome:?}"
+        );
+        assert!(outcome.err.contains("-h lists"), "{outcome:?}");
+    }
+}
+
 fn assert_refused(arguments: &[&str], code: i32, words: &[&str]) {
     let outcome = finish(&mut pombo(arguments));
     assert_eq!(outcome.code, code, "{arguments:?}: {outcome:?}");

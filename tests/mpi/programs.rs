@@ -95,6 +95,18 @@ fn point_to_point() {
     on_all_worlds("p2p");
 }
 
+/// Also those that are hosts by name, on this machine.
+#[test]
+fn ranks_begin_on_processors_of_their_own() {
+    for ranks in [1, 2, 3, 4] {
+        ok(ranks, "processors", &[], &[]);
+        ok(ranks, "processors", &[], &[("POMBO_NET", "udp")]);
+    }
+    let mut bound = pombo(["run", "-bind-to", "core", "-n", "2"]);
+    let outcome = job(bound.arg(program("processors")));
+    assert_eq!(outcome.out, "ok processors\n", "{}", outcome.err);
+}
+
 #[test]
 fn ordering() {
     on_all_worlds("ordering");

@@ -178,9 +178,20 @@ fn report(world: &mut World) {
         line,
         "{rank} {messages} {bytes} {frames} {resent} {repairs} {duplicates} {dropped} {rejected}"
     );
-    if !output::append(path, &line) && rank.index() == 0 {
-        let lost = "pombo: the file that POMBO_STATS names cannot be written";
-        output::error(&Line::of(format_args!("{lost}")));
+    if let Err(errno) = output::append(path, &line) {
+        // On other hosts the launcher's file is not there.
+        if errno.0 == libc::ENOENT && rank.index() > 0 {
+            return;
+        }
+        let must = match errno.0 {
+            libc::EPERM | libc::ELOOP => {
+                "; it must be a plain file of this user alone, and no link"
+            }
+            _ => "",
+        };
+        output::error(&Line::of(format_args!(
+            "pombo: rank {rank} cannot write the file that POMBO_STATS names: {errno}{must}"
+        )));
     }
 }
 

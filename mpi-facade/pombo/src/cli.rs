@@ -47,6 +47,9 @@ enum Action {
         /// Directory that gets bin, include and lib
         #[arg(long, value_name = "DIR")]
         prefix: PathBuf,
+        /// Replace files of another MPI library that are there
+        #[arg(long)]
+        force: bool,
     },
     /// Compile a heat solver in C, run it on 4 ranks, draw a picture
     Demo {
@@ -70,7 +73,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Info => info::main(),
         Action::Setup { interface } => setup::main(&interface),
         Action::Capture(options) => capture::main(&options),
-        Action::Install { prefix } => install::main(&prefix),
+        Action::Install { prefix, force } => install::main(&prefix, force),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
     }

@@ -156,11 +156,20 @@ fn line(language: Language, wish: &Wish<'_>) -> Result<Vec<OsString>, Error> {
 fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
     match archive {
         true => vec!["-Wl,--gc-sections".into(), prefix.lib.join(STATIC).into()],
-        false => vec![
-            joined("-L", &prefix.lib),
-            joined("-Wl,-rpath,", &prefix.lib),
-            "-lmpi_abi".into(),
-        ],
+        false => [
+            vec![joined("-L", &prefix.lib)],
+            run_path(&prefix.lib),
+            vec!["-lmpi_abi".into()],
+        ]
+        .concat(),
+    }
+}
+
+/// Build systems know the first form; a comma would end a word in it.
+fn run_path(lib: &Path) -> Vec<OsString> {
+    match lib.as_os_str().as_encoded_bytes().contains(&b',') {
+        false => vec![joined("-Wl,-rpath,", lib)],
+        true => vec!["-Wl,-rpath".into(), "-Xlinker".into(), lib.into()],
     }
 }
 
@@ -198,7 +207,7 @@ fn is_in_path(name: &str) -> bool {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &OsStr) -> String {
+pub(crate) fn quoted(word: &OsStr) -> String {
     let text = word.to_string_lossy();
     let is_plain =
         |character: char| character.is_alphanumeric() || "-_=+/.,:@%^~".contains(character);

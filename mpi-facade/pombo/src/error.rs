@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use nix::errno::Errno;
 use pombo_netdrivers::ethernet::EthernetError;
 use pombo_netdrivers::shm::ShmError;
 
@@ -29,6 +30,8 @@ pub(crate) enum Error {
     NotFound { program: OsString, hint: String },
     /// The program is there but cannot be run.
     NotExecutable { program: PathBuf, why: &'static str },
+    /// The program needs another MPI library.
+    ForeignProgram { program: OsString, library: String },
     /// `-wdir` names no directory.
     NoDirectory { path: PathBuf },
     /// More ranks than a job takes.
@@ -69,6 +72,8 @@ pub(crate) enum Error {
     NoLibrary { searched: Vec<PathBuf> },
     /// `POMBO_LIB` names a place without the library.
     WrongLibrary { path: PathBuf },
+    /// An installation would replace them, and they are another library's.
+    ForeignFiles { files: Vec<PathBuf> },
     /// A compiler without a file.
     NoSource,
     /// No compiler on this machine.
@@ -145,9 +150,16 @@ fn start_of(given: &str) -> &str {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // What is wrong, without the parser's guesses at what was meant.
             Error::Arguments(error) => {
                 let text = error.to_string();
-                f.write_str(text.strip_prefix("error: ").unwrap_or(&text))
+                let text = text.strip_prefix("error: ").unwrap_or(&text);
+                let (what, _) = text.split_once("\n\n").unwrap_or((text, ""));
+                for (index, line) in what.lines().enumerate() {
+                    let space = if index == 0 { "" } else { " " };
+                    write!(f, "{space}{}", line.trim())?;
+                }
+                f.write_str("; -h lists the options")
             }
             Error::Value { what, given, want } => {
                 write!(f, "{what} is '{}'; give {want}", start_of(given))
@@ -166,6 +178,12 @@ impl fmt::Display for Error {
             Error::NotExecutable { program, why } => {
                 write!(f, "cannot run '{}': {why}", program.display())
             }
+            Error::ForeignProgram { program, library } => write!(
+                f,
+                "'{}' needs {library}, another MPI library: each rank would be alone in a world of its own; compile it \
+                 with this mpicc, or start it with the mpiexec of that library",
+                program.display()
+            ),
             Error::NoDirectory { path } => write!(
                 f,
                 "working directory '{}' is not there or is not a directory; create it or change -wdir",
@@ -175,7 +193,15 @@ impl fmt::Display for Error {
                 f,
                 "a job of {ranks} ranks is too large: one machine takes {most}; give a smaller -n"
             ),
-            Error::Job(error) => write!(f, "cannot create the memory of the job: {error}"),
+            Error::Job(error) => {
+                write!(f, "cannot create the memory of the job: {error}")?;
+                match error {
+                    ShmError::System { errno, .. } if *errno == Errno::EFBIG as i32 => {
+                        f.write_str("; raise the limit on files, which `ulimit -f` shows")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Error::Start { rank, source } => write!(
                 f,
                 "cannot start rank {rank}: {source}; ask for fewer ranks or raise the limits that `ulimit -a` shows"
@@ -243,6 +269,13 @@ impl fmt::Display for Error {
                 crate::variables::LIB,
                 path.display()
             ),
+            Error::ForeignFiles { files } => {
+                f.write_str("another MPI library seems to be installed there:")?;
+                for file in files {
+                    write!(f, " {}", file.display())?;
+                }
+                f.write_str("; choose another --prefix, or replace these files with --force")
+            }
             Error::NoSource => f.write_str(
                 "no file to compile; write: mpicc -O2 program.c -o program (more: mpicc -help)",
             ),

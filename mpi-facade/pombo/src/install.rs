@@ -3,13 +3,15 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::compiler::quoted;
 use crate::error::Error;
+use crate::helper::{self, HELPER};
 use crate::library::{self, Library, SHARED, SONAME, STATIC};
-use crate::setup::HELPER;
 use crate::terminal::tell;
 
 /// The header that programs are compiled with.
@@ -25,21 +27,39 @@ pub(crate) struct Prefix {
     pub(crate) lib: PathBuf,
 }
 
-/// Lays everything down under `prefix`. Files are replaced in one step: a program that is
-/// running or being compiled never sees half of one.
-pub(crate) fn main(prefix: &Path) -> Result<u8, Error> {
+/// Lays everything down under `prefix`; what another MPI library has there is replaced only if `force` says so. Files
+/// are replaced in one step: a program that is running or being compiled never sees half of one.
+pub(crate) fn main(prefix: &Path, force: bool) -> Result<u8, Error> {
     let library = library::find()?;
+    let is_path = |path: &Path| !path.as_os_str().as_bytes().contains(&b':');
+    let absolute = std::path::absolute(prefix).map_err(Error::file("find", prefix))?;
+    if !is_path(&absolute) {
+        return Err(Error::Value {
+            what: "--prefix",
+            given: absolute.to_string_lossy().into_owned(),
+            want: "a directory without ':' in its path, which ends a name in PATH and for the loader",
+        });
+    }
+    let foreign = if force {
+        Vec::new()
+    } else {
+        foreign(&absolute)
+    };
+    if !foreign.is_empty() {
+        return Err(Error::ForeignFiles { files: foreign });
+    }
     make_directory(prefix)?;
     let prefix = prefix.canonicalize().map_err(Error::file("open", prefix))?;
     let bin = prefix.join("bin");
     make_directory(&bin)?;
     let launcher = library::executable()?;
     copy(&launcher, &bin.join(LAUNCHER))?;
-    // Not there where only the launcher was built; `pombo setup` says what is missing.
-    let helper = launcher.with_file_name(HELPER);
-    if helper.is_file() {
-        copy(&helper, &bin.join(HELPER))?;
-    }
+    let helper = match helper::find()? {
+        Some(helper) => install_helper(&helper, &bin.join(HELPER))?,
+        None => format!(
+            "\nwithout {HELPER}, which raw Ethernet needs: `cargo build --release` makes it"
+        ),
+    };
     for name in LINKS {
         link(Path::new(LAUNCHER), &bin.join(name))?;
     }
@@ -47,13 +67,61 @@ pub(crate) fn main(prefix: &Path) -> Result<u8, Error> {
     libraries(&prefix, &library, copy)?;
     let pkgconfig = prefix.join("lib/pkgconfig");
     make_directory(&pkgconfig)?;
-    write(PKG_CONFIG.as_bytes(), &pkgconfig.join("pombo.pc"))?;
+    write(pkg_config(&prefix).as_bytes(), &pkgconfig.join("pombo.pc"))?;
     tell(&format!(
-        "installed in {}; next:\n  export PATH={}:$PATH\n  mpicc -o program program.c && mpirun -n 4 ./program",
+        "installed in {}; next:\n  export PATH={}:$PATH\n  mpicc -o program program.c && mpirun -n 4 ./program{helper}",
         prefix.display(),
-        bin.display()
+        quoted(bin.as_os_str())
     ));
     Ok(0)
+}
+
+/// Copies the helper and answers with what is to be said of it. A new file has none of the rights that an administrator
+/// gave to the old one.
+fn install_helper(from: &Path, to: &Path) -> Result<String, Error> {
+    let is_new = to.is_file() && !is_same_file(from, to) && !has_same_content(from, to);
+    copy(from, to)?;
+    Ok(match is_new {
+        true => format!(
+            "\n{} has changed: if it had the right to raw Ethernet, run `pombo setup` of this prefix again",
+            to.display()
+        ),
+        false => String::new(),
+    })
+}
+
+/// What an installation would replace and no other of ours has laid down.
+fn foreign(prefix: &Path) -> Vec<PathBuf> {
+    let links = LINKS.map(|name| prefix.join("bin").join(name)).into_iter();
+    let links = links.filter(|path| !is_link_to_launcher(path));
+    let marked = [
+        (prefix.join("include/mpi.h"), HEADER_MARK),
+        (prefix.join("lib").join(SONAME), LIBRARY_MARK),
+        (prefix.join("lib").join(SHARED), LIBRARY_MARK),
+        (prefix.join("lib").join(STATIC), LIBRARY_MARK),
+    ];
+    let marked = marked.into_iter().filter(|(path, mark)| !holds(path, mark));
+    let there = links.chain(marked.map(|(path, _)| path));
+    there
+        .filter(|path| path.symlink_metadata().is_ok())
+        .collect()
+}
+
+/// In every header of ours.
+const HEADER_MARK: &str = "POMBO_MPI_H";
+/// In every library of ours: it asks for the variable.
+const LIBRARY_MARK: &str = crate::variables::RANK;
+
+fn is_link_to_launcher(path: &Path) -> bool {
+    fs::read_link(path).is_ok_and(|target| target.file_name() == Some(LAUNCHER.as_ref()))
+}
+
+/// Nobody misses a link that leads nowhere.
+fn holds(path: &Path, mark: &str) -> bool {
+    match fs::read(path) {
+        Ok(text) => text.windows(mark.len()).any(|part| part == mark.as_bytes()),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
 }
 
 /// The prefix that this launcher belongs to; for one that was built and not installed, a small
@@ -123,6 +191,14 @@ fn libraries(
     Ok(())
 }
 
+/// It holds wherever the prefix is moved to, but for a comma.
+fn pkg_config(prefix: &Path) -> String {
+    match prefix.as_os_str().as_bytes().contains(&b',') {
+        true => PKG_CONFIG.replace("-Wl,-rpath,", "-Wl,-rpath -Xlinker "),
+        false => PKG_CONFIG.to_owned(),
+    }
+}
+
 const PKG_CONFIG: &str = concat!(
     "prefix=${pcfiledir}/../..\n",
     "includedir=${prefix}/include\n",
@@ -149,8 +225,9 @@ fn write(text: &[u8], to: &Path) -> Result<(), Error> {
     replace(to, |new| fs::write(new, text))
 }
 
+/// Left alone if it already holds the same: a new file would have none of the rights that an administrator gave to it.
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    if is_same_file(from, to) {
+    if is_same_file(from, to) || !to.is_symlink() && has_same_content(from, to) {
         return Ok(());
     }
     replace(to, |new| fs::copy(from, new).map(drop))
@@ -175,6 +252,13 @@ fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), 
             let _ = fs::remove_file(&new);
             Error::file("write", to)(error)
         })
+}
+
+fn has_same_content(one: &Path, two: &Path) -> bool {
+    let size = |path: &Path| path.metadata().map(|data| data.len()).ok();
+    size(one).is_some()
+        && size(one) == size(two)
+        && matches!((fs::read(one), fs::read(two)), (Ok(one), Ok(two)) if one == two)
 }
 
 /// Also by different names.

@@ -9,6 +9,7 @@ mod cli;
 mod compiler;
 mod demo;
 mod error;
+mod helper;
 mod info;
 mod install;
 mod library;

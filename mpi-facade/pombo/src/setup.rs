@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
-use crate::library;
+use crate::helper::{self, HELPER};
 use crate::terminal::tell;
 use crate::variables::ETHERNET_HELPER;
 
-/// The program that opens raw sockets for others; it lies beside the launcher.
-pub(crate) const HELPER: &str = "pombo-ethernet";
 /// What it needs.
 const CAPABILITY: &str = "cap_net_raw+ep";
 /// Whose members may run it: a proposal.
@@ -22,15 +20,13 @@ const NO_RIGHT: i32 = 2;
 /// Looks whether raw frames can be sent on that interface, or the only one with a link. With the rights of an
 /// administrator it makes it so. What else may be wrong the helper says.
 pub(crate) fn main(interface: &str) -> Result<u8, Error> {
-    let helper = library::executable()?.with_file_name(HELPER);
-    if !helper.is_file() {
+    let Some(helper) = helper::find()? else {
         tell(&format!(
-            "{} is not there: `cargo build --release` makes it beside the launcher, and `pombo install`\n\
-             takes it along. Without it UDP works.",
-            helper.display()
+            "{HELPER} is not there: `cargo build --release` makes it beside the launcher, and `pombo install`\n\
+             takes it along. Without it UDP works."
         ));
         return Ok(1);
-    }
+    };
     let look = || run(Command::new(&helper).arg("check").arg(interface));
     match look()? {
         0 => return Ok(done(&helper, interface)),

@@ -57,7 +57,7 @@ pub enum PlaceError {
         /// Its reason.
         said: Excerpt,
     },
-    /// The launcher started several ranks and does not tell them of each other.
+    /// The launcher started several ranks, or may have, and does not tell them of each other.
     Untold {
         /// Which it is.
         by: &'static str,
@@ -170,7 +170,7 @@ impl fmt::Display for PlaceError {
             ),
             Self::Untold { by, instead } => write!(
                 f,
-                "{by} started several ranks, but not by PMI-1, so they cannot find each other: use {instead}; \
+                "{by} started this process without PMI-1, so several ranks cannot find each other: use {instead}; \
                  POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own"
             ),
             Self::Card { rank, got } => write!(

@@ -22,6 +22,7 @@ mod key_file;
 pub(crate) mod launcher;
 mod net;
 mod pmi;
+mod processor;
 mod untold;
 
 #[cfg(feature = "hosts")]
@@ -80,6 +81,7 @@ pub(crate) fn join() -> Result<Joined, PlaceError> {
             if apart && size > 1 {
                 return by_launcher(Launcher::Memory(Assembly::new(shm)), net);
             }
+            processor::spread(rank, size, processor::number_of(shm.segment()));
             shm
         }
         _ => {
@@ -207,6 +209,9 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
             theirs: other.fingerprint,
         });
     }
+    let job = cards.first().and_then(|card| card.job).unwrap_or(job);
+    let before = cards.get(..rank).unwrap_or_default();
+    processor::spread(on(machine, before), on(machine, &cards), job.id);
     let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
     // A network that is asked for is used: on a single host every rank stands for one.
     if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
@@ -225,9 +230,15 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
             }
         },
         hosts,
-        job: cards.first().and_then(|card| card.job).unwrap_or(job),
+        job,
         one_machine: cards.iter().all(|card| card.machine == machine),
     })
+}
+
+/// How many are on that machine.
+#[inline(never)]
+fn on(machine: u64, cards: &[Card]) -> usize {
+    cards.iter().filter(|card| card.machine == machine).count()
 }
 
 /// What the words mean, by rank.
@@ -287,7 +298,8 @@ fn tell(what: &Line) {
         output::error(&Line::of(format_args!("pombo: {what}")));
     }
     if let Some(path) = variable(c"POMBO_STATS") {
-        output::append(path, &Line::of(format_args!("# {what}")));
+        // That it cannot be written is said at the end.
+        let _ = output::append(path, &Line::of(format_args!("# {what}")));
     }
 }
 

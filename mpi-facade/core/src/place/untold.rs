@@ -2,56 +2,69 @@
 //! program would run that many times. `place` asks before it makes a world of one.
 
 use super::PlaceError;
-use crate::environment::number;
+use crate::environment::{number, variable};
 use core::ffi::CStr;
 
-/// A variable of such a launcher.
-struct Sign {
+/// A number of ranks that such a launcher tells.
+struct Size {
     variable: &'static CStr,
-    /// From this number on there are others: a size of two, or a rank that is not the first.
-    several: usize,
     /// Who sets it.
     by: &'static str,
     /// What to start instead.
     instead: &'static str,
 }
 
-/// A batch script and a shell in an allocation of Slurm's have no step: programs that they start are alone.
-const SIGNS: [Sign; 4] = [
-    Sign {
-        variable: c"SLURM_STEP_NUM_TASKS",
-        several: 2,
-        by: "srun",
-        instead: "srun --mpi=pmi2",
-    },
-    Sign {
-        variable: c"OMPI_COMM_WORLD_SIZE",
-        several: 2,
-        by: "the launcher of Open MPI",
-        instead: "pombo run, or the mpiexec of MPICH",
-    },
-    Sign {
-        variable: c"PMIX_RANK",
-        several: 1,
-        by: "a launcher that speaks PMIx",
-        instead: "pombo run, or the mpiexec of MPICH",
-    },
-    Sign {
-        variable: c"PMI_SIZE",
-        several: 2,
-        by: "a launcher that gives no PMI_FD or PMI_PORT",
-        instead: "pombo run, or the mpiexec of MPICH",
-    },
-];
+const OURS: &str = "pombo run, or the mpiexec of MPICH";
 
-/// Refuses to be alone where a launcher has started others.
+/// A batch script and a shell in an allocation of Slurm's have no step: programs that they start are alone.
+const SLURM: Size = Size {
+    variable: c"SLURM_STEP_NUM_TASKS",
+    by: "srun",
+    instead: "srun --mpi=pmi2",
+};
+
+const OPEN_MPI: Size = Size {
+    variable: c"OMPI_COMM_WORLD_SIZE",
+    by: "the launcher of Open MPI",
+    instead: OURS,
+};
+
+const PMI: Size = Size {
+    variable: c"PMI_SIZE",
+    by: "a launcher that gives no PMI_FD or PMI_PORT",
+    instead: OURS,
+};
+
+/// PMIx tells a rank its number and no size: the first of many looks as one that is alone.
+const PMIX: [&CStr; 2] = [c"PMIX_RANK", c"PMIX_NAMESPACE"];
+
+/// PRRTE started this process, maybe inside a step of Slurm's, whose size is then that of its daemons.
+const PRRTE: &CStr = c"PRTE_LAUNCHED";
+
+impl Size {
+    /// What others set and this library cannot read says nothing.
+    fn read(&self) -> Option<usize> {
+        number(self.variable).ok().flatten()
+    }
+}
+
+/// Refuses to be alone where a launcher has started others, or may have.
 #[cold]
 pub(super) fn alone() -> Result<(), PlaceError> {
-    // What others set and this library cannot read says nothing.
-    let count = |sign: &Sign| number(sign.variable).ok().flatten();
-    let told = |sign: &&Sign| count(sign).is_some_and(|count| count >= sign.several);
-    match SIGNS.iter().find(told) {
-        Some(&Sign { by, instead, .. }) => Err(PlaceError::Untold { by, instead }),
-        None => Ok(()),
+    let several = |size: &&Size| size.read().is_some_and(|ranks| ranks > 1);
+    if let Some(Size { by, instead, .. }) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
+        return Err(PlaceError::Untold { by, instead });
+    }
+    let is_set = |name: &CStr| variable(name).is_some();
+    let alone = OPEN_MPI.read().or_else(|| match is_set(PRRTE) {
+        true => None,
+        false => SLURM.read(),
+    });
+    match PMIX.into_iter().any(is_set) && alone.is_none() {
+        true => Err(PlaceError::Untold {
+            by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI)",
+            instead: OURS,
+        }),
+        false => Ok(()),
     }
 }

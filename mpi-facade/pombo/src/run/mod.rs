@@ -3,6 +3,7 @@
 mod arguments;
 pub(crate) mod child;
 mod engine;
+mod foreign;
 pub(crate) mod guard;
 mod input;
 mod job;

@@ -3,13 +3,15 @@
 //! A line is forwarded whole, after its newline or at the end of the rank's output. A line
 //! longer than `LINE` bytes goes in pieces of that size, between which lines of other ranks may
 //! stand. If the reader of the launcher's output is slow, at most `PENDING` bytes and one read
-//! of each kind wait here; then the ranks' pipes fill and their writes block.
+//! of each kind wait here, and the last words of ranks that failed, at most `LAST` bytes of each
+//! pipe; then the ranks' pipes fill and their writes block.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write, stderr, stdout};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::time::Duration;
 
 use super::poll::{Interest, Ready};
 use crate::error::Error;
@@ -18,6 +20,9 @@ use crate::error::Error;
 const LINE: usize = 64 * 1024;
 /// Bytes that may wait for the launcher's output before the ranks are no longer read.
 const PENDING: usize = 256 * 1024;
+/// As much as a pipe holds when its rank has ended; what goes on printing is something that the
+/// rank started.
+const LAST: usize = 1024 * 1024;
 /// A pipe that polls as writable takes this much without blocking (PIPE_BUF).
 const PIPE: usize = 4096;
 
@@ -128,6 +133,28 @@ impl Outputs {
         }
     }
 
+    /// Takes what a rank has printed that has ended, for a message about its end to come after it.
+    pub(crate) fn finish(&mut self, rank: usize) {
+        for source in self.sources.iter_mut().filter(|source| source.rank == rank) {
+            let sink = &mut self.sinks[source.sink];
+            let mut taken = 0;
+            while taken < LAST
+                && let Some(pipe) = source.pipe.as_mut()
+                && is_readable(pipe)
+            {
+                match pipe.read(&mut self.buffer) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Ok(0) | Err(_) => source.pipe = None,
+                    Ok(length) => {
+                        source.feed(&self.buffer[..length], sink, self.tag);
+                        taken += length;
+                    }
+                }
+            }
+            source.flush(sink, self.tag);
+        }
+    }
+
     /// Writes once to a sink that is ready. A sink that fails closes its ranks' pipes, so that
     /// they learn of it as they would without a launcher.
     pub(crate) fn write(&mut self, index: usize) {
@@ -216,6 +243,15 @@ impl Source {
         sink.push(&self.line);
         self.line.clear();
     }
+}
+
+/// Whether a read would not wait.
+fn is_readable(pipe: &File) -> bool {
+    let mut interest = Interest::default();
+    interest.readable(pipe.as_fd(), Ready::Terminal);
+    interest
+        .wait(Some(Duration::ZERO))
+        .is_ok_and(|ready| !ready.is_empty())
 }
 
 impl Sink {

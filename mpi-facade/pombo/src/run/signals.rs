@@ -16,12 +16,14 @@ const ENDING: [Signal; 4] = [
 ];
 
 /// The others that the launcher acts on.
-const OTHERS: [Signal; 5] = [
+const OTHERS: [Signal; 6] = [
     Signal::SIGCHLD,
     Signal::SIGTSTP,
     Signal::SIGCONT,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
+    // Of its own writes: it would end the launcher without a word.
+    Signal::SIGXFSZ,
 ];
 
 /// Blocked for this process and read from a descriptor. Children inherit the block: each rank

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 use super::arguments::{Context, Request};
 use super::job::Job;
-use super::{child, input, program};
+use super::{child, foreign, input, program};
 use crate::error::Error;
 use crate::variables;
 
@@ -21,6 +21,8 @@ pub(crate) struct Rank<'a> {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) context: &'a Context,
+    /// Whether the program should call `MPI_Init`.
+    pub(crate) uses_mpi: bool,
     file: PathBuf,
     core: Option<usize>,
 }
@@ -37,12 +39,16 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
     let mut ranks = Vec::with_capacity(size);
     for context in &request.contexts {
         let file = file_of(context)?;
+        // A rank that is alone anyway may use any library.
+        let uses_mpi =
+            size > 1 && foreign::check(&context.program, &file, library_path(context).as_deref())?;
         for _ in 0..context.ranks {
             let rank = ranks.len();
             ranks.push(Rank {
                 rank,
                 size,
                 context,
+                uses_mpi,
                 file: file.clone(),
                 core: cores.get(rank).copied().filter(|_| size <= cores.len()),
             });
@@ -109,6 +115,16 @@ fn file_of(context: &Context) -> Result<PathBuf, Error> {
     // Absolute, because the rank looks from another directory.
     let file = program::find(&context.program, directory)?;
     std::path::absolute(&file).map_err(Error::file("find the directory of", file))
+}
+
+/// Where the ranks of this program look for libraries.
+fn library_path(context: &Context) -> Option<OsString> {
+    const NAME: &str = "LD_LIBRARY_PATH";
+    let mut own = context.environment.iter().rev();
+    let own = own
+        .find(|(name, _)| name == NAME)
+        .map(|(_, value)| value.clone());
+    own.or_else(|| std::env::var_os(NAME))
 }
 
 /// The cores this process may run on; none if the system does not say.

@@ -1,38 +1,52 @@
 //! `--stats`: what every rank sent and what became of it, at the end of a job. Only `run` uses it.
 //!
-//! The ranks append to a file that [`variables::STATS`] names; those of other hosts have such a file on theirs.
+//! The ranks append to a file that [`variables::STATS`] names, in a directory that nobody else may enter. Other hosts do
+//! not have that directory, and their ranks write nothing.
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use super::arguments::Request;
 use crate::error::Error;
 use crate::terminal::warn;
 use crate::variables;
 
-/// The file of a job; it goes when this does.
+/// The file of a job; it goes when this does, with its directory.
 pub(crate) struct Statistics {
     file: PathBuf,
     ranks: usize,
+    /// Whether all ranks are on this host.
+    is_here: bool,
 }
 
 /// Files of launchers of the same number that were killed, or that live in another container, at most.
 const OTHERS: usize = 1000;
 
-/// A new file. Never one that is there: it may be somebody else's, as the name is easy to guess.
+/// A new file in a new directory. Never one that is there: it may be somebody else's, as the name is easy to guess.
 fn create() -> Result<PathBuf, Error> {
     let own = std::process::id();
     let mut others = 0;
     loop {
-        let file = std::env::temp_dir().join(format!("pombo-stats-{own}-{others}"));
-        let mut options = fs::OpenOptions::new();
-        match options.write(true).create_new(true).open(&file) {
-            Ok(_) => return Ok(file),
+        let directory = std::env::temp_dir().join(format!("pombo-stats-{own}-{others}"));
+        match fs::DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => {
+                let file = directory.join("ranks");
+                let mut options = fs::OpenOptions::new();
+                let made = options.write(true).create_new(true).mode(0o600).open(&file);
+                return match made {
+                    Ok(_) => Ok(file),
+                    Err(error) => {
+                        remove(&file);
+                        Err(Error::file("create", &file)(error))
+                    }
+                };
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists && others < OTHERS => {
                 others += 1;
             }
-            Err(error) => return Err(Error::file("create", &file)(error)),
+            Err(error) => return Err(Error::file("create", &directory)(error)),
         }
     }
 }
@@ -59,24 +73,40 @@ impl Statistics {
             context.environment.push(named);
         }
         let ranks = request.contexts.iter().map(|context| context.ranks).sum();
-        Ok(Statistics { file, ranks })
+        let is_here = request.hosts.is_none();
+        Ok(Statistics {
+            file,
+            ranks,
+            is_here,
+        })
     }
 
     /// Prints the table.
     pub(crate) fn tell(&self) {
-        let text = fs::read_to_string(&self.file).unwrap_or_default();
-        warn(&table(&text, self.ranks));
+        match fs::read(&self.file) {
+            Ok(text) => warn(&table(
+                &String::from_utf8_lossy(&text),
+                self.ranks,
+                self.is_here,
+            )),
+            Err(error) => warn(&Error::file("read", &self.file)(error).to_string()),
+        }
     }
 }
 
 impl Drop for Statistics {
     fn drop(&mut self) {
-        // It may be gone already.
-        let _ = fs::remove_file(&self.file);
+        remove(&self.file);
     }
 }
 
-fn table(text: &str, ranks: usize) -> String {
+/// The file and its directory. They may be gone already.
+fn remove(file: &Path) {
+    let _ = fs::remove_file(file);
+    let _ = file.parent().map(fs::remove_dir);
+}
+
+fn table(text: &str, ranks: usize, is_here: bool) -> String {
     let numbers = |line: &str| -> Vec<u64> {
         let words = line.split_whitespace().map(str::parse);
         words.filter_map(Result::ok).collect()
@@ -102,8 +132,13 @@ fn table(text: &str, ranks: usize) -> String {
     }
     if rows.len() < ranks {
         let missing = ranks - rows.len();
+        let elsewhere = if is_here {
+            ""
+        } else {
+            ", or ran on other hosts"
+        };
         table.push_str(&format!(
-            "{missing} of {ranks} ranks did not finish, or ran on other hosts\n"
+            "{missing} of {ranks} ranks did not finish, or could not write (they say why){elsewhere}\n"
         ));
     }
     table
@@ -119,7 +154,7 @@ mod tests {
     #[test]
     fn rows_stand_in_the_order_of_ranks() {
         let text = "1 20 300 4 5 6 7 8 9\nnonsense\n# by UDP\n0 1 2 3 0 0 0 0 0\n";
-        let table = table(text, 3);
+        let table = table(text, 3, true);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!((lines.len(), lines[1]), (6, "by UDP"));
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, raise};
 
+use super::foreign;
 use super::guard::Guard;
 use super::input::Input;
 use super::job::Job;
@@ -42,6 +43,8 @@ pub(crate) struct Supervisor {
     guard: Guard,
     job: Job,
     grace: Duration,
+    /// Whether a rank should call `MPI_Init`.
+    uses_mpi: bool,
     ending: Option<Ending>,
 }
 
@@ -75,6 +78,7 @@ impl Supervisor {
             guard,
             job,
             grace,
+            uses_mpi: false,
             ending: None,
         })
     }
@@ -94,6 +98,7 @@ impl Supervisor {
         let rank = Rank::new(process, plan.context.program.display().to_string());
         self.guard.add(rank.group);
         self.ranks.push(rank);
+        self.uses_mpi |= plan.uses_mpi;
         if let (Some(out), Some(err)) = (out, err) {
             self.outputs.add(plan.rank, Stream::Out, out.into());
             self.outputs.add(plan.rank, Stream::Err, err.into());
@@ -106,6 +111,9 @@ impl Supervisor {
         while !self.ranks.iter().all(Rank::is_over) {
             self.turn(self.next_deadline())?;
             self.enforce();
+        }
+        if self.uses_mpi && self.ending.is_none() && !self.has_anybody_joined() {
+            self.outputs.say(foreign::NOBODY_JOINED);
         }
         self.drain()?;
         Ok(match &self.ending {
@@ -169,6 +177,8 @@ impl Supervisor {
                     self.pass_on(Signal::SIGCONT);
                     self.input.resume();
                 }
+                // The write that was too much for the limit says so by its error.
+                Signal::SIGXFSZ => {}
                 signal if is_ending(signal) => self.interrupt(signal),
                 signal => self.pass_on(signal),
             }
@@ -232,7 +242,7 @@ impl Supervisor {
             End::Code(0) if self.job.has_joined(index) => {
                 (1, "exited without calling MPI_Finalize".into())
             }
-            End::Code(0) if (0..self.ranks.len()).any(|rank| self.job.has_joined(rank)) => {
+            End::Code(0) if self.has_anybody_joined() => {
                 (1, "exited without calling MPI_Init".into())
             }
             // As programs without MPI do; a rank that joins later does not wait for it.
@@ -252,12 +262,17 @@ impl Supervisor {
         let lost_reader =
             end == End::Signal(Signal::SIGPIPE as i32) && self.outputs.has_lost_reader();
         if !lost_reader {
+            self.outputs.finish(index);
             let (rank, others) = (&self.ranks[index], self.those_running());
             let (group, program) = (rank.group, &rank.program);
             let message = format!("rank {index} (pid {group}, {program}) {what}{others}");
             self.outputs.say(&message);
         }
         self.end(Signal::SIGTERM, code, Some(index));
+    }
+
+    fn has_anybody_joined(&self) -> bool {
+        (0..self.ranks.len()).any(|rank| self.job.has_joined(rank))
     }
 
     /// "; ending the other 3 ranks", for a message about one that has left.
