@@ -80,13 +80,6 @@ static void two_roots(void)
     say("on");
 }
 
-static void two_roots_of_a_reduction(void)
-{
-    for (int i = 0; i < 20; i++)
-        MPI_Reduce(x, y, 4, MPI_INT, MPI_SUM, rank % 2, W);
-    say("on");
-}
-
 static void allreduce_of_unlike_counts(void)
 {
     MPI_Allreduce(x, y, rank ? 10 : 100, MPI_INT, MPI_SUM, W);
@@ -215,15 +208,6 @@ static void another_order(void)
     works();
 }
 
-static void another_operation(void)
-{
-    if (rank == 0)
-        MPI_Allreduce(x, y, 1, MPI_INT, MPI_SUM, W);
-    else
-        MPI_Allgather(x, 1, MPI_INT, y, 1, MPI_INT, W);
-    say("on");
-}
-
 /* Non-blocking ones are begun in one order and may end in any. */
 static void ended_in_another_order(void)
 {
@@ -289,7 +273,6 @@ TRIALS(TRIAL(bcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
        TRIAL(bcast_on_a_copy, 2, "works*2"),
        TRIAL(ibcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
        TRIAL(two_roots, 2, "on"),
-       TRIAL(two_roots_of_a_reduction, 2, "on"),
        TRIAL(allreduce_of_unlike_counts, 2, "works*2"),
        {"allreduce_of_unlike_counts_of_four", 4, allreduce_of_unlike_counts, "works*2", 0, JOINED},
        TRIAL(allreduce_of_unlike_types, 2, "works*2"),
@@ -306,7 +289,6 @@ TRIALS(TRIAL(bcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
        TRIAL(reduce_scatter_of_unlike_counts, 2, "works*2"),
        TRIAL(scan_of_unlike_counts, 2, "works*2"),
        TRIAL(another_order, 2, "works"),
-       TRIAL(another_operation, 2, "on"),
        TRIAL(ended_in_another_order, 4, "works"),
        TRIAL(repeated_after_a_refusal, 2, "0 ERR_OP*20 works; 1 ERR_COUNT*20 works"),
        TRIAL(types_of_messages, 2, "works"))
