@@ -201,7 +201,7 @@ static void sends_to_oneself(void)
 
 static void bsend_storm(void)
 {
-    enum { N = 5000 };
+    enum { N = 2000 };
     static char room[N * (MPI_BSEND_OVERHEAD + 64)];
     void *old;
     int n, x[8] = {0};

@@ -5,7 +5,9 @@
  * should end. Included once by each program.
  *
  * What ranks say is written as "0 this; 1 that", or once without a number where all
- * of them say the same. Ranks with nothing to say are left out. */
+ * of them say the same. Ranks with nothing to say are left out. "*" is whatever they
+ * like, and an end by an error: the program is so wrong that only faults and endless
+ * waits are asked about. */
 #ifndef TRIAL_H
 #define TRIAL_H
 
