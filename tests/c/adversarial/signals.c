@@ -79,8 +79,8 @@ static void timer_while_waiting(void)
 static void timer_in_all_traffic(void)
 {
     handle(SIGALRM, count);
-    timer(500);
-    for (int i = 0; i < 300; i++) {
+    timer(1000);
+    for (int i = 0; i < 200; i++) {
         const int bytes = i % 10 == 0 ? 1 << 20 : i;
 
         must(MPI_Sendrecv(out, bytes, MPI_BYTE, rank ^ 1, 0, in, bytes, MPI_BYTE, rank ^ 1, 0, W, &s));
