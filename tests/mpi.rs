@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "the launcher's own tests use the rest")]
 mod support;
 
+#[path = "mpi/adversarial.rs"]
+mod adversarial;
 #[path = "mpi/bench.rs"]
 mod bench;
 #[path = "mpi/broadcast.rs"]

@@ -15,15 +15,24 @@ pub(crate) fn source(path: &str) -> PathBuf {
 
 /// Compiles a program of `tests/c` once and gives its path.
 pub(crate) fn program(name: &str) -> PathBuf {
+    program_in("", name)
+}
+
+/// The same with a program of a folder there.
+pub(crate) fn program_in(folder: &str, name: &str) -> PathBuf {
     // One at a time: tests share the programs.
-    static COMPILING: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static COMPILING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let mut compiled = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi");
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("mpi")
+        .join(folder);
     std::fs::create_dir_all(&place).unwrap();
     let program = place.join(name);
-    if !compiled.iter().any(|other| other == name) {
-        compile(&source(&format!("tests/c/{name}.c")), &program, &[]);
-        compiled.push(name.to_owned());
+    if !compiled.contains(&program) {
+        let file = Path::new("tests/c").join(folder).join(name);
+        let file = file.with_extension("c");
+        compile(&source(file.to_str().unwrap()), &program, &[]);
+        compiled.push(program.clone());
     }
     program
 }
