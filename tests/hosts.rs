@@ -14,6 +14,8 @@ macro_rules! here {
     };
 }
 
+#[path = "hosts/begin.rs"]
+mod begin;
 #[path = "hosts/broadcast.rs"]
 mod broadcast;
 #[path = "hosts/choice.rs"]

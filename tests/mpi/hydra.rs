@@ -99,6 +99,23 @@ fn a_killed_rank_ends_the_job() {
     }
 }
 
+/// Hydra waits for the others of a process that has not joined, and they for it: so that process has to end the job.
+#[test]
+fn a_rank_that_cannot_join_ends_the_job() {
+    for form in [&["-n", "2"][..], &["-pmi-port", "-n", "2"]] {
+        let Some(mut command) = hydra(form) else {
+            return;
+        };
+        command
+            .arg(program("p2p"))
+            .args([":", "-n", "1", "-env", "POMBO_NET", "nowhere"]);
+        let outcome = job(command.arg(program("p2p")));
+        assert_ne!(outcome.code, 0, "{}", outcome.err);
+        let said = "rank 2 cannot join its job: POMBO_NET must be";
+        assert!(outcome.err.contains(said), "{}", outcome.err);
+    }
+}
+
 #[test]
 fn pombo_run_hands_over() {
     if hydra(&[]).is_none() {

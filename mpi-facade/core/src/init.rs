@@ -12,7 +12,7 @@ use crate::glance::Freed;
 use crate::header::{CREDIT, SEND_BUFFER_BYTES};
 use crate::kernel::Kernel;
 use crate::output::{self, Line};
-use crate::place::{self, Joined, PlaceError};
+use crate::place::{self, Joined, PlaceError, Refused};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
 use crate::settings;
@@ -37,12 +37,11 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         }
         .into());
     }
-    settings::check_all().map_err(|error| refuse(&error))?;
     let Joined {
         mut way,
         hosts,
         launcher,
-    } = place::join().map_err(|error| refuse(&error))?;
+    } = place::join(settings::check_all()).map_err(turn_away)?;
     way::near(&mut way).set_one_copy(one_copy()?);
     let limits = Limits {
         credit: Some(told(c"POMBO_CREDIT")?.map_or(CREDIT, |credit| credit as u32)),
@@ -214,6 +213,20 @@ fn one_copy() -> Result<OneCopy, Error> {
     })
 }
 
+/// Who is refused says why, then ends the job with the code that this process will have.
+fn turn_away(Refused { error, launcher }: Refused) -> Error {
+    let refused = refuse(&error);
+    match launcher {
+        Some(mut launcher) => {
+            launcher.abort(refused.code());
+            // When its connection closes the launcher may kill this process before it has that code.
+            core::mem::forget(launcher);
+        }
+        None => place::last_words(),
+    }
+    refused
+}
+
 /// What is wrong with the environment is said where it is found, and classed as the standard has it.
 fn refuse(error: &PlaceError) -> Error {
     let mut line = Line::new();
@@ -224,6 +237,5 @@ fn refuse(error: &PlaceError) -> Error {
         place::rank()
     );
     output::error(&line);
-    place::last_words();
     Error::NotJoined
 }

@@ -62,31 +62,53 @@ pub(crate) struct Joined {
     pub(crate) launcher: Option<Launcher>,
 }
 
-/// Joins the job that the environment names, or makes a world of one.
+/// Why a process cannot join. The launcher, if it was reached, is to hear of it: it does not take the end of a process
+/// that has joined nothing for the end of the job, and the other ranks would wait for ever.
+pub(crate) struct Refused {
+    pub(crate) error: PlaceError,
+    pub(crate) launcher: Option<Launcher>,
+}
+
+impl From<PlaceError> for Refused {
+    fn from(error: PlaceError) -> Self {
+        let launcher = None;
+        Refused { error, launcher }
+    }
+}
+
+impl From<ShmError> for Refused {
+    fn from(error: ShmError) -> Self {
+        PlaceError::from(error).into()
+    }
+}
+
+/// Joins the job that the environment names, or makes a world of one. `checked`: whether the variables say what they may.
 #[cold]
 #[inline(never)]
-pub(crate) fn join() -> Result<Joined, PlaceError> {
-    let net = Net::read()?;
+pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Refused> {
+    let net = checked.and_then(|()| Net::read());
     let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
         (None, None) => match Pmi::connect()? {
             Some(pmi) => return by_launcher(Launcher::Pmi(pmi), net),
             None => {
+                net?;
                 untold::alone()?;
                 Shm::alone()?
             }
         },
         (Some(rank), Some(size)) if rank < size => {
+            let net = net?;
             let shm = on_this_host(rank, size)?;
             let apart = net.is_named() || host::told().is_some();
             if apart && size > 1 {
-                return by_launcher(Launcher::Memory(Assembly::new(shm)), net);
+                return by_launcher(Launcher::Memory(Assembly::new(shm)), Ok(net));
             }
             processor::spread(rank, size, processor::number_of(shm.segment()));
             shm
         }
         _ => {
             let must = "a rank below a size, both set or neither";
-            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must));
+            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must).into());
         }
     };
     let hosts = Hosts::one(near.segment().ranks());
@@ -130,18 +152,16 @@ fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
 
 /// Every rank tells where it is; those of one host meet in memory, hosts over the network.
 #[inline(never)]
-fn by_launcher(mut launcher: Launcher, net: Net) -> Result<Joined, PlaceError> {
-    match by_words(&mut launcher, net) {
+fn by_launcher(mut launcher: Launcher, net: Result<Net, PlaceError>) -> Result<Joined, Refused> {
+    let met = net.and_then(|net| by_words(&mut launcher, net));
+    let launcher = Some(launcher);
+    match met {
         Ok((way, hosts)) => Ok(Joined {
             way,
             hosts,
-            launcher: Some(launcher),
+            launcher,
         }),
-        Err(error) => {
-            // A connection that closes ends the job: this process is to say why first.
-            core::mem::forget(launcher);
-            Err(error)
-        }
+        Err(error) => Err(Refused { error, launcher }),
     }
 }
 

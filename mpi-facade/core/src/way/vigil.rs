@@ -12,7 +12,7 @@ use super::guests::Guests;
 use crate::place::descriptor::{Descriptor, check};
 use crate::place::{Job, PlaceError, Seal};
 use alloc::vec::Vec;
-use core::ffi::c_int;
+use core::ffi::{c_int, c_long};
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Node;
 
@@ -168,7 +168,7 @@ impl Door {
         for (rank, door) in doors.iter().enumerate().take(me.index()) {
             let node = Node(rank as u16);
             if !is_near(node) {
-                let line = knock(node, *door)?;
+                let line = knock(node, *door, timeout)?;
                 line.write_all(&Hello { from: me, to: node }.bytes(job))?;
                 peers.push(Peer { node, line });
             }
@@ -245,7 +245,34 @@ impl Hello {
     }
 }
 
-fn knock(node: Node, door: SocketAddr) -> Result<Descriptor, PlaceError> {
+/// Knocks until the door is reached. A host whose cable is out for a while is not gone before `timeout` seconds are over.
+fn knock(node: Node, door: SocketAddr, timeout: u32) -> Result<Descriptor, PlaceError> {
+    let end = now() + u64::from(timeout);
+    loop {
+        match knock_once(node, door) {
+            Err(PlaceError::NoWay { errno, .. }) if may_return(errno) && now() < end => {
+                let pause = libc::timespec {
+                    tv_sec: 0,
+                    tv_nsec: PAUSE,
+                };
+                // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
+                unsafe { libc::nanosleep(&pause, core::ptr::null_mut()) };
+            }
+            knocked => return knocked,
+        }
+    }
+}
+
+/// Nanoseconds between two knocks at a host that is not reached.
+const PAUSE: c_long = 50_000_000;
+
+/// There is no way to that host now.
+fn may_return(errno: c_int) -> bool {
+    use libc::{EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH};
+    [EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH].contains(&errno)
+}
+
+fn knock_once(node: Node, door: SocketAddr) -> Result<Descriptor, PlaceError> {
     const DOING: &str = "open a connection to another host";
     let raw = Raw::of(door);
     let line = stream(raw.family(), 0, DOING)?;
