@@ -34,12 +34,10 @@ pub const TEXT: usize = layout::CHUNK;
 /// Rounds for which a rank can have published long texts that not all have read.
 pub const ROUNDS_AHEAD: usize = layout::CHUNKS;
 
-/// The groups of one rank, by their areas.
+/// The groups of one rank, by their areas: those that it has left stay until the next one takes their place.
 #[derive(Default)]
 pub(super) struct Groups {
     areas: [Option<Box<Member>>; AREAS],
-    /// In each area, an operation that this rank's groups there have not come to.
-    unused: [u64; AREAS],
     /// The area of the group in which this rank waits for something.
     waiting: Option<u8>,
 }
@@ -113,17 +111,16 @@ const LOOKS: u32 = 200;
 impl Shm {
     /// The areas that are free for this rank: for each, the first operation that a new group may begin with. None where
     /// it is in a group, or where others still read what it has published.
-    pub fn areas(&mut self) -> [Option<u64>; AREAS] {
+    pub fn areas(&self) -> [Option<u64>; AREAS] {
         core::array::from_fn(|area| self.first(area))
     }
 
-    fn first(&mut self, area: usize) -> Option<u64> {
-        let place = self.groups.areas.get_mut(area)?;
-        let unused = self.groups.unused.get_mut(area)?;
-        if let Some(member) = place.take_if(|member| member.left && member.board.is_over()) {
-            *unused = member.board.unused().max(*unused);
+    fn first(&self, area: usize) -> Option<u64> {
+        match self.groups.areas.get(area)? {
+            None => Some(0),
+            Some(member) if member.left && member.board.is_over() => Some(member.board.unused()),
+            Some(_) => None,
         }
-        place.is_none().then_some(*unused)
     }
 
     /// Enters a group that consists of these nodes, this one among them, and begins with that operation. False if the
