@@ -95,6 +95,7 @@ pub(crate) struct Array<T> {
 
 impl<T> Array<T> {
     /// Of `count` places.
+    #[inline]
     pub(crate) fn of(count: c_int, first: *mut T, name: &'static str) -> Result<Self, Error> {
         let len = usize::try_from(count).map_err(|_| Error::Count { got: count.into() })?;
         if first.is_null() && len > 0 {
@@ -112,6 +113,7 @@ impl<T> Array<T> {
     }
 
     /// All of it, where every bit pattern is a `T`.
+    #[inline]
     pub(crate) fn all<'a>(self) -> &'a mut [T]
     where
         T: Handle,
@@ -153,6 +155,7 @@ pub(crate) struct Statuses(Array<Status>);
 
 impl Statuses {
     /// So many places, or `MPI_STATUSES_IGNORE`.
+    #[inline]
     pub(crate) fn of(count: usize, first: *mut Status) -> Self {
         let len = if first.is_null() { 0 } else { count };
         Statuses(Array { first, len })

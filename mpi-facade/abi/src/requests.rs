@@ -9,6 +9,7 @@ use pombo_mpi::request;
 use pombo_mpi::status::Status;
 
 /// The requests of an array.
+#[inline(always)]
 pub(crate) fn handles<'a>(
     count: c_int,
     requests: *mut Request,

@@ -29,8 +29,8 @@ static LOCK: Lock = Lock(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 /// Nanoseconds that the thread sleeps after it had something to do, and at most.
 const PAUSES: (i64, i64) = (50_000, 1_000_000);
 
-/// Tries to get a turn, at most.
-const TRIES: u32 = 10_000;
+/// Tries to get a turn, at most: on a busy machine each gives others the processor for long.
+const TRIES: u32 = 16;
 
 /// Nobody else is at the world while it lives.
 pub(crate) struct Turn {
