@@ -119,7 +119,9 @@ impl Opening {
                 let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
                 bound.shorten(mtus.min().unwrap_or(0));
                 let frames = all.iter().map(|at| at.frames).collect();
-                (Line::Udp(bound.join(met.me, frames)?), told)
+                let mut device = bound.join(met.me, frames)?;
+                device.set_refused_limit(timeout);
+                (Line::Udp(device), told)
             }
         };
         let doors: Vec<_> = all.iter().map(|at| at.door).collect();
@@ -128,7 +130,7 @@ impl Opening {
         let wire =
             Wire::new(line, met.job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
         let network = Lossy::new(Patient(wire), loss, seed);
-        Ok((Far::new(network, vigil, self.ip, met.job)?, told))
+        Ok((Far::new(network, vigil, (self.ip, timeout), met.job)?, told))
     }
 }
 
