@@ -23,8 +23,8 @@ int main(int argc, char **argv)
         const int other = rank == who ? (who + 1) % size : who;
 
         for (;;)
-            MPI_Sendrecv(said, 1000, MPI_INT, other, 1, heard, 1000, MPI_INT, other, 1, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
+            MPI_Sendrecv(said, 1000, MPI_INT, other, 1, heard, 1000, MPI_INT, other, 1,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Recv(&word, 1, MPI_INT, rank == who ? (who + 1) % size : who, 0, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
