@@ -274,3 +274,68 @@ fn an_interface_that_is_taken_away_is_named() {
         until("rank 7 names it", || job.said(7).contains(named));
     });
 }
+
+/// Runs a command of `ip` on a host.
+fn ip(hosts: &Hosts, host: usize, command: &str) {
+    let mut ip = hosts.command(host, "ip");
+    let status = ip.args(command.split(' ')).status();
+    assert!(status.expect("ip").success(), "{command}");
+}
+
+/// The interface is there, it only carries less.
+#[test]
+fn an_mtu_that_is_lowered_is_named() {
+    let _alone = alone();
+    let test = here!(an_mtu_that_is_lowered_is_named);
+    on_hosts(test, HOSTS, |hosts| {
+        let by = (NETS[1], "0");
+        let Some(job) = Waiting::start("7 talk", hosts, "hosts-mtu", by) else {
+            return;
+        };
+        ip(hosts, 3, "link set eth0 mtu 600");
+        let named = "the MTU of eth0 went from 1500 to 600";
+        until("rank 7 names it", || job.said(7).contains(named));
+        assert!(!job.said(7).contains("taken away"));
+    });
+}
+
+/// Rank 7 may not send datagrams to rank 0, with which it talks.
+const FORBIDDEN: &str = "rule add to 10.77.0.1 ipproto udp prohibit";
+const ALLOWED: &str = "rule del to 10.77.0.1 ipproto udp prohibit";
+
+/// A firewall that is being changed is like a network that loses frames.
+#[test]
+fn a_rule_that_forbids_frames_for_a_moment_ends_no_job() {
+    let _alone = alone();
+    let test = here!(a_rule_that_forbids_frames_for_a_moment_ends_no_job);
+    on_hosts(test, HOSTS, |hosts| {
+        let by = (NETS[0], "0");
+        let Some(job) = Waiting::start("7 talk", hosts, "hosts-moment", by) else {
+            return;
+        };
+        ip(hosts, 3, FORBIDDEN);
+        std::thread::sleep(Duration::from_millis(200));
+        ip(hosts, 3, ALLOWED);
+        std::thread::sleep(Duration::from_secs(1));
+        // All are still there: somebody has to end it.
+        assert!(!job.said(7).contains("failed"), "{}", job.said(7));
+        let process = Pid::from_raw(job.process(5));
+        kill(process, Signal::SIGKILL).expect("it waits");
+        job.all_name(5, (0..8).filter(|rank| *rank != 5));
+    });
+}
+
+#[test]
+fn a_rule_that_goes_on_forbidding_frames_is_named() {
+    let _alone = alone();
+    let test = here!(a_rule_that_goes_on_forbidding_frames_is_named);
+    on_hosts(test, HOSTS, |hosts| {
+        let by = (NETS[0], "0");
+        let Some(job) = Waiting::start("7 talk", hosts, "hosts-forbidden", by) else {
+            return;
+        };
+        ip(hosts, 3, FORBIDDEN);
+        let named = "this host has let no frame out to 10.77.0.1:";
+        until("rank 7 names it", || job.said(7).contains(named));
+    });
+}

@@ -1,6 +1,6 @@
 /* wait.c WHO [talk] - all ranks wait for a word of rank WHO, which never comes. Each says
  * that it waits, and the number of its process. With talk WHO and the rank after it
- * exchange other words without end. Any number of ranks from 2 on. */
+ * exchange long messages without end. Any number of ranks from 2 on. */
 #define _POSIX_C_SOURCE 200112L
 #include "../c/check.h"
 
@@ -8,6 +8,7 @@
 
 int main(int argc, char **argv)
 {
+    static int said[1000], heard[1000];
     int word;
 
     begin(&argc, &argv);
@@ -22,8 +23,8 @@ int main(int argc, char **argv)
         const int other = rank == who ? (who + 1) % size : who;
 
         for (;;)
-            MPI_Sendrecv(&rank, 1, MPI_INT, other, 1, &word, 1, MPI_INT, other, 1, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
+            MPI_Sendrecv(said, 1000, MPI_INT, other, 1, heard, 1000, MPI_INT, other, 1,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Recv(&word, 1, MPI_INT, rank == who ? (who + 1) % size : who, 0, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);

@@ -86,8 +86,8 @@ fn die(function: &'static str, error: &Error) -> ! {
         Error::PeerLost { rank } => last(rank, &mut line),
         ref error => write!(line, "{error}"),
     };
-    if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(_))) = error {
-        let _ = world::with(|world| Ok(tell_interface(world, &mut line)));
+    if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {
+        let _ = world::with(|world| Ok(way::explain(world.kernel.channel(), *errno, &mut line)));
     }
     // Of a process that could not join this was said.
     if *error != Error::NotJoined {
@@ -123,17 +123,6 @@ fn first(world: &mut World, gone: Node) -> Node {
         }
     }
     first
-}
-
-/// A device that is gone takes its name with it.
-fn tell_interface(world: &mut World, line: &mut Line) -> fmt::Result {
-    match way::interface(world.kernel.channel()) {
-        Some(name) => write!(
-            line,
-            ": interface {name} was taken away, or can no longer be used"
-        ),
-        None => Ok(()),
-    }
 }
 
 /// The class's name, from its text "MPI_ERR_X: what it means".

@@ -31,6 +31,8 @@ pub struct Far {
     /// Since when everything has arrived; 0: not yet.
     settled: u64,
     address: IpAddr,
+    /// Seconds after which a host that does not answer counts as gone.
+    timeout: u32,
     job: Job,
     /// What wakes the groups.
     also: Option<Wake>,
@@ -47,7 +49,7 @@ impl Far {
     pub(super) fn new(
         network: Lossy<Patient<Wire<Udp>>>,
         vigil: Vigil,
-        address: IpAddr,
+        (address, timeout): (IpAddr, u32),
         job: Job,
     ) -> Result<Self, Error> {
         Ok(Far {
@@ -57,6 +59,7 @@ impl Far {
             due: 0,
             settled: 0,
             address,
+            timeout,
             job,
             also: None,
         })
@@ -89,6 +92,11 @@ impl Far {
     /// This host's address on the network between hosts.
     pub(super) fn address(&self) -> IpAddr {
         self.address
+    }
+
+    /// Seconds after which a host that does not answer counts as gone.
+    pub(super) fn timeout(&self) -> u32 {
+        self.timeout
     }
 
     /// The job that it was opened for.
@@ -174,14 +182,18 @@ impl Channel for Far {
     }
 
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        self.wait_within(idle, u64::MAX)
+    }
+
+    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         // It may sleep.
         self.polls = 0;
         match self.also {
             Some(_) if idle >= CALM => match self.wakes_by() {
-                Some(wake) => sleep(wake).map_err(ChannelError::Device),
+                Some(wake) => sleep(wake.at_most(nanoseconds)).map_err(ChannelError::Device),
                 None => Ok(()),
             },
-            _ => self.reliable.wait(idle),
+            _ => self.reliable.wait_within(idle, nanoseconds),
         }
     }
 

@@ -25,6 +25,8 @@ const COST: usize = 2304;
 /// A rank's socket, which does not know the others yet.
 pub(crate) struct Ears {
     at: At,
+    /// Seconds after which a host that does not answer counts as gone.
+    timeout: u32,
     job: Job,
 }
 
@@ -53,7 +55,8 @@ impl Ears {
             }
             None => At::Udp(Udp::bind(far.address()).ok()?),
         };
-        Some(Ears { at, job })
+        let timeout = far.timeout();
+        Some(Ears { at, timeout, job })
     }
 
     /// To be told to the others.
@@ -87,7 +90,7 @@ impl Ears {
 
     /// Hears all ranks that have told these cards, and the number that tells their frames from those of other jobs.
     pub(crate) fn join(self, me: Node, cards: &[Card], reach: Reach) -> Option<(Net, u32)> {
-        let Ears { at, job } = self;
+        let Ears { at, timeout, job } = self;
         if cards.contains(&[0; 8]) {
             return None;
         }
@@ -100,7 +103,9 @@ impl Ears {
                     Reach::Segment => bound.broadcast_group(job.name.id)?,
                 };
                 let all = cards.iter().map(internet).collect();
-                Line::Udp(bound.join_cast(me, all, group).ok()?)
+                let mut device = bound.join_cast(me, all, group).ok()?;
+                device.set_refused_limit(timeout);
+                Line::Udp(device)
             }
             At::Ethernet(_) if reach == Reach::Segment => return None,
             At::Ethernet(opened) => {

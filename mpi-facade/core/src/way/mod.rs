@@ -33,6 +33,7 @@ pub(crate) use opening::open;
 pub use segment::Why;
 
 use crate::hosts::Hosts;
+use core::fmt;
 use pombo_kernel::{Channel, Node};
 use pombo_netdrivers::shm::Shm;
 
@@ -111,15 +112,14 @@ pub(crate) fn blamed(way: &mut Way, hosts: &Hosts, node: Node) -> Option<Node> {
     None
 }
 
-/// The interface that carries raw frames, if one does.
-pub(crate) fn interface(way: &Way) -> Option<&str> {
+/// What is known of a failure of the network, behind the system's words for that error number.
+pub(crate) fn explain(way: &Way, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
     #[cfg(feature = "hosts")]
-    return way.far()?.wire().interface();
-    #[cfg(not(feature = "hosts"))]
-    {
-        let _ = way;
-        None
+    if let Some(far) = way.far() {
+        return far.wire().explain(errno, to);
     }
+    let _ = (way, errno, to);
+    Ok(())
 }
 
 /// What became of the frames between hosts. Those in memory are not counted: nothing becomes of them.

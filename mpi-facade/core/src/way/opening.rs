@@ -135,7 +135,9 @@ impl Opening {
                 let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
                 bound.shorten(mtus.min().unwrap_or(0));
                 let frames = all.iter().map(|at| at.frames).collect();
-                (Line::Udp(bound.join(met.me, frames)?), told)
+                let mut device = bound.join(met.me, frames)?;
+                device.set_refused_limit(timeout);
+                (Line::Udp(device), told)
             }
         };
         let doors: Vec<_> = all.iter().map(|at| at.door).collect();
@@ -143,7 +145,7 @@ impl Opening {
         let vigil = self.door.meet(met.me, &doors, near, job, timeout)?;
         let wire = Wire::new(line, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
         let network = Lossy::new(Patient(wire), loss, seed);
-        Ok((Far::new(network, vigil, self.ip, job)?, told))
+        Ok((Far::new(network, vigil, (self.ip, timeout), job)?, told))
     }
 }
 

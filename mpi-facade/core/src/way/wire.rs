@@ -1,6 +1,8 @@
 //! What carries frames between hosts: UDP or raw Ethernet, with or without seals. Chosen once, when a rank joins, so that
 //! the protocols above exist once. `way` only; the groups of `collective` hold one.
 
+use core::fmt;
+use core::net::SocketAddr;
 use pombo_kernel::Node;
 use pombo_kernel::channel::{Arrival, ChannelError, Wake};
 use pombo_kernel::memory::Part;
@@ -32,17 +34,28 @@ pub(crate) enum Wire<U: Datagrams> {
 pub(crate) trait Datagrams: for<'a> Network<Frame<'a> = InPlace<'a>> {
     /// Frames that were not believed.
     fn foreign(&self) -> u64;
+
+    /// To what address this host refused to send, until that was an error.
+    fn refused(&self) -> Option<SocketAddr>;
 }
 
 impl Datagrams for Udp {
     fn foreign(&self) -> u64 {
         self.counts().foreign
     }
+
+    fn refused(&self) -> Option<SocketAddr> {
+        Udp::refused(self)
+    }
 }
 
 impl Datagrams for UdpCast {
     fn foreign(&self) -> u64 {
         self.counts().foreign
+    }
+
+    fn refused(&self) -> Option<SocketAddr> {
+        UdpCast::refused(self)
     }
 }
 
@@ -90,6 +103,33 @@ impl<U: Datagrams> Wire<U> {
         match self.line() {
             Line::Udp(_) => None,
             Line::Ethernet(device) => Some(device.interface()),
+        }
+    }
+
+    /// What is known of a failure, behind the system's words for that error number.
+    pub(super) fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
+        match self.line() {
+            Line::Udp(device) => match device.refused() {
+                Some(address) => write!(
+                    to,
+                    ": this host has let no frame out to {address} for as long as POMBO_HOST_TIMEOUT says: \
+                     look at its firewall and at its routes"
+                ),
+                None => Ok(()),
+            },
+            Line::Ethernet(device) => {
+                let name = device.interface();
+                match device.shrunk().filter(|_| errno == libc::EMSGSIZE) {
+                    Some((then, now)) => write!(
+                        to,
+                        ": the MTU of {name} went from {then} to {now}: leave it alone while a job runs"
+                    ),
+                    None => write!(
+                        to,
+                        ": interface {name} was taken away, or can no longer be used"
+                    ),
+                }
+            }
         }
     }
 
