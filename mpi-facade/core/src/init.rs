@@ -18,6 +18,7 @@ use crate::progress;
 use crate::settings;
 use crate::way::{self, Traffic};
 use crate::world::{self, Fault, Phase, World};
+use alloc::boxed::Box;
 use core::ffi::{CStr, c_int};
 use core::fmt::Write;
 use pombo_kernel::{Channel, Limits};
@@ -199,7 +200,8 @@ fn one_copy() -> Result<OneCopy, Error> {
 }
 
 /// Who is refused says why, then ends the job with the code that this process will have.
-fn turn_away(Refused { error, launcher }: Refused) -> Error {
+fn turn_away(refused: Box<Refused>) -> Error {
+    let Refused { error, launcher } = *refused;
     let rank = launcher.as_ref().map_or_else(place::rank, Launcher::rank);
     let refused = refuse_as(rank, &error);
     match launcher {
