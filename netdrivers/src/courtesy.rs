@@ -34,12 +34,16 @@ const LONG: u64 = 1_000_000;
 /// Yields do not pay where of so many two are long, or one soon after a penance. With fewer long ones a yield still
 /// takes less than a sleep, on average.
 const DOUBTS: u8 = 32;
-/// Nanoseconds of the first penance; each one is twice as long as the one before, if a trial of the same length fails.
+/// Nanoseconds of the first penance after a yield that is hardly long, and in proportion after longer ones: beside tasks
+/// of more weight a yield may take seconds. Each one is twice as long as the one before, if a trial of the same length
+/// fails.
 const FIRST: u64 = 8_000_000;
-/// The last one: a trial takes little of that.
+/// So often: a trial takes little of the last one.
 const MOST: u64 = 5;
+/// The longest of all, about half a minute: who has the processor again yields before long.
+const LONGEST: u64 = 12;
 /// Bits for the number of a penance.
-const NUMBER: u64 = 7;
+const NUMBER: u64 = 15;
 
 impl Courtesy {
     /// Lets others have the processor.
@@ -96,11 +100,12 @@ impl Penance {
     fn begin(&self, before: u64, after: u64) {
         let word = self.0.load(Ordering::Relaxed);
         if word <= before {
-            let number = if word == 0 {
-                0
-            } else {
-                MOST.min((word & NUMBER) + 1)
+            let least = first(after.saturating_sub(before));
+            let number = match word {
+                0 => least,
+                _ => ((word & NUMBER) + 1).clamp(least, least + MOST),
             };
+            let number = number.min(LONGEST);
             let until = after.saturating_add(FIRST << number);
             let _ = self.change(word, until & !NUMBER | number);
         }
@@ -111,6 +116,12 @@ impl Penance {
         self.0
             .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
     }
+}
+
+/// The number of the first penance after a yield that took so long.
+fn first(took: u64) -> u64 {
+    let fits = |number: &u64| LONG << number >= took;
+    (0..LONGEST).find(fits).unwrap_or(LONGEST)
 }
 
 /// Nanoseconds of that penance.
@@ -163,6 +174,25 @@ mod tests {
             time = until + NUMBER;
             assert!(penance.is_over_at(time));
             assert_eq!(courtesy.untimed, 0);
+        }
+    }
+
+    /// Beside tasks of more weight.
+    #[test]
+    fn a_trial_takes_little_time_however_long_yields_are() {
+        for each in [LONG, 10 * LONG, 400 * LONG] {
+            let (mut courtesy, penance) = (Courtesy::default(), Penance::default());
+            let (mut time, mut yielded) = (START, 0);
+            while time < START + 1000 * each {
+                if penance.is_over_at(time) {
+                    courtesy.took(&penance, time, time + each);
+                    (time, yielded) = (time + each, yielded + each);
+                } else {
+                    time += each;
+                }
+            }
+            let share = (time - START) / yielded;
+            assert!(share >= 16, "one of {share} yields of {each} ns");
         }
     }
 

@@ -68,5 +68,8 @@ fn a_host_that_is_never_reached_ends_the_job_and_is_named() {
         assert_ne!(outcome.code, 0, "{}", outcome.out);
         let named = "cannot join its job: no connection to rank 0 at 10.78.0.1:";
         assert!(outcome.err.contains(named), "{}", outcome.err);
+        // The others do not wait for it until they give up.
+        let waited = outcome.err.contains("did not come in");
+        assert!(!waited, "{}", outcome.err);
     });
 }

@@ -12,6 +12,7 @@ use crate::glance::Freed;
 use crate::header::{CREDIT, SEND_BUFFER_BYTES};
 use crate::kernel::Kernel;
 use crate::output::{self, Line};
+use crate::place::launcher::Launcher;
 use crate::place::{self, Joined, PlaceError, Refused};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
@@ -19,6 +20,7 @@ use crate::settings;
 use crate::stall::Stall;
 use crate::way::{self, Traffic};
 use crate::world::{self, Fault, Phase, World};
+use alloc::boxed::Box;
 use core::ffi::{CStr, c_int};
 use core::fmt::Write;
 use pombo_kernel::{Channel, Limits};
@@ -214,8 +216,10 @@ fn one_copy() -> Result<OneCopy, Error> {
 }
 
 /// Who is refused says why, then ends the job with the code that this process will have.
-fn turn_away(Refused { error, launcher }: Refused) -> Error {
-    let refused = refuse(&error);
+fn turn_away(refused: Box<Refused>) -> Error {
+    let Refused { error, launcher } = *refused;
+    let rank = launcher.as_ref().map_or_else(place::rank, Launcher::rank);
+    let refused = refuse_as(rank, &error);
     match launcher {
         Some(mut launcher) => {
             launcher.abort(refused.code());
@@ -229,13 +233,13 @@ fn turn_away(Refused { error, launcher }: Refused) -> Error {
 
 /// What is wrong with the environment is said where it is found, and classed as the standard has it.
 fn refuse(error: &PlaceError) -> Error {
+    refuse_as(world_rank(), error)
+}
+
+fn refuse_as(rank: usize, error: &PlaceError) -> Error {
     let mut line = Line::new();
     // A line that is too long is cut.
-    let _ = write!(
-        line,
-        "pombo: rank {} cannot join its job: {error}",
-        place::rank()
-    );
+    let _ = write!(line, "pombo: rank {rank} cannot join its job: {error}");
     output::error(&line);
     Error::NotJoined
 }

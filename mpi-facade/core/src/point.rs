@@ -151,8 +151,10 @@ pub unsafe fn exchange(
         let world = outgoing.world();
         // SAFETY: as above.
         let incoming = unsafe { post_receive(world, buf, count, datatype, from, into, comm) };
-        incoming.begun()?.wait(status)?;
-        outgoing.wait_sent()
+        // One that fails does not keep the other from its end.
+        let received = incoming.begun()?.wait(status);
+        outgoing.wait_sent()?;
+        received
     })
 }
 

@@ -62,8 +62,12 @@ pub(super) struct Call<'w> {
     pub(super) part: Option<Part>,
     /// The number of its next operation over boards; the first one is what its messages carry.
     pub(super) number: u64,
+    /// The first number that it uses.
+    first: u64,
     /// The last number that it may use: what comes next on the communicator has a larger one, on all ranks.
     last: u64,
+    /// Something of it may have left this rank.
+    pub(super) begun: bool,
     /// The ranks do not agree on lengths, as this one has seen: what it returns when it is through.
     noted: Option<Error>,
 }
@@ -200,31 +204,29 @@ impl<'w> Call<'w> {
     fn new(world: &'w mut World, comm: Comm, root: c_int) -> Result<Self, Fault> {
         let index = world.comms.index(comm)?;
         let group = world.comms.get(comm)?;
-        // Calls are counted before anything can go wrong with them, so that all ranks count alike. Host by host a call
-        // takes two operations over boards.
+        let checked = group.root(root).map_err(Fault::on(comm))?;
+        // All ranks count alike, whatever lengths they give: a call that is refused before anything of it has left has
+        // not happened (see `refuse`). Host by host a call takes two operations over boards.
         let number = group.operations + 1;
         group.operations = number + u64::from(group.levels.is_some());
         let last = group.operations;
         let stand = Stand {
             rank: group.rank,
             ranks: group.size(),
-            root: root as usize,
+            root: checked,
         };
-        let checked = group.root(root);
-        let call = Call {
+        Ok(Call {
             world,
             comm,
             index,
             stand,
             part: None,
             number,
+            first: number,
             last,
+            begun: false,
             noted: None,
-        };
-        match checked {
-            Ok(_) => Ok(call),
-            Err(error) => Err({ call }.refuse(error.into())),
-        }
+        })
     }
 
     #[inline(never)]
@@ -238,11 +240,16 @@ impl<'w> Call<'w> {
         self.begin(ready)
     }
 
-    /// Something is wrong with this rank's call. The others hear of it where they need it.
+    /// Something is wrong with this rank's call. Where nothing of it has left it has not happened, and the program may
+    /// make it again; else the others hear of it where they need it.
     #[cold]
     fn refuse(&mut self, stop: Stop) -> Fault {
-        let last = self.last;
-        if let Ok(&mut Group {
+        let (last, begun, first) = (self.last, self.begun, self.first);
+        if !begun {
+            if let Ok(group) = self.group() {
+                group.operations = first - 1;
+            }
+        } else if let Ok(&mut Group {
             boards: Boards::In(area),
             ..
         }) = self.group()
@@ -277,6 +284,7 @@ impl<'w> Call<'w> {
     }
 
     fn begin(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
+        self.begun = true;
         let nodes = self.part.as_ref().map(|part| part.nodes.clone());
         let line = Line {
             index: self.index,

@@ -20,7 +20,7 @@ pub(crate) type Word = Text<255>;
 
 impl Launcher {
     /// This process's rank.
-    pub(super) fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         match self {
             Launcher::Pmi(pmi) => pmi.rank(),
             Launcher::Memory(assembly) => assembly.rank(),

@@ -43,6 +43,7 @@ use crate::hosts::Hosts;
 #[cfg(feature = "hosts")]
 use crate::output::{self, Line};
 use crate::way::{self, Way};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use assembly::Assembly;
 use card::Card;
@@ -69,14 +70,14 @@ pub(crate) struct Refused {
     pub(crate) launcher: Option<Launcher>,
 }
 
-impl From<PlaceError> for Refused {
+impl From<PlaceError> for Box<Refused> {
     fn from(error: PlaceError) -> Self {
         let launcher = None;
-        Refused { error, launcher }
+        Box::new(Refused { error, launcher })
     }
 }
 
-impl From<ShmError> for Refused {
+impl From<ShmError> for Box<Refused> {
     fn from(error: ShmError) -> Self {
         PlaceError::from(error).into()
     }
@@ -85,7 +86,7 @@ impl From<ShmError> for Refused {
 /// Joins the job that the environment names, or makes a world of one. `checked`: whether the variables say what they may.
 #[cold]
 #[inline(never)]
-pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Refused> {
+pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Box<Refused>> {
     let net = checked.and_then(|()| Net::read());
     let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
         (None, None) => match Pmi::connect()? {
@@ -152,7 +153,10 @@ fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
 
 /// Every rank tells where it is; those of one host meet in memory, hosts over the network.
 #[inline(never)]
-fn by_launcher(mut launcher: Launcher, net: Result<Net, PlaceError>) -> Result<Joined, Refused> {
+fn by_launcher(
+    mut launcher: Launcher,
+    net: Result<Net, PlaceError>,
+) -> Result<Joined, Box<Refused>> {
     let met = net.and_then(|net| by_words(&mut launcher, net));
     let launcher = Some(launcher);
     match met {
@@ -161,7 +165,7 @@ fn by_launcher(mut launcher: Launcher, net: Result<Net, PlaceError>) -> Result<J
             hosts,
             launcher,
         }),
-        Err(error) => Err(Refused { error, launcher }),
+        Err(error) => Err(Box::new(Refused { error, launcher })),
     }
 }
 
