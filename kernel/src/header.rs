@@ -64,6 +64,13 @@ pub trait Pattern<H>: Wire {
     /// The only node that can match, or `None` where several can. It must agree with [`Pattern::matches`].
     fn source(&self) -> Option<Node>;
 
+    /// A header that stands in an outcome for the one of a message, where a receive ends without any: so that its owner
+    /// can tell what it was for.
+    #[inline]
+    fn stand_in(&self) -> Option<H> {
+        None
+    }
+
     /// The class of this pattern, and its key: made of the fields that it names, for instance by [`fold`].
     #[inline]
     fn class(&self) -> (usize, u32) {

@@ -701,7 +701,8 @@ impl<'buf, H: Header, L: Channel, C: Config, W: Lane<L>> Scope<'_, 'buf, H, L, C
 pub struct Completed<H: Header, M: Memory, C: Config> {
     /// The buffer.
     pub loan: Loan<M>,
-    /// Which message it was; `None` if none matched.
+    /// Which message it was. Where none matched it has no length, and the pattern's
+    /// [stand-in](crate::Pattern::stand_in), if there is one.
     pub envelope: Option<Envelope<H, C>>,
     /// Bytes sent, or bytes in the buffer.
     pub outcome: Result<usize, Error>,
@@ -712,7 +713,8 @@ pub struct Completed<H: Header, M: Memory, C: Config> {
 pub struct Seen<'a, H: Header, C: Config> {
     /// Was it a receive?
     pub received: bool,
-    /// Which message it was; `None` if none matched.
+    /// Which message it was. Where none matched it has no length, and the pattern's
+    /// [stand-in](crate::Pattern::stand_in), if there is one.
     pub envelope: Option<&'a Envelope<H, C>>,
     /// Bytes sent, or bytes in the buffer.
     pub outcome: Result<usize, &'a Error>,

@@ -119,7 +119,7 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(node) = source
             && self.peer(node).is_some_and(|peer| peer.gone)
         {
-            return self.complete(ticket.slot(), Err(Error::PeerLost(node)));
+            return self.complete_for(ticket.slot(), Some(pattern), Error::PeerLost(node));
         }
         self.sequence = Sequence::new(self.sequence.get() + 1);
         let posted = Posted {
@@ -191,8 +191,7 @@ impl<H: Header, C: Config> State<H, C> {
         match &mut operation.step {
             Step::Posted { place, .. } => {
                 let place = *place;
-                self.expected.remove(place);
-                self.complete(ticket.slot(), Err(Error::Cancelled));
+                self.end_unmatched(ticket.slot(), place, Error::Cancelled);
             }
             Step::Held { .. } => self.withdraw(peer, ticket.slot()),
             Step::Offered { cancel, .. } => {

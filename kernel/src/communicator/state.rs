@@ -17,7 +17,7 @@ use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
-use crate::header::{Header, Node};
+use crate::header::{Header, Node, Pattern};
 use crate::matching::{Expected, Matcher, Sequence, SequenceOf, Unexpected};
 use crate::memory::Ticket;
 use crate::slab::{Entry, NONE, Queue, Slab};
@@ -376,9 +376,27 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(operation) = self.operation(ticket)
             && let Step::Posted { place, .. } = operation.step
         {
-            self.expected.remove(place);
-            self.complete(ticket.slot(), Err(Error::PeerLost(node)));
+            self.end_unmatched(ticket.slot(), place, Error::PeerLost(node));
         }
+    }
+
+    /// Ends a posted receive without a message.
+    #[cold]
+    pub(crate) fn end_unmatched(&mut self, slot: u32, place: u32, error: Error) {
+        let wanted = self.expected.wanted(place);
+        self.expected.remove(place);
+        self.complete_for(slot, wanted, error);
+    }
+
+    /// The same of one that is in no queue.
+    #[cold]
+    pub(crate) fn complete_for(&mut self, slot: u32, wanted: Option<H::Pattern>, error: Error) {
+        if let Some(header) = wanted.and_then(|wanted| wanted.stand_in())
+            && let Some(operation) = self.operations.get_mut(slot)
+        {
+            operation.envelope = Envelope::new(header, 0, operation.peer, None);
+        }
+        self.complete(slot, Err(error));
     }
 
     /// Ends what that peer will not finish. Before it is `gone` its last frames may still come, and frames to it that
@@ -401,8 +419,7 @@ impl<H: Header, C: Config> State<H, C> {
                 Step::Done(outcome) if gone && waited => self.complete(slot, outcome),
                 Step::Done(_) => {}
                 Step::Posted { place, .. } => {
-                    self.expected.remove(place);
-                    self.complete(slot, Err(Error::PeerLost(node)));
+                    self.end_unmatched(slot, place, Error::PeerLost(node));
                 }
                 _ => self.complete(slot, Err(Error::PeerLost(node))),
             }

@@ -306,6 +306,9 @@ impl fmt::Display for Error {
                 f,
                 "message truncated: it has {sent} bytes, the receive buffer {room}; receive with a larger count"
             ),
+            Self::Unequal { sent, room } if sent == room => f.write_str(
+                "another rank is in another collective call, or has left this one by an error: make the same calls in the same order on all ranks",
+            ),
             Self::Unequal { sent, room } => write!(
                 f,
                 "unequal lengths: {sent} bytes come from another rank, {room} are expected; pass the same counts on all ranks, in the same calls"

@@ -294,9 +294,14 @@ fn write_down(
     if let Some(status) = status.as_deref_mut() {
         *status = Status::SENT;
         if received && let Some(envelope) = envelope {
-            tell(comms, envelope, status);
-            if let Ok(bytes) = outcome {
-                status.set_bytes(bytes as u64);
+            match outcome {
+                Ok(bytes) => {
+                    tell(comms, envelope, status);
+                    status.set_bytes(bytes as u64);
+                }
+                Err(pombo_kernel::Error::Truncated { .. }) => tell(comms, envelope, status),
+                // There may have been no message.
+                Err(_) => {}
             }
         }
     }

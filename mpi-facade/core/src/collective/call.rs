@@ -8,9 +8,10 @@ use super::requests;
 use super::schedule::{Stand, Steps};
 use super::scratch::{Pool, Scratch};
 use super::{Algorithm, Operation as Kind};
-use crate::comm::{Boards, Group};
+use crate::comm::Boards;
 use crate::constants::{Comm, Request};
 use crate::error::Error;
+use crate::fault;
 use crate::header::Envelope;
 use crate::hosts::Levels;
 use crate::world::{self, Fault, World};
@@ -241,26 +242,28 @@ impl<'w> Call<'w> {
     }
 
     /// Something is wrong with this rank's call. Where nothing of it has left it has not happened, and the program may
-    /// make it again; else the others hear of it where they need it.
+    /// make it again; else the others hear of it where they need it, unless this rank ends, which they hear as well.
     #[cold]
     fn refuse(&mut self, stop: Stop) -> Fault {
-        let (last, begun, first) = (self.last, self.begun, self.first);
-        if !begun {
-            if let Ok(group) = self.group() {
-                group.operations = first - 1;
-            }
-        } else if let Ok(&mut Group {
-            boards: Boards::In(area),
-            ..
-        }) = self.group()
-            && let Some(mut group) = self.world.near().group(area.into())
-        {
-            group.skip(last);
-        }
-        match stop {
+        let fault = match stop {
             Stop::Refused(error) => Fault::new(error, self.comm),
             Stop::Failed(fault) => fault,
+        };
+        let (first, last, begun) = (self.first, self.last, self.begun);
+        let is_fatal = fault::is_fatal(self.world, &fault);
+        let Ok(group) = self.group() else {
+            return fault;
+        };
+        match group.boards {
+            _ if !begun => group.operations = first - 1,
+            Boards::In(area) if !is_fatal => {
+                if let Some(mut group) = self.world.near().group(area.into()) {
+                    group.skip(last);
+                }
+            }
+            _ => {}
         }
+        fault
     }
 
     /// The ranks do not agree on lengths.
