@@ -152,6 +152,7 @@ impl Plan {
         let limits = Limits {
             credit: [Some(1), Some(2), Some(5), None][dice.index(4)],
             eager: [None, Some(16)][dice.index(2)],
+            copies: None,
         };
         let (composition, make) = COMPOSITIONS[dice.index(COMPOSITIONS.len())];
         let acts = 20 + dice.index(130);

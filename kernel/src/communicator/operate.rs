@@ -867,7 +867,6 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
 
     /// Over for its user, who gets the memory back; the kernel goes on with the copy, if that has not left.
     #[cold]
-    #[expect(clippy::type_complexity, reason = "as `claim`")]
     fn claim_detached<M: Memory>(
         &mut self,
         ticket: Ticket,
