@@ -4,9 +4,10 @@
 //! each [`Port`] has its own header, queues, pool and credit, so unread traffic of one never stops another. A
 //! [`Communicator`] is an endpoint with a single port, and pays nothing for the others.
 
+use super::engine::Engine;
 use super::lane::{Alone, Behind, Numbered, Rest, Shared};
 use super::loans::{Lender, Loans};
-use super::operate::{Engine, Operate};
+use super::operate::Operate;
 use super::state::State;
 use crate::aspect::{Counters, Datatypes, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};

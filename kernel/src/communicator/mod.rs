@@ -3,6 +3,7 @@
 mod arrive;
 mod copies;
 mod endpoint;
+mod engine;
 mod flush;
 mod hint;
 mod hold;
@@ -18,9 +19,10 @@ mod state;
 
 pub use copies::{COPY_OVERHEAD, Copies};
 pub use endpoint::{Communicator, Endpoint, Lengths, Limits, Port, Ports, Single, View};
+pub use engine::Engine;
 pub use hint::Hints;
 pub use hold::Hold;
 pub use loans::{Lender, Loans};
-pub use operate::{Completed, Engine, Operate, Seen};
+pub use operate::{Completed, Operate, Seen};
 pub use post::Mode;
 pub use scope::{SCOPE_LOANS, Scope};

@@ -4,9 +4,10 @@
 //! normally, by `?` or by a panic, every operation that is not over is taken back: receives are unposted, sends are
 //! withdrawn, and a peer that had already matched one learns [`Error::Revoked`]. Nothing waits for the peer.
 
+use super::engine::Engine;
 use super::lane::{Alone, Lane};
 use super::loans::{Lender, copy_in, fill, part, room};
-use super::operate::{Engine, Operate};
+use super::operate::Operate;
 use super::state::State;
 use crate::channel::Channel;
 use crate::config::Config;

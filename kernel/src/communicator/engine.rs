@@ -1,0 +1,223 @@
+//! How a call works on a communicator: one poll of the channel, what is due, and loops over both. Only
+//! [`Operate`](super::operate::Operate) and who lends it the parts look here.
+
+use super::lane::Lane;
+use super::loans::Lender;
+use super::operate::Completed;
+use super::state::{State, Step};
+use crate::channel::{Arrival, Channel, Event, Taker};
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::{Error, Refused};
+use crate::header::{Header, Node};
+use crate::memory::{Bank, Memory, Sink, Ticket};
+
+/// The parts of a communicator that a call works with.
+#[doc(hidden)]
+pub struct Engine<'e, H: Header, L: Channel, C: Config, B, W> {
+    pub(crate) state: &'e mut State<H, C>,
+    pub(crate) channel: &'e mut L,
+    pub(crate) bank: &'e mut B,
+    pub(crate) lane: W,
+}
+
+/// Lends a buffer to a new receive, which then looks for its message.
+#[inline(always)]
+pub(super) fn post<H: Header, C: Config, M: Memory, B: Bank + Lender<M>>(
+    state: &mut State<H, C>,
+    bank: &mut B,
+    pattern: H::Pattern,
+    into: M::In,
+) -> Result<Ticket, Refused<M::In>> {
+    let ticket = match state.open_receive(pattern, into.len()) {
+        Ok(ticket) => ticket,
+        Err(error) => return Err(Refused { loan: into, error }),
+    };
+    if let Err(loan) = bank.lend_in(ticket, into) {
+        state.operations.remove(ticket.slot());
+        let error = Error::Full;
+        return Err(Refused { loan, error });
+    }
+    state.enlist(pattern, ticket, bank);
+    Ok(ticket)
+}
+
+/// The port whose call makes progress.
+struct Mine<'a, H: Header, C: Config, B> {
+    state: &'a mut State<H, C>,
+    bank: &'a mut B,
+}
+
+impl<H: Header, C: Config, B: Bank> Taker for Mine<'_, H, C, B> {
+    #[inline(always)]
+    fn event<A: Arrival>(&mut self, event: Event<A>) {
+        self.state.event(event, self.bank);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+        self.state.take_whole(from, frame, self.bank)
+    }
+}
+
+impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, B, W> {
+    #[inline]
+    pub(super) fn progress(&mut self) -> Result<bool, Error> {
+        let (state, bank) = (&mut *self.state, &mut *self.bank);
+        let arrived = self.lane.poll(self.channel, &mut Mine { state, bank })?;
+        let left = self.flush()?;
+        Ok(self.lane.flush_rest(self.channel)? || arrived || left)
+    }
+
+    #[inline]
+    pub(super) fn flush(&mut self) -> Result<bool, Error> {
+        let mut outlet = self.lane.outlet(self.channel);
+        self.state.flush(&mut outlet, self.bank)
+    }
+
+    /// Waits where nothing has moved, no longer than until the deadline.
+    #[inline]
+    pub(super) fn pause(
+        &mut self,
+        moved: bool,
+        idle: &mut u32,
+        deadline: Option<u64>,
+    ) -> Result<(), Error> {
+        if moved {
+            *idle = 0;
+            return Ok(());
+        }
+        match deadline {
+            None => self.channel.wait(*idle)?,
+            Some(deadline) => {
+                let left = deadline.saturating_sub(self.channel.now());
+                self.channel.wait_within(*idle, left)?;
+            }
+        }
+        *idle = idle.saturating_add(1);
+        Ok(())
+    }
+
+    /// The time so many nanoseconds from now.
+    pub(super) fn after(&self, nanoseconds: u64) -> u64 {
+        self.channel.now().saturating_add(nanoseconds)
+    }
+
+    pub(super) fn is_over(&self, deadline: Option<u64>) -> bool {
+        deadline.is_some_and(|deadline| self.channel.now() >= deadline)
+    }
+
+    /// Makes progress until there is something, or the time is over: `None`.
+    #[inline]
+    pub(super) fn until<R>(
+        &mut self,
+        deadline: Option<u64>,
+        mut look: impl FnMut(&mut Self) -> Result<Option<R>, Error>,
+    ) -> Result<Option<R>, Error> {
+        let mut idle = 0;
+        loop {
+            let found = look(self)?;
+            if found.is_some() || self.is_over(deadline) {
+                return Ok(found);
+            }
+            let moved = self.progress()?;
+            self.pause(moved, &mut idle, deadline)?;
+        }
+    }
+
+    #[inline]
+    pub(super) fn wait<M: Memory>(
+        &mut self,
+        ticket: Ticket,
+        deadline: Option<u64>,
+    ) -> Result<Option<Completed<H, M, C>>, Error>
+    where
+        B: Lender<M>,
+    {
+        self.until(deadline, |engine| engine.claim(ticket))
+    }
+
+    #[inline(always)]
+    pub(super) fn claim<M: Memory>(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Option<Completed<H, M, C>>, Error>
+    where
+        B: Lender<M>,
+    {
+        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
+        if operation.is_detached() {
+            return self.claim_detached(ticket);
+        }
+        let Step::Done(outcome) = &operation.step else {
+            return self.under_way(ticket);
+        };
+        if operation.is_in_flight() {
+            return self.under_way(ticket);
+        }
+        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        let completed = Completed {
+            loan,
+            envelope: operation.envelope,
+            outcome: *outcome,
+        };
+        self.state.operations.remove(ticket.slot());
+        Ok(Some(completed))
+    }
+
+    /// Over for its user, who gets the memory back; the kernel goes on with the copy, if that has not left.
+    #[cold]
+    fn claim_detached<M: Memory>(
+        &mut self,
+        ticket: Ticket,
+    ) -> Result<Option<Completed<H, M, C>>, Error>
+    where
+        B: Lender<M>,
+    {
+        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
+        let envelope = operation.envelope;
+        let outcome = match operation.step {
+            Step::Done(outcome) => outcome,
+            _ => Ok(envelope.as_ref().map_or(0, Envelope::len)),
+        };
+        self.state.release(ticket);
+        Ok(Some(Completed {
+            loan,
+            envelope,
+            outcome,
+        }))
+    }
+
+    /// Not over, if this level holds it.
+    fn under_way<M: Memory, R>(&self, ticket: Ticket) -> Result<Option<R>, Error>
+    where
+        B: Lender<M>,
+    {
+        if self.bank.holds(ticket) {
+            Ok(None)
+        } else {
+            Err(Error::UnknownTicket)
+        }
+    }
+
+    pub(super) fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {
+        let known = self.state.probe(pattern)?;
+        self.flush()?;
+        Ok(known)
+    }
+
+    #[expect(clippy::type_complexity, reason = "a ticket and an envelope")]
+    pub(super) fn matched_probe(
+        &mut self,
+        pattern: H::Pattern,
+    ) -> Result<Option<(Ticket, Envelope<H, C>)>, Error> {
+        let matched = self.state.matched_probe(pattern)?;
+        // The message is taken; a broken channel shows at the next call that makes progress.
+        let flushed = self.flush();
+        if matched.is_none() {
+            flushed?;
+        }
+        Ok(matched)
+    }
+}
