@@ -247,7 +247,7 @@ impl Hello {
 
 /// Knocks until the door is reached. A host whose cable is out for a while is not gone before `timeout` seconds are over.
 fn knock(node: Node, door: SocketAddr, timeout: u32) -> Result<Descriptor, PlaceError> {
-    let end = now() + u64::from(timeout);
+    let end = now() + u64::from(timeout) * 1000;
     loop {
         match knock_once(node, door) {
             Err(PlaceError::NoWay { errno, .. }) if may_return(errno) && now() < end => {
