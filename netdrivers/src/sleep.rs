@@ -5,6 +5,8 @@ use pombo_kernel::channel::Wake;
 
 /// Descriptors that a [`Wake`] may have.
 const ENTRIES: usize = 10;
+/// Nanoseconds of sleep where the process may not have as many descriptors as it has, so that it cannot wait for them.
+const BLIND: u64 = 1_000_000;
 
 /// Sleeps until that happens, or something else: whoever is back looks again. Returns the system's error number where it
 /// cannot.
@@ -14,20 +16,31 @@ const ENTRIES: usize = 10;
 pub fn sleep(wake: Wake) -> Result<(), i32> {
     let readable = wake.readable.map(|fd| (fd, libc::POLLIN));
     let writable = wake.writable.map(|fd| (fd, libc::POLLOUT));
-    // The system passes over numbers below zero.
+    // The system takes no more entries than the process may have descriptors.
+    let used = readable.into_iter().chain(writable);
+    let used = used.filter(|(fd, _)| *fd >= 0);
     let mut polled = [libc::pollfd {
         fd: -1,
         events: 0,
         revents: 0,
     }; ENTRIES];
-    for (entry, (fd, events)) in polled.iter_mut().zip(readable.into_iter().chain(writable)) {
+    let mut count = 0;
+    for (entry, (fd, events)) in polled.iter_mut().zip(used) {
         (entry.fd, entry.events) = (fd, events);
+        count += 1;
     }
+    match poll(&mut polled[..count], wake.within) {
+        Err(libc::EINVAL) => poll(&mut [], wake.within.min(BLIND)),
+        done => done,
+    }
+}
+
+fn poll(polled: &mut [libc::pollfd], within: u64) -> Result<(), i32> {
     let limit = libc::timespec {
-        tv_sec: (wake.within / 1_000_000_000) as libc::time_t,
-        tv_nsec: (wake.within % 1_000_000_000) as libc::c_long,
+        tv_sec: (within / 1_000_000_000) as libc::time_t,
+        tv_nsec: (within % 1_000_000_000) as libc::c_long,
     };
-    let limit = match wake.within {
+    let limit = match within {
         u64::MAX => null(),
         _ => &raw const limit,
     };

@@ -168,6 +168,17 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
         self.ports.0.state.wanted(ticket)
     }
 
+    /// Has a probe found such a message, which its sender keeps, and no receive has matched it since? A probe with this
+    /// pattern asks the sender anew: it should not say no while [`Endpoint::is_asking`].
+    pub fn has_told(&self, pattern: &H::Pattern) -> bool {
+        self.ports.0.state.has_told(pattern)
+    }
+
+    /// Is the question of a probe with this pattern on its way to senders that keep messages, or its answer?
+    pub fn is_asking(&self, pattern: &H::Pattern) -> bool {
+        self.ports.0.state.is_asking(pattern)
+    }
+
     /// The header of an operation's message, where one is known.
     pub fn header(&mut self, ticket: Ticket) -> Option<H> {
         let operation = self.ports.0.state.operation(ticket)?;

@@ -49,6 +49,8 @@ enum Answer<E> {
     Nothing,
     /// There was such a message. It may have been sent since.
     Known(E),
+    /// A probe has said so.
+    Told(E),
     /// The sender keeps this message back.
     Kept(E),
     /// And is to be told that it was claimed (`true`), or that it need not.
@@ -147,9 +149,10 @@ impl<H: Header, C: Config> Probes<H, C> {
         for place in &mut self.places {
             place.take_if(|probe| match &probe.answer {
                 Answer::Nothing => false,
-                Answer::Known(envelope) | Answer::Kept(envelope) | Answer::Over(envelope, _) => {
-                    envelope.node() == node
-                }
+                Answer::Known(envelope)
+                | Answer::Told(envelope)
+                | Answer::Kept(envelope)
+                | Answer::Over(envelope, _) => envelope.node() == node,
             });
         }
     }
@@ -192,6 +195,26 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(None)
     }
 
+    /// Has a probe found such a message, which its sender keeps, and no receive has matched it since?
+    pub(crate) fn has_told(&self, pattern: &H::Pattern) -> bool {
+        let told = |probe: &Probe<H, C>| match &probe.answer {
+            Answer::Told(envelope) => pattern.matches(envelope.node(), &envelope.header()),
+            _ => false,
+        };
+        let probes = self.probes.get();
+        probes.is_some_and(|probes| probes.places.iter().flatten().any(told))
+    }
+
+    /// Is the question of a probe with this pattern out?
+    pub(crate) fn is_asking(&self, pattern: &H::Pattern) -> bool {
+        let asking = |probe: &Probe<H, C>| {
+            probe.is_open() && is_out(self.peers.as_ref(), probe.generation, pattern.source())
+        };
+        let probes = self.probes.get();
+        let question = probes.and_then(|it| it.places[it.place_of(pattern)?].as_ref());
+        question.is_some_and(asking)
+    }
+
     /// Forgets the answers of which `untrue` says so (its second argument: the sender keeps the message back, and is
     /// told).
     #[inline]
@@ -212,7 +235,7 @@ impl<H: Header, C: Config> State<H, C> {
                 continue;
             };
             match probe.answer {
-                Answer::Known(envelope) if untrue(&envelope, false) => {
+                Answer::Known(envelope) | Answer::Told(envelope) if untrue(&envelope, false) => {
                     probes.places[index] = None;
                 }
                 Answer::Kept(envelope) if untrue(&envelope, true) => {
@@ -253,14 +276,18 @@ impl<H: Header, C: Config> Probes<H, C> {
             let (answer, generation) = (probe.answer, probe.generation);
             match answer {
                 Answer::Kept(envelope) => return Asked::Known(envelope),
-                Answer::Known(envelope) if !keep || self.is_kept(&envelope) => {
+                Answer::Known(envelope) if !keep => {
+                    probe.answer = Answer::Told(envelope);
+                    return Asked::Known(envelope);
+                }
+                Answer::Known(envelope) if self.is_kept(&envelope) => {
                     self.places[index] = None;
                     return Asked::Known(envelope);
                 }
                 Answer::Nothing if is_out(generation, pattern.source()) => return Asked::Later,
                 _ => {}
             }
-            // Answered with "none", or not kept: that was then.
+            // Answered with "none", said once, or not kept: that was then.
             self.places[index] = None;
         }
         if self.holders == 0 || !self.is_first(&pattern, &is_out) {
@@ -324,6 +351,7 @@ impl<H: Header, C: Config> Probes<H, C> {
             let age = |probe: &Probe<H, C>| self.calls.wrapping_sub(probe.called);
             let spent = |probe: &Probe<H, C>| match probe.answer {
                 Answer::Nothing => !is_out(probe.generation, probe.pattern.source()),
+                Answer::Told(_) => true,
                 Answer::Known(_) | Answer::Kept(_) => age(probe) > PATIENCE,
                 Answer::Over(..) => false,
             };

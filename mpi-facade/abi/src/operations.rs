@@ -30,7 +30,7 @@ fn reduce_local(
     op: Op,
 ) -> Result<(), Error> {
     let items = memory::items(count)?;
-    let reduction = op::check(op, datatype)?;
+    let reduction = op::reduction(op, datatype)?;
     if items == 0 {
         return Ok(());
     }

@@ -2,6 +2,8 @@
 //! processors, the others get a turn. For the calls that do not wait.
 
 use crate::collective;
+use crate::forsaken;
+use crate::header::Wanted;
 use crate::world::{Fault, World};
 use core::mem::replace;
 use pombo_kernel::Error;
@@ -31,6 +33,32 @@ impl World {
         self.kernel.check_messages()?;
         collective::progress(self, &mut 0);
         Ok(())
+    }
+
+    /// Looks for a message without waiting for one. Where a probe has found one that its sender keeps, the sender is
+    /// asked again before the answer is no: that takes until it is in a call.
+    pub(crate) fn look_for<R>(
+        &mut self,
+        wanted: Wanted,
+        mut look: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
+    ) -> Result<Option<R>, Fault> {
+        self.glance()?;
+        let told = self.kernel.has_told(&wanted);
+        let mut found = look(self)?;
+        if told && found.is_none() {
+            found = self.until(|world| {
+                let asking = world.kernel.is_asking(&wanted);
+                let found = look(world)?;
+                Ok((found.is_some() || !asking).then_some(found))
+            })?;
+        }
+        if found.is_none() {
+            if forsaken::is_due_once(self) {
+                forsaken::check(self, wanted)?;
+            }
+            self.in_vain()?;
+        }
+        Ok(found)
     }
 
     /// The call's answer is that nothing is over, after a [`World::glance`].

@@ -10,6 +10,7 @@ use crate::point;
 use crate::request::{self, Standing, test_one};
 use crate::status::Status;
 use crate::world::{self, Fault, World};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use pombo_kernel::{Mode, Source};
@@ -18,8 +19,16 @@ use pombo_kernel::{Mode, Source};
 #[derive(Default)]
 pub(crate) struct Buffered {
     attached: Option<Attached>,
-    copies: Vec<Copied>,
+    /// Oldest first.
+    copies: VecDeque<Copied>,
+    /// What they take, together.
+    taken: usize,
+    /// When there are so many, all are looked at. Twice as many as were needed the last time.
+    most: usize,
 }
+
+/// Fewer copies than this are never gone through.
+const FEW: usize = 16;
 
 /// What the program attached: never used, given back as it came.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +59,13 @@ pub unsafe fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), Fault> {
-    let (copy, copied) = world::with(|world| {
+    if to == MPI_PROC_NULL {
+        // Nothing is copied.
+        // SAFETY: the caller's promise; such a send is over at once.
+        unsafe { point::isend(Mode::Standard, buf, count, datatype, to, tag, comm) }?;
+        return Ok(());
+    }
+    world::with(|world| {
         world.comms.get(comm)?;
         // SAFETY: the caller's promise.
         let region =
@@ -66,22 +81,17 @@ pub unsafe fn send(
         let copy = memory.as_mut_ptr().cast();
         // SAFETY: the memory has room for all items; the other side is the caller's promise.
         unsafe { region.copy_to(&region.at(copy)) };
-        let request = request::SENT;
-        let _memory = memory;
-        Ok((
-            copy,
-            Copied {
+        let mode = Mode::Standard;
+        // SAFETY: the copy, which stays where it is until the request is over.
+        let posted = unsafe { point::post_send(world, copy, count, datatype, to, tag, comm, mode) };
+        let request = posted.begun()?.hand_out();
+        if request != request::SENT {
+            world.buffered.taken += takes;
+            world.buffered.copies.push_back(Copied {
                 request,
                 takes,
-                _memory,
-            },
-        ))
-    })?;
-    // SAFETY: the memory stays where it is until the request is over.
-    let request = unsafe { point::isend(Mode::Standard, copy, count, datatype, to, tag, comm) }?;
-    world::with(|world| {
-        if request != request::SENT {
-            world.buffered.copies.push(Copied { request, ..copied });
+                _memory: memory,
+            });
         }
         Ok(())
     })
@@ -117,31 +127,52 @@ pub fn flush() -> Result<(), Fault> {
     })
 }
 
-/// Lets go of the copies that are not needed any more. A send that failed has no handle that could tell: what its
-/// receiver does will.
+/// Lets go of the oldest copies, up to the first that is still needed. A send that failed has no handle that could tell:
+/// what its receiver does will.
 fn reap(world: &mut World) -> Result<(), Fault> {
     if world.buffered.copies.is_empty() {
         return Ok(());
     }
     world.kernel.check_messages()?;
-    let mut copies = core::mem::take(&mut world.buffered.copies);
-    copies.retain(|copy| {
-        let standing = test_one(world, copy.request, &mut { Status::EMPTY });
-        matches!(standing, Ok(Standing::Open))
-    });
-    world.buffered.copies = copies;
+    while let Some(oldest) = world.buffered.copies.front() {
+        let (request, takes) = (oldest.request, oldest.takes);
+        if is_needed(world, request) {
+            break;
+        }
+        world.buffered.copies.pop_front();
+        world.buffered.taken -= takes;
+    }
     Ok(())
 }
 
+/// The same of all of them.
+fn sweep(world: &mut World) {
+    let mut copies = core::mem::take(&mut world.buffered.copies);
+    copies.retain(|copy| is_needed(world, copy.request));
+    world.buffered.taken = copies.iter().map(|copy| copy.takes).sum();
+    world.buffered.most = FEW.max(2 * copies.len());
+    world.buffered.copies = copies;
+}
+
+fn is_needed(world: &mut World, request: Request) -> bool {
+    let standing = test_one(world, request, &mut { Status::EMPTY });
+    matches!(standing, Ok(Standing::Open))
+}
+
 /// Is there room for one more?
-fn reserve(world: &World, takes: usize) -> Result<(), Error> {
-    let Buffered { attached, copies } = &world.buffered;
-    let taken: usize = copies.iter().map(|copy| copy.takes).sum();
-    match attached {
-        None => Err(refused("attached before the first buffered send")),
-        Some(buffer) if buffer.address == MPI_BUFFER_AUTOMATIC => Ok(()),
-        Some(buffer) if taken.saturating_add(takes) <= buffer.size => Ok(()),
-        Some(_) => Err(refused(
+fn reserve(world: &mut World, takes: usize) -> Result<(), Error> {
+    let buffer = world.buffered.attached;
+    let buffer = buffer.ok_or(refused("attached before the first buffered send"))?;
+    let fits = |buffered: &Buffered| {
+        buffer.address == MPI_BUFFER_AUTOMATIC
+            || takes <= buffer.size.saturating_sub(buffered.taken)
+    };
+    if !fits(&world.buffered) || world.buffered.copies.len() >= world.buffered.most {
+        sweep(world);
+    }
+    match fits(&world.buffered) {
+        true => Ok(()),
+        false => Err(refused(
             "large enough for all messages under way, with MPI_BSEND_OVERHEAD for each",
         )),
     }

@@ -155,6 +155,8 @@ pub(crate) struct Comms {
 
 const WORLD: usize = 0;
 const SELF: usize = 1;
+/// The first place of a communicator of the program's own.
+const OWN: usize = 2;
 
 impl Comms {
     /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
@@ -287,7 +289,7 @@ impl Comms {
         if let Some((comm, group)) = self.of_context(context) {
             group.pending = group.pending.saturating_sub(1);
             if group.freed {
-                self.sweep(comm.0 - FIRST_OWN_HANDLE);
+                self.sweep(place(comm));
             }
         }
     }
@@ -323,7 +325,8 @@ fn place(comm: Comm) -> usize {
     match comm {
         MPI_COMM_WORLD => WORLD,
         MPI_COMM_SELF => SELF,
-        _ => comm.0.wrapping_sub(FIRST_OWN_HANDLE),
+        // No number leads to the first two.
+        _ => comm.0.wrapping_sub(FIRST_OWN_HANDLE).saturating_add(OWN),
     }
 }
 
@@ -334,6 +337,6 @@ fn handle(index: usize) -> Comm {
     match index {
         WORLD => MPI_COMM_WORLD,
         SELF => MPI_COMM_SELF,
-        _ => Comm(index + FIRST_OWN_HANDLE),
+        _ => Comm(index - OWN + FIRST_OWN_HANDLE),
     }
 }

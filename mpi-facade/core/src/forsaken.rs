@@ -2,12 +2,15 @@
 //! Where errors are fatal, a rank of the communicator that has ended is one. A program that handles errors may do without
 //! some ranks, so there it is an error when no other rank of the communicator is left.
 //!
+//! Collective operations where ranks of the communicator have ended: whoever would have talked to one of those fails at
+//! once and leaves, and others would wait for who has left. So all of them fail that are not over.
+//!
 //! Whoever waits or tests asks here, now and then.
 
 use crate::constants::*;
 use crate::header::Wanted;
 use crate::world::{Fault, World};
-use crate::{error::Error, request};
+use crate::{collective, error::Error, request};
 use core::ffi::c_int;
 use pombo_kernel::{Node, Pattern};
 
@@ -32,6 +35,11 @@ pub(crate) fn is_due_once(world: &mut World) -> bool {
 /// Ends those of the requests that nobody is left for.
 #[cold]
 pub(crate) fn end(world: &mut World, requests: &[Request]) {
+    for &request in requests {
+        if collective::is_request(request) {
+            collective::forsake(world, request);
+        }
+    }
     for ticket in requests.iter().filter_map(|it| request::ticket(*it)) {
         if let Some(wanted) = world.kernel.wanted(ticket)
             && let Some((node, _)) = missing(world, wanted)
@@ -39,6 +47,14 @@ pub(crate) fn end(world: &mut World, requests: &[Request]) {
             world.kernel.give_up(ticket, node);
         }
     }
+}
+
+/// A rank that has ended, of the communicator at that place.
+#[cold]
+pub(crate) fn gone(world: &mut World, comm: usize) -> Option<Node> {
+    let World { kernel, comms, .. } = world;
+    let nodes = comms.at(comm)?.nodes.iter();
+    nodes.copied().find(|node| kernel.is_gone(*node))
 }
 
 /// Of a probe: an error if nobody is left for it.

@@ -42,15 +42,7 @@ pub fn iprobe(
             return nobody(world, comm, status).map(Some);
         }
         let wanted = wanted(world, from, tag, comm)?;
-        world.glance()?;
-        let found = look(world, wanted, comm, status)?;
-        if found.is_none() {
-            if forsaken::is_due_once(world) {
-                forsaken::check(world, wanted)?;
-            }
-            world.in_vain()?;
-        }
-        Ok(found)
+        world.look_for(wanted, |world| look(world, wanted, comm, status))
     })
 }
 

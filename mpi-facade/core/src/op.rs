@@ -10,7 +10,7 @@ mod tests;
 
 use crate::constants::*;
 use crate::datatype::{self, Family, Predefined};
-use crate::error::{Error, Kind};
+use crate::error::{Class, Error, Kind};
 use core::fmt;
 use loops::Loop;
 
@@ -36,8 +36,20 @@ impl Reduction {
     }
 }
 
+/// Binds `op` to `datatype` for a reduction; an error for what the standard does not allow there.
+pub fn reduction(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
+    match is_for_windows_only(op) {
+        true => Err(Error::Argument {
+            class: Class::Op,
+            name: "op",
+            must: "another operation: MPI_REPLACE and MPI_NO_OP are for accumulation in windows",
+        }),
+        false => check(op, datatype),
+    }
+}
+
 /// Binds `op` to `datatype`, both predefined; an error for what the standard does not allow.
-pub fn check(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
+fn check(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
     let known = datatype::predefined(datatype).ok_or(Error::Handle {
         kind: Kind::Datatype,
         got: datatype.0,

@@ -4,6 +4,7 @@ use crate::comm::Group;
 use crate::constants::*;
 use crate::datatype;
 use crate::error::{Error, Kind};
+use crate::fault;
 use crate::forsaken;
 use crate::header::{Envelope, Wanted};
 use crate::kernel::Posted;
@@ -151,11 +152,23 @@ pub unsafe fn exchange(
         let world = outgoing.world();
         // SAFETY: as above.
         let incoming = unsafe { post_receive(world, buf, count, datatype, from, into, comm) };
-        // One that fails does not keep the other from its end.
         let received = incoming.begun()?.wait(status);
-        outgoing.wait_sent()?;
-        received
+        match received {
+            // The other side of the send has no part in that.
+            Err(fault) if is_own(outgoing.world(), &fault) => {
+                outgoing.wait_sent()?;
+                Err(fault)
+            }
+            Err(fault) => Err(fault),
+            Ok(()) => outgoing.wait_sent(),
+        }
     })
+}
+
+/// Has a receive failed because of its own buffer, and goes the program on?
+#[cold]
+fn is_own(world: &mut World, fault: &Fault) -> bool {
+    matches!(fault.error, Error::Truncated { .. }) && !fault::is_fatal(world, fault)
 }
 
 /// `MPI_Iprobe`: the status of the first message that matches.
@@ -166,15 +179,7 @@ pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fau
             return Ok(Some(Status::PROC_NULL));
         }
         let wanted = wanted(world, from, tag, comm)?;
-        world.glance()?;
-        let found = look(world, wanted).map_err(Fault::on(comm))?;
-        if found.is_none() {
-            if forsaken::is_due_once(world) {
-                forsaken::check(world, wanted)?;
-            }
-            world.in_vain()?;
-        }
-        Ok(found)
+        world.look_for(wanted, |world| look(world, wanted).map_err(Fault::on(comm)))
     })
 }
 
@@ -229,7 +234,7 @@ pub(crate) unsafe fn region(
 /// As for [`region`], until what is posted is over.
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "the standard's")]
-unsafe fn post_send<'w>(
+pub(crate) unsafe fn post_send<'w>(
     world: &'w mut World,
     buf: *const c_void,
     count: i64,

@@ -178,7 +178,7 @@ static void abort_in_a_handler(void)
     if (rank == 0)
         timer(50000);
     MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 5, W, &s);
-    say("survived");
+    survived();
 }
 
 static void exit_here(int number)
@@ -194,7 +194,7 @@ static void exit_in_a_handler(void)
         timer(50000);
     MPI_Barrier(W);
     MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 5, W, &s);
-    say("survived");
+    survived();
 }
 
 static sigjmp_buf place;
@@ -205,7 +205,8 @@ static void jump(int number)
     siglongjmp(place, 1);
 }
 
-/* A time limit as old programs have it. The receive that was left goes on. */
+/* A time limit as old programs have it. Who leaves a call so is inside it for ever: the
+ * next one says that two are inside at once. */
 static void jump_out_of_a_receive(void)
 {
     static int late;
@@ -294,7 +295,7 @@ static void own_fault(void)
     if (rank == 1)
         raise(SIGSEGV);
     MPI_Recv(&x, 1, MPI_INT, 1, 5, W, &s);
-    say("survived");
+    survived();
 }
 
 static void interrupted_by_itself(void)
@@ -303,14 +304,14 @@ static void interrupted_by_itself(void)
     if (rank == 1)
         raise(SIGINT);
     MPI_Recv(&x, 1, MPI_INT, 1, 5, W, &s);
-    say("survived");
+    survived();
 }
 
 TRIALS(TRIAL(timer_while_waiting, 2, "works"), TRIAL(timer_in_all_traffic, 2, "works"),
        TRIAL(timer_to_the_end, 2, "works"), TRIAL(default_restart, 2, "works"),
        TRIAL(flood_of_signals, 2, "works"), TRIAL(all_signals_blocked, 2, "works"),
        TRIAL(questions_in_a_handler, 2, "works"), ENDS(abort_in_a_handler, 2, 17, ""),
-       ENDS(exit_in_a_handler, 2, 3, ""), TRIAL(jump_out_of_a_receive, 2, "works*2"),
+       ENDS(exit_in_a_handler, 2, 3, ""), ENDS(jump_out_of_a_receive, 2, 16, ""),
        TRIAL(stopped_for_a_while, 2, "works"), TRIAL(broken_pipe, 2, "works"),
        TRIAL(children_end, 2, "works"), ENDS(deaf_to_sigterm, 2, 17, ""),
        ENDS(own_fault, 2, 139, ""), ENDS(interrupted_by_itself, 2, 130, ""))

@@ -185,7 +185,7 @@ static void abort_from_a_thread(void)
     if (rank == 0)
         start(&thread, abort_job, 0);
     MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 5, W, &s);
-    say("survived");
+    survived();
     end();
 }
 

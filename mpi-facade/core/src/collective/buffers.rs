@@ -75,11 +75,23 @@ impl Numbers {
         }
     }
 
-    fn is_null(self) -> bool {
-        match self {
+    /// Is there an array?
+    pub(super) fn present(self) -> Result<(), Error> {
+        listed(match self {
             Numbers::Int(numbers) => numbers.is_null(),
             Numbers::Count(numbers) => numbers.is_null(),
-        }
+        })
+    }
+}
+
+fn listed(is_null: bool) -> Result<(), Error> {
+    match is_null {
+        false => Ok(()),
+        true => Err(Error::Argument {
+            class: Class::Arg,
+            name: "counts, displs or types",
+            must: "an array with a place for every rank",
+        }),
     }
 }
 
@@ -182,12 +194,10 @@ impl Buffers {
     /// # Safety
     /// The arrays have that many places; the memory is what they say.
     pub(super) unsafe fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
-        if self.counts.is_null() || self.displacements.is_null() {
-            return Err(Error::Argument {
-                class: Class::Arg,
-                name: "counts or displs",
-                must: "an array with a number for every rank",
-            });
+        self.counts.present()?;
+        self.displacements.present()?;
+        if let Types::Each(datatypes) = self.datatypes {
+            listed(datatypes.is_null())?;
         }
         let mut regions = Vec::with_capacity(blocks);
         for block in 0..blocks {

@@ -7,9 +7,11 @@ use super::schedule::Steps;
 use super::scratch::Scratch;
 use crate::constants::Comm;
 use crate::error::Error;
+use crate::forsaken;
 use crate::kernel::Begun;
 use crate::world::{Fault, World};
 use alloc::boxed::Box;
+use core::ffi::c_int;
 use pombo_kernel::collective::Running;
 
 /// One rank's part in it: too large to be moved around.
@@ -59,7 +61,13 @@ impl Operation {
     #[inline(never)]
     pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), Fault> {
         let looks = world.looks();
-        let done = world.until_after(looks, |world| Ok(self.poll(world)?.then_some(())));
+        let done = world.until_after(looks, |world| {
+            let mut over = self.poll(world)?;
+            if !over && forsaken::is_due(world.vain) {
+                over = self.forsake(world)?;
+            }
+            Ok(over.then_some(()))
+        });
         if let Err(fault) = &done {
             self.abandon(world, fault.error);
         }
@@ -76,6 +84,18 @@ impl Operation {
             }
         }
         Ok(false)
+    }
+
+    /// Fails, as [`Operation::poll`] does, if a rank of its communicator has ended. Else it is not over.
+    #[cold]
+    pub(super) fn forsake(&mut self, world: &mut World) -> Result<bool, Fault> {
+        let Some(node) = forsaken::gone(world, self.line.index) else {
+            return Ok(false);
+        };
+        let rank = c_int::from(node.0);
+        let error = Error::Forsaken { rank };
+        self.abandon(world, error);
+        Err(self.fault(error))
     }
 
     fn poll_part(&mut self, world: &mut World) -> Result<bool, Fault> {

@@ -38,7 +38,7 @@ pub struct Reduced {
 impl Reduced {
     /// What combines. A rank that gets a result has other memory for it than for what it contributes.
     fn reduction(&self, result: bool) -> Result<Reduction, Error> {
-        let reduction = op::check(self.op, self.datatype)?;
+        let reduction = op::reduction(self.op, self.datatype)?;
         if result && self.input == self.output.cast_const() && self.count > 0 {
             let input = self.at(self.output).region(1)?;
             distinct(&input, &input)?;
@@ -322,6 +322,7 @@ pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collect
 /// rank.
 pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> impl Collective {
     by_messages(comm, 0, move |call| {
+        counts.present()?;
         let mut ends = Vec::with_capacity(call.stand.ranks);
         let mut end = 0_usize;
         for block in 0..call.stand.ranks {

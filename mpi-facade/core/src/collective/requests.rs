@@ -158,6 +158,24 @@ fn take_turns(world: &mut World, idle: &mut u32, came: bool) {
 }
 
 fn poll(world: &mut World, index: usize) {
+    go_on(world, index, Operation::poll);
+}
+
+/// Ends an operation that waits without one of its ranks.
+#[cold]
+pub(crate) fn forsake(world: &mut World, request: Request) {
+    let (index, generation) = split(request);
+    let slot = world.collectives.slots.get(index);
+    if slot.is_some_and(|slot| slot.generation == generation) {
+        go_on(world, index, Operation::forsake);
+    }
+}
+
+fn go_on(
+    world: &mut World,
+    index: usize,
+    step: fn(&mut Operation, &mut World) -> Result<bool, Fault>,
+) {
     let slot = &mut world.collectives.slots[index];
     if !matches!(slot.state, State::Active(_)) {
         return;
@@ -165,7 +183,7 @@ fn poll(world: &mut World, index: usize) {
     let State::Active(mut operation) = replace(&mut slot.state, State::Busy) else {
         return;
     };
-    let polled = operation.poll(world);
+    let polled = step(&mut operation, world);
     let state = match polled {
         Ok(false) => State::Active(operation),
         Ok(true) | Err(_) => {

@@ -147,6 +147,16 @@ impl Kernel {
         self.0.matched_probe(wanted)
     }
 
+    /// Has a probe said that there is such a message, which nobody has received since?
+    pub(crate) fn has_told(&self, wanted: &Wanted) -> bool {
+        self.0.has_told(wanted)
+    }
+
+    /// Is it still to be heard whether there is such a message?
+    pub(crate) fn is_asking(&self, wanted: &Wanted) -> bool {
+        self.0.is_asking(wanted)
+    }
+
     /// What a receive wants that nothing has matched yet.
     pub(crate) fn wanted(&mut self, ticket: Ticket) -> Option<Wanted> {
         self.0.wanted(ticket)
