@@ -58,16 +58,19 @@ impl Vigil {
     pub(super) fn look(&mut self, mut gone: impl FnMut(Node)) {
         let (entries, count) = (self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t);
         // SAFETY: the entries are valid for the call.
-        if unsafe { libc::poll(entries, count, 0) } <= 0 {
+        let ready = unsafe { libc::poll(entries, count, 0) };
+        if ready == 0 {
             return;
         }
+        // A process that may not have so many descriptors any more looks at each.
+        let all = ready < 0;
         for index in (0..self.polled.len()).rev() {
             let Peer { node, line } = &self.peers[index];
             let said = |word| match word {
                 Word::Bye => self.finished.push(*node),
                 Word::Blame(other) => self.blamed.push((*node, other)),
             };
-            if self.polled[index].revents != 0 && has_ended(line, said) {
+            if (all || self.polled[index].revents != 0) && has_ended(line, said) {
                 self.polled.swap_remove(index);
                 gone(self.peers.swap_remove(index).node);
             }
