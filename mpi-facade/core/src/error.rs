@@ -95,11 +95,6 @@ pub enum Error {
         /// Its rank in `MPI_COMM_WORLD`.
         rank: c_int,
     },
-    /// The same, of a collective call that waits for others, who have left because of it.
-    Forsaken {
-        /// As above.
-        rank: c_int,
-    },
     /// Something that this library exports but does not implement.
     NotBuilt {
         /// The function, datatype or operation.
@@ -177,7 +172,7 @@ impl Error {
             Self::Reduction { .. } => Class::Op,
             Self::Argument { class, .. } => *class,
             Self::Truncated { .. } | Self::Unequal { .. } => Class::Truncate,
-            Self::PeerLost { .. } | Self::Forsaken { .. } => Class::ProcAborted,
+            Self::PeerLost { .. } => Class::ProcAborted,
             Self::NotBuilt { .. } => Class::UnsupportedOperation,
             Self::NotInitialised | Self::Finalised | Self::NotJoined => Class::Other,
             Self::Overlapping | Self::Forked { .. } => Class::Other,
@@ -318,7 +313,7 @@ impl fmt::Display for Error {
                 f,
                 "unequal lengths: {sent} bytes come from another rank, {room} are expected; pass the same counts on all ranks, in the same calls"
             ),
-            Self::PeerLost { rank } | Self::Forsaken { rank } => write!(
+            Self::PeerLost { rank } => write!(
                 f,
                 "rank {rank} of MPI_COMM_WORLD has ended: see its own messages"
             ),

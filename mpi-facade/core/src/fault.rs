@@ -83,7 +83,7 @@ fn die(function: &'static str, error: &Error) -> ! {
     };
     let _ = write!(line, "fatal error in {function}: {}: ", name(error));
     let _ = match *error {
-        Error::PeerLost { rank } | Error::Forsaken { rank } => last(rank, &mut line),
+        Error::PeerLost { rank } => last(rank, &mut line),
         ref error => write!(line, "{error}"),
     };
     if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {

@@ -10,7 +10,7 @@
 use crate::constants::*;
 use crate::header::Wanted;
 use crate::world::{Fault, World};
-use crate::{collective, error::Error, request};
+use crate::{collective, error::Error, request, way};
 use core::ffi::c_int;
 use pombo_kernel::{Node, Pattern};
 
@@ -49,12 +49,19 @@ pub(crate) fn end(world: &mut World, requests: &[Request]) {
     }
 }
 
-/// A rank that has ended, of the communicator at that place.
+/// A rank that has ended, of the communicator at that place. One that has gone in good order has done its part: it has
+/// met all others at its end.
 #[cold]
-pub(crate) fn gone(world: &mut World, comm: usize) -> Option<Node> {
-    let World { kernel, comms, .. } = world;
-    let nodes = comms.at(comm)?.nodes.iter();
-    nodes.copied().find(|node| kernel.is_gone(*node))
+pub(crate) fn ended(world: &mut World, comm: usize) -> Option<Node> {
+    let World {
+        kernel,
+        comms,
+        hosts,
+        ..
+    } = world;
+    let mut nodes = comms.at(comm)?.nodes.iter().copied();
+    nodes
+        .find(|&node| kernel.is_gone(node) && !way::has_finished(kernel.channel_mut(), hosts, node))
 }
 
 /// Of a probe: an error if nobody is left for it.

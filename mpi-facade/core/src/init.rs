@@ -94,14 +94,7 @@ pub fn finalize() -> Result<(), Fault> {
     world::with(|world| {
         world.until(|world| Ok(world.collectives.casts.is_settled().then_some(())))
     })?;
-    match collective::barrier(MPI_COMM_WORLD).run() {
-        // Who has left the barrier has met all others there, and may have ended before they know.
-        Err(Fault {
-            error: Error::Forsaken { .. },
-            ..
-        }) => {}
-        met => met?,
-    }
+    collective::barrier(MPI_COMM_WORLD).run()?;
     world::with(|world| {
         world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
         world.until(|world| Ok(way::is_settled(world.kernel.channel_mut()).then_some(())))

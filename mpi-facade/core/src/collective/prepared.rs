@@ -89,11 +89,11 @@ impl Operation {
     /// Fails, as [`Operation::poll`] does, if a rank of its communicator has ended. Else it is not over.
     #[cold]
     pub(super) fn forsake(&mut self, world: &mut World) -> Result<bool, Fault> {
-        let Some(node) = forsaken::gone(world, self.line.index) else {
+        let Some(node) = forsaken::ended(world, self.line.index) else {
             return Ok(false);
         };
         let rank = c_int::from(node.0);
-        let error = Error::Forsaken { rank };
+        let error = Error::PeerLost { rank };
         self.abandon(world, error);
         Err(self.fault(error))
     }

@@ -35,7 +35,7 @@ pub use segment::Why;
 use crate::hosts::Hosts;
 use core::fmt;
 use pombo_kernel::{Channel, Node};
-use pombo_netdrivers::shm::Shm;
+use pombo_netdrivers::shm::{RankState, Shm};
 
 /// To every rank of `MPI_COMM_WORLD`: its rank is its node.
 #[cfg(feature = "hosts")]
@@ -110,6 +110,21 @@ pub(crate) fn blamed(way: &mut Way, hosts: &Hosts, node: Node) -> Option<Node> {
     return way.far()?.vigil().blamed(node);
     #[cfg(not(feature = "hosts"))]
     None
+}
+
+/// Has that rank, which has gone, done so in good order?
+pub(crate) fn has_finished(way: &mut Way, hosts: &Hosts, node: Node) -> bool {
+    let own = way.node();
+    if hosts.are_near(own, node) {
+        let mut members = hosts.members(hosts.of(own)).iter();
+        let place = members.position(|member| *member == node);
+        let state = place.map(|place| near(way).segment().state(place));
+        return matches!(state, Some(Ok(RankState::Finished)));
+    }
+    #[cfg(feature = "hosts")]
+    return way.far().is_some_and(|far| far.vigil().has_finished(node));
+    #[cfg(not(feature = "hosts"))]
+    false
 }
 
 /// What is known of a failure of the network, behind the system's words for that error number.

@@ -25,6 +25,8 @@ pub(super) struct Vigil {
     polled: Vec<libc::pollfd>,
     /// Who has gone because of whom.
     blamed: Vec<(Node, Node)>,
+    /// Who has gone in good order.
+    finished: Vec<Node>,
 }
 
 struct Peer {
@@ -48,6 +50,7 @@ impl Vigil {
             polled: polled.collect(),
             peers,
             blamed: Vec::new(),
+            finished: Vec::new(),
         }
     }
 
@@ -55,13 +58,19 @@ impl Vigil {
     pub(super) fn look(&mut self, mut gone: impl FnMut(Node)) {
         let (entries, count) = (self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t);
         // SAFETY: the entries are valid for the call.
-        if unsafe { libc::poll(entries, count, 0) } <= 0 {
+        let ready = unsafe { libc::poll(entries, count, 0) };
+        if ready == 0 {
             return;
         }
+        // A process that may not have so many descriptors any more looks at each.
+        let all = ready < 0;
         for index in (0..self.polled.len()).rev() {
             let Peer { node, line } = &self.peers[index];
-            let blame = |other| self.blamed.push((*node, other));
-            if self.polled[index].revents != 0 && has_ended(line, blame) {
+            let said = |word| match word {
+                Word::Bye => self.finished.push(*node),
+                Word::Blame(other) => self.blamed.push((*node, other)),
+            };
+            if (all || self.polled[index].revents != 0) && has_ended(line, said) {
                 self.polled.swap_remove(index);
                 gone(self.peers.swap_remove(index).node);
             }
@@ -82,6 +91,11 @@ impl Vigil {
         blamed.map(|(_, other)| *other)
     }
 
+    /// Has that rank gone in good order?
+    pub(super) fn has_finished(&self, node: Node) -> bool {
+        self.finished.contains(&node)
+    }
+
     /// Says good-bye to all.
     pub(super) fn finish(&mut self) {
         for peer in self.peers.drain(..) {
@@ -93,6 +107,12 @@ impl Vigil {
     }
 }
 
+/// What a rank that goes has said.
+enum Word {
+    Bye,
+    Blame(Node),
+}
+
 /// Whoever has gone does not listen, and nobody waits for it.
 fn say(line: &Descriptor, bytes: &[u8]) {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
@@ -102,7 +122,7 @@ fn say(line: &Descriptor, bytes: &[u8]) {
 
 /// Reads what is there. A connection at its end has lost its process, or that has finished; of one that was reset or
 /// given up the process or its host is gone.
-fn has_ended(line: &Descriptor, mut blame: impl FnMut(Node)) -> bool {
+fn has_ended(line: &Descriptor, mut said: impl FnMut(Word)) -> bool {
     let mut bytes = [0_u8; 16];
     loop {
         let (into, len) = (bytes.as_mut_ptr().cast(), bytes.len());
@@ -111,7 +131,10 @@ fn has_ended(line: &Descriptor, mut blame: impl FnMut(Node)) -> bool {
         match check(got, "hear of a rank") {
             Ok(0) => return true,
             // So few bytes come together.
-            Ok(3) if bytes[0] == BLAME => blame(Node(u16::from_le_bytes([bytes[1], bytes[2]]))),
+            Ok(3) if bytes[0] == BLAME => {
+                said(Word::Blame(Node(u16::from_le_bytes([bytes[1], bytes[2]]))));
+            }
+            Ok(1) if bytes[..1] == *BYE => said(Word::Bye),
             Ok(_) => {}
             Err(error) if error.is(libc::EINTR) => {}
             Err(error) => return !error.is(libc::EAGAIN),
