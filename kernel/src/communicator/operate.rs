@@ -6,7 +6,7 @@ use super::loans::Lender;
 use super::post::Mode;
 use super::scope::Scope;
 use super::state::{Owner, Step};
-use crate::aspect::{Buffering, Capacity};
+use crate::aspect::{Buffering, Capacity, Transfer};
 use crate::channel::Channel;
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -405,8 +405,11 @@ pub trait Operate {
         }
         engine.state.cancel(ticket)?;
         engine.flush()?;
-        // The frames between this node and itself have nobody else to wait for.
-        while engine.state.is_revoked_here(ticket) && engine.progress()? {}
+        // The frames between this node and itself have nobody else to wait for. Without rendezvous there are none.
+        while <<Self::Config as Config>::Transfer as Transfer>::RENDEZVOUS
+            && engine.state.is_revoked_here(ticket)
+            && engine.progress()?
+        {}
         Ok(())
     }
 

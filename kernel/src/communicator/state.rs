@@ -381,7 +381,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// Ends a posted receive without a message.
-    #[cold]
+    #[inline]
     pub(crate) fn end_unmatched(&mut self, slot: u32, place: u32, error: Error) {
         let wanted = self.expected.wanted(place);
         self.expected.remove(place);
@@ -389,7 +389,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// The same of one that is in no queue.
-    #[cold]
+    #[inline]
     pub(crate) fn complete_for(&mut self, slot: u32, wanted: Option<H::Pattern>, error: Error) {
         if let Some(header) = wanted.and_then(|wanted| wanted.stand_in())
             && let Some(operation) = self.operations.get_mut(slot)
