@@ -226,7 +226,7 @@ pub trait Operate {
     /// taken back, or what still comes for it is dropped; a send is withdrawn if no receive has matched it, else its
     /// receive ends with [`Error::Revoked`]. `None` if this level holds no such operation.
     ///
-    /// Memory that is [fixed](Part::fixed) may still be read by a peer that was offered it: its lender sees to that.
+    /// Memory that is [fixed](crate::Part::fixed) may still be read by a peer that was offered it: its lender sees to that.
     fn release(&mut self, ticket: Ticket) -> Option<Loan<Self::Memory>> {
         let Engine {
             state,

@@ -1,5 +1,6 @@
 //! Communicators: a context and a list of nodes.
 
+use crate::collective::KINDS;
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::hosts::{Hosts, Levels};
@@ -23,6 +24,8 @@ pub(crate) struct Group {
     pub(crate) handler: Errhandler,
     /// Numbers of collective operations so far.
     pub(crate) operations: u64,
+    /// How many calls of each kind there were.
+    pub(crate) of_kind: [u32; KINDS],
     /// Where its ranks on this host publish for each other.
     pub(crate) boards: Boards,
     /// How its ranks lie on hosts, if on several.
@@ -77,6 +80,7 @@ impl Group {
             ranks: ranks.into(),
             handler,
             operations: 0,
+            of_kind: [0; KINDS],
             boards: Boards::None,
             levels: None,
             casts: false,
@@ -94,6 +98,7 @@ impl Group {
             ranks: self.ranks.clone(),
             handler: self.handler,
             operations: 0,
+            of_kind: [0; KINDS],
             boards: Boards::None,
             levels: self.levels.clone(),
             casts: false,

@@ -36,6 +36,7 @@ pub trait Collective {
 
 /// A call whose two ways are known: at once, over boards or host by host, where that is chosen; and by messages.
 struct Prepared<B, M> {
+    kind: Kind,
     comm: Comm,
     root: c_int,
     at_once: B,
@@ -44,6 +45,7 @@ struct Prepared<B, M> {
 
 /// A call that knows messages only.
 struct ByMessages<M> {
+    kind: Kind,
     comm: Comm,
     root: c_int,
     messages: M,
@@ -61,12 +63,17 @@ pub(super) struct Call<'w> {
     pub(super) stand: Stand,
     /// Who carries out what is next; none: all ranks.
     pub(super) part: Option<Part>,
-    /// The number of its next operation over boards; the first one is what its messages carry.
+    /// The number of its next operation over boards.
     pub(super) number: u64,
     /// The first number that it uses.
     first: u64,
     /// The last number that it may use: what comes next on the communicator has a larger one, on all ranks.
     last: u64,
+    /// What it is.
+    kind: Kind,
+    /// What its messages carry. Calls of each kind are numbered by themselves, as programs have been seen that make calls
+    /// of two kinds in another order on another rank, where nobody waits for all.
+    tag: u32,
     /// Something of it may have left this rank.
     pub(super) begun: bool,
     /// The ranks do not agree on lengths, as this one has seen: what it returns when it is through.
@@ -97,21 +104,24 @@ impl From<Error> for Stop {
 
 /// A call without a root. It is over when the first function returns true.
 pub(super) fn prepare(
+    kind: Kind,
     comm: Comm,
     at_once: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
     messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
-    prepare_rooted(comm, 0, at_once, messages)
+    prepare_rooted(kind, comm, 0, at_once, messages)
 }
 
 /// A call with a root.
 pub(super) fn prepare_rooted(
+    kind: Kind,
     comm: Comm,
     root: c_int,
     at_once: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
     messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
     Prepared {
+        kind,
         comm,
         root,
         at_once,
@@ -121,11 +131,13 @@ pub(super) fn prepare_rooted(
 
 /// A call that knows messages only.
 pub(super) fn by_messages(
+    kind: Kind,
     comm: Comm,
     root: c_int,
     messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
 ) -> impl Collective {
     ByMessages {
+        kind,
         comm,
         root,
         messages,
@@ -139,7 +151,7 @@ where
 {
     fn run(self) -> Result<(), Fault> {
         world::with(|world| {
-            let mut call = Call::new(world, self.comm, self.root)?;
+            let mut call = Call::new(world, self.kind, self.comm, self.root)?;
             match (self.at_once)(&mut call) {
                 Ok(true) => call.verdict(),
                 Ok(false) => call.run(&self.messages),
@@ -149,27 +161,27 @@ where
     }
 
     fn start(self) -> Result<Request, Fault> {
-        start(self.comm, self.root, &self.messages)
+        start(self.kind, self.comm, self.root, &self.messages)
     }
 }
 
 impl<M: Fn(&mut Call<'_>) -> Result<Ready, Error>> Collective for ByMessages<M> {
     fn run(self) -> Result<(), Fault> {
-        run(self.comm, self.root, &self.messages)
+        run(self.kind, self.comm, self.root, &self.messages)
     }
 
     fn start(self) -> Result<Request, Fault> {
-        start(self.comm, self.root, &self.messages)
+        start(self.kind, self.comm, self.root, &self.messages)
     }
 }
 
-fn run(comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), Fault> {
-    world::with(|world| Call::new(world, comm, root)?.run(messages))
+fn run(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), Fault> {
+    world::with(|world| Call::new(world, kind, comm, root)?.run(messages))
 }
 
-fn start(comm: Comm, root: c_int, messages: Messages<'_>) -> Result<Request, Fault> {
+fn start(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<Request, Fault> {
     world::with(|world| {
-        let operation = Call::new(world, comm, root)?.operation(messages)?;
+        let operation = Call::new(world, kind, comm, root)?.operation(messages)?;
         requests::start(world, operation)
     })
 }
@@ -202,7 +214,7 @@ impl Ready {
 
 impl<'w> Call<'w> {
     #[inline]
-    fn new(world: &'w mut World, comm: Comm, root: c_int) -> Result<Self, Fault> {
+    fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, Fault> {
         let index = world.comms.index(comm)?;
         let group = world.comms.get(comm)?;
         let checked = group.root(root).map_err(Fault::on(comm))?;
@@ -211,6 +223,9 @@ impl<'w> Call<'w> {
         let number = group.operations + 1;
         group.operations = number + u64::from(group.levels.is_some());
         let last = group.operations;
+        let of_kind = &mut group.of_kind[kind as usize];
+        *of_kind = of_kind.wrapping_add(1);
+        let tag = kind.tag(*of_kind);
         let stand = Stand {
             rank: group.rank,
             ranks: group.size(),
@@ -225,6 +240,8 @@ impl<'w> Call<'w> {
             number,
             first: number,
             last,
+            kind,
+            tag,
             begun: false,
             noted: None,
         })
@@ -249,13 +266,16 @@ impl<'w> Call<'w> {
             Stop::Refused(error) => Fault::new(error, self.comm),
             Stop::Failed(fault) => fault,
         };
-        let (first, last, begun) = (self.first, self.last, self.begun);
+        let (kind, first, last, begun) = (self.kind, self.first, self.last, self.begun);
         let is_fatal = fault::is_fatal(self.world, &fault);
         let Ok(group) = self.group() else {
             return fault;
         };
         match group.boards {
-            _ if !begun => group.operations = first - 1,
+            _ if !begun => {
+                group.operations = first - 1;
+                group.of_kind[kind as usize] = group.of_kind[kind as usize].wrapping_sub(1);
+            }
             Boards::In(area) if !is_fatal => {
                 if let Some(mut group) = self.world.near().group(area.into()) {
                     group.skip(last);
@@ -281,18 +301,13 @@ impl<'w> Call<'w> {
         }
     }
 
-    /// What the messages of this call carry.
-    pub(super) fn tag(&self) -> u32 {
-        self.last as u32 & (u32::MAX >> 1)
-    }
-
     fn begin(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
         self.begun = true;
         let nodes = self.part.as_ref().map(|part| part.nodes.clone());
         let line = Line {
             index: self.index,
             comm: self.comm,
-            header: Envelope::new(self.group()?.context * 2 + 1, self.tag()),
+            header: Envelope::new(self.group()?.context * 2 + 1, self.tag),
             nodes,
         };
         Ok(Box::new(Operation::new(line, ready)))

@@ -24,6 +24,18 @@ pub enum Operation {
     Exscan,
 }
 
+/// How many operations there are.
+pub(crate) const KINDS: usize = Operation::Exscan as usize + 1;
+
+impl Operation {
+    /// What the messages of so many calls of this kind carry, of 31 bits.
+    pub(super) const fn tag(self, calls: u32) -> u32 {
+        const BITS: u32 = 27;
+        const _: () = assert!(KINDS <= 1 << (31 - BITS));
+        (self as u32) << BITS | calls & ((1 << BITS) - 1)
+    }
+}
+
 macro_rules! algorithms {
     ($($name:ident $text:literal $meaning:literal;)*) => {
         /// How an operation is carried out.

@@ -36,8 +36,8 @@ pub(crate) use boards::{areas, enter};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
 pub use call::Collective;
 pub(crate) use cast::open as open_casts;
-pub(crate) use choice::Choices;
 pub use choice::{Algorithm, Choice, Operation, Rule, TABLE};
+pub(crate) use choice::{Choices, KINDS};
 pub use moves::{
     allgather, allgatherv, alltoall, alltoallv, barrier, broadcast, gather, gatherv, scatter,
     scatterv,

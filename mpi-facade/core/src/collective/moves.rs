@@ -48,7 +48,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
         let sides = Sides::plain(Operation::Barrier, 0, Side::nothing(), Side::nothing());
         call.run_over(area, kernel::barrier_boards(rank, ranks), &sides)
     };
-    prepare(comm, at_once, |call| {
+    prepare(Operation::Barrier, comm, at_once, |call| {
         let (stand, algorithm) = (call.stand, call.pick(Operation::Barrier, 0)?);
         let steps = stand.barrier(algorithm);
         Ok(Ready::plain(steps, Layout::nothing(), Layout::nothing()))
@@ -61,7 +61,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
 /// The buffer holds, or has room for, what it says, until the operation is over.
 pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
     let at_once = move |call: &mut Call<'_>| broadcast_at_once(call, buffer);
-    prepare_rooted(comm, root, at_once, move |call| {
+    prepare_rooted(Operation::Bcast, comm, root, at_once, move |call| {
         broadcast_by_messages(call, buffer)
     })
 }
@@ -125,7 +125,7 @@ pub(super) fn broadcast_here(call: &mut Call<'_>, buffer: Buffer) -> Result<(), 
 /// # Safety
 /// The send buffer, and at the root the receive buffer, hold what they say, until the operation is over.
 pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
-    by_messages(comm, root, move |call| {
+    by_messages(Operation::Gather, comm, root, move |call| {
         let stand = call.stand;
         let output = match stand.is_root() {
             true => receive.blocks(stand.ranks)?,
@@ -148,7 +148,7 @@ pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> 
 /// # Safety
 /// As for [`gather`]; the arrays have a number for every rank.
 pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -> impl Collective {
-    by_messages(comm, root, move |call| {
+    by_messages(Operation::Gather, comm, root, move |call| {
         let stand = call.stand;
         let output = match stand.is_root() {
             // SAFETY: the caller's promise.
@@ -165,7 +165,7 @@ pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -
 /// # Safety
 /// The receive buffer, and at the root the send buffer, hold what they say, until the operation is over.
 pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
-    by_messages(comm, root, move |call| {
+    by_messages(Operation::Scatter, comm, root, move |call| {
         let stand = call.stand;
         let input = match stand.is_root() {
             true => send.blocks(stand.ranks)?,
@@ -188,7 +188,7 @@ pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) ->
 /// # Safety
 /// As for [`scatter`]; the arrays have a number for every rank.
 pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
-    by_messages(comm, root, move |call| {
+    by_messages(Operation::Scatter, comm, root, move |call| {
         let stand = call.stand;
         let input = match stand.is_root() {
             // SAFETY: the caller's promise.
@@ -210,7 +210,7 @@ pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) 
 /// Both buffers hold what they say, until the operation is over.
 pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
     let at_once = move |call: &mut Call<'_>| allgather_at_once(call, send, receive);
-    prepare(comm, at_once, move |call| {
+    prepare(Operation::Allgather, comm, at_once, move |call| {
         allgather_by_messages(call, send, receive)
     })
 }
@@ -270,7 +270,7 @@ pub(super) fn allgather_here(
 /// # Safety
 /// As for [`allgather`]; the arrays have a number for every rank.
 pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Collective {
-    by_messages(comm, 0, move |call| {
+    by_messages(Operation::Allgather, comm, 0, move |call| {
         // SAFETY: the caller's promise.
         let output = unsafe { receive.blocks(call.stand.ranks)? };
         collect(call, send, output)
@@ -317,7 +317,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
         let steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
         call.run_over(area, steps, &sides)
     };
-    prepare(comm, boards, move |call| {
+    prepare(Operation::Alltoall, comm, boards, move |call| {
         let ranks = call.stand.ranks;
         let output = receive.blocks(ranks)?;
         let (own, input) = match send.is_in_place() {
@@ -347,7 +347,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
 /// # Safety
 /// As for [`alltoall`]; the arrays have a place for every rank.
 pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Collective {
-    by_messages(comm, 0, move |call| {
+    by_messages(Operation::Alltoall, comm, 0, move |call| {
         let ranks = call.stand.ranks;
         // SAFETY: the caller's promise.
         let output = unsafe { receive.blocks(ranks)? };

@@ -82,7 +82,7 @@ impl Reduced {
 /// The input, and at the root the output, hold `count` items, until the operation is over.
 pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collective {
     let at_once = move |call: &mut Call<'_>| reduce_at_once(call, reduced);
-    prepare_rooted(comm, root, at_once, move |call| {
+    prepare_rooted(Operation::Reduce, comm, root, at_once, move |call| {
         reduce_by_messages(call, reduced)
     })
 }
@@ -201,7 +201,7 @@ fn over_shares(
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
     let at_once = move |call: &mut Call<'_>| allreduce_at_once(call, reduced);
-    prepare(comm, at_once, move |call| {
+    prepare(Operation::Allreduce, comm, at_once, move |call| {
         allreduce_by_messages(call, reduced)
     })
 }
@@ -254,7 +254,7 @@ fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
-    by_messages(comm, 0, move |call| {
+    by_messages(Operation::Scan, comm, 0, move |call| {
         let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
         let algorithm = call.pick(Operation::Scan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
@@ -278,7 +278,7 @@ pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
-    by_messages(comm, 0, move |call| {
+    by_messages(Operation::Exscan, comm, 0, move |call| {
         let reduction = reduced.reduction(call.stand.rank > 0)?;
         let input = reduced.input()?;
         let output = match call.stand.rank {
@@ -308,7 +308,7 @@ pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
 /// # Safety
 /// The input holds `count` items for every rank, the output `count` items, until the operation is over.
 pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collective {
-    by_messages(comm, 0, move |call| {
+    by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         let count = items(reduced.count)?;
         let ends = (1..=call.stand.ranks).map(|block| block.saturating_mul(count));
         spread(call, reduced, ends.collect())
@@ -321,7 +321,7 @@ pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collect
 /// The input holds all blocks, the output this rank's, until the operation is over; the array has a number for every
 /// rank.
 pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> impl Collective {
-    by_messages(comm, 0, move |call| {
+    by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         counts.present()?;
         let mut ends = Vec::with_capacity(call.stand.ranks);
         let mut end = 0_usize;
