@@ -154,7 +154,6 @@ impl Call<'_> {
         let (rank, number) = (self.stand.rank, self.number);
         // A call of several parts has as many numbers.
         self.number += 1;
-        self.begun = true;
         if let Some(mut group) = self.world.near().group(area.into()) {
             group.begin(number, sides.gives);
         }

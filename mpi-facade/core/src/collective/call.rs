@@ -8,7 +8,7 @@ use super::requests;
 use super::schedule::{Stand, Steps};
 use super::scratch::{Pool, Scratch};
 use super::{Algorithm, Operation as Kind};
-use crate::comm::Boards;
+use crate::comm::{Boards, Group};
 use crate::constants::{Comm, Request};
 use crate::error::Error;
 use crate::fault;
@@ -65,17 +65,11 @@ pub(super) struct Call<'w> {
     pub(super) part: Option<Part>,
     /// The number of its next operation over boards.
     pub(super) number: u64,
-    /// The first number that it uses.
-    first: u64,
     /// The last number that it may use: what comes next on the communicator has a larger one, on all ranks.
     last: u64,
-    /// What it is.
-    kind: Kind,
     /// What its messages carry. Calls of each kind are numbered by themselves, as programs have been seen that make calls
     /// of two kinds in another order on another rank, where nobody waits for all.
     tag: u32,
-    /// Something of it may have left this rank.
-    pub(super) begun: bool,
     /// The ranks do not agree on lengths, as this one has seen: what it returns when it is through.
     noted: Option<Error>,
 }
@@ -217,9 +211,8 @@ impl<'w> Call<'w> {
     fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, Fault> {
         let index = world.comms.index(comm)?;
         let group = world.comms.get(comm)?;
-        let checked = group.root(root).map_err(Fault::on(comm))?;
-        // All ranks count alike, whatever lengths they give: a call that is refused before anything of it has left has
-        // not happened (see `refuse`). Host by host a call takes two operations over boards.
+        // Calls are counted before anything can go wrong with them, so that all ranks count alike, those whose call is
+        // refused as well. Host by host a call takes two operations over boards.
         let number = group.operations + 1;
         group.operations = number + u64::from(group.levels.is_some());
         let last = group.operations;
@@ -229,22 +222,24 @@ impl<'w> Call<'w> {
         let stand = Stand {
             rank: group.rank,
             ranks: group.size(),
-            root: checked,
+            root: root as usize,
         };
-        Ok(Call {
+        let checked = group.root(root);
+        let mut call = Call {
             world,
             comm,
             index,
             stand,
             part: None,
             number,
-            first: number,
             last,
-            kind,
             tag,
-            begun: false,
             noted: None,
-        })
+        };
+        match checked {
+            Ok(_) => Ok(call),
+            Err(error) => Err(call.refuse(error.into())),
+        }
     }
 
     #[inline(never)]
@@ -258,30 +253,23 @@ impl<'w> Call<'w> {
         self.begin(ready)
     }
 
-    /// Something is wrong with this rank's call. Where nothing of it has left it has not happened, and the program may
-    /// make it again; else the others hear of it where they need it, unless this rank ends, which they hear as well.
+    /// Something is wrong with this rank's call. The others hear of it where they need it, unless this rank ends, which
+    /// they hear as well.
     #[cold]
     fn refuse(&mut self, stop: Stop) -> Fault {
         let fault = match stop {
             Stop::Refused(error) => Fault::new(error, self.comm),
             Stop::Failed(fault) => fault,
         };
-        let (kind, first, last, begun) = (self.kind, self.first, self.last, self.begun);
-        let is_fatal = fault::is_fatal(self.world, &fault);
-        let Ok(group) = self.group() else {
-            return fault;
-        };
-        match group.boards {
-            _ if !begun => {
-                group.operations = first - 1;
-                group.of_kind[kind as usize] = group.of_kind[kind as usize].wrapping_sub(1);
-            }
-            Boards::In(area) if !is_fatal => {
-                if let Some(mut group) = self.world.near().group(area.into()) {
-                    group.skip(last);
-                }
-            }
-            _ => {}
+        let last = self.last;
+        if !fault::is_fatal(self.world, &fault)
+            && let Ok(&mut Group {
+                boards: Boards::In(area),
+                ..
+            }) = self.group()
+            && let Some(mut group) = self.world.near().group(area.into())
+        {
+            group.skip(last);
         }
         fault
     }
@@ -302,7 +290,6 @@ impl<'w> Call<'w> {
     }
 
     fn begin(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
-        self.begun = true;
         let nodes = self.part.as_ref().map(|part| part.nodes.clone());
         let line = Line {
             index: self.index,
