@@ -105,7 +105,7 @@ fn what_is_no_segment_is_refused() {
         (
             8,
             ShmError::Version {
-                ours: 5,
+                ours: 6,
                 theirs: 77,
             },
         ),
