@@ -59,7 +59,7 @@ impl<T> Argument for In<T> {
 }
 
 impl<T> Place<T> {
-    /// Writes the result.
+    /// Writes a result to the caller's memory.
     #[inline(always)]
     pub(crate) fn set(self, value: T) {
         // SAFETY: the standard has the caller of every function pass memory for its results, and this is not null.
@@ -76,7 +76,7 @@ impl<T> Place<T> {
         unsafe { self.0.read() }
     }
 
-    /// Its address.
+    /// Where the place lies, for texts, which are longer than one item.
     pub(crate) fn pointer(self) -> *mut T {
         self.0.as_ptr()
     }

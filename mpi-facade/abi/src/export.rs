@@ -4,8 +4,8 @@ use crate::arguments::Place;
 use core::ffi::{c_char, c_int};
 use pombo_mpi::constants::{Count, MPI_UNDEFINED};
 
-/// Defines functions of the C interface. Arguments are checked first (see [`crate::arguments`]). The body is `PMPI_X`; `MPI_X`, which a profiling layer may replace,
-/// jumps to it.
+/// Defines functions of the C interface. Arguments are checked first (see [`crate::arguments`]). The body is `PMPI_X`;
+/// `MPI_X`, which a profiling layer may replace, jumps to it.
 ///
 /// A function without a result type is one that can fail: its body is a `Result<(), Fault>`, and a fault goes to
 /// the error handler that it names.
