@@ -134,7 +134,11 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     where
         B: Lender<M>,
     {
-        self.until(deadline, |engine| engine.claim(ticket))
+        // What it ended with is moved once, not at every look.
+        let over = self.until(deadline, |engine| {
+            Ok(engine.has_ended(ticket)?.then_some(()))
+        })?;
+        over.map(|()| self.take(ticket)).transpose()
     }
 
     #[inline(always)]
@@ -145,60 +149,47 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     where
         B: Lender<M>,
     {
+        let over = self.has_ended(ticket)?;
+        over.then(|| self.take(ticket)).transpose()
+    }
+
+    /// Is it over for its user?
+    #[inline(always)]
+    fn has_ended<M: Memory>(&mut self, ticket: Ticket) -> Result<bool, Error>
+    where
+        B: Lender<M>,
+    {
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
-        if operation.is_detached() {
-            return self.claim_detached(ticket);
+        let over = operation.has_ended();
+        if !over && !self.bank.holds(ticket) {
+            return Err(Error::UnknownTicket);
         }
-        let Step::Done(outcome) = &operation.step else {
-            return self.under_way(ticket);
-        };
-        if operation.is_in_flight() {
-            return self.under_way(ticket);
-        }
+        Ok(over)
+    }
+
+    /// What is over for its user goes back to him. A send of which the kernel has a copy goes on with that, if it has
+    /// not left.
+    #[inline(always)]
+    fn take<M: Memory>(&mut self, ticket: Ticket) -> Result<Completed<H, M, C>, Error>
+    where
+        B: Lender<M>,
+    {
         let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
         let completed = Completed {
             loan,
             envelope: operation.envelope,
-            outcome: *outcome,
+            outcome: match operation.step {
+                Step::Done(outcome) => outcome,
+                _ => Ok(operation.envelope.as_ref().map_or(0, Envelope::len)),
+            },
         };
-        self.state.operations.remove(ticket.slot());
-        Ok(Some(completed))
-    }
-
-    /// Over for its user, who gets the memory back; the kernel goes on with the copy, if that has not left.
-    #[cold]
-    fn claim_detached<M: Memory>(
-        &mut self,
-        ticket: Ticket,
-    ) -> Result<Option<Completed<H, M, C>>, Error>
-    where
-        B: Lender<M>,
-    {
-        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
-        let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
-        let envelope = operation.envelope;
-        let outcome = match operation.step {
-            Step::Done(outcome) => outcome,
-            _ => Ok(envelope.as_ref().map_or(0, Envelope::len)),
-        };
-        self.state.release(ticket);
-        Ok(Some(Completed {
-            loan,
-            envelope,
-            outcome,
-        }))
-    }
-
-    /// Not over, if this level holds it.
-    fn under_way<M: Memory, R>(&self, ticket: Ticket) -> Result<Option<R>, Error>
-    where
-        B: Lender<M>,
-    {
-        if self.bank.holds(ticket) {
-            Ok(None)
+        if operation.is_detached() {
+            self.state.release(ticket);
         } else {
-            Err(Error::UnknownTicket)
+            self.state.operations.remove(ticket.slot());
         }
+        Ok(completed)
     }
 
     pub(super) fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {

@@ -434,6 +434,15 @@ impl<H: Header, C: Config> Operation<H, C> {
         self.in_flight.get().is_some_and(|frames| *frames > 0)
     }
 
+    /// Is it over for its user? Then he may claim it.
+    #[inline(always)]
+    pub(crate) fn has_ended(&self) -> bool {
+        match self.step {
+            Step::Done(_) => !self.is_in_flight() || self.is_detached(),
+            _ => self.is_detached(),
+        }
+    }
+
     /// Is it over for its user only?
     #[inline(always)]
     pub(crate) fn is_detached(&self) -> bool {
