@@ -2,7 +2,6 @@
 //! has gone.
 
 use super::Traffic;
-use super::patient::Patient;
 use super::vigil::Vigil;
 use super::wire::Wire;
 use crate::header::RANKS;
@@ -22,7 +21,7 @@ type Wide = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
 /// A rank's channel to the ranks of other hosts. It has all ranks as nodes.
 pub struct Far {
-    reliable: Reliable<Lossy<Patient<Wire<Udp>>>, Wide, Growing>,
+    reliable: Reliable<Lossy<Wire<Udp>>, Wide, Growing>,
     vigil: Vigil,
     /// Polls before the next look at the clock.
     polls: u32,
@@ -42,12 +41,14 @@ pub struct Far {
 const CALM: u32 = 400;
 /// Polls between two looks at the clock.
 const POLLS: u32 = 64;
+/// The longest sleep in nanoseconds: so long a death stays unnoticed.
+const LONGEST_SLEEP: u64 = 100_000_000;
 /// Nanoseconds between two looks at the connections.
 const LOOK: u64 = 50_000_000;
 
 impl Far {
     pub(super) fn new(
-        network: Lossy<Patient<Wire<Udp>>>,
+        network: Lossy<Wire<Udp>>,
         vigil: Vigil,
         (address, timeout): (IpAddr, u32),
         job: Job,
@@ -69,7 +70,7 @@ impl Far {
     pub fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        let (strangers, overflow) = lossy.inner().inner().refused();
+        let (strangers, overflow) = lossy.inner().refused();
         Traffic {
             frames: counts.sent + counts.reports,
             resent: counts.resent,
@@ -86,7 +87,7 @@ impl Far {
 
     /// The network itself.
     pub(super) fn wire(&self) -> &Wire<Udp> {
-        self.reliable.network().inner().inner()
+        self.reliable.network().inner()
     }
 
     /// This host's address on the network between hosts.
@@ -188,6 +189,7 @@ impl Channel for Far {
     fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         // It may sleep.
         self.polls = 0;
+        let nanoseconds = nanoseconds.min(LONGEST_SLEEP);
         match self.also {
             Some(_) if idle >= CALM => match self.wakes_by() {
                 Some(wake) => sleep(wake.at_most(nanoseconds)).map_err(ChannelError::Device),
@@ -199,7 +201,7 @@ impl Channel for Far {
 
     fn wakes_by(&mut self) -> Option<Wake> {
         self.polls = 0;
-        let wake = self.reliable.wakes_by()?;
+        let wake = self.reliable.wakes_by()?.at_most(LONGEST_SLEEP);
         match self.also.take() {
             Some(groups) => wake.or(groups),
             None => Some(wake),

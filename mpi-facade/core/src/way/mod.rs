@@ -17,8 +17,6 @@ mod loss;
 #[cfg(feature = "hosts")]
 mod opening;
 #[cfg(feature = "hosts")]
-mod patient;
-#[cfg(feature = "hosts")]
 mod segment;
 #[cfg(feature = "hosts")]
 mod vigil;

@@ -4,7 +4,6 @@
 use super::address::choose;
 use super::far::Far;
 use super::loss::loss;
-use super::patient::Patient;
 use super::segment::{self, Why, refuse};
 use super::vigil::Door;
 use super::wire::{Line, Wire};
@@ -144,7 +143,7 @@ impl Opening {
         let near = |node| met.hosts.are_near(met.me, node);
         let vigil = self.door.meet(met.me, &doors, near, job, timeout)?;
         let wire = Wire::new(line, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
-        let network = Lossy::new(Patient(wire), loss, seed);
+        let network = Lossy::new(wire, loss, seed);
         Ok((Far::new(network, vigil, (self.ip, timeout), job)?, told))
     }
 }
