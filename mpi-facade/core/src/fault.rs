@@ -4,7 +4,7 @@ use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::init;
 use crate::output::{self, Line};
-use crate::way;
+use crate::way::WorldChannel;
 use crate::world::{self, Fault, Phase, World};
 use core::ffi::c_int;
 use core::fmt::{self, Write};
@@ -87,7 +87,7 @@ fn die(function: &'static str, error: &Error) -> ! {
         ref error => write!(line, "{error}"),
     };
     if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {
-        let _ = world::with(|world| Ok(way::explain(world.kernel.channel(), *errno, &mut line)));
+        let _ = world::with(|world| Ok(world.kernel.channel().explain(*errno, &mut line)));
     }
     // Of a process that could not join this was said.
     if *error != Error::NotJoined {
@@ -100,7 +100,7 @@ fn die(function: &'static str, error: &Error) -> ! {
 fn last(rank: c_int, line: &mut Line) -> fmt::Result {
     let first = world::with(|world| {
         let first = first(world, Node(rank as u16));
-        way::blame(world.kernel.channel_mut(), first);
+        world.kernel.channel_mut().blame(first);
         Ok(c_int::from(first.0))
     });
     let first = first.unwrap_or(rank);
@@ -117,7 +117,7 @@ fn first(world: &mut World, gone: Node) -> Node {
     let (own, mut first) = (kernel.node(), gone);
     // Nobody can blame more ranks than there are.
     for _ in 0..kernel.nodes() {
-        match way::blamed(kernel.channel_mut(), hosts, first) {
+        match kernel.channel_mut().blamed(hosts, first) {
             Some(other) if other != own && other.index() < kernel.nodes() => first = other,
             _ => break,
         }

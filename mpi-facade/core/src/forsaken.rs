@@ -9,8 +9,9 @@
 
 use crate::constants::*;
 use crate::header::Wanted;
+use crate::way::WorldChannel;
 use crate::world::{Fault, World};
-use crate::{collective, error::Error, request, way};
+use crate::{collective, error::Error, request};
 use core::ffi::c_int;
 use pombo_kernel::{Node, Pattern};
 
@@ -60,8 +61,7 @@ pub(crate) fn ended(world: &mut World, comm: usize) -> Option<Node> {
         ..
     } = world;
     let mut nodes = comms.at(comm)?.nodes.iter().copied();
-    nodes
-        .find(|&node| kernel.is_gone(node) && !way::has_finished(kernel.channel_mut(), hosts, node))
+    nodes.find(|&node| kernel.is_gone(node) && !kernel.channel_mut().has_finished(hosts, node))
 }
 
 /// Of a probe: an error if nobody is left for it.

@@ -54,6 +54,12 @@ impl Hosts {
         self.members.get(host).map_or(&[], Vec::as_slice)
     }
 
+    /// The place of a rank among those of its host.
+    pub fn place(&self, rank: Node) -> Option<usize> {
+        let mut members = self.members(self.of(rank)).iter();
+        members.position(|member| *member == rank)
+    }
+
     /// Do both reach each other through memory?
     pub fn are_near(&self, one: Node, other: Node) -> bool {
         self.of(one) == self.of(other)

@@ -9,16 +9,16 @@ pub(crate) use crate::environment::text;
 use crate::environment::{number, variable, wrong};
 use crate::error::{Class, Error};
 use crate::glance::Freed;
-use crate::header::{CREDIT, SEND_BUFFER_BYTES};
+use crate::header::{CREDIT, FINGERPRINT, RANKS, SEND_BUFFER_BYTES};
 use crate::kernel::Kernel;
 use crate::output::{self, Line};
 use crate::place::launcher::Launcher;
-use crate::place::{self, Joined, PlaceError, Refused};
+use crate::place::{self, PlaceError, Refused};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
 use crate::settings;
 use crate::stall::Stall;
-use crate::way::{self, Traffic};
+use crate::way::{self, Joined, Traffic, WorldChannel};
 use crate::world::{self, Fault, Phase, World};
 use alloc::boxed::Box;
 use core::ffi::{CStr, c_int};
@@ -43,8 +43,10 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         mut way,
         hosts,
         launcher,
-    } = place::join(settings::check_all()).map_err(turn_away)?;
-    way::near(&mut way).set_one_copy(one_copy()?);
+    } = place::start(settings::check_all(), FINGERPRINT)
+        .and_then(way::join::<RANKS>)
+        .map_err(turn_away)?;
+    way.memory().set_one_copy(one_copy()?);
     let limits = Limits {
         credit: Some(told(c"POMBO_CREDIT")?.map_or(CREDIT, |credit| credit as u32)),
         eager: told(c"POMBO_EAGER_LIMIT")?,
@@ -97,11 +99,11 @@ pub fn finalize() -> Result<(), Fault> {
     collective::barrier(MPI_COMM_WORLD).run()?;
     world::with(|world| {
         world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
-        world.until(|world| Ok(way::is_settled(world.kernel.channel_mut()).then_some(())))
+        world.until(|world| Ok(world.kernel.channel_mut().is_settled().then_some(())))
     })?;
     if let Some(mut world) = world::end() {
         report(&mut world);
-        way::finish(world.kernel.channel_mut());
+        world.kernel.channel_mut().finish();
         if let Some(launcher) = &mut world.launcher {
             launcher.finish();
         }
@@ -163,7 +165,7 @@ fn report(world: &mut World) {
         duplicates,
         dropped,
         mut rejected,
-    } = way::traffic(world.kernel.channel_mut());
+    } = world.kernel.channel().traffic();
     rejected += world.kernel.rejected();
     let casts = world.collectives.casts.traffic();
     let (frames, resent, repairs) = (

@@ -9,11 +9,12 @@ use crate::error::Error;
 use crate::glance::Freed;
 use crate::hosts::Hosts;
 use crate::kernel::Kernel;
+use crate::place;
 use crate::place::launcher::Launcher;
 #[cfg(feature = "progress-thread")]
 use crate::progress::Thread;
 use crate::stall::Stall;
-use crate::{place, way};
+use crate::way::WorldChannel;
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use core::ptr::null_mut;
@@ -275,7 +276,7 @@ impl World {
     /// The memory that the ranks of this host share.
     #[inline]
     pub(crate) fn near(&mut self) -> &mut Shm {
-        way::near(self.kernel.channel_mut())
+        self.kernel.channel_mut().memory()
     }
 
     /// Counts a message.

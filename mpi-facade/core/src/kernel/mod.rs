@@ -11,15 +11,18 @@ mod posted;
 pub(crate) use begun::Begun;
 pub(crate) use posted::Posted;
 
-use crate::header::{Composition, Envelope, Wanted};
+use crate::header::{Composition, Envelope, RANKS, Wanted};
 use crate::memory::{Foreign, Region};
-use crate::way::{self, Way};
+use crate::way::{self, WorldChannel};
 use pombo_kernel::{
     Communicator, Completed, Error, Limits, Loan, Mode, Node, Operate, Seen, Ticket,
 };
 
 /// An envelope of the kernel's with MPI's header.
 pub(crate) type Found = pombo_kernel::Envelope<Envelope, Composition>;
+
+/// The channel to all ranks of a world.
+pub(crate) type Way = way::Way<RANKS>;
 
 /// The kernel with MPI's header, over the ways to all ranks.
 pub(crate) struct Kernel(Communicator<Envelope, Way, Foreign, Composition>);
@@ -95,7 +98,7 @@ impl Kernel {
         let header = self.0.header(ticket).map(|header| header.context.get());
         if let Some(Loan::Sent(_)) = self.0.release(ticket) {
             // Its receiver may be about to read it where it lies.
-            way::near(self.0.channel_mut()).withdraw_offers();
+            self.0.channel_mut().memory().withdraw_offers();
         }
         wanted.or(header)
     }

@@ -148,7 +148,7 @@ impl Auth {
 
     /// To whoever wants to know what frames are worth.
     #[cfg(feature = "hosts")]
-    pub(super) fn told(self) -> &'static str {
+    pub(crate) fn told(self) -> &'static str {
         match self {
             Auth::On => {
                 "frames between hosts have a tag over headers and a checksum of the payload (POMBO_AUTH=on)"

@@ -1,8 +1,8 @@
 //! Why a process does not come to its place in a job, and what to do.
 
-use crate::text::Text;
 #[cfg(feature = "hosts")]
-use crate::way::Why;
+use super::raw::Why;
+use crate::text::Text;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;

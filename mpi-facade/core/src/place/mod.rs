@@ -1,5 +1,5 @@
-//! The place of this process in its job: what launcher and environment say of it, and the way to the other ranks. Only
-//! `init` joins.
+//! The place of this process in its job: what launcher and environment say of it, and what the ranks tell each other
+//! through them. `way` makes a channel of it.
 //!
 //! | who started it | says so by | ranks meet |
 //! | --- | --- | --- |
@@ -23,6 +23,8 @@ pub(crate) mod launcher;
 mod net;
 mod pmi;
 mod processor;
+#[cfg(feature = "hosts")]
+mod raw;
 mod untold;
 
 #[cfg(feature = "hosts")]
@@ -34,15 +36,11 @@ pub(crate) use error::excerpt;
 pub use error::{Excerpt, PlaceError};
 pub(crate) use net::Net;
 pub(crate) use pmi::last_words;
+#[cfg(feature = "hosts")]
+pub use raw::Why;
 
-#[cfg(feature = "hosts")]
-use crate::environment::variable;
 use crate::environment::{number, text, wrong};
-use crate::header::FINGERPRINT;
 use crate::hosts::Hosts;
-#[cfg(feature = "hosts")]
-use crate::output::{self, Line};
-use crate::way::{self, Way};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use assembly::Assembly;
@@ -50,17 +48,18 @@ use card::Card;
 use core::ffi::c_int;
 use launcher::{Launcher, Word};
 use pmi::Pmi;
-#[cfg(feature = "hosts")]
-use pombo_kernel::Channel;
 use pombo_kernel::Node;
 use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
 
-/// What a process that has joined gets.
-pub(crate) struct Joined {
-    pub(crate) way: Way,
+/// What a process knows of its job before it has a channel to all ranks.
+pub(crate) struct Start {
+    /// The memory that it shares with the ranks of its host.
+    pub(crate) near: Shm,
     pub(crate) hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
     pub(crate) launcher: Option<Launcher>,
+    /// What the ranks have told each other, where they are on several hosts.
+    pub(crate) met: Option<Met>,
 }
 
 /// Why a process cannot join. The launcher, if it was reached, is to hear of it: it does not take the end of a process
@@ -83,14 +82,18 @@ impl From<ShmError> for Box<Refused> {
     }
 }
 
-/// Joins the job that the environment names, or makes a world of one. `checked`: whether the variables say what they may.
+/// Finds the job that the environment names, or makes a world of one. `checked`: whether the variables say what they may;
+/// `fingerprint`: what all ranks must be composed as.
 #[cold]
 #[inline(never)]
-pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Box<Refused>> {
+pub(crate) fn start(
+    checked: Result<(), PlaceError>,
+    fingerprint: u64,
+) -> Result<Start, Box<Refused>> {
     let net = checked.and_then(|()| Net::read());
     let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
         (None, None) => match Pmi::connect()? {
-            Some(pmi) => return by_launcher(Launcher::Pmi(pmi), net),
+            Some(pmi) => return by_launcher(Launcher::Pmi(pmi), net, fingerprint),
             None => {
                 net?;
                 untold::alone()?;
@@ -99,10 +102,10 @@ pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Box<Refuse
         },
         (Some(rank), Some(size)) if rank < size => {
             let net = net?;
-            let shm = on_this_host(rank, size)?;
+            let shm = on_this_host(rank, size, fingerprint)?;
             let apart = net.is_named() || host::told().is_some();
             if apart && size > 1 {
-                return by_launcher(Launcher::Memory(Assembly::new(shm)), Ok(net));
+                return by_launcher(Launcher::Memory(Assembly::new(shm)), Ok(net), fingerprint);
             }
             processor::spread(rank, size, processor::number_of(shm.segment()));
             shm
@@ -113,10 +116,11 @@ pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Box<Refuse
         }
     };
     let hosts = Hosts::one(near.segment().ranks());
-    Ok(Joined {
-        way: way::of_one_host(near),
+    Ok(Start {
+        near,
         hosts,
         launcher: None,
+        met: None,
     })
 }
 
@@ -127,7 +131,7 @@ pub(crate) fn rank() -> usize {
     rank.flat_map(number).flatten().next().unwrap_or(0)
 }
 
-fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
+fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, PlaceError> {
     Ok(match (number(c"POMBO_SHM_FD")?, text(c"POMBO_JOB")) {
         (Some(file), _) => {
             let segment = Segment::open(file as c_int).map_err(|error| match error {
@@ -137,9 +141,9 @@ fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
                 ),
                 error => error.into(),
             })?;
-            Shm::attach(segment, rank, FINGERPRINT)?
+            Shm::attach(segment, rank, fingerprint)?
         }
-        (None, Some(job)) => shm::meet(job, rank, size, FINGERPRINT)?,
+        (None, Some(job)) => shm::meet(job, rank, size, fingerprint)?,
         // A rank of a larger world that nobody can reach.
         (None, None) if size > 1 => {
             return Err(wrong(
@@ -151,32 +155,29 @@ fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
     })
 }
 
-/// Every rank tells where it is; those of one host meet in memory, hosts over the network.
+/// Every rank tells where it is; those of one host meet in memory.
 #[inline(never)]
 fn by_launcher(
     mut launcher: Launcher,
     net: Result<Net, PlaceError>,
-) -> Result<Joined, Box<Refused>> {
-    let met = net.and_then(|net| by_words(&mut launcher, net));
+    fingerprint: u64,
+) -> Result<Start, Box<Refused>> {
+    let told = net.and_then(|net| {
+        let (met, hosts) = introduce(&mut launcher, net, fingerprint)?;
+        let members = hosts.members(hosts.of(met.me));
+        let near = meet(met.job.id, met.me, members, fingerprint)?;
+        Ok((met, hosts, near))
+    });
     let launcher = Some(launcher);
-    match met {
-        Ok((way, hosts)) => Ok(Joined {
-            way,
-            hosts,
+    match told {
+        Ok((met, hosts, near)) => Ok(Start {
+            near,
             launcher,
+            met: (!hosts.is_one()).then_some(met),
+            hosts,
         }),
         Err(error) => Err(Box::new(Refused { error, launcher })),
     }
-}
-
-fn by_words(launcher: &mut Launcher, net: Net) -> Result<(Way, Hosts), PlaceError> {
-    let mut met = introduce(launcher, net)?;
-    let near = meet(met.job.id, met.me, met.hosts.members(met.hosts.of(met.me)))?;
-    let way = match met.hosts.is_one() {
-        true => way::of_one_host(near),
-        false => over_hosts(launcher, &mut met, near)?,
-    };
-    Ok((way, met.hosts))
 }
 
 /// What the ranks have told each other.
@@ -184,11 +185,10 @@ pub(crate) struct Met {
     pub(crate) me: Node,
     /// What this rank was told.
     pub(crate) net: Net,
-    pub(crate) hosts: Hosts,
     pub(crate) job: Name,
     /// With the ranks before and after this one; none where all are on one host.
     #[cfg(feature = "hosts")]
-    links: Option<Links>,
+    pub(crate) links: Option<Links>,
     /// All of them are on one machine, whatever hosts they pretend to be.
     pub(crate) one_machine: bool,
 }
@@ -200,7 +200,6 @@ impl Met {
         Met {
             me: Node(0),
             net,
-            hosts: Hosts::by(&[0, 1]),
             job: Name::new().expect("random numbers"),
             links: None,
             one_machine: true,
@@ -210,7 +209,11 @@ impl Met {
 
 /// Exchanges cards.
 #[inline(never)]
-fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
+fn introduce(
+    launcher: &mut Launcher,
+    net: Net,
+    fingerprint: u64,
+) -> Result<(Met, Hosts), PlaceError> {
     let rank = launcher.rank();
     let (job, machine) = (Name::new()?, host::machine());
     #[cfg(feature = "hosts")]
@@ -218,7 +221,7 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
     let card = Card {
         host: host::told().unwrap_or(machine),
         machine,
-        fingerprint: FINGERPRINT,
+        fingerprint,
         #[cfg(feature = "hosts")]
         public: secret.public(),
         job: (rank == 0).then_some(job),
@@ -226,10 +229,10 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
     let words = launcher.exchange("pombo", &card.text())?;
     let cards = read(&words, Card::read)?;
     let mut ranks = cards.iter().enumerate();
-    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != FINGERPRINT) {
+    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
         return Err(PlaceError::Fingerprint {
             rank,
-            ours: FINGERPRINT,
+            ours: fingerprint,
             theirs: other.fingerprint,
         });
     }
@@ -242,7 +245,7 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
         hosts = (0..cards.len() as u64).collect();
     }
     let hosts = Hosts::by(&hosts);
-    Ok(Met {
+    let met = Met {
         me: Node(rank as u16),
         net,
         #[cfg(feature = "hosts")]
@@ -253,10 +256,10 @@ fn introduce(launcher: &mut Launcher, net: Net) -> Result<Met, PlaceError> {
                 Some(secret.links(rank, &words, &publics)?)
             }
         },
-        hosts,
         job,
         one_machine: cards.iter().all(|card| card.machine == machine),
-    })
+    };
+    Ok((met, hosts))
 }
 
 /// How many are on that machine.
@@ -277,7 +280,7 @@ pub(crate) fn read<T>(
 }
 
 /// Meets the ranks of this host.
-fn meet(job: u64, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
+fn meet(job: u64, me: Node, members: &[Node], fingerprint: u64) -> Result<Shm, PlaceError> {
     let (Some(first), 2..) = (members.first(), members.len()) else {
         return Ok(Shm::alone()?);
     };
@@ -287,51 +290,6 @@ fn meet(job: u64, me: Node, members: &[Node]) -> Result<Shm, PlaceError> {
         name.as_str(),
         place.unwrap_or(0),
         ranks,
-        FINGERPRINT,
+        fingerprint,
     )?)
-}
-
-/// The network between hosts, and the memory of this one.
-#[cfg(feature = "hosts")]
-#[inline(never)]
-fn over_hosts(launcher: &mut Launcher, met: &mut Met, near: Shm) -> Result<Way, PlaceError> {
-    if met.net == Net::Shm {
-        return Err(PlaceError::NoNetwork {
-            hosts: met.hosts.count(),
-            why: "POMBO_NET is shm: set it to auto, udp or ethernet",
-        });
-    }
-    let links = met.links.take().ok_or(PlaceError::NoAgreement)?;
-    let (far, told) = way::open(met, links, launcher)?;
-    let (hosts, me) = (&met.hosts, met.me);
-    if me == Node(0) {
-        tell(&Line::of(format_args!(
-            "{} ranks on {} hosts, between hosts {told}",
-            far.nodes(),
-            hosts.count()
-        )));
-        tell(&Line::from(met.job.auth.told()));
-    }
-    Ok(Way::new(near, far, hosts.members(hosts.of(me)))?)
-}
-
-/// To whoever wants to know by what the ranks talk.
-#[cfg(feature = "hosts")]
-fn tell(what: &Line) {
-    if text(c"POMBO_VERBOSE") == Some("1") {
-        output::error(&Line::of(format_args!("pombo: {what}")));
-    }
-    if let Some(path) = variable(c"POMBO_STATS") {
-        // That it cannot be written is said at the end.
-        let _ = output::append(path, &Line::of(format_args!("# {what}")));
-    }
-}
-
-#[cfg(not(feature = "hosts"))]
-fn over_hosts(_: &mut Launcher, met: &mut Met, _: Shm) -> Result<Way, PlaceError> {
-    let _ = (met.job, met.one_machine, met.net);
-    Err(PlaceError::NoNetwork {
-        hosts: met.hosts.count(),
-        why: "this library was built without the feature 'hosts'",
-    })
 }

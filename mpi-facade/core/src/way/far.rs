@@ -4,7 +4,6 @@
 use super::Traffic;
 use super::vigil::Vigil;
 use super::wire::Wire;
-use crate::header::RANKS;
 use crate::place::Job;
 use core::net::IpAddr;
 use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
@@ -17,11 +16,11 @@ use pombo_netdrivers::{Growing, InPlace, sleep};
 /// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
 /// longest. What a pair of ranks has used of it stays in memory, for each place as much as its longest frame: on either
 /// side at most 256 KiB with usual frames and 1 MiB with long ones.
-type Wide = Window<RANKS, 64, 65535, { 512 << 10 }>;
+type Wide<const RANKS: usize> = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
-/// A rank's channel to the ranks of other hosts. It has all ranks as nodes.
-pub struct Far {
-    reliable: Reliable<Lossy<Wire<Udp>>, Wide, Growing>,
+/// A rank's channel to the ranks of other hosts, of a job of up to so many. It has all ranks as nodes.
+pub struct Far<const RANKS: usize> {
+    reliable: Reliable<Lossy<Wire<Udp>>, Wide<RANKS>, Growing>,
     vigil: Vigil,
     /// Polls before the next look at the clock.
     polls: u32,
@@ -46,7 +45,7 @@ const LONGEST_SLEEP: u64 = 100_000_000;
 /// Nanoseconds between two looks at the connections.
 const LOOK: u64 = 50_000_000;
 
-impl Far {
+impl<const RANKS: usize> Far<RANKS> {
     pub(super) fn new(
         network: Lossy<Wire<Udp>>,
         vigil: Vigil,
@@ -146,7 +145,7 @@ impl Far {
     }
 }
 
-impl Channel for Far {
+impl<const RANKS: usize> Channel for Far<RANKS> {
     type Arrival<'a> = Arrived<'a, InPlace<'a>>;
 
     fn node(&self) -> Node {

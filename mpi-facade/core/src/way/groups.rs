@@ -46,7 +46,7 @@ enum At {
 
 impl Ears {
     /// On the network that single frames take, if there is one and it has room.
-    pub(crate) fn open(way: &Way, me: Node) -> Option<Self> {
+    pub(crate) fn open<const RANKS: usize>(way: &Way<RANKS>, me: Node) -> Option<Self> {
         let far = way.far()?;
         let job = far.job();
         let at = match far.wire().interface() {

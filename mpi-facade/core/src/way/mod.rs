@@ -1,5 +1,5 @@
 //! The channel below MPI: shared memory among the ranks of a host, UDP or raw Ethernet
-//! between hosts. `place` makes it, `World` holds
+//! between hosts. `init` makes it of what `place` has found out, `World` holds
 //! it; whoever wants the memory or the network alone asks here.
 //!
 //! A job on one host pays a comparison for the network that is not there. Without the feature `hosts` there is none.
@@ -12,8 +12,11 @@ mod far;
 pub(crate) mod groups;
 #[cfg(feature = "hosts")]
 mod guests;
+mod join;
 #[cfg(feature = "hosts")]
 mod loss;
+#[cfg(feature = "hosts")]
+mod near_and_far;
 #[cfg(feature = "hosts")]
 mod opening;
 #[cfg(feature = "hosts")]
@@ -25,114 +28,90 @@ mod wire;
 
 #[cfg(feature = "hosts")]
 pub use far::Far;
-#[cfg(feature = "hosts")]
-pub(crate) use opening::open;
-#[cfg(feature = "hosts")]
-pub use segment::Why;
+pub(crate) use join::{Joined, join};
 
 use crate::hosts::Hosts;
 use core::fmt;
 use pombo_kernel::{Channel, Node};
 use pombo_netdrivers::shm::{RankState, Shm};
 
-/// To every rank of `MPI_COMM_WORLD`: its rank is its node.
+/// To every rank of a job of up to so many: its rank is its node.
 #[cfg(feature = "hosts")]
-pub type Way = pombo_kernel::channel::Composite<
+pub type Way<const RANKS: usize> = pombo_kernel::channel::Composite<
     Shm,
-    Far,
-    pombo_kernel::aspect::Cap<{ crate::header::RANKS }>,
+    Far<RANKS>,
+    pombo_kernel::aspect::Cap<RANKS>,
     pombo_netdrivers::Growing,
 >;
 
-/// To every rank of `MPI_COMM_WORLD`: its rank is its node.
+/// To every rank of a job: its rank is its node.
 #[cfg(not(feature = "hosts"))]
-pub type Way = Shm;
+pub type Way<const RANKS: usize> = Shm;
 
-/// Where all ranks share one host.
-pub(crate) fn of_one_host(near: Shm) -> Way {
-    #[cfg(feature = "hosts")]
-    return Way::alone(near);
-    #[cfg(not(feature = "hosts"))]
-    near
+/// What such a channel tells and does beside messages. Shared memory alone has it, and memory beside a network.
+pub(crate) trait WorldChannel: Channel {
+    /// The memory that the ranks of this host share.
+    fn memory(&mut self) -> &mut Shm;
+
+    /// Has everything that this rank sent arrived, and has it told others what has arrived here?
+    fn is_settled(&mut self) -> bool;
+
+    /// Goes in good order.
+    fn finish(&mut self);
+
+    /// Tells the others that this rank ends because that one has.
+    fn blame(&mut self, other: Node);
+
+    /// Because of whom that rank has ended, if it has said so.
+    fn blamed(&mut self, hosts: &Hosts, node: Node) -> Option<Node>;
+
+    /// Has that rank, which has gone, done so in good order?
+    fn has_finished(&mut self, hosts: &Hosts, node: Node) -> bool;
+
+    /// What is known of a failure of the network, behind the system's words for that error number.
+    fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// What has become of frames between hosts so far.
+    fn traffic(&self) -> Traffic;
 }
 
-/// The memory that the ranks of this host share.
-#[inline]
-pub(crate) fn near(way: &mut Way) -> &mut Shm {
-    #[cfg(feature = "hosts")]
-    return way.near_mut();
-    #[cfg(not(feature = "hosts"))]
-    way
-}
+/// All ranks share one host.
+impl WorldChannel for Shm {
+    #[inline]
+    fn memory(&mut self) -> &mut Shm {
+        self
+    }
 
-/// Has everything that this rank sent arrived, and has it told others what has arrived here?
-pub(crate) fn is_settled(way: &mut Way) -> bool {
-    #[cfg(feature = "hosts")]
-    return way.far_mut().is_none_or(Far::is_settled);
-    #[cfg(not(feature = "hosts"))]
-    {
-        let _ = way;
+    fn is_settled(&mut self) -> bool {
         true
     }
-}
 
-/// Goes in good order.
-pub(crate) fn finish(way: &mut Way) {
-    near(way).finish();
-    #[cfg(feature = "hosts")]
-    if let Some(far) = way.far_mut() {
-        far.finish();
+    fn finish(&mut self) {
+        Shm::finish(self);
     }
-}
 
-/// Tells the others that this rank ends because that one has.
-pub(crate) fn blame(way: &mut Way, other: Node) {
-    let near = near(way);
-    // Only an unknown rank is refused.
-    let _ = near.segment().blame(near.node().index(), other.0);
-    #[cfg(feature = "hosts")]
-    if let Some(far) = way.far() {
-        far.vigil().blame(other);
+    fn blame(&mut self, other: Node) {
+        // Only an unknown rank is refused.
+        let _ = self.segment().blame(self.node().index(), other.0);
     }
-}
 
-/// Because of whom that rank has ended, if it has said so.
-pub(crate) fn blamed(way: &mut Way, hosts: &Hosts, node: Node) -> Option<Node> {
-    let own = way.node();
-    if hosts.are_near(own, node) {
-        let members = hosts.members(hosts.of(own)).iter();
-        let place = members.clone().position(|member| *member == node)?;
-        return near(way).segment().blamed(place).map(Node);
+    fn blamed(&mut self, hosts: &Hosts, node: Node) -> Option<Node> {
+        let place = hosts.place(node)?;
+        self.segment().blamed(place).map(Node)
     }
-    #[cfg(feature = "hosts")]
-    return way.far()?.vigil().blamed(node);
-    #[cfg(not(feature = "hosts"))]
-    None
-}
 
-/// Has that rank, which has gone, done so in good order?
-pub(crate) fn has_finished(way: &mut Way, hosts: &Hosts, node: Node) -> bool {
-    let own = way.node();
-    if hosts.are_near(own, node) {
-        let mut members = hosts.members(hosts.of(own)).iter();
-        let place = members.position(|member| *member == node);
-        let state = place.map(|place| near(way).segment().state(place));
-        return matches!(state, Some(Ok(RankState::Finished)));
+    fn has_finished(&mut self, hosts: &Hosts, node: Node) -> bool {
+        let state = hosts.place(node).map(|place| self.segment().state(place));
+        matches!(state, Some(Ok(RankState::Finished)))
     }
-    #[cfg(feature = "hosts")]
-    return way.far().is_some_and(|far| far.vigil().has_finished(node));
-    #[cfg(not(feature = "hosts"))]
-    false
-}
 
-/// What is known of a failure of the network, behind the system's words for that error number.
-pub(crate) fn explain(way: &Way, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
-    #[cfg(feature = "hosts")]
-    if let Some(far) = way.far() {
-        return far.wire().explain(errno, to);
+    fn explain(&self, _: i32, _: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
     }
-    let _ = (way, errno, to);
-    Ok(())
+
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
 }
 
 /// What became of the frames between hosts. Those in memory are not counted: nothing becomes of them.
@@ -150,15 +129,4 @@ pub struct Traffic {
     pub dropped: u64,
     /// Frames that were not believed.
     pub rejected: u64,
-}
-
-/// So far.
-pub(crate) fn traffic(way: &mut Way) -> Traffic {
-    #[cfg(feature = "hosts")]
-    return way.far().map(Far::traffic).unwrap_or_default();
-    #[cfg(not(feature = "hosts"))]
-    {
-        let _ = way;
-        Traffic::default()
-    }
 }

@@ -1,16 +1,17 @@
 //! How a rank comes onto the network between hosts: it opens its sockets, the launcher carries all addresses round, and
-//! then it joins. `place` only.
+//! then it joins. `join` only.
 
 use super::address::choose;
 use super::far::Far;
 use super::loss::loss;
-use super::segment::{self, Why, refuse};
+use super::segment::{self, refuse};
 use super::vigil::Door;
 use super::wire::{Line, Wire};
 use crate::environment::{number, wrong};
+use crate::hosts::Hosts;
 use crate::output::Line as Told;
 use crate::place::launcher::{Launcher, Word};
-use crate::place::{Block, Job, Links, Met, Net, PlaceError, Seal, read};
+use crate::place::{Block, Job, Links, Met, Net, PlaceError, Seal, Why, read};
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Network;
@@ -44,12 +45,13 @@ pub(super) struct Addresses {
 }
 
 /// The network between hosts, and what is to be told of it.
-pub(crate) fn open(
+pub(super) fn open<const RANKS: usize>(
     met: &Met,
+    hosts: &Hosts,
     links: Links,
     launcher: &mut Launcher,
-) -> Result<(Far, Told), PlaceError> {
-    let opening = Opening::new(met)?;
+) -> Result<(Far<RANKS>, Told), PlaceError> {
+    let opening = Opening::new(met, hosts)?;
     let all = launcher.exchange("pombo-at", &opening.text(links.word()))?;
     let all = read(&all, Addresses::read)?;
     let words: Vec<_> = all.iter().map(|at| at.word).collect();
@@ -57,12 +59,12 @@ pub(crate) fn open(
         name: met.job,
         key: links.key(&words)?,
     };
-    opening.join(met, job, &all, launcher)
+    opening.join((met, hosts), job, &all, launcher)
 }
 
 impl Opening {
-    fn new(met: &Met) -> Result<Self, PlaceError> {
-        let (ip, who) = (place(met)?, (met.job.id, met.me));
+    fn new(met: &Met, hosts: &Hosts) -> Result<Self, PlaceError> {
+        let (ip, who) = (place(met, hosts.count())?, (met.job.id, met.me));
         let raw = match met.net {
             Net::Ethernet { by } => segment::open(by, who, Traffic::Single),
             Net::Auto => segment::open_at(ip, who),
@@ -98,13 +100,13 @@ impl Opening {
     }
 
     #[inline(never)]
-    fn join(
+    fn join<const RANKS: usize>(
         self,
-        met: &Met,
+        (met, hosts): (&Met, &Hosts),
         job: Job,
         all: &[Addresses],
         launcher: &mut Launcher,
-    ) -> Result<(Far, Told), PlaceError> {
+    ) -> Result<(Far<RANKS>, Told), PlaceError> {
         let timeout = match number(c"POMBO_HOST_TIMEOUT")? {
             Some(seconds @ 1..=3600) => seconds as u32,
             None => 10,
@@ -114,7 +116,7 @@ impl Opening {
         let raw = match (self.raw, &self.udp) {
             // It can say more than the others.
             (Err(error), None) => return Err(error),
-            (raw, _) => segment::join(raw, met, all, launcher),
+            (raw, _) => segment::join(raw, (met, hosts), all, launcher),
         };
         // All ranks come to the same answer.
         let (line, told) = match (raw, self.udp) {
@@ -140,7 +142,7 @@ impl Opening {
             }
         };
         let doors: Vec<_> = all.iter().map(|at| at.door).collect();
-        let near = |node| met.hosts.are_near(met.me, node);
+        let near = |node| hosts.are_near(met.me, node);
         let vigil = self.door.meet(met.me, &doors, near, job, timeout)?;
         let wire = Wire::new(line, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
         let network = Lossy::new(wire, loss, seed);
@@ -149,8 +151,7 @@ impl Opening {
 }
 
 /// This host's address: of frames where they are UDP's, and of the connections by which ranks learn who has gone.
-fn place(met: &Met) -> Result<IpAddr, PlaceError> {
-    let hosts = met.hosts.count();
+fn place(met: &Met, hosts: usize) -> Result<IpAddr, PlaceError> {
     match met.net {
         Net::Udp { by: Some(by) } => choose(Some(by), hosts),
         // No interface is needed, and no wall stands in the way.
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn addresses_are_read_as_they_were_written() {
         let met = Met::for_tests(Net::Auto);
-        let opening = Opening::new(&met).expect("every host has it");
+        let opening = Opening::new(&met, &Hosts::by(&[0, 1])).expect("every host has it");
         let word = Block([0xa5; 32]);
         let at = Addresses::read(3, opening.text(word).as_str()).expect("addresses");
         assert_eq!(at.word, word);

@@ -1,86 +1,16 @@
 //! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `opening` only.
 
 use super::opening::Addresses;
+use crate::hosts::Hosts;
 use crate::place::launcher::{Launcher, Word};
-use crate::place::{Met, PlaceError, read};
+use crate::place::{Met, PlaceError, Why, read};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 use core::net::IpAddr;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::{Network, Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, Opened, Seat, Traffic};
-
-/// Why a rank cannot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Why {
-    /// It was told to use something else.
-    NotAsked,
-    /// It has no right to send raw frames.
-    NoRight,
-    /// It finds no interface, or none of Ethernet.
-    NoInterface,
-    /// Its interface is down.
-    NoLink,
-    /// It does not hear that rank.
-    Unheard {
-        /// The rank.
-        rank: usize,
-    },
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Why::NotAsked => "was told to use another network: give POMBO_NET to all alike",
-            Why::NoRight => {
-                "has no right to send raw frames: `pombo setup` on its host tells how to get it"
-            }
-            Why::NoInterface => "has no Ethernet interface that would do: name one in POMBO_NET",
-            Why::NoLink => "has an interface that is down: set it up, and put its cable in",
-            Why::Unheard { rank } => {
-                return write!(
-                    f,
-                    "hears no frames of rank {rank}: put all hosts on one segment that carries frames as long as \
-                     their interfaces do, or use UDP"
-                );
-            }
-        })
-    }
-}
-
-/// As they stand in the words of ranks.
-const NAMES: [(&str, Why); 4] = [
-    ("other", Why::NotAsked),
-    ("right", Why::NoRight),
-    ("interface", Why::NoInterface),
-    ("link", Why::NoLink),
-];
-
-impl Why {
-    pub(super) fn name(self) -> &'static str {
-        let named = NAMES.iter().find(|(_, why)| *why == self);
-        named.map_or("interface", |(name, _)| name)
-    }
-
-    pub(super) fn read(name: &str) -> Option<Self> {
-        let named = NAMES.iter().find(|(known, _)| *known == name);
-        named.map(|(_, why)| *why)
-    }
-
-    /// In short, for other ranks.
-    pub(super) fn of(error: &PlaceError) -> Self {
-        match error {
-            PlaceError::NoEthernet { why, .. } => *why,
-            PlaceError::Ethernet(
-                EthernetError::NoRight { .. } | EthernetError::Forbidden { .. },
-            ) => Why::NoRight,
-            _ => Why::NoInterface,
-        }
-    }
-}
+use pombo_netdrivers::ethernet::{Address, Opened, Seat, Traffic};
 
 /// A seat at the interface of that name, or at the only one with a link.
 pub(super) fn open(
@@ -113,7 +43,7 @@ pub(super) fn refuse(rank: usize, why: Why) -> PlaceError {
 /// Joins the others if all of them are there and hear each other; all ranks get the same answer.
 pub(super) fn join(
     opened: Result<Opened, PlaceError>,
-    met: &Met,
+    (met, hosts): (&Met, &Hosts),
     all: &[Addresses],
     launcher: &mut Launcher,
 ) -> Result<Ethernet, PlaceError> {
@@ -122,7 +52,7 @@ pub(super) fn join(
         addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
     }
     let mut device = opened?.join(&addresses)?;
-    let others = elsewhere(&device, met);
+    let others = elsewhere(&device, met.me, hosts);
     // All have called before anybody counts the time, and what comes meanwhile waits: nobody need be quick to be heard.
     call(&mut device, &others);
     launcher.exchange("pombo-called", &Word::from("-"))?;
@@ -149,9 +79,9 @@ const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
 /// The ranks of other hosts.
-fn elsewhere(device: &Ethernet, met: &Met) -> Vec<Node> {
+fn elsewhere(device: &Ethernet, me: Node, hosts: &Hosts) -> Vec<Node> {
     let nodes = (0..device.nodes()).map(|node| Node(node as u16));
-    let is_far = |node: &Node| !met.hosts.are_near(met.me, *node);
+    let is_far = |node: &Node| !hosts.are_near(me, *node);
     nodes.filter(is_far).collect()
 }
 

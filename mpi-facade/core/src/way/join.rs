@@ -1,0 +1,111 @@
+//! Makes the channel to all ranks of what `place` has found out. `way` only.
+
+use super::Way;
+#[cfg(feature = "hosts")]
+use super::opening;
+#[cfg(feature = "hosts")]
+use crate::environment::{text, variable};
+use crate::hosts::Hosts;
+#[cfg(feature = "hosts")]
+use crate::output::{self, Line};
+#[cfg(feature = "hosts")]
+use crate::place::Net;
+use crate::place::launcher::Launcher;
+use crate::place::{Met, PlaceError, Refused, Start};
+use alloc::boxed::Box;
+#[cfg(feature = "hosts")]
+use pombo_kernel::{Channel, Node};
+use pombo_netdrivers::shm::Shm;
+
+/// What a process that has joined gets.
+pub(crate) struct Joined<const RANKS: usize> {
+    pub(crate) way: Way<RANKS>,
+    pub(crate) hosts: Hosts,
+    /// The launcher, if it wants to hear of the end.
+    pub(crate) launcher: Option<Launcher>,
+}
+
+/// Joins a job of up to so many ranks.
+#[cold]
+pub(crate) fn join<const RANKS: usize>(start: Start) -> Result<Joined<RANKS>, Box<Refused>> {
+    let Start {
+        near,
+        hosts,
+        mut launcher,
+        met,
+    } = start;
+    let way = match (met, &mut launcher) {
+        (Some(met), Some(launcher)) => over_hosts::<RANKS>(met, &hosts, near, launcher),
+        _ => Ok(of_one_host::<RANKS>(near)),
+    };
+    match way {
+        Ok(way) => Ok(Joined {
+            way,
+            hosts,
+            launcher,
+        }),
+        Err(error) => Err(Box::new(Refused { error, launcher })),
+    }
+}
+
+fn of_one_host<const RANKS: usize>(near: Shm) -> Way<RANKS> {
+    #[cfg(feature = "hosts")]
+    return Way::alone(near);
+    #[cfg(not(feature = "hosts"))]
+    near
+}
+
+/// The network between hosts, and the memory of this one.
+#[cfg(feature = "hosts")]
+#[inline(never)]
+fn over_hosts<const RANKS: usize>(
+    mut met: Met,
+    hosts: &Hosts,
+    near: Shm,
+    launcher: &mut Launcher,
+) -> Result<Way<RANKS>, PlaceError> {
+    if met.net == Net::Shm {
+        return Err(PlaceError::NoNetwork {
+            hosts: hosts.count(),
+            why: "POMBO_NET is shm: set it to auto, udp or ethernet",
+        });
+    }
+    let links = met.links.take().ok_or(PlaceError::NoAgreement)?;
+    let (far, told) = opening::open(&met, hosts, links, launcher)?;
+    let me = met.me;
+    if me == Node(0) {
+        tell(&Line::of(format_args!(
+            "{} ranks on {} hosts, between hosts {told}",
+            far.nodes(),
+            hosts.count()
+        )));
+        tell(&Line::from(met.job.auth.told()));
+    }
+    Ok(Way::new(near, far, hosts.members(hosts.of(me)))?)
+}
+
+/// To whoever wants to know by what the ranks talk.
+#[cfg(feature = "hosts")]
+fn tell(what: &Line) {
+    if text(c"POMBO_VERBOSE") == Some("1") {
+        output::error(&Line::of(format_args!("pombo: {what}")));
+    }
+    if let Some(path) = variable(c"POMBO_STATS") {
+        // That it cannot be written is said at the end.
+        let _ = output::append(path, &Line::of(format_args!("# {what}")));
+    }
+}
+
+#[cfg(not(feature = "hosts"))]
+fn over_hosts<const RANKS: usize>(
+    met: Met,
+    hosts: &Hosts,
+    _: Shm,
+    _: &mut Launcher,
+) -> Result<Way<RANKS>, PlaceError> {
+    let _ = (met.job, met.one_machine, met.net, met.me);
+    Err(PlaceError::NoNetwork {
+        hosts: hosts.count(),
+        why: "this library was built without the feature 'hosts'",
+    })
+}
