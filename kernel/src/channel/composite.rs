@@ -11,6 +11,7 @@
 //! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
 //! | sleep in the near channel where it cannot sleep for both | 0.4 ms | |
 
+use super::wake::NAP;
 use super::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Taker, Target, Wake};
 use crate::aspect::{Cap, Capacity, Slice, Static, Storage};
 use crate::error::Error;
@@ -54,8 +55,6 @@ const FAR: u16 = u16::MAX;
 const EVERY: u32 = 8;
 /// Idle so often, the near channel has nothing to hurry for.
 const CALM: u32 = 64;
-/// Nanoseconds in the near channel while nothing of the far one would wake this node.
-pub(super) const NAP: u64 = 400_000;
 
 impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
     /// All nodes are near: the other channel is not there, and costs a comparison.

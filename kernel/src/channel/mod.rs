@@ -99,7 +99,7 @@ pub trait Channel: 'static {
     /// # Errors
     /// As [`Channel::wait`].
     fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
-        self.wait_within(idle, other.within.min(composite::NAP))
+        self.wait_within(idle, other.within.min(wake::NAP))
     }
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.

@@ -1,6 +1,6 @@
 //! How to wait, as a policy of the program's: for bare systems, and for programs that know better than the driver.
 
-use super::composite::NAP;
+use super::wake::NAP;
 use super::{Channel, ChannelError, Cookie, Event, Sent, Taker, Wake};
 use crate::header::Node;
 use crate::memory::Part;

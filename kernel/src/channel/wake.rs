@@ -11,6 +11,9 @@ pub struct Wake {
     pub within: u64,
 }
 
+/// Nanoseconds that a channel sleeps at most while another one, which would not wake it, has to be looked at too.
+pub(super) const NAP: u64 = 400_000;
+
 impl Wake {
     /// The timer alone.
     pub const fn within(within: u64) -> Self {

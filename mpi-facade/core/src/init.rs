@@ -103,7 +103,7 @@ pub fn finalize() -> Result<(), Fault> {
     })?;
     if let Some(mut world) = world::end() {
         report(&mut world);
-        world.kernel.channel_mut().finish();
+        world.kernel.channel_mut().leave();
         if let Some(launcher) = &mut world.launcher {
             launcher.finish();
         }

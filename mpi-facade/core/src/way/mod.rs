@@ -57,7 +57,7 @@ pub(crate) trait WorldChannel: Channel {
     fn is_settled(&mut self) -> bool;
 
     /// Goes in good order.
-    fn finish(&mut self);
+    fn leave(&mut self);
 
     /// Tells the others that this rank ends because that one has.
     fn blame(&mut self, other: Node);
@@ -86,7 +86,7 @@ impl WorldChannel for Shm {
         true
     }
 
-    fn finish(&mut self) {
+    fn leave(&mut self) {
         Shm::finish(self);
     }
 

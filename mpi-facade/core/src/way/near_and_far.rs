@@ -16,7 +16,7 @@ impl<const RANKS: usize> WorldChannel for Way<RANKS> {
         self.far_mut().is_none_or(Far::is_settled)
     }
 
-    fn finish(&mut self) {
+    fn leave(&mut self) {
         self.near_mut().finish();
         if let Some(far) = self.far_mut() {
             far.finish();
