@@ -3,7 +3,7 @@
 use crate::arguments::{InOut, Out};
 use core::ffi::{c_char, c_int};
 use pombo_mpi::constants::*;
-use pombo_mpi::{Phase, fault, groups, init, is_main_thread, phase, threads};
+use pombo_mpi::{Phase, exit, fault, groups, init, is_main_thread, phase, threads};
 
 mpi! {
     fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
@@ -46,7 +46,7 @@ mpi! {
     }
 
     fn MPI_Abort(comm: Comm, errorcode: c_int) {
-        init::abort(comm, errorcode)
+        exit::abort(comm, errorcode)
     }
 
     fn MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) {

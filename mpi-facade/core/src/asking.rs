@@ -1,7 +1,6 @@
 //! Programs that ask again and again whether something is over, instead of waiting for it: where ranks share
 //! processors, the others get a turn. For the calls that do not wait.
 
-use crate::collective;
 use crate::forsaken;
 use crate::header::Wanted;
 use crate::world::{Fault, World};
@@ -9,15 +8,7 @@ use core::mem::replace;
 use pombo_kernel::Error;
 use pombo_kernel::channel::Channel;
 
-/// Answers that nothing is over.
-#[derive(Default)]
-pub(crate) struct Asked {
-    count: u32,
-    /// When the count began, in nanoseconds.
-    since: u64,
-}
-
-/// So many of them are worth a look at the time.
+/// So many answers that nothing is over are worth a look at the time.
 const FEW: u32 = 32;
 /// Nanoseconds: a program that gets a few of them in less does nothing else meanwhile.
 const BUSY: u64 = 64_000;
@@ -31,7 +22,7 @@ impl World {
     #[inline]
     pub(crate) fn glance(&mut self) -> Result<(), Fault> {
         self.kernel.check_messages()?;
-        collective::progress(self, &mut 0);
+        self.progress(&mut 0);
         Ok(())
     }
 
@@ -64,8 +55,8 @@ impl World {
     /// The call's answer is that nothing is over, after a [`World::glance`].
     #[inline]
     pub(crate) fn in_vain(&mut self) -> Result<(), Fault> {
-        self.asked.count += 1;
-        match self.asked.count {
+        self.looks.asked.0 += 1;
+        match self.looks.asked.0 {
             FEW => self.give_way(),
             _ => Ok(()),
         }
@@ -75,17 +66,10 @@ impl World {
     fn give_way(&mut self) -> Result<(), Fault> {
         let channel = self.kernel.channel_mut();
         let now = channel.now();
-        let since = replace(
-            &mut self.asked,
-            Asked {
-                count: 0,
-                since: now,
-            },
-        )
-        .since;
+        let (_, since) = replace(&mut self.looks.asked, (0, now));
         if now.saturating_sub(since) < BUSY {
             channel.wait_within(SLEEPY, NAP).map_err(Error::from)?;
-            self.asked.since = channel.now();
+            self.looks.asked.1 = channel.now();
         }
         Ok(())
     }

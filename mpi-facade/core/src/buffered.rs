@@ -17,7 +17,7 @@ use pombo_kernel::{Mode, Source};
 
 /// The attached buffer and the copies under way.
 #[derive(Default)]
-pub(crate) struct Buffered {
+struct Buffered {
     attached: Option<Attached>,
     /// Oldest first.
     copies: VecDeque<Copied>,
@@ -86,8 +86,9 @@ pub unsafe fn send(
         let posted = unsafe { point::post_send(world, copy, count, datatype, to, tag, comm, mode) };
         let request = posted.begun()?.hand_out();
         if request != request::SENT {
-            world.buffered.taken += takes;
-            world.buffered.copies.push_back(Copied {
+            let buffered = buffered(world);
+            buffered.taken += takes;
+            buffered.copies.push_back(Copied {
                 request,
                 takes,
                 _memory: memory,
@@ -99,9 +100,9 @@ pub unsafe fn send(
 
 /// `MPI_Buffer_attach`.
 pub fn attach(buffer: Attached) -> Result<(), Fault> {
-    world::with(|world| match world.buffered.attached {
-        None => {
-            world.buffered.attached = Some(buffer);
+    world::with(|world| match &mut buffered(world).attached {
+        none @ None => {
+            *none = Some(buffer);
             Ok(())
         }
         Some(_) => Err(refused("detached before another one is attached").into()),
@@ -112,7 +113,7 @@ pub fn attach(buffer: Attached) -> Result<(), Fault> {
 pub fn detach() -> Result<Attached, Fault> {
     flush()?;
     world::with(|world| {
-        let attached = world.buffered.attached.take();
+        let attached = buffered(world).attached.take();
         attached.ok_or(refused("attached before it is detached").into())
     })
 }
@@ -122,7 +123,7 @@ pub fn flush() -> Result<(), Fault> {
     world::with(|world| {
         world.until(|world| {
             reap(world)?;
-            Ok(world.buffered.copies.is_empty().then_some(()))
+            Ok(buffered(world).copies.is_empty().then_some(()))
         })
     })
 }
@@ -130,28 +131,30 @@ pub fn flush() -> Result<(), Fault> {
 /// Lets go of the oldest copies, up to the first that is still needed. A send that failed has no handle that could tell:
 /// what its receiver does will.
 fn reap(world: &mut World) -> Result<(), Fault> {
-    if world.buffered.copies.is_empty() {
+    if buffered(world).copies.is_empty() {
         return Ok(());
     }
     world.kernel.check_messages()?;
-    while let Some(oldest) = world.buffered.copies.front() {
+    while let Some(oldest) = buffered(world).copies.front() {
         let (request, takes) = (oldest.request, oldest.takes);
         if is_needed(world, request) {
             break;
         }
-        world.buffered.copies.pop_front();
-        world.buffered.taken -= takes;
+        let buffered = buffered(world);
+        buffered.copies.pop_front();
+        buffered.taken -= takes;
     }
     Ok(())
 }
 
 /// The same of all of them.
 fn sweep(world: &mut World) {
-    let mut copies = core::mem::take(&mut world.buffered.copies);
+    let mut copies = core::mem::take(&mut buffered(world).copies);
     copies.retain(|copy| is_needed(world, copy.request));
-    world.buffered.taken = copies.iter().map(|copy| copy.takes).sum();
-    world.buffered.most = FEW.max(2 * copies.len());
-    world.buffered.copies = copies;
+    let buffered = buffered(world);
+    buffered.taken = copies.iter().map(|copy| copy.takes).sum();
+    buffered.most = FEW.max(2 * copies.len());
+    buffered.copies = copies;
 }
 
 fn is_needed(world: &mut World, request: Request) -> bool {
@@ -161,21 +164,26 @@ fn is_needed(world: &mut World, request: Request) -> bool {
 
 /// Is there room for one more?
 fn reserve(world: &mut World, takes: usize) -> Result<(), Error> {
-    let buffer = world.buffered.attached;
+    let buffer = buffered(world).attached;
     let buffer = buffer.ok_or(refused("attached before the first buffered send"))?;
     let fits = |buffered: &Buffered| {
         buffer.address == MPI_BUFFER_AUTOMATIC
             || takes <= buffer.size.saturating_sub(buffered.taken)
     };
-    if !fits(&world.buffered) || world.buffered.copies.len() >= world.buffered.most {
+    let now = buffered(world);
+    if !fits(now) || now.copies.len() >= now.most {
         sweep(world);
     }
-    match fits(&world.buffered) {
+    match fits(buffered(world)) {
         true => Ok(()),
         false => Err(refused(
             "large enough for all messages under way, with MPI_BSEND_OVERHEAD for each",
         )),
     }
+}
+
+fn buffered(world: &mut World) -> &mut Buffered {
+    world.parts.get()
 }
 
 fn refused(must: &'static str) -> Error {

@@ -3,11 +3,13 @@
 //! For everything in `mpi-facade`. Nothing here allocates, and every message fits `MPI_MAX_ERROR_STRING`.
 
 mod class;
+mod fault;
 
 pub use class::Class;
+pub use fault::Fault;
 
 use crate::constants::{Datatype, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, Op};
-use crate::{datatype, op, world};
+use crate::{datatype, op, phase};
 use core::ffi::c_int;
 use core::fmt;
 use pombo_kernel::channel::ChannelError;
@@ -364,9 +366,9 @@ impl From<pombo_kernel::Error> for Error {
 
 /// The granted level of thread support.
 fn level() -> &'static str {
-    match world::threads() {
-        Ok(MPI_THREAD_SINGLE) => "MPI_THREAD_SINGLE",
-        Ok(MPI_THREAD_FUNNELED) => "MPI_THREAD_FUNNELED",
+    match phase::granted() {
+        MPI_THREAD_SINGLE => "MPI_THREAD_SINGLE",
+        MPI_THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
         _ => "MPI_THREAD_SERIALIZED",
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
-use crate::init;
+use crate::exit::{exit, world_rank};
 use crate::output::{self, Line};
+use crate::phase::{Phase, phase};
 use crate::way::WorldChannel;
-use crate::world::{self, Fault, Phase, World};
+use crate::world::{self, Fault, World};
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 use pombo_kernel::Node;
@@ -77,8 +78,8 @@ fn handler(fault: &Fault) -> Errhandler {
 fn die(function: &'static str, error: &Error) -> ! {
     let mut line = Line::new();
     // A line that is too long is cut.
-    let _ = match world::phase() {
-        Phase::Running => write!(line, "pombo: rank {}: ", init::world_rank()),
+    let _ = match phase() {
+        Phase::Running => write!(line, "pombo: rank {}: ", world_rank()),
         _ => write!(line, "pombo: "),
     };
     let _ = write!(line, "fatal error in {function}: {}: ", name(error));
@@ -93,7 +94,7 @@ fn die(function: &'static str, error: &Error) -> ! {
     if *error != Error::NotJoined {
         output::error(&line);
     }
-    init::exit(error.code())
+    exit(error.code())
 }
 
 /// Of a rank that has ended. If it did because of another one, that one is named, here and to the others.

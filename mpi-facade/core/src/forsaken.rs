@@ -8,10 +8,11 @@
 //! Whoever waits or tests asks here, now and then.
 
 use crate::constants::*;
+use crate::error::Error;
 use crate::header::Wanted;
+use crate::request::{is_of_engine, ticket};
 use crate::way::WorldChannel;
 use crate::world::{Fault, World};
-use crate::{collective, error::Error, request};
 use core::ffi::c_int;
 use pombo_kernel::{Node, Pattern};
 
@@ -29,19 +30,22 @@ pub(crate) fn is_due(looks: u32) -> bool {
 /// The same for calls that look once, of which this is one.
 #[inline]
 pub(crate) fn is_due_once(world: &mut World) -> bool {
-    world.tested = (world.tested + 1) % LOOKS;
-    world.tested == 0
+    let tested = &mut world.looks.tested;
+    *tested = (*tested + 1) % LOOKS;
+    *tested == 0
 }
 
 /// Ends those of the requests that nobody is left for.
 #[cold]
 pub(crate) fn end(world: &mut World, requests: &[Request]) {
     for &request in requests {
-        if collective::is_request(request) {
-            collective::forsake(world, request);
+        if is_of_engine(request)
+            && let Some(engine) = world.engine
+        {
+            (engine.forsake)(world, request);
         }
     }
-    for ticket in requests.iter().filter_map(|it| request::ticket(*it)) {
+    for ticket in requests.iter().filter_map(|it| ticket(*it)) {
         if let Some(wanted) = world.kernel.wanted(ticket)
             && let Some((node, _)) = missing(world, wanted)
         {

@@ -1,7 +1,6 @@
 //! Requests that are looked at and stay, requests that end together or not at all, and handles that are given up.
 //! Source: MPI 5.0, sections 3.7.3 to 3.7.6.
 
-use crate::collective;
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::forsaken;
@@ -14,7 +13,7 @@ use alloc::vec::Vec;
 
 /// Requests whose handles were given up while they were under way.
 #[derive(Default)]
-pub(crate) struct Freed {
+struct Freed {
     requests: Vec<Request>,
     /// When there are so many, those that are over go. Twice as many as were left the last time.
     most: usize,
@@ -101,12 +100,12 @@ pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Re
 /// `MPI_Request_free`: the operation goes on, and nobody hears how it ends.
 pub fn free(request: Request) -> Result<(), Fault> {
     world::with(|world| {
-        if request == Request::NULL || collective::is_request(request) {
+        if request == Request::NULL || request::is_of_engine(request) {
             let (kind, got) = (Kind::Request, request.0);
             return Err(Error::Handle { kind, got }.into());
         }
         if let Standing::Open = test_one(world, request, &mut { Status::EMPTY })? {
-            let mut freed = core::mem::take(&mut world.freed);
+            let mut freed = core::mem::take(world.parts.get::<Freed>());
             if freed.requests.len() >= freed.most {
                 freed.requests.retain(|&request| {
                     let standing = test_one(world, request, &mut { Status::EMPTY });
@@ -115,7 +114,7 @@ pub fn free(request: Request) -> Result<(), Fault> {
                 freed.most = FEW.max(2 * freed.requests.len());
             }
             freed.requests.push(request);
-            world.freed = freed;
+            *world.parts.get() = freed;
         }
         Ok(())
     })

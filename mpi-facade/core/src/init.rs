@@ -1,25 +1,23 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
-use crate::asking::Asked;
-use crate::buffered::{self, Buffered};
-use crate::collective::{self, Collective, Ongoing};
+use crate::buffered;
+use crate::collective::{self, Collective};
 use crate::comm::Comms;
 use crate::constants::*;
-pub(crate) use crate::environment::text;
-use crate::environment::{number, variable, wrong};
+use crate::environment::{number, text, variable, wrong};
 use crate::error::{Class, Error};
-use crate::glance::Freed;
+use crate::exit::world_rank;
 use crate::header::{CREDIT, FINGERPRINT, RANKS, SEND_BUFFER_BYTES};
 use crate::kernel::Kernel;
 use crate::output::{self, Line};
+use crate::phase::{Phase, phase};
 use crate::place::launcher::Launcher;
 use crate::place::{self, PlaceError, Refused};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
 use crate::settings;
-use crate::stall::Stall;
 use crate::way::{self, Joined, Traffic, WorldChannel};
-use crate::world::{self, Fault, Phase, World};
+use crate::world::{self, Fault, World};
 use alloc::boxed::Box;
 use core::ffi::{CStr, c_int};
 use core::fmt::Write;
@@ -28,10 +26,10 @@ use pombo_netdrivers::shm::OneCopy;
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
 pub fn init(required: c_int) -> Result<c_int, Fault> {
-    if world::phase() == Phase::Forked {
+    if phase() == Phase::Forked {
         return Err(world::absent());
     }
-    if world::phase() != Phase::Before {
+    if phase() != Phase::Before {
         return Err(Error::Argument {
             class: Class::Other,
             name: "MPI_Init",
@@ -55,47 +53,22 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     let (own, size) = (way.node(), way.nodes());
     let kernel = Kernel::new(way, limits)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
-    let world = World {
-        kernel,
-        comms: Comms::new(own, size, &hosts),
-        collectives: Ongoing::new()?,
-        refused: None,
-        buffered: Buffered::default(),
-        stall: Stall::default(),
-        freed: Freed::default(),
-        asked: Asked::default(),
-        tested: 0,
-        vain: 0,
-        sent: (0, 0),
-        hosts,
-        launcher,
-        #[cfg(feature = "progress-thread")]
-        thread: None,
-    };
+    let comms = Comms::new(own, size, &hosts);
+    let world = World::new(kernel, comms, hosts, launcher);
     world::begin(world, threads);
     collective::open_casts()?;
     #[cfg(feature = "progress-thread")]
-    {
-        let thread = progress::start().map_err(|error| refuse(&error))?;
-        world::with(|world| {
-            world.thread = thread;
-            Ok(())
-        })?;
-    }
+    progress::start().map_err(|error| refuse(&error))?;
     Ok(threads)
 }
 
 /// Waits for everybody, lets the last frames leave, and ends the world.
 pub fn finalize() -> Result<(), Fault> {
     #[cfg(feature = "progress-thread")]
-    if let Some(thread) = world::with(|world| Ok(world.thread.take()))? {
-        progress::stop(thread);
-    }
+    progress::stop();
     buffered::flush()?;
     // The others may need repairs of what this rank has broadcast.
-    world::with(|world| {
-        world.until(|world| Ok(world.collectives.casts.is_settled().then_some(())))
-    })?;
+    world::with(|world| world.until(|world| Ok(collective::is_settled(world).then_some(()))))?;
     collective::barrier(MPI_COMM_WORLD).run()?;
     world::with(|world| {
         world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
@@ -109,47 +82,6 @@ pub fn finalize() -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-/// Ends this process with the code; the launcher ends the others.
-pub fn abort(comm: Comm, code: c_int) -> ! {
-    let mut line = Line::new();
-    // A line that is too long is cut.
-    let _ = write!(
-        line,
-        "pombo: rank {} called MPI_Abort with code {code} on ",
-        world_rank()
-    );
-    let _ = match comm {
-        MPI_COMM_WORLD => line.write_str("MPI_COMM_WORLD"),
-        MPI_COMM_SELF => line.write_str("MPI_COMM_SELF"),
-        other => write!(line, "communicator {:#x}", other.0),
-    };
-    output::error(&line);
-    exit(code)
-}
-
-/// Leaves without cleaning up, but with what the program has printed.
-pub fn exit(code: c_int) -> ! {
-    // An exit status is one byte; a failure must not look like success.
-    let status = if code & 0xff == 0 { 1 } else { code };
-    // SAFETY: a null stream means all of them.
-    unsafe { libc::fflush(core::ptr::null_mut()) };
-    world::if_free(|world| {
-        if let Some(launcher) = &mut world.launcher {
-            launcher.abort(status);
-        }
-    });
-    // SAFETY: takes a number and never returns.
-    unsafe { libc::_exit(status) }
-}
-
-/// This process's rank in `MPI_COMM_WORLD`, as well as it is known.
-pub fn world_rank() -> usize {
-    match world::phase() {
-        Phase::Before => place::rank(),
-        _ => world::rank(),
-    }
 }
 
 /// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS` names.
@@ -167,7 +99,7 @@ fn report(world: &mut World) {
         mut rejected,
     } = world.kernel.channel().traffic();
     rejected += world.kernel.rejected();
-    let casts = world.collectives.casts.traffic();
+    let casts = collective::traffic(world);
     let (frames, resent, repairs) = (
         frames + casts.frames,
         resent + casts.resent,

@@ -13,6 +13,7 @@ pub mod constants;
 pub mod datatype;
 mod environment;
 pub mod error;
+pub mod exit;
 pub mod fault;
 mod forsaken;
 pub mod glance;
@@ -25,6 +26,8 @@ pub mod matched;
 pub mod memory;
 pub mod op;
 mod output;
+mod parts;
+mod phase;
 pub mod place;
 pub mod point;
 #[cfg(feature = "progress-thread")]
@@ -35,9 +38,13 @@ pub mod several;
 mod stall;
 pub mod status;
 pub mod text;
+#[cfg(feature = "progress-thread")]
+mod turn;
 pub mod way;
 mod world;
 
+pub use error::Fault;
 pub use kernel::KERNEL_BYTES;
+pub use phase::{Phase, phase};
 pub use pombo_kernel::Mode;
-pub use world::{Fault, Phase, is_main_thread, phase, threads};
+pub use world::{is_main_thread, threads};

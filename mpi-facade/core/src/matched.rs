@@ -22,7 +22,7 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result
         let wanted = wanted(world, from, tag, comm)?;
         world.until(|world| {
             let found = look(world, wanted, comm, status)?;
-            if found.is_none() && forsaken::is_due(world.vain) {
+            if found.is_none() && forsaken::is_due(world.looks.waiting) {
                 forsaken::check(world, wanted)?;
             }
             Ok(found)

@@ -4,6 +4,7 @@
 
 mod long_double;
 mod loops;
+mod names;
 mod number;
 #[cfg(test)]
 mod tests;
@@ -11,8 +12,9 @@ mod tests;
 use crate::constants::*;
 use crate::datatype::{self, Family, Predefined};
 use crate::error::{Class, Error, Kind};
-use core::fmt;
 use loops::Loop;
+pub use names::name;
+pub(crate) use names::{Shown, domain};
 
 /// An operation bound to a datatype, ready to run over memory.
 #[derive(Clone, Copy, Debug)]
@@ -78,39 +80,6 @@ pub const fn is_for_windows_only(op: Op) -> bool {
     matches!(op, MPI_REPLACE | MPI_NO_OP)
 }
 
-/// The standard's name of a predefined operation; none for `MPI_OP_NULL` and for other handles.
-pub const fn name(op: Op) -> Option<&'static str> {
-    Some(match op {
-        MPI_SUM => "MPI_SUM",
-        MPI_MIN => "MPI_MIN",
-        MPI_MAX => "MPI_MAX",
-        MPI_PROD => "MPI_PROD",
-        MPI_BAND => "MPI_BAND",
-        MPI_BOR => "MPI_BOR",
-        MPI_BXOR => "MPI_BXOR",
-        MPI_LAND => "MPI_LAND",
-        MPI_LOR => "MPI_LOR",
-        MPI_LXOR => "MPI_LXOR",
-        MPI_MINLOC => "MPI_MINLOC",
-        MPI_MAXLOC => "MPI_MAXLOC",
-        MPI_REPLACE => "MPI_REPLACE",
-        MPI_NO_OP => "MPI_NO_OP",
-        _ => return None,
-    })
-}
-
-/// Shows an operation in a message.
-pub(crate) struct Shown(pub(crate) Op);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match name(self.0) {
-            Some(name) => f.write_str(name),
-            None => write!(f, "operation {:#x}", self.0.0),
-        }
-    }
-}
-
 /// Which families an operation takes: the standard's table, and logical operations on what both languages share.
 const fn takes(op: Op, family: Family) -> bool {
     use Family::*;
@@ -126,18 +95,6 @@ const fn takes(op: Op, family: Family) -> bool {
         }
         MPI_MINLOC | MPI_MAXLOC => matches!(family, Indexed | Twin),
         _ => true,
-    }
-}
-
-/// The same table in words, for messages.
-pub(crate) const fn domain(op: Op) -> &'static str {
-    match op {
-        MPI_MAX | MPI_MIN => "integers and floating-point numbers",
-        MPI_SUM | MPI_PROD => "integers, floating-point and complex numbers",
-        MPI_LAND | MPI_LOR | MPI_LXOR => "C integers, MPI_AINT and its like, and logical types",
-        MPI_BAND | MPI_BOR | MPI_BXOR => "integers and MPI_BYTE",
-        MPI_MINLOC | MPI_MAXLOC => "pairs such as MPI_DOUBLE_INT",
-        _ => "predefined datatypes",
     }
 }
 

@@ -193,7 +193,7 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
         let wanted = wanted(world, from, tag, comm)?;
         world.until(|world| {
             let found = look(world, wanted).map_err(Fault::on(comm))?;
-            if found.is_none() && forsaken::is_due(world.vain) {
+            if found.is_none() && forsaken::is_due(world.looks.waiting) {
                 forsaken::check(world, wanted)?;
             }
             Ok(found)

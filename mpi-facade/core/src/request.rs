@@ -1,6 +1,10 @@
 //! Requests: a handle is the kernel's ticket as a number, so there is no table of requests.
 
-use crate::collective;
+mod handle;
+
+pub(crate) use handle::{FIRST_OF_ENGINES, Standing, is_of_engine, ticket};
+pub use handle::{RECEIVED_FROM_NOBODY, SENT, handle};
+
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Error, Kind};
@@ -11,35 +15,6 @@ use crate::stall;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
 use pombo_kernel::Ticket;
-
-const _: () = assert!(usize::BITS == 64, "a request handle needs 64 bits");
-
-/// A send that is over from the start. No ticket is below 2^32.
-pub const SENT: Request = Request(FIRST_OWN_HANDLE);
-/// A receive from `MPI_PROC_NULL`: over from the start.
-pub const RECEIVED_FROM_NOBODY: Request = Request(FIRST_OWN_HANDLE + 1);
-
-/// The handle of an operation.
-pub fn handle(ticket: Ticket) -> Request {
-    Request(ticket.to_bits() as usize)
-}
-
-/// The kernel's ticket, if it is one.
-pub(crate) fn ticket(request: Request) -> Option<Ticket> {
-    let is_ticket = request.0 > u32::MAX as usize;
-    is_ticket.then(|| Ticket::from_bits(request.0 as u64))
-}
-
-/// Where a request stands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Standing {
-    /// Not over.
-    Open,
-    /// Over, and the handle is dead.
-    Over,
-    /// The same, and something went wrong: which communicator hears of it is in the fault.
-    Failed(Fault),
-}
 
 /// Looks whether a request is over and if so writes its status. `MPI_REQUEST_NULL` is always over. Makes no progress.
 /// An error is the handle's.
@@ -63,11 +38,12 @@ pub(crate) fn peek(
     request: Request,
     status: &mut Status,
 ) -> Result<Standing, Fault> {
-    let is_ticket = request.0 > u32::MAX as usize;
-    if !is_ticket && collective::is_request(request) {
-        return collective::peek(world, request, status);
+    if is_of_engine(request)
+        && let Some(engine) = world.engine
+    {
+        return (engine.peek)(world, request, status);
     }
-    if !is_ticket {
+    if ticket(request).is_none() {
         // Without state: there is nothing that could end.
         return test_one(world, request, status);
     }
@@ -139,12 +115,17 @@ fn look_at_other(
     match request {
         Request::NULL => *status = Status::EMPTY,
         RECEIVED_FROM_NOBODY => *status = Status::PROC_NULL,
-        _ if collective::is_request(request) => match collective::test(world, request, status)? {
-            Standing::Open => return Ok(false),
-            Standing::Over => {}
-            Standing::Failed(fault) => *failed = Some(fault),
-        },
-        _ => return Err(unknown(request, pombo_kernel::Error::UnknownTicket)),
+        _ => {
+            let engine = world.engine.filter(|_| is_of_engine(request));
+            let Some(engine) = engine else {
+                return Err(unknown(request, pombo_kernel::Error::UnknownTicket));
+            };
+            match (engine.test)(world, request, status)? {
+                Standing::Open => return Ok(false),
+                Standing::Over => {}
+                Standing::Failed(fault) => *failed = Some(fault),
+            }
+        }
     }
     Ok(true)
 }
@@ -190,7 +171,7 @@ fn wait_until_over(
 ) -> Result<(), Fault> {
     let mut idle = 0;
     while !look(world, request, status.as_deref_mut(), failed)? {
-        collective::progress(world, &mut idle);
+        world.progress(&mut idle);
         world.kernel.advance(&mut idle)?;
         if forsaken::is_due(idle) {
             attend(world);

@@ -1,6 +1,5 @@
 //! The first of several requests that is over, and taking one back. Source: MPI 5.0, sections 3.7.5 and 3.8.4.
 
-use crate::collective;
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::forsaken;
@@ -26,7 +25,7 @@ pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
     world::with(|world| {
         world.until(|world| match look(world, requests, status)? {
             Look::Open => {
-                if forsaken::is_due(world.vain) {
+                if forsaken::is_due(world.looks.waiting) {
                     stall::attend(world, requests);
                 }
                 Ok(None)
@@ -102,7 +101,7 @@ pub fn cancel(request: Request) -> Result<(), Fault> {
     world::with(|world| match request {
         // What is over stays as it is.
         request::SENT | request::RECEIVED_FROM_NOBODY => Ok(()),
-        _ if request == Request::NULL || collective::is_request(request) => Err(unknown.into()),
+        _ if request == Request::NULL || request::is_of_engine(request) => Err(unknown.into()),
         _ => match world.kernel.cancel(Ticket::from_bits(request.0 as u64)) {
             Err(pombo_kernel::Error::UnknownTicket) => Err(unknown.into()),
             done => Ok(done?),

@@ -5,26 +5,19 @@
 use crate::constants::Request;
 use crate::forsaken;
 use crate::output::{self, Line};
-use crate::request;
+use crate::request::ticket;
 use crate::world::World;
 use pombo_kernel::Error;
 
-/// Sends that had to wait because the room for copies is used up.
-#[derive(Default)]
-pub(crate) struct Stall {
-    /// Looks in a row that found no room.
-    looks: u32,
-}
-
-/// So many of them, and the user is told, once: what comes next is a sleep.
+/// Looks in a row that found no room for a copy, and the user is told, once: what comes next is a sleep.
 const PATIENCE: u32 = 2;
 
 /// Looks after the requests that the call waits for.
 #[cold]
 pub(crate) fn attend(world: &mut World, requests: &[Request]) {
-    for ticket in requests.iter().filter_map(|it| request::ticket(*it)) {
+    for ticket in requests.iter().filter_map(|it| ticket(*it)) {
         match world.kernel.detach(ticket) {
-            Ok(true) if world.stall.looks < PATIENCE => world.stall.looks = 0,
+            Ok(true) if world.looks.stalled < PATIENCE => world.looks.stalled = 0,
             Err(Error::Full) => complain(world),
             _ => {}
         }
@@ -34,8 +27,8 @@ pub(crate) fn attend(world: &mut World, requests: &[Request]) {
 
 /// A send waits for its receive, as there is no room for its copy.
 fn complain(world: &mut World) {
-    world.stall.looks = world.stall.looks.saturating_add(1);
-    if world.stall.looks != PATIENCE {
+    world.looks.stalled = world.looks.stalled.saturating_add(1);
+    if world.looks.stalled != PATIENCE {
         return;
     }
     let rank = world.kernel.node();

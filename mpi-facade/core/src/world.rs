@@ -1,24 +1,24 @@
 //! The one MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it.
 
-use crate::asking::Asked;
-use crate::buffered::Buffered;
-use crate::collective::{self, Ongoing};
+pub(crate) use crate::error::Fault;
+
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
-use crate::glance::Freed;
 use crate::hosts::Hosts;
 use crate::kernel::Kernel;
+use crate::parts::Parts;
+use crate::phase::{self, Phase, phase};
 use crate::place;
 use crate::place::launcher::Launcher;
-#[cfg(feature = "progress-thread")]
-use crate::progress::Thread;
-use crate::stall::Stall;
+use crate::request::Standing;
+use crate::status::Status;
 use crate::way::WorldChannel;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 use pombo_netdrivers::shm::Shm;
 
 /// Everything that MPI keeps.
@@ -27,105 +27,58 @@ pub(crate) struct World {
     pub(crate) kernel: Kernel,
     /// Communicators.
     pub(crate) comms: Comms,
-    /// Collective operations under way.
-    pub(crate) collectives: Ongoing,
+    /// What parts of MPI keep here.
+    pub(crate) parts: Parts,
+    /// What makes progress beside the kernel, as long as it has something to do.
+    busy: Vec<Progress>,
+    /// Whose requests are none of the kernel's, once there was one.
+    pub(crate) engine: Option<&'static Engine>,
     /// Why the last post was refused, until its call says it.
     pub(crate) refused: Option<Fault>,
-    /// Sends that wait for room for their copies.
-    pub(crate) stall: Stall,
-    /// Buffered sends.
-    pub(crate) buffered: Buffered,
-    /// Requests without a handle.
-    pub(crate) freed: Freed,
-    /// Questions that had no answer yet.
-    pub(crate) asked: Asked,
-    /// Tests that were in vain, up to the next look who has gone.
-    pub(crate) tested: u32,
-    /// Looks in vain of the call that waits.
-    pub(crate) vain: u32,
+    /// Looks in vain.
+    pub(crate) looks: Looks,
     /// Messages and bytes that this rank has sent.
     pub(crate) sent: (u64, u64),
     /// Which ranks are on which host.
     pub(crate) hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
     pub(crate) launcher: Option<Launcher>,
-    /// Makes progress beside the program, if there is one.
-    #[cfg(feature = "progress-thread")]
-    pub(crate) thread: Option<Thread>,
 }
 
-/// An error, and the communicator whose handler hears of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Fault {
-    /// What.
-    pub error: Error,
-    /// Whose handler.
-    pub comm: Comm,
-    /// That handler, where the communicator may be gone when it is asked; else null.
-    pub handler: Errhandler,
+/// Lets operations go as far as they can. `idle`: how often in a row nothing has come; `came`: whether something has come
+/// since the last time. False when there is nothing left that could.
+pub(crate) type Progress = fn(world: &mut World, idle: &mut u32, came: bool) -> bool;
+
+/// What has requests of its own, beside the kernel.
+pub(crate) struct Engine {
+    /// Looks whether an operation is over; the handle is dead then.
+    pub(crate) test: fn(&mut World, Request, &mut Status) -> Result<Standing, Fault>,
+    /// The same, and the handle stays alive.
+    pub(crate) peek: fn(&mut World, Request, &mut Status) -> Result<Standing, Fault>,
+    /// Ends an operation that waits without one of its ranks.
+    pub(crate) forsake: fn(&mut World, Request),
 }
 
-impl Fault {
-    /// Of that communicator's call.
-    pub fn new(error: impl Into<Error>, comm: Comm) -> Fault {
-        Fault {
-            error: error.into(),
-            comm,
-            handler: Errhandler::NULL,
-        }
-    }
-
-    /// On a communicator.
-    pub fn on<E: Into<Error>>(comm: Comm) -> impl Fn(E) -> Fault {
-        move |error| Fault::new(error, comm)
-    }
-}
-
-/// Errors that concern no communicator go to `MPI_COMM_SELF`'s handler.
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Fault::new(error, MPI_COMM_SELF)
-    }
-}
-
-impl From<pombo_kernel::Error> for Fault {
-    fn from(error: pombo_kernel::Error) -> Self {
-        Fault::from(Error::from(error))
-    }
-}
-
-/// Where a process stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Phase {
-    /// Before `MPI_Init`.
-    Before,
-    /// MPI works.
-    Running,
-    /// After `MPI_Finalize`.
-    After,
-    /// In a child that a rank has forked.
-    Forked,
+/// How often something was looked for and not found.
+#[derive(Default)]
+pub(crate) struct Looks {
+    /// By the call that waits.
+    pub(crate) waiting: u32,
+    /// By calls that test, up to the next look who has gone.
+    pub(crate) tested: u32,
+    /// By calls that test, since that time in nanoseconds.
+    pub(crate) asked: (u32, u64),
+    /// For room for the copy of a send that waits.
+    pub(crate) stalled: u32,
 }
 
 /// The world while no call is at it; null during calls, and where there is none.
 static WORLD: AtomicPtr<World> = AtomicPtr::new(null_mut());
-static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
-/// What every thread may ask at any time: the granted level of thread support, who has called `MPI_Init`, the rank.
-static THREADS: AtomicI32 = AtomicI32::new(MPI_THREAD_SINGLE);
-static MAIN: AtomicUsize = AtomicUsize::new(0);
-static RANK: AtomicUsize = AtomicUsize::new(0);
-
-/// Where this process stands. For any thread, at any time.
-pub fn phase() -> Phase {
-    let phase = PHASE.load(Ordering::Acquire);
-    let all = [Phase::Before, Phase::Running, Phase::After, Phase::Forked];
-    all[usize::from(phase) % all.len()]
-}
 
 /// The level of thread support that was granted. For any thread.
 pub fn threads() -> Result<c_int, Fault> {
     match phase() {
-        Phase::Running => Ok(THREADS.load(Ordering::Relaxed)),
+        Phase::Running => Ok(phase::granted()),
         _ => Err(absent()),
     }
 }
@@ -133,26 +86,16 @@ pub fn threads() -> Result<c_int, Fault> {
 /// Is this the thread that has called `MPI_Init`? For any thread.
 pub fn is_main_thread() -> Result<bool, Fault> {
     match phase() {
-        Phase::Running => Ok(MAIN.load(Ordering::Relaxed) == this_thread()),
+        Phase::Running => Ok(phase::is_main_thread()),
         _ => Err(absent()),
     }
-}
-
-fn this_thread() -> usize {
-    // SAFETY: no demands.
-    unsafe { libc::pthread_self() as usize }
-}
-
-/// The rank that the world has had since it began. For any thread.
-pub(crate) fn rank() -> usize {
-    RANK.load(Ordering::Relaxed)
 }
 
 /// Runs a call on the world.
 #[inline(always)]
 pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
     #[cfg(feature = "progress-thread")]
-    let _turn = crate::progress::turn();
+    let _turn = crate::turn::turn();
     with_turn(call)
 }
 
@@ -160,7 +103,7 @@ pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Resu
 /// signals may run inside a call.
 pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
     #[cfg(feature = "progress-thread")]
-    let Some(_turn) = crate::progress::turn_soon() else {
+    let Some(_turn) = crate::turn::turn_soon() else {
         return;
     };
     // What is not free is nobody's fault here.
@@ -191,7 +134,7 @@ pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) ->
 #[cold]
 #[inline(never)]
 pub(crate) fn absent() -> Fault {
-    let rank = rank() as c_int;
+    let rank = phase::rank() as c_int;
     match phase() {
         Phase::Before => Error::NotInitialised.into(),
         Phase::Running => Error::Overlapping.into(),
@@ -206,11 +149,9 @@ pub(crate) fn begin(world: World, threads: c_int) {
     // SAFETY: the function does what a child of a process with threads may do. Without memory to note it, children go
     // unnoticed.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-    RANK.store(world.kernel.node().index(), Ordering::Relaxed);
-    MAIN.store(this_thread(), Ordering::Relaxed);
-    THREADS.store(threads, Ordering::Relaxed);
+    phase::note(world.kernel.node().index(), threads);
     WORLD.store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
-    PHASE.store(Phase::Running as u8, Ordering::Release);
+    phase::enter(Phase::Running);
 }
 
 /// Ends the world and gives it back to be taken apart.
@@ -219,7 +160,7 @@ pub(crate) fn end() -> Option<Box<World>> {
     if world.is_null() {
         return None;
     }
-    PHASE.store(Phase::After as u8, Ordering::Release);
+    phase::enter(Phase::After);
     // SAFETY: `begin` has made it of a box, and nobody else has it any more.
     Some(unsafe { Box::from_raw(world) })
 }
@@ -228,15 +169,60 @@ pub(crate) fn end() -> Option<Box<World>> {
 /// its calls are refused.
 extern "C" fn forked() {
     if phase() == Phase::Running {
-        PHASE.store(Phase::Forked as u8, Ordering::Relaxed);
+        phase::enter(Phase::Forked);
         WORLD.store(null_mut(), Ordering::Relaxed);
         place::descriptor::close_all();
         #[cfg(feature = "progress-thread")]
-        crate::progress::forget();
+        crate::turn::forget();
     }
 }
 
 impl World {
+    pub(crate) fn new(
+        kernel: Kernel,
+        comms: Comms,
+        hosts: Hosts,
+        launcher: Option<Launcher>,
+    ) -> Self {
+        World {
+            kernel,
+            comms,
+            parts: Parts::default(),
+            busy: Vec::new(),
+            engine: None,
+            refused: None,
+            looks: Looks::default(),
+            sent: (0, 0),
+            hosts,
+            launcher,
+        }
+    }
+
+    /// From now on this is called whenever a call waits or looks, until it says that it has nothing left to do.
+    pub(crate) fn register(&mut self, progress: Progress) {
+        self.busy.push(progress);
+    }
+
+    /// Lets operations go as far as they can that the kernel does not know. `idle`: how often in a row nothing has come.
+    #[inline]
+    pub(crate) fn progress(&mut self, idle: &mut u32) {
+        if !self.busy.is_empty() {
+            let came = *idle == 0;
+            self.let_go_on(idle, came);
+        }
+    }
+
+    #[inline(never)]
+    fn let_go_on(&mut self, idle: &mut u32, came: bool) {
+        let mut place = 0;
+        while let Some(progress) = self.busy.get(place).copied() {
+            match progress(self, idle, came) {
+                true => place += 1,
+                false => drop(self.busy.remove(place)),
+            }
+        }
+    }
+
     /// Makes progress until `over` gives something.
     pub(crate) fn until<R>(
         &mut self,
@@ -253,23 +239,25 @@ impl World {
         mut over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
     ) -> Result<R, Fault> {
         let (mut idle, mut came) = (looks, true);
-        self.vain = 0;
+        self.looks.waiting = 0;
         loop {
             if let Some(result) = over(self)? {
                 return Ok(result);
             }
-            collective::progress_after(self, &mut idle, came);
+            if !self.busy.is_empty() {
+                self.let_go_on(&mut idle, came);
+            }
             self.kernel.advance(&mut idle)?;
             came = idle == 0;
             idle = idle.max(looks);
-            self.vain = idle;
+            self.looks.waiting = idle;
         }
     }
 
     /// Looks in vain after which ranks of several hosts, who wait for all of them, let others have the processor: at
     /// once. The wait takes longer than that, and on a host whose processors are busy each turn counts.
     #[inline]
-    pub(crate) fn looks(&self) -> u32 {
+    pub(crate) fn patience(&self) -> u32 {
         if self.hosts.is_one() { 0 } else { 256 }
     }
 

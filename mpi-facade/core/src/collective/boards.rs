@@ -9,6 +9,7 @@
 
 use super::call::{Call, Stop};
 use super::over_boards::{End, OverBoards};
+use super::requests::ongoing;
 use super::schedule::Stand;
 use super::sides::{Side, Sides};
 use super::{Algorithm, Operation};
@@ -44,7 +45,7 @@ impl Call<'_> {
     #[inline]
     pub(super) fn way(&mut self, operation: Operation, bytes: usize) -> Result<Way, Error> {
         let ground = self.ground(operation)?;
-        let choices = &self.world.collectives.choices;
+        let choices = &ongoing(self.world).choices;
         if ground.ranks < 2 {
             return Ok(Way::Messages);
         }
@@ -79,7 +80,7 @@ impl Call<'_> {
         (given, taken): (usize, usize),
     ) -> Result<bool, Stop> {
         let ground = self.ground(operation)?;
-        let short = self.world.collectives.choices.pick(operation, 0, ground);
+        let short = ongoing(self.world).choices.pick(operation, 0, ground);
         if ground.ranks < 2 || short != Algorithm::Boards {
             return Ok(false);
         }
@@ -123,12 +124,12 @@ impl Call<'_> {
     /// How many bytes of items of `item` bytes go into a text at a time, if `parts` times as many share it, and how many
     /// texts that makes. All bytes are whole items.
     #[inline]
-    pub(super) fn segments(&self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
+    pub(super) fn segments(&mut self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
         let whole = bytes.saturating_mul(parts);
         if whole <= SHORTEST {
             return (bytes, usize::from(bytes > 0));
         }
-        let text = match self.world.collectives.choices.is_crowded(self.stand.ranks) {
+        let text = match ongoing(self.world).choices.is_crowded(self.stand.ranks) {
             true => TEXT,
             false => (whole / OVERLAP).clamp(SHORTEST, TEXT),
         };
@@ -158,7 +159,7 @@ impl Call<'_> {
             group.begin(number, sides.gives);
         }
         let mut end = None;
-        let looks = self.world.looks();
+        let looks = self.world.patience();
         let done = self.world.until_after(looks, |world| {
             let group = world.near().group(area.into());
             let group = group.map(|group| if looks > 0 { group.yielding() } else { group });

@@ -4,7 +4,7 @@ use super::choice::Ground;
 use super::exchange::{Buffers as Memory, Line};
 use super::layout::Layout;
 use super::prepared::Operation;
-use super::requests;
+use super::requests::{self, ongoing};
 use super::schedule::{Stand, Steps};
 use super::scratch::{Pool, Scratch};
 use super::{Algorithm, Operation as Kind};
@@ -342,12 +342,12 @@ impl<'w> Call<'w> {
             hosts: false,
             ..ground
         };
-        Ok(self.world.collectives.choices.pick(kind, bytes, ground))
+        Ok(ongoing(self.world).choices.pick(kind, bytes, ground))
     }
 
     /// Where temporary memory comes from.
     pub(super) fn pool(&mut self) -> &mut Pool {
-        &mut self.world.collectives.pool
+        &mut ongoing(self.world).pool
     }
 }
 

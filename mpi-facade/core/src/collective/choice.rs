@@ -1,8 +1,8 @@
 //! Which algorithm carries out which operation: a table, measured, that a user can print (`pombo info`) and override
 //! (`POMBO_COLL_<OPERATION>=<algorithm>`). All ranks of a job must choose alike.
 
+use crate::environment;
 use crate::error::{Class, Error};
-use crate::init;
 use core::ffi::CStr;
 use core::fmt;
 
@@ -263,21 +263,21 @@ pub(crate) struct Choices {
     cores: usize,
 }
 
-impl Choices {
-    /// From the environment.
-    pub(crate) fn read() -> Result<Self, Error> {
-        let mut wanted = [None; TABLE.len()];
-        for (wanted, choice) in wanted.iter_mut().zip(TABLE) {
-            *wanted = init::text(choice.variable)
-                .map(|name| choice.find(name))
-                .transpose()?;
-        }
-        Ok(Choices {
-            wanted,
+/// From the environment. Values that name no algorithm were refused when the job began.
+impl Default for Choices {
+    fn default() -> Self {
+        let wanted = |place: usize| {
+            let choice: &Choice = &TABLE[place];
+            environment::text(choice.variable).and_then(|name| choice.find(name).ok())
+        };
+        Choices {
+            wanted: core::array::from_fn(wanted),
             cores: cores(),
-        })
+        }
     }
+}
 
+impl Choices {
     /// For an operation of so many bytes.
     pub(super) fn pick(&self, operation: Operation, bytes: usize, ground: Ground) -> Algorithm {
         let can_be = |algorithm| match algorithm {
@@ -358,7 +358,7 @@ impl fmt::Display for Rule {
 /// Processors that the ranks of this machine share, as the launcher says, else all that there are: the same number for
 /// every rank, wherever it may run itself.
 fn cores() -> usize {
-    let told = init::text(c"POMBO_LOCAL_CORES").and_then(|cores| cores.parse().ok());
+    let told = environment::text(c"POMBO_LOCAL_CORES").and_then(|cores| cores.parse().ok());
     told.filter(|&cores| cores > 0).unwrap_or_else(|| {
         // SAFETY: no demands.
         let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };

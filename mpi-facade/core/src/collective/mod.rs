@@ -45,4 +45,4 @@ pub use moves::{
 pub use reductions::{
     Reduced, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan,
 };
-pub(crate) use requests::{Ongoing, forsake, is_request, peek, progress, progress_after, test};
+pub(crate) use requests::{casts, is_settled, traffic};

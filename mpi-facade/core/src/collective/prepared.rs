@@ -3,6 +3,7 @@
 use super::call::Ready;
 use super::cast::Cast;
 use super::exchange::{Buffers, Exchange, Line};
+use super::requests::ongoing;
 use super::schedule::Steps;
 use super::scratch::Scratch;
 use crate::constants::Comm;
@@ -60,10 +61,10 @@ impl Operation {
     /// Sees it through.
     #[inline(never)]
     pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), Fault> {
-        let looks = world.looks();
+        let looks = world.patience();
         let done = world.until_after(looks, |world| {
             let mut over = self.poll(world)?;
-            if !over && forsaken::is_due(world.vain) {
+            if !over && forsaken::is_due(world.looks.waiting) {
                 over = self.forsake(world)?;
             }
             Ok(over.then_some(()))
@@ -71,7 +72,7 @@ impl Operation {
         if let Err(fault) = &done {
             self.abandon(world, fault.error);
         }
-        world.collectives.pool.give(self.scratch);
+        ongoing(world).pool.give(self.scratch);
         done
     }
 

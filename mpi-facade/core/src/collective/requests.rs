@@ -4,24 +4,26 @@ use super::Choices;
 use super::cast::{self, Casting};
 use super::prepared::Operation;
 use super::scratch::Pool;
-use crate::constants::{FIRST_OWN_HANDLE, Request};
+use crate::constants::Request;
 use crate::error::{Error, Kind};
-use crate::request::Standing;
+use crate::request::{FIRST_OF_ENGINES as FIRST, Standing};
 use crate::status::Status;
-use crate::world::{Fault, World};
+use crate::way::Traffic;
+use crate::world::{Engine, Fault, World};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem::replace;
 
 /// The table of operations under way. Its bound is memory and [`SLOTS`].
-pub(crate) struct Ongoing {
+#[derive(Default)]
+pub(super) struct Ongoing {
     /// How algorithms are chosen.
     pub(super) choices: Choices,
     /// Memory for the next ones.
     pub(super) pool: Pool,
     /// Broadcasts over the network's own.
-    pub(crate) casts: Casting,
+    pub(super) casts: Casting,
     slots: Vec<Slot>,
     /// Slots without an operation.
     free: Vec<u32>,
@@ -29,22 +31,47 @@ pub(crate) struct Ongoing {
     turns: VecDeque<u32>,
     /// Of those, so many have not had one since something came.
     due: usize,
+    /// The world calls [`progress`].
+    registered: bool,
 }
 
-impl Ongoing {
-    /// None. Reads from the environment how algorithms are chosen.
-    pub(crate) fn new() -> Result<Self, Error> {
-        Ok(Ongoing {
-            choices: Choices::read()?,
-            pool: Pool::default(),
-            casts: Casting::default(),
-            slots: Vec::new(),
-            free: Vec::new(),
-            turns: VecDeque::new(),
-            due: 0,
-        })
+/// Of this world.
+pub(super) fn ongoing(world: &mut World) -> &mut Ongoing {
+    world.parts.get()
+}
+
+/// Broadcasts over the network's own, of this world.
+pub(crate) fn casts(world: &mut World) -> &mut Casting {
+    &mut ongoing(world).casts
+}
+
+/// There is something to do from now on.
+pub(super) fn register(world: &mut World) {
+    if !replace(&mut ongoing(world).registered, true) {
+        world.register(progress);
     }
 }
+
+/// Does no other rank need this one's broadcasts any more?
+pub(crate) fn is_settled(world: &mut World) -> bool {
+    let ongoing = world.parts.find::<Ongoing>();
+    ongoing.is_none_or(|ongoing| ongoing.casts.is_settled())
+}
+
+/// What became of the frames of broadcasts.
+pub(crate) fn traffic(world: &mut World) -> Traffic {
+    let ongoing = world.parts.find::<Ongoing>();
+    ongoing
+        .map(|ongoing| ongoing.casts.traffic())
+        .unwrap_or_default()
+}
+
+/// Requests of collective operations.
+static ENGINE: Engine = Engine {
+    test,
+    peek,
+    forsake,
+};
 
 struct Slot {
     generation: usize,
@@ -65,14 +92,9 @@ enum State {
 const SLOTS: usize = 1 << 20;
 /// Operations that have a turn between two looks at what has come: so a look costs the same, however many there are.
 const TURNS: usize = 16;
-/// Handles below tickets (2^32), above the small ones that mean nobody.
-const FIRST: usize = FIRST_OWN_HANDLE + 16;
 const GENERATIONS: usize = 1 << 11;
 
-/// May this handle name a collective operation?
-pub(crate) fn is_request(request: Request) -> bool {
-    (FIRST..FIRST + SLOTS * GENERATIONS).contains(&request.0)
-}
+const _: () = assert!(FIRST + SLOTS * GENERATIONS <= 1 << 32, "above are tickets");
 
 fn split(request: Request) -> (usize, usize) {
     let bits = request.0.wrapping_sub(FIRST);
@@ -84,7 +106,7 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
     let (comm, place) = (operation.comm(), operation.index());
     let Ongoing {
         slots, free, turns, ..
-    } = &mut world.collectives;
+    } = ongoing(world);
     if free.is_empty() && slots.len() < SLOTS {
         free.push(slots.len() as u32);
         slots.push(Slot {
@@ -106,53 +128,52 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
     if let Some(group) = world.comms.at(place) {
         group.pending += 1;
     }
+    world.engine = Some(&ENGINE);
+    register(world);
     poll(world, index as usize);
     Ok(request)
 }
 
-/// Lets operations go as far as they can. `idle`: how often in a row nothing has come.
-#[inline]
-pub(crate) fn progress(world: &mut World, idle: &mut u32) {
-    let came = *idle == 0;
-    progress_after(world, idle, came);
-}
-
-/// The same, where `idle` does not tell whether something has come since the last time.
-#[inline]
-pub(crate) fn progress_after(world: &mut World, idle: &mut u32, mut came: bool) {
-    if world.collectives.casts.is_open() {
+/// Lets operations go as far as they can: see [`World::register`].
+fn progress(world: &mut World, idle: &mut u32, mut came: bool) -> bool {
+    if ongoing(world).casts.is_open() {
         cast::progress(world, idle);
-        came |= *idle == 0 || world.collectives.casts.has_ended();
+        came |= *idle == 0 || ongoing(world).casts.has_ended();
     }
-    if !world.collectives.turns.is_empty() {
+    if !ongoing(world).turns.is_empty() {
         take_turns(world, idle, came);
     }
+    let ongoing = ongoing(world);
+    ongoing.registered = ongoing.casts.is_open() || !ongoing.turns.is_empty();
+    ongoing.registered
 }
 
 /// Those that have waited longest have their turn. Nobody sleeps while one is due.
 #[cold]
 fn take_turns(world: &mut World, idle: &mut u32, came: bool) {
+    let all = ongoing(world);
     if came {
-        world.collectives.due = world.collectives.turns.len();
+        all.due = all.turns.len();
     }
     for _ in 0..TURNS {
         // One that fails waits for what it takes back, and the others have turns meanwhile.
-        let Some(due) = world.collectives.due.checked_sub(1) else {
+        let all = ongoing(world);
+        let Some(due) = all.due.checked_sub(1) else {
             break;
         };
-        world.collectives.due = due;
-        let Some(index) = world.collectives.turns.pop_front() else {
+        all.due = due;
+        let Some(index) = all.turns.pop_front() else {
             break;
         };
         poll(world, index as usize);
-        let Ongoing { slots, turns, .. } = &mut world.collectives;
+        let Ongoing { slots, turns, .. } = ongoing(world);
         let slot = &mut slots[index as usize];
         slot.in_turn = matches!(slot.state, State::Active(_));
         if slot.in_turn {
             turns.push_back(index);
         }
     }
-    if world.collectives.due > 0 {
+    if ongoing(world).due > 0 {
         *idle = 1.min(*idle);
     }
 }
@@ -163,9 +184,9 @@ fn poll(world: &mut World, index: usize) {
 
 /// Ends an operation that waits without one of its ranks.
 #[cold]
-pub(crate) fn forsake(world: &mut World, request: Request) {
+fn forsake(world: &mut World, request: Request) {
     let (index, generation) = split(request);
-    let slot = world.collectives.slots.get(index);
+    let slot = ongoing(world).slots.get(index);
     if slot.is_some_and(|slot| slot.generation == generation) {
         go_on(world, index, Operation::forsake);
     }
@@ -176,7 +197,7 @@ fn go_on(
     index: usize,
     step: fn(&mut Operation, &mut World) -> Result<bool, Fault>,
 ) {
-    let slot = &mut world.collectives.slots[index];
+    let slot = &mut ongoing(world).slots[index];
     if !matches!(slot.state, State::Active(_)) {
         return;
     }
@@ -189,43 +210,35 @@ fn go_on(
         Ok(true) | Err(_) => {
             let failed = polled.err().map(|fault| world.comms.noted(fault));
             world.comms.settled(operation.context());
-            world.collectives.pool.give(operation.into_scratch());
+            ongoing(world).pool.give(operation.into_scratch());
             State::Over(failed)
         }
     };
-    world.collectives.slots[index].state = state;
+    ongoing(world).slots[index].state = state;
 }
 
 /// Looks whether an operation is over; the handle is dead then.
 #[cold]
-pub(crate) fn test(
-    world: &mut World,
-    request: Request,
-    status: &mut Status,
-) -> Result<Standing, Fault> {
+fn test(world: &mut World, request: Request, status: &mut Status) -> Result<Standing, Fault> {
     let (index, generation) = split(request);
-    let slot = world.collectives.slots.get(index);
+    let slot = ongoing(world).slots.get(index);
     // It need not wait for its turn.
     if slot.is_some_and(|slot| slot.generation == generation) {
         poll(world, index);
     }
     let standing = peek(world, request, status)?;
     if !matches!(standing, Standing::Open) {
-        world.collectives.slots[index].state = State::Free;
-        world.collectives.free.push(index as u32);
+        ongoing(world).slots[index].state = State::Free;
+        ongoing(world).free.push(index as u32);
     }
     Ok(standing)
 }
 
 /// The same, and the handle stays alive.
 #[cold]
-pub(crate) fn peek(
-    world: &mut World,
-    request: Request,
-    status: &mut Status,
-) -> Result<Standing, Fault> {
+fn peek(world: &mut World, request: Request, status: &mut Status) -> Result<Standing, Fault> {
     let (index, generation) = split(request);
-    let slot = world.collectives.slots.get(index);
+    let slot = ongoing(world).slots.get(index);
     *status = Status::SENT;
     match slot.filter(|slot| slot.generation == generation) {
         None

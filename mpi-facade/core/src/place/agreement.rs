@@ -12,7 +12,7 @@
 
 use super::PlaceError;
 use super::key_file;
-use super::launcher::Word;
+use super::word::Word;
 use crate::environment::random;
 use alloc::vec::Vec;
 use blake2::{Blake2s256, Digest};

@@ -2,7 +2,7 @@
 //! `place` only.
 
 use super::PlaceError;
-use super::launcher::Word;
+use super::word::Word;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};

@@ -4,7 +4,7 @@
 use super::PlaceError;
 #[cfg(feature = "hosts")]
 use super::agreement::Block;
-use super::launcher::Word;
+use super::word::Word;
 use crate::environment::{random, text, wrong};
 #[cfg(feature = "hosts")]
 use pombo_netdrivers::sealed::{Cover, Key};

@@ -3,7 +3,7 @@
 use super::PlaceError;
 use super::assembly::Assembly;
 use super::pmi::Pmi;
-use crate::text::Text;
+use super::word::Word;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 
@@ -14,9 +14,6 @@ pub(crate) enum Launcher {
     /// By the memory file that `pombo run` made.
     Memory(Assembly),
 }
-
-/// What a rank tells: without spaces and '=', so that it passes through any launcher.
-pub(crate) type Word = Text<255>;
 
 impl Launcher {
     /// This process's rank.

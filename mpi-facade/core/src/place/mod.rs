@@ -26,6 +26,7 @@ mod processor;
 #[cfg(feature = "hosts")]
 mod raw;
 mod untold;
+mod word;
 
 #[cfg(feature = "hosts")]
 pub(crate) use agreement::{Block, Links};
@@ -46,10 +47,11 @@ use alloc::vec::Vec;
 use assembly::Assembly;
 use card::Card;
 use core::ffi::c_int;
-use launcher::{Launcher, Word};
+use launcher::Launcher;
 use pmi::Pmi;
 use pombo_kernel::Node;
 use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
+pub(crate) use word::Word;
 
 /// What a process knows of its job before it has a channel to all ranks.
 pub(crate) struct Start {

@@ -4,7 +4,7 @@
 use super::PlaceError;
 use super::descriptor::{Descriptor, check};
 use super::error::{Excerpt, excerpt};
-use super::launcher::Word;
+use super::word::Word;
 use crate::environment::{number, text, wrong};
 use crate::text::Text;
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
 //! The ranks of other hosts: a reliable channel over UDP or raw Ethernet, and connections by which everybody learns who
 //! has gone.
 
-use super::Traffic;
+use super::traffic::Traffic;
 use super::vigil::Vigil;
 use super::wire::Wire;
 use crate::place::Job;

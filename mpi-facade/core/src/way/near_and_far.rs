@@ -1,10 +1,18 @@
 //! Shared memory beside a network, as MPI sees both. `way` only.
 
-use super::{Far, Traffic, Way, WorldChannel};
+use super::channel::WorldChannel;
+use super::far::Far;
+use super::traffic::Traffic;
 use crate::hosts::Hosts;
 use core::fmt;
+use pombo_kernel::aspect::Cap;
+use pombo_kernel::channel::Composite;
 use pombo_kernel::{Channel, Node};
+use pombo_netdrivers::Growing;
 use pombo_netdrivers::shm::Shm;
+
+/// To every rank of a job of up to so many: its rank is its node.
+pub type Way<const RANKS: usize> = Composite<Shm, Far<RANKS>, Cap<RANKS>, Growing>;
 
 impl<const RANKS: usize> WorldChannel for Way<RANKS> {
     #[inline]

@@ -2,6 +2,7 @@
 //! then it joins. `join` only.
 
 use super::address::choose;
+use super::addresses::Addresses;
 use super::far::Far;
 use super::loss::loss;
 use super::segment::{self, refuse};
@@ -10,12 +11,13 @@ use super::wire::{Line, Wire};
 use crate::environment::{number, wrong};
 use crate::hosts::Hosts;
 use crate::output::Line as Told;
-use crate::place::launcher::{Launcher, Word};
+use crate::place::Word;
+use crate::place::launcher::Launcher;
 use crate::place::{Block, Job, Links, Met, Net, PlaceError, Seal, Why, read};
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use pombo_kernel::Network;
-use pombo_netdrivers::ethernet::{Address, Opened, Traffic};
+use pombo_netdrivers::ethernet::{Opened, Traffic};
 use pombo_netdrivers::udp::{Bound, Lossy, Udp};
 
 /// A rank with sockets, which does not know the others yet.
@@ -31,18 +33,6 @@ struct Opening {
 /// Bytes of a frame over UDP, at most: what every network carries. The system cuts and joins such frames by itself, so
 /// longer ones bring little, and one that a switch does not carry never arrives.
 const DATAGRAM: usize = 1472;
-
-/// Where another rank is.
-pub(super) struct Addresses {
-    /// Not an address, but it comes with them.
-    word: Block,
-    frames: SocketAddr,
-    door: SocketAddr,
-    /// Bytes of a frame over UDP that its interface carries.
-    mtu: usize,
-    /// On its segment, if it can send raw frames.
-    pub(super) raw: Result<Address, Why>,
-}
 
 /// The network between hosts, and what is to be told of it.
 pub(super) fn open<const RANKS: usize>(
@@ -164,32 +154,6 @@ fn place(met: &Met, hosts: usize) -> Result<IpAddr, PlaceError> {
             })
         }
         _ => choose(None, hosts),
-    }
-}
-
-impl Addresses {
-    fn read(rank: usize, text: &str) -> Result<Self, PlaceError> {
-        let parse = || {
-            let mut fields = text.splitn(6, '/');
-            let word = Block::read(fields.next()?)?;
-            let ip: IpAddr = fields.next()?.parse().ok()?;
-            let mut port = || fields.next()?.parse().ok();
-            let (frames, door) = (port()?, port()?);
-            let mtu = fields.next()?.parse().ok()?;
-            let raw = fields.next()?;
-            let raw = match Why::read(raw) {
-                Some(why) => Err(why),
-                None => Ok(raw.parse().ok()?),
-            };
-            Some(Addresses {
-                word,
-                frames: SocketAddr::new(ip, frames),
-                door: SocketAddr::new(ip, door),
-                mtu,
-                raw,
-            })
-        };
-        parse().ok_or_else(|| PlaceError::card(rank, text))
     }
 }
 

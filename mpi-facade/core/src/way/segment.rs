@@ -1,8 +1,9 @@
 //! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `opening` only.
 
-use super::opening::Addresses;
+use super::addresses::Addresses;
 use crate::hosts::Hosts;
-use crate::place::launcher::{Launcher, Word};
+use crate::place::Word;
+use crate::place::launcher::Launcher;
 use crate::place::{Met, PlaceError, Why, read};
 use alloc::vec;
 use alloc::vec::Vec;

@@ -25,6 +25,7 @@ pub(crate) use table::{Casting, progress};
 
 use super::call::Call;
 use super::choice::Ground;
+use super::requests::ongoing;
 use super::{Algorithm, Operation};
 use crate::error::Error;
 use crate::memory::Region;
@@ -57,7 +58,7 @@ impl Call<'_> {
             cast: true,
             ..Ground::default()
         };
-        let choices = &self.world.collectives.choices;
+        let choices = &ongoing(self.world).choices;
         Ok(choices.pick(Operation::Bcast, bytes, ground) == Algorithm::Cast)
     }
 
@@ -68,7 +69,7 @@ impl Call<'_> {
         let root = first.and_then(|first| first.get(host).copied());
         let (group, root) = (table::number(group.context), root.unwrap_or(Node(0)));
         // They are sent in the order of the calls, not in that in which they can begin.
-        let casts = self.world.collectives.casts.open()?;
+        let casts = ongoing(self.world).casts.open()?;
         let number = casts.map(|casts| casts.begin(group, root));
         Ok(Cast {
             group,
@@ -85,7 +86,7 @@ impl Cast {
     /// Goes as far as it can.
     pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, Error> {
         let own = world.kernel.node() == self.root;
-        let casts = &mut world.collectives.casts;
+        let casts = &mut ongoing(world).casts;
         let Some(casts) = casts.open()? else {
             // It was closed by an error that others were told of.
             return Err(pombo_kernel::Error::NoSuchGroup(self.group).into());
@@ -122,7 +123,7 @@ impl Cast {
     /// Its memory goes away, for this error. What comes after it from the same root fails likewise: its frames may have
     /// reached some.
     pub(super) fn abandon(&mut self, world: &mut World, error: Error) {
-        if let Ok(Some(casts)) = world.collectives.casts.open()
+        if let Ok(Some(casts)) = ongoing(world).casts.open()
             && !self.is_over
         {
             casts.abandon(self.group, self.root, error);

@@ -1,6 +1,7 @@
 //! How the ranks of a job over several hosts come by groups: they open sockets, exchange addresses, and try whether
 //! frames for all arrive. `init` only.
 
+use super::super::requests::{Ongoing, ongoing, register};
 use super::table::{Casting, Memory, RANKS, Table};
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
@@ -44,13 +45,13 @@ fn settle(world: &mut World, tried: Option<Table>) -> Result<(), Fault> {
     if let Some(mut table) = tried {
         // It was open until now.
         let _ = table.close(TRIAL_GROUP);
-        world.collectives.casts = Casting::new(table);
+        ongoing(world).casts = Casting::new(table);
+        register(world);
     }
-    let (casts, group) = (
-        &mut world.collectives.casts,
-        world.comms.get(MPI_COMM_WORLD)?,
-    );
+    let World { comms, parts, .. } = world;
+    let group = comms.get(MPI_COMM_WORLD)?;
     if let Some(levels) = &group.levels {
+        let casts = &mut parts.get::<Ongoing>().casts;
         group.casts = casts.enter(group.context, levels.first());
     }
     Ok(())
@@ -59,7 +60,7 @@ fn settle(world: &mut World, tried: Option<Table>) -> Result<(), Fault> {
 /// How many ranks there are, and this one's socket if it has one. `None` where no rank needs one.
 fn bind(world: &mut World) -> Option<(usize, Option<Ears>)> {
     let ranks = world.kernel.nodes();
-    let wanted = world.collectives.choices.wants_casts();
+    let wanted = ongoing(world).choices.wants_casts();
     if world.hosts.is_one() || ranks > RANKS || !wanted {
         return None;
     }

@@ -1,5 +1,6 @@
 //! The groups of a rank, and the memory that they are shown. `cast` only.
 
+use crate::collective::requests::{Ongoing, casts};
 use crate::error::Error;
 use crate::memory::Region;
 use crate::way::{Traffic, groups};
@@ -203,7 +204,7 @@ impl Casting {
 /// Lets frames come and go; `idle`: how often in a row nothing has come.
 #[cold]
 pub(crate) fn progress(world: &mut World, idle: &mut u32) {
-    let Some(open) = &mut world.collectives.casts.0 else {
+    let Some(open) = &mut casts(world).0 else {
         return;
     };
     let due = open.is_due(*idle);
@@ -220,7 +221,7 @@ pub(crate) fn progress(world: &mut World, idle: &mut u32) {
             far.wakes_also_by(groups);
         }
     }
-    let Some(open) = world.collectives.casts.0.as_mut().filter(|_| due) else {
+    let Some(open) = casts(world).0.as_mut().filter(|_| due) else {
         return;
     };
     match open.rest {
@@ -233,8 +234,10 @@ pub(crate) fn progress(world: &mut World, idle: &mut u32) {
 
 /// Who has gone?
 fn look(world: &mut World) {
-    let (kernel, casts) = (&world.kernel, &mut world.collectives.casts);
-    let Some(open) = &mut casts.0 else { return };
+    let World { kernel, parts, .. } = world;
+    let Some(open) = &mut parts.get::<Ongoing>().casts.0 else {
+        return;
+    };
     open.rest = REST;
     for node in (0..kernel.nodes()).map(|node| Node(node as u16)) {
         if kernel.is_gone(node) && !open.gone.contains(&node) {

@@ -1,0 +1,49 @@
+//! The way out without the others: `MPI_Abort`, and errors that end the program.
+
+use crate::constants::{Comm, MPI_COMM_SELF, MPI_COMM_WORLD};
+use crate::output::{self, Line};
+use crate::phase::{self, Phase, phase};
+use crate::{place, world};
+use core::ffi::c_int;
+use core::fmt::Write;
+
+/// Ends this process with the code; the launcher ends the others.
+pub fn abort(comm: Comm, code: c_int) -> ! {
+    let mut line = Line::new();
+    // A line that is too long is cut.
+    let _ = write!(
+        line,
+        "pombo: rank {} called MPI_Abort with code {code} on ",
+        world_rank()
+    );
+    let _ = match comm {
+        MPI_COMM_WORLD => line.write_str("MPI_COMM_WORLD"),
+        MPI_COMM_SELF => line.write_str("MPI_COMM_SELF"),
+        other => write!(line, "communicator {:#x}", other.0),
+    };
+    output::error(&line);
+    exit(code)
+}
+
+/// Leaves without cleaning up, but with what the program has printed.
+pub fn exit(code: c_int) -> ! {
+    // An exit status is one byte; a failure must not look like success.
+    let status = if code & 0xff == 0 { 1 } else { code };
+    // SAFETY: a null stream means all of them.
+    unsafe { libc::fflush(core::ptr::null_mut()) };
+    world::if_free(|world| {
+        if let Some(launcher) = &mut world.launcher {
+            launcher.abort(status);
+        }
+    });
+    // SAFETY: takes a number and never returns.
+    unsafe { libc::_exit(status) }
+}
+
+/// This process's rank in `MPI_COMM_WORLD`, as well as it is known.
+pub fn world_rank() -> usize {
+    match phase() {
+        Phase::Before => place::rank(),
+        _ => phase::rank(),
+    }
+}

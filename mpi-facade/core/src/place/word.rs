@@ -1,0 +1,6 @@
+//! What ranks tell each other through a launcher.
+
+use crate::text::Text;
+
+/// What a rank tells: without spaces and '=', so that it passes through any launcher.
+pub(crate) type Word = Text<255>;

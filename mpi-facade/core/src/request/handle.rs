@@ -1,0 +1,43 @@
+//! What a request's handle says: the kernel's ticket as a number, an operation of another engine, or that it is over.
+
+use crate::constants::{FIRST_OWN_HANDLE, Request};
+use crate::error::Fault;
+use pombo_kernel::Ticket;
+
+const _: () = assert!(usize::BITS == 64, "a request handle needs 64 bits");
+
+/// A send that is over from the start. No ticket is below 2^32.
+pub const SENT: Request = Request(FIRST_OWN_HANDLE);
+/// A receive from `MPI_PROC_NULL`: over from the start.
+pub const RECEIVED_FROM_NOBODY: Request = Request(FIRST_OWN_HANDLE + 1);
+
+/// The handle of an operation.
+pub fn handle(ticket: Ticket) -> Request {
+    Request(ticket.to_bits() as usize)
+}
+
+/// The kernel's ticket, if it is one.
+pub(crate) fn ticket(request: Request) -> Option<Ticket> {
+    let is_ticket = request.0 > u32::MAX as usize;
+    is_ticket.then(|| Ticket::from_bits(request.0 as u64))
+}
+
+/// Where a request stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Standing {
+    /// Not over.
+    Open,
+    /// Over, and the handle is dead.
+    Over,
+    /// The same, and something went wrong: which communicator hears of it is in the fault.
+    Failed(Fault),
+}
+
+/// Operations of other engines than the kernel have handles from here on, below tickets (2^32) and above the small ones
+/// that mean nobody.
+pub(crate) const FIRST_OF_ENGINES: usize = FIRST_OWN_HANDLE + 16;
+
+/// May this handle name an operation of another engine than the kernel?
+pub(crate) fn is_of_engine(request: Request) -> bool {
+    (FIRST_OF_ENGINES..=u32::MAX as usize).contains(&request.0)
+}
