@@ -1,6 +1,6 @@
 //! Calls that make and free communicators. Source: MPI 5.0, chapter 7.
 
-use crate::collective::{self, Buffer, Collective, Reduced};
+use crate::collective::{self, Buffer, Casting, Collective, Reduced};
 use crate::comm::{Boards, Group};
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -100,7 +100,10 @@ fn insert(world: &mut World, mut group: Group, agreed: Agreed) -> Comm {
         group.boards = collective::enter(world, &group.nodes, area, first);
     }
     if let Some(levels) = group.levels.as_ref().filter(|_| casts) {
-        group.casts = collective::casts(world).enter(group.context, levels.first());
+        group.casts = world
+            .parts
+            .get::<Casting>()
+            .enter(group.context, levels.first());
     }
     world.comms.insert(group)
 }
@@ -113,7 +116,7 @@ pub fn free(comm: Comm) -> Result<(), Fault> {
         let context = world.comms.get(comm).map(|group| group.context);
         world.comms.free(comm)?;
         if let Ok(context) = context {
-            collective::casts(world).leave(context);
+            world.parts.get::<Casting>().leave(context);
         }
         if let Ok(Boards::In(area)) = boards {
             world.near().leave_group(area.into());
@@ -131,7 +134,7 @@ fn agree(comm: Comm) -> Result<Agreed, Fault> {
         world.comms.get(comm)?;
         let mut own = [0; 2 + AREAS];
         own[0] = u64::from(world.comms.next_context);
-        own[1] = u64::from(!collective::casts(world).has_room());
+        own[1] = u64::from(!world.parts.get::<Casting>().has_room());
         for (first, area) in own[2..].iter_mut().zip(collective::areas(world)) {
             *first = area.unwrap_or(TAKEN);
         }

@@ -1,7 +1,7 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
 use crate::buffered;
-use crate::collective::{self, Collective};
+use crate::collective::{self, Casting, Collective};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::environment::{number, text, variable, wrong};
@@ -68,7 +68,9 @@ pub fn finalize() -> Result<(), Fault> {
     progress::stop();
     buffered::flush()?;
     // The others may need repairs of what this rank has broadcast.
-    world::with(|world| world.until(|world| Ok(collective::is_settled(world).then_some(()))))?;
+    world::with(|world| {
+        world.until(|world| Ok(world.parts.get::<Casting>().is_settled().then_some(())))
+    })?;
     collective::barrier(MPI_COMM_WORLD).run()?;
     world::with(|world| {
         world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
@@ -99,7 +101,7 @@ fn report(world: &mut World) {
         mut rejected,
     } = world.kernel.channel().traffic();
     rejected += world.kernel.rejected();
-    let casts = collective::traffic(world);
+    let casts = world.parts.get::<Casting>().traffic();
     let (frames, resent, repairs) = (
         frames + casts.frames,
         resent + casts.resent,

@@ -10,11 +10,6 @@ use core::any::Any;
 pub(crate) struct Parts(Vec<Box<dyn Any>>);
 
 impl Parts {
-    /// The part of that type, if it was asked for before.
-    pub(crate) fn find<T: Any>(&mut self) -> Option<&mut T> {
-        self.0.iter_mut().find_map(|part| part.downcast_mut())
-    }
-
     /// The part of that type, from the first time on.
     pub(crate) fn get<T: Any + Default>(&mut self) -> &mut T {
         let place = self.0.iter().position(|part| part.is::<T>());

@@ -213,9 +213,10 @@ impl World {
     }
 
     #[inline(never)]
-    fn let_go_on(&mut self, idle: &mut u32, came: bool) {
+    fn let_go_on(&mut self, idle: &mut u32, mut came: bool) {
         let mut place = 0;
         while let Some(progress) = self.busy.get(place).copied() {
+            came |= *idle == 0;
             match progress(self, idle, came) {
                 true => place += 1,
                 false => drop(self.busy.remove(place)),

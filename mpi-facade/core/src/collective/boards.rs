@@ -9,12 +9,11 @@
 
 use super::call::{Call, Stop};
 use super::over_boards::{End, OverBoards};
-use super::requests::ongoing;
 use super::schedule::Stand;
 use super::sides::{Side, Sides};
 use super::{Algorithm, Operation};
-use crate::comm::{Boards, Group};
-use crate::error::{Error, Kind};
+use crate::comm::Boards;
+use crate::error::Error;
 use crate::world::World;
 use alloc::vec::Vec;
 use pombo_kernel::Node;
@@ -45,16 +44,28 @@ impl Call<'_> {
     #[inline]
     pub(super) fn way(&mut self, operation: Operation, bytes: usize) -> Result<Way, Error> {
         let ground = self.ground(operation)?;
-        let choices = &ongoing(self.world).choices;
         if ground.ranks < 2 {
             return Ok(Way::Messages);
         }
-        match choices.pick(operation, bytes, ground) {
+        match self.choices().pick(operation, bytes, ground) {
             Algorithm::Boards => {}
             Algorithm::Hosts => return Ok(Way::Hosts),
             _ => return Ok(Way::Messages),
         }
         Ok(self.area()?.map_or(Way::Messages, Way::Boards))
+    }
+
+    /// Is it carried out host by host? `bytes` is asked where ranks are on several hosts.
+    #[inline]
+    pub(super) fn goes_by_hosts(
+        &mut self,
+        operation: Operation,
+        bytes: impl FnOnce() -> Result<usize, Error>,
+    ) -> Result<bool, Error> {
+        if self.levels()?.is_none() {
+            return Ok(false);
+        }
+        Ok(matches!(self.way(operation, bytes()?)?, Way::Hosts))
     }
 
     /// The area of its boards, if there are any.
@@ -80,7 +91,7 @@ impl Call<'_> {
         (given, taken): (usize, usize),
     ) -> Result<bool, Stop> {
         let ground = self.ground(operation)?;
-        let short = ongoing(self.world).choices.pick(operation, 0, ground);
+        let short = self.choices().pick(operation, 0, ground);
         if ground.ranks < 2 || short != Algorithm::Boards {
             return Ok(false);
         }
@@ -107,13 +118,6 @@ impl Call<'_> {
         Ok(boards)
     }
 
-    pub(super) fn group(&mut self) -> Result<&mut Group, Error> {
-        self.world.comms.at(self.index).ok_or(Error::Handle {
-            kind: Kind::Comm,
-            got: self.comm.0,
-        })
-    }
-
     #[inline]
     fn has_number(&mut self, area: u8) -> bool {
         let number = self.number;
@@ -129,7 +133,8 @@ impl Call<'_> {
         if whole <= SHORTEST {
             return (bytes, usize::from(bytes > 0));
         }
-        let text = match ongoing(self.world).choices.is_crowded(self.stand.ranks) {
+        let ranks = self.stand.ranks;
+        let text = match self.choices().is_crowded(ranks) {
             true => TEXT,
             false => (whole / OVERLAP).clamp(SHORTEST, TEXT),
         };

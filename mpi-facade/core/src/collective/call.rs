@@ -1,16 +1,16 @@
 //! What every call does before its operation can begin.
 
-use super::choice::Ground;
-use super::exchange::{Buffers as Memory, Line};
+use super::choice::{Choices, Ground};
+use super::exchange::Line;
 use super::layout::Layout;
-use super::prepared::Operation;
-use super::requests::{self, ongoing};
-use super::schedule::{Stand, Steps};
-use super::scratch::{Pool, Scratch};
+use super::prepared::{Operation, Ready};
+use super::requests;
+use super::schedule::Stand;
+use super::scratch::Pool;
 use super::{Algorithm, Operation as Kind};
 use crate::comm::{Boards, Group};
 use crate::constants::{Comm, Request};
-use crate::error::Error;
+use crate::error::{Error, Kind as What};
 use crate::fault;
 use crate::header::Envelope;
 use crate::hosts::Levels;
@@ -180,32 +180,6 @@ fn start(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<
     })
 }
 
-/// Everything that an operation needs.
-pub(super) struct Ready {
-    pub(super) steps: Steps,
-    /// What follows them.
-    pub(super) then: Option<Steps>,
-    pub(super) memory: Memory,
-    pub(super) scratch: [Scratch; 2],
-}
-
-impl Ready {
-    /// Without temporary memory.
-    pub(super) fn plain(steps: Steps, input: Layout, output: Layout) -> Ready {
-        let memory = Memory {
-            input,
-            output,
-            ..Memory::nothing()
-        };
-        Ready {
-            steps,
-            then: None,
-            memory,
-            scratch: Default::default(),
-        }
-    }
-}
-
 impl<'w> Call<'w> {
     #[inline]
     fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, Fault> {
@@ -311,6 +285,18 @@ impl<'w> Call<'w> {
         Ok(())
     }
 
+    /// How algorithms are chosen.
+    pub(super) fn choices(&mut self) -> &Choices {
+        self.world.parts.get()
+    }
+
+    pub(super) fn group(&mut self) -> Result<&mut Group, Error> {
+        self.world.comms.at(self.index).ok_or(Error::Handle {
+            kind: What::Comm,
+            got: self.comm.0,
+        })
+    }
+
     /// How the ranks lie on hosts, if on several.
     pub(super) fn levels(&mut self) -> Result<Option<&Levels>, Error> {
         Ok(self.group()?.levels.as_deref())
@@ -342,12 +328,12 @@ impl<'w> Call<'w> {
             hosts: false,
             ..ground
         };
-        Ok(ongoing(self.world).choices.pick(kind, bytes, ground))
+        Ok(self.choices().pick(kind, bytes, ground))
     }
 
     /// Where temporary memory comes from.
     pub(super) fn pool(&mut self) -> &mut Pool {
-        &mut ongoing(self.world).pool
+        self.world.parts.get()
     }
 }
 

@@ -21,10 +21,13 @@ mod cast;
 mod cast;
 mod choice;
 mod exchange;
+mod flat_moves;
+mod flat_reductions;
 mod layout;
 mod levels;
 mod moves;
 mod over_boards;
+mod parts;
 mod prepared;
 mod reductions;
 mod requests;
@@ -35,14 +38,12 @@ mod sides;
 pub(crate) use boards::{areas, enter};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
 pub use call::Collective;
-pub(crate) use cast::open as open_casts;
+pub(crate) use cast::{Casting, open as open_casts};
+pub(crate) use choice::KINDS;
 pub use choice::{Algorithm, Choice, Operation, Rule, TABLE};
-pub(crate) use choice::{Choices, KINDS};
+pub use flat_reductions::Reduced;
 pub use moves::{
     allgather, allgatherv, alltoall, alltoallv, barrier, broadcast, gather, gatherv, scatter,
     scatterv,
 };
-pub use reductions::{
-    Reduced, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan,
-};
-pub(crate) use requests::{casts, is_settled, traffic};
+pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};

@@ -2,10 +2,15 @@
 
 use super::boards::Way;
 use super::buffers::distinct;
-use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
+use super::call::{Call, by_messages, prepare, prepare_rooted};
+use super::flat_moves::{
+    allgather_at_once, allgather_by_messages, broadcast_at_once, broadcast_by_messages, collect,
+    own,
+};
 use super::layout::Layout;
-use super::levels::{self, Parts};
-use super::schedule::{Stand, Steps};
+use super::levels;
+use super::prepared::Ready;
+use super::schedule::Stand;
 use super::scratch::Scratch;
 use super::sides::{Side, Sides};
 use super::{Algorithm, Buffer, Buffers, Collective, Operation};
@@ -15,20 +20,6 @@ use core::ffi::c_int;
 use pombo_kernel::Source;
 use pombo_kernel::collective as kernel;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-
-/// What a rank gives, or gets, beside the blocks of all: in place that is its own block, where that has a meaning. Else
-/// it lies elsewhere, if this rank has the blocks.
-fn own(buffer: Buffer, all: &Layout, has_all: bool, rank: usize) -> Result<Layout, Error> {
-    if buffer.is_in_place() && has_all {
-        return Ok(all.block(rank));
-    }
-    let own = buffer.whole()?;
-    if has_all {
-        let block = |block| kernel::Buffer::Input.block(block);
-        distinct(&own.region(block(0)), &all.region(block(rank)))?;
-    }
-    Ok(own)
-}
 
 /// This rank's own block lies at two places.
 fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
@@ -60,64 +51,16 @@ pub fn barrier(comm: Comm) -> impl Collective {
 /// # Safety
 /// The buffer holds, or has room for, what it says, until the operation is over.
 pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| broadcast_at_once(call, buffer);
+    let at_once = move |call: &mut Call<'_>| {
+        let bytes = || buffer.region(1).map(|region| Source::len(&region));
+        match call.goes_by_hosts(Operation::Bcast, bytes)? {
+            true => levels::broadcast(call, buffer),
+            false => broadcast_at_once(call, buffer),
+        }
+    };
     prepare_rooted(Operation::Bcast, comm, root, at_once, move |call| {
         broadcast_by_messages(call, buffer)
     })
-}
-
-fn broadcast_at_once(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, Stop> {
-    let vector = buffer.region(1)?;
-    let bytes = Source::len(&vector);
-    let area = match call.way(Operation::Bcast, bytes)? {
-        Way::Boards(area) => area,
-        Way::Hosts => return levels::broadcast(call, buffer),
-        Way::Messages => return Ok(false),
-    };
-    let (grain, segments) = call.segments(bytes, 1, 1);
-    let output = Side::vector(vector, grain);
-    let sides = Sides::plain(Operation::Bcast, bytes, Side::nothing(), output);
-    let Stand { rank, root, .. } = call.stand;
-    let steps = kernel::broadcast_boards(rank, root, segments);
-    call.run_over(area, steps, &sides)
-}
-
-pub(super) fn broadcast_by_messages(call: &mut Call<'_>, buffer: Buffer) -> Result<Ready, Error> {
-    let (region, vector) = (buffer.region(1)?, buffer.whole()?);
-    if call.part.is_none() && call.casts(Source::len(&region))? {
-        return broadcast_by_cast(call, buffer);
-    }
-    let (stand, algorithm) = (call.stand, call.pick(Operation::Bcast, vector.bytes())?);
-    let (output, blocks) = cut(vector, algorithm, stand.ranks);
-    let steps = stand.broadcast(algorithm, blocks);
-    Ok(Ready::plain(steps, Layout::nothing(), output))
-}
-
-/// One frame for all hosts; on every host a rank hands on.
-fn broadcast_by_cast(call: &mut Call<'_>, buffer: Buffer) -> Result<Ready, Error> {
-    let parts = Parts::of(call)?;
-    let (speaker, before) = parts.casters();
-    let cast = match parts.place() == speaker {
-        true => Some(Steps::Cast(call.cast(parts.host(), buffer.region(1)?)?)),
-        false => None,
-    };
-    parts.near(call, before.unwrap_or(speaker));
-    let near = call.stand.broadcast(Algorithm::Linear, 1);
-    let (steps, then) = match (cast, before) {
-        (Some(cast), None) => (cast, Some(near)),
-        (cast, _) => (near, cast),
-    };
-    let ready = Ready::plain(steps, Layout::nothing(), buffer.whole()?);
-    Ok(Ready { then, ..ready })
-}
-
-/// Among the ranks of this host, to the end.
-pub(super) fn broadcast_here(call: &mut Call<'_>, buffer: Buffer) -> Result<(), Stop> {
-    if call.stand.ranks > 1 && !broadcast_at_once(call, buffer)? {
-        let ready = broadcast_by_messages(call, buffer)?;
-        call.carry_out(ready)?;
-    }
-    Ok(())
 }
 
 /// `MPI_Gather`.
@@ -209,60 +152,17 @@ pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) 
 /// # Safety
 /// Both buffers hold what they say, until the operation is over.
 pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| allgather_at_once(call, send, receive);
+    let at_once = move |call: &mut Call<'_>| {
+        let ranks = call.stand.ranks;
+        let bytes = || receive.region(ranks).map(|region| Source::len(&region));
+        match call.goes_by_hosts(Operation::Allgather, bytes)? {
+            true => levels::allgather(call, send, receive),
+            false => allgather_at_once(call, send, receive),
+        }
+    };
     prepare(Operation::Allgather, comm, at_once, move |call| {
         allgather_by_messages(call, send, receive)
     })
-}
-
-fn allgather_at_once(call: &mut Call<'_>, send: Buffer, receive: Buffer) -> Result<bool, Stop> {
-    let Stand { rank, ranks, .. } = call.stand;
-    let output = receive.region(ranks)?;
-    let area = match call.way(Operation::Allgather, Source::len(&output))? {
-        Way::Boards(area) => area,
-        Way::Hosts => return levels::allgather(call, send, receive),
-        Way::Messages => return Ok(false),
-    };
-    let place = receive.one(rank)?;
-    let input = match send.is_in_place() {
-        true => place,
-        false => send.region(1)?,
-    };
-    if !send.is_in_place() {
-        distinct(&input, &place)?;
-    }
-    let (given, each) = (Source::len(&input), Source::len(&output) / ranks);
-    let (grain, segments) = call.segments(given, 1, 1);
-    let (input, output) = (
-        Side::vector(input, grain),
-        Side::matrix(output, ranks, grain),
-    );
-    let sides = Sides::plain(Operation::Allgather, each, input, output);
-    let sides = sides.giving(Operation::Allgather, given);
-    let steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
-    call.run_over(area, steps, &sides)
-}
-
-fn allgather_by_messages(
-    call: &mut Call<'_>,
-    send: Buffer,
-    receive: Buffer,
-) -> Result<Ready, Error> {
-    let output = receive.blocks(call.stand.ranks)?;
-    collect(call, send, output)
-}
-
-/// Among the ranks of this host, to the end.
-pub(super) fn allgather_here(
-    call: &mut Call<'_>,
-    send: Buffer,
-    receive: Buffer,
-) -> Result<(), Stop> {
-    if !allgather_at_once(call, send, receive)? {
-        let ready = allgather_by_messages(call, send, receive)?;
-        call.carry_out(ready)?;
-    }
-    Ok(())
 }
 
 /// `MPI_Allgatherv`.
@@ -275,16 +175,6 @@ pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Col
         let output = unsafe { receive.blocks(call.stand.ranks)? };
         collect(call, send, output)
     })
-}
-
-pub(super) fn collect(call: &mut Call<'_>, send: Buffer, output: Layout) -> Result<Ready, Error> {
-    let input = own(send, &output, true, call.stand.rank)?;
-    let algorithm = match call.pick(Operation::Allgather, output.bytes())? {
-        // What lies anywhere cannot be broadcast as one message.
-        Algorithm::Linear if output.is_apart() => Algorithm::Turns,
-        algorithm => algorithm,
-    };
-    Ok(Ready::plain(call.stand.allgather(algorithm), input, output))
 }
 
 /// `MPI_Alltoall`.

@@ -15,15 +15,6 @@ pub(crate) struct Casting {}
 pub(super) enum Cast {}
 
 impl Casting {
-    #[inline]
-    pub(crate) fn is_open(&self) -> bool {
-        false
-    }
-
-    pub(crate) fn has_ended(&mut self) -> bool {
-        false
-    }
-
     pub(crate) fn has_room(&self) -> bool {
         false
     }
@@ -42,8 +33,6 @@ impl Casting {
         true
     }
 }
-
-pub(crate) fn progress(_: &mut World, _: &mut u32) {}
 
 pub(crate) fn open() -> Result<(), Fault> {
     Ok(())

@@ -1,11 +1,10 @@
 //! An operation by messages that is under way.
 
-use super::call::Ready;
 use super::cast::Cast;
 use super::exchange::{Buffers, Exchange, Line};
-use super::requests::ongoing;
+use super::layout::Layout;
 use super::schedule::Steps;
-use super::scratch::Scratch;
+use super::scratch::{Pool, Scratch};
 use crate::constants::Comm;
 use crate::error::Error;
 use crate::forsaken;
@@ -14,6 +13,32 @@ use crate::world::{Fault, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use pombo_kernel::collective::Running;
+
+/// Everything that an operation needs.
+pub(super) struct Ready {
+    pub(super) steps: Steps,
+    /// What follows them.
+    pub(super) then: Option<Steps>,
+    pub(super) memory: Buffers,
+    pub(super) scratch: [Scratch; 2],
+}
+
+impl Ready {
+    /// Without temporary memory.
+    pub(super) fn plain(steps: Steps, input: Layout, output: Layout) -> Ready {
+        let memory = Buffers {
+            input,
+            output,
+            ..Buffers::nothing()
+        };
+        Ready {
+            steps,
+            then: None,
+            memory,
+            scratch: Default::default(),
+        }
+    }
+}
 
 /// One rank's part in it: too large to be moved around.
 pub(super) struct Operation {
@@ -72,7 +97,7 @@ impl Operation {
         if let Err(fault) = &done {
             self.abandon(world, fault.error);
         }
-        ongoing(world).pool.give(self.scratch);
+        world.parts.get::<Pool>().give(self.scratch);
         done
     }
 

@@ -1,198 +1,36 @@
 //! The calls that combine: what each checks, which memory it uses, which schedule runs.
 
-use super::boards::Way;
-use super::buffers::{distinct, items};
-use super::call::{Call, Ready, Stop, by_messages, cut, prepare, prepare_rooted};
+use super::buffers::items;
+use super::call::{Call, by_messages, prepare, prepare_rooted};
 use super::exchange::Buffers as Memory;
+use super::flat_reductions::{
+    Reduced, allreduce_at_once, allreduce_by_messages, reduce_at_once, reduce_by_messages,
+};
 use super::layout::{Cut, Layout};
 use super::levels;
-use super::schedule::Stand;
+use super::prepared::Ready;
 use super::scratch::Scratch;
-use super::sides::{Side, Sides};
-use super::{Buffer, Collective, Numbers, Operation};
-use crate::constants::{Comm, Datatype, Op};
+use super::{Collective, Numbers, Operation};
+use crate::constants::Comm;
 use crate::error::Error;
-use crate::memory::Region;
-use crate::op::{self, Reduction};
 use alloc::vec::Vec;
-use core::ffi::{c_int, c_void};
-use pombo_kernel::Source;
-use pombo_kernel::collective as kernel;
-use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-
-/// The buffers of a reduction: as many items in each.
-#[derive(Clone, Copy, Debug)]
-pub struct Reduced {
-    /// What this rank contributes; may be `MPI_IN_PLACE` where the standard allows it.
-    pub input: *const c_void,
-    /// The result.
-    pub output: *mut c_void,
-    /// Items.
-    pub count: i64,
-    /// Of what.
-    pub datatype: Datatype,
-    /// The operation.
-    pub op: Op,
-}
-
-impl Reduced {
-    /// What combines. A rank that gets a result has other memory for it than for what it contributes.
-    fn reduction(&self, result: bool) -> Result<Reduction, Error> {
-        let reduction = op::reduction(self.op, self.datatype)?;
-        if result && self.input == self.output.cast_const() && self.count > 0 {
-            let input = self.at(self.output).region(1)?;
-            distinct(&input, &input)?;
-        }
-        Ok(reduction)
-    }
-
-    pub(super) fn at(&self, address: *mut c_void) -> Buffer {
-        Buffer {
-            address,
-            count: self.count,
-            datatype: self.datatype,
-        }
-    }
-
-    pub(super) fn is_in_place(&self) -> bool {
-        self.at(self.input.cast_mut()).is_in_place()
-    }
-
-    /// What this rank contributes; `MPI_IN_PLACE` has a meaning for some ranks only.
-    fn buffer(&self, in_place: bool) -> Buffer {
-        match in_place && self.is_in_place() {
-            true => self.at(self.output),
-            false => self.at(self.input.cast_mut()),
-        }
-    }
-
-    /// What this rank contributes, where that may be the result's own memory.
-    pub(super) fn input(&self) -> Result<Layout, Error> {
-        self.buffer(true).whole()
-    }
-
-    fn output(&self) -> Result<Layout, Error> {
-        self.at(self.output).whole()
-    }
-}
+use core::ffi::c_int;
 
 /// `MPI_Reduce`.
 ///
 /// # Safety
 /// The input, and at the root the output, hold `count` items, until the operation is over.
 pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| reduce_at_once(call, reduced);
+    let at_once = move |call: &mut Call<'_>| {
+        let is_root = call.stand.is_root();
+        match call.goes_by_hosts(Operation::Reduce, || reduced.bytes(is_root))? {
+            true => levels::reduce(call, reduced),
+            false => reduce_at_once(call, reduced),
+        }
+    };
     prepare_rooted(Operation::Reduce, comm, root, at_once, move |call| {
         reduce_by_messages(call, reduced)
     })
-}
-
-pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
-    let stand = call.stand;
-    let reduction = reduced.reduction(stand.is_root())?;
-    let input = reduced.buffer(stand.is_root()).whole()?;
-    let algorithm = call.pick(Operation::Reduce, input.bytes())?;
-    let (input, blocks) = cut(input, algorithm, stand.ranks);
-    let is_leaf = stand.is_leaf(algorithm);
-    // A leaf sends its input and needs nothing else.
-    let nothing = || (Scratch::default(), Layout::nothing());
-    let (own, incoming) = match is_leaf {
-        true => nothing(),
-        false => call.pool().like(&input)?,
-    };
-    let (temporary, work) = match (stand.is_root(), is_leaf) {
-        (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
-        (false, true) => nothing(),
-        (false, false) => call.pool().like(&input)?,
-    };
-    Ok(Ready {
-        steps: stand.reduce(algorithm, blocks),
-        then: None,
-        memory: Memory {
-            input,
-            work,
-            incoming,
-            reduction: Some(reduction),
-            ..Memory::nothing()
-        },
-        scratch: [own, temporary],
-    })
-}
-
-/// Among the ranks of this host, to the end.
-pub(super) fn reduce_here(call: &mut Call<'_>, reduced: Reduced) -> Result<(), Stop> {
-    if !reduce_at_once(call, reduced)? {
-        let ready = reduce_by_messages(call, reduced)?;
-        call.carry_out(ready)?;
-    }
-    Ok(())
-}
-
-/// Data of all ranks together up to which one rank combines all of it.
-const WHOLE: usize = 32 << 10;
-
-fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
-    let Stand { rank, ranks, root } = call.stand;
-    let is_root = rank == root;
-    let reduction = reduced.reduction(is_root)?;
-    let input = reduced.buffer(is_root).region(1)?;
-    let bytes = Source::len(&input);
-    let area = match call.way(Operation::Reduce, bytes)? {
-        Way::Boards(area) => area,
-        Way::Hosts => return levels::reduce(call, reduced),
-        Way::Messages => return Ok(false),
-    };
-    let Some(item) = Side::item(&input) else {
-        return Ok(false);
-    };
-    let output = match is_root {
-        true => reduced.at(reduced.output).region(1)?,
-        false => Region::nothing(),
-    };
-    // Two ranks get no more done together than one by itself.
-    if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE {
-        return over_shares(call, area, reduction, (input, output), Some(root));
-    }
-    let (grain, segments) = call.segments(bytes, 1, item);
-    let (input, output) = (Side::vector(input, grain), Side::vector(output, grain));
-    let sides = Sides {
-        reduction: Some(reduction),
-        ..Sides::plain(Operation::Reduce, bytes, input, output)
-    };
-    let place = match reduced.is_in_place() {
-        true => kernel::Buffer::Work,
-        false => kernel::Buffer::Output,
-    };
-    let steps = kernel::reduce_boards(rank, ranks, root, segments, place);
-    call.run_over(area, steps, &sides)
-}
-
-/// Every rank combines its share of every text.
-fn over_shares(
-    call: &mut Call<'_>,
-    area: u8,
-    reduction: Reduction,
-    (input, output): (Region, Region),
-    root: Option<usize>,
-) -> Result<bool, Stop> {
-    let Stand { rank, ranks, .. } = call.stand;
-    let item = input.extent();
-    let share = input.items().div_ceil(ranks) * item;
-    let (grain, segments) = call.segments(share, ranks, item);
-    let operation = match root {
-        Some(_) => Operation::Reduce,
-        None => Operation::Allreduce,
-    };
-    let bytes = Source::len(&input);
-    let (input, output) = (Side::vector(input, grain), Side::vector(output, grain));
-    let sides = Sides {
-        scattered: Some(kernel::Buffer::Incoming),
-        reduction: Some(reduction),
-        ..Sides::plain(operation, bytes, input, output)
-    };
-    // A result for every text takes room too.
-    let steps = kernel::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
-    call.run_over(area, steps, &sides)
 }
 
 /// `MPI_Allreduce`.
@@ -200,53 +38,15 @@ fn over_shares(
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| allreduce_at_once(call, reduced);
+    let at_once = move |call: &mut Call<'_>| match call
+        .goes_by_hosts(Operation::Allreduce, || reduced.bytes(true))?
+    {
+        true => levels::allreduce(call, reduced),
+        false => allreduce_at_once(call, reduced),
+    };
     prepare(Operation::Allreduce, comm, at_once, move |call| {
         allreduce_by_messages(call, reduced)
     })
-}
-
-pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
-    let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
-    let (stand, algorithm) = (call.stand, call.pick(Operation::Allreduce, input.bytes())?);
-    let (input, blocks) = cut(input, algorithm, stand.ranks);
-    let (own, incoming) = call.pool().like(&input)?;
-    Ok(Ready {
-        steps: stand.allreduce(algorithm, blocks),
-        then: None,
-        memory: Memory {
-            input,
-            work: reduced.output()?.evenly(blocks),
-            incoming,
-            reduction: Some(reduction),
-            ..Memory::nothing()
-        },
-        scratch: [own, Scratch::default()],
-    })
-}
-
-fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
-    let Stand { rank, ranks, .. } = call.stand;
-    let (reduction, input) = (reduced.reduction(true)?, reduced.buffer(true).region(1)?);
-    let bytes = Source::len(&input);
-    let area = match call.way(Operation::Allreduce, bytes)? {
-        Way::Boards(area) => area,
-        Way::Hosts => return levels::allreduce(call, reduced),
-        Way::Messages => return Ok(false),
-    };
-    if Side::item(&input).is_none() {
-        return Ok(false);
-    }
-    let output = reduced.at(reduced.output).region(1)?;
-    if bytes.saturating_mul(ranks) > WHOLE {
-        return over_shares(call, area, reduction, (input, output), None);
-    }
-    let (input, output) = (Side::vector(input, bytes), Side::vector(output, bytes));
-    let sides = Sides {
-        reduction: Some(reduction),
-        ..Sides::plain(Operation::Allreduce, bytes, input, output)
-    };
-    call.run_over(area, kernel::allreduce_boards(rank, ranks), &sides)
 }
 
 /// `MPI_Scan`.

@@ -1,14 +1,11 @@
 //! Collective operations under way without a call that waits for them.
 
-use super::Choices;
-use super::cast::{self, Casting};
 use super::prepared::Operation;
 use super::scratch::Pool;
 use crate::constants::Request;
 use crate::error::{Error, Kind};
 use crate::request::{FIRST_OF_ENGINES as FIRST, Standing};
 use crate::status::Status;
-use crate::way::Traffic;
 use crate::world::{Engine, Fault, World};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -17,13 +14,7 @@ use core::mem::replace;
 
 /// The table of operations under way. Its bound is memory and [`SLOTS`].
 #[derive(Default)]
-pub(super) struct Ongoing {
-    /// How algorithms are chosen.
-    pub(super) choices: Choices,
-    /// Memory for the next ones.
-    pub(super) pool: Pool,
-    /// Broadcasts over the network's own.
-    pub(super) casts: Casting,
+struct Ongoing {
     slots: Vec<Slot>,
     /// Slots without an operation.
     free: Vec<u32>,
@@ -36,34 +27,15 @@ pub(super) struct Ongoing {
 }
 
 /// Of this world.
-pub(super) fn ongoing(world: &mut World) -> &mut Ongoing {
+fn ongoing(world: &mut World) -> &mut Ongoing {
     world.parts.get()
 }
 
-/// Broadcasts over the network's own, of this world.
-pub(crate) fn casts(world: &mut World) -> &mut Casting {
-    &mut ongoing(world).casts
-}
-
 /// There is something to do from now on.
-pub(super) fn register(world: &mut World) {
+fn register(world: &mut World) {
     if !replace(&mut ongoing(world).registered, true) {
         world.register(progress);
     }
-}
-
-/// Does no other rank need this one's broadcasts any more?
-pub(crate) fn is_settled(world: &mut World) -> bool {
-    let ongoing = world.parts.find::<Ongoing>();
-    ongoing.is_none_or(|ongoing| ongoing.casts.is_settled())
-}
-
-/// What became of the frames of broadcasts.
-pub(crate) fn traffic(world: &mut World) -> Traffic {
-    let ongoing = world.parts.find::<Ongoing>();
-    ongoing
-        .map(|ongoing| ongoing.casts.traffic())
-        .unwrap_or_default()
 }
 
 /// Requests of collective operations.
@@ -135,16 +107,12 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
 }
 
 /// Lets operations go as far as they can: see [`World::register`].
-fn progress(world: &mut World, idle: &mut u32, mut came: bool) -> bool {
-    if ongoing(world).casts.is_open() {
-        cast::progress(world, idle);
-        came |= *idle == 0 || ongoing(world).casts.has_ended();
-    }
+fn progress(world: &mut World, idle: &mut u32, came: bool) -> bool {
     if !ongoing(world).turns.is_empty() {
         take_turns(world, idle, came);
     }
     let ongoing = ongoing(world);
-    ongoing.registered = ongoing.casts.is_open() || !ongoing.turns.is_empty();
+    ongoing.registered = !ongoing.turns.is_empty();
     ongoing.registered
 }
 
@@ -210,7 +178,7 @@ fn go_on(
         Ok(true) | Err(_) => {
             let failed = polled.err().map(|fault| world.comms.noted(fault));
             world.comms.settled(operation.context());
-            ongoing(world).pool.give(operation.into_scratch());
+            world.parts.get::<Pool>().give(operation.into_scratch());
             State::Over(failed)
         }
     };

@@ -1,8 +1,8 @@
 //! How the ranks of a job over several hosts come by groups: they open sockets, exchange addresses, and try whether
 //! frames for all arrive. `init` only.
 
-use super::super::requests::{Ongoing, ongoing, register};
-use super::table::{Casting, Memory, RANKS, Table};
+use super::table::{self, Casting, Memory, RANKS, Table};
+use crate::collective::choice::Choices;
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header::RANKS as MOST;
@@ -45,14 +45,13 @@ fn settle(world: &mut World, tried: Option<Table>) -> Result<(), Fault> {
     if let Some(mut table) = tried {
         // It was open until now.
         let _ = table.close(TRIAL_GROUP);
-        ongoing(world).casts = Casting::new(table);
-        register(world);
+        *world.parts.get() = Casting::new(table);
+        world.register(table::progress);
     }
     let World { comms, parts, .. } = world;
     let group = comms.get(MPI_COMM_WORLD)?;
     if let Some(levels) = &group.levels {
-        let casts = &mut parts.get::<Ongoing>().casts;
-        group.casts = casts.enter(group.context, levels.first());
+        group.casts = parts.get::<Casting>().enter(group.context, levels.first());
     }
     Ok(())
 }
@@ -60,7 +59,7 @@ fn settle(world: &mut World, tried: Option<Table>) -> Result<(), Fault> {
 /// How many ranks there are, and this one's socket if it has one. `None` where no rank needs one.
 fn bind(world: &mut World) -> Option<(usize, Option<Ears>)> {
     let ranks = world.kernel.nodes();
-    let wanted = ongoing(world).choices.wants_casts();
+    let wanted = world.parts.get::<Choices>().wants_casts();
     if world.hosts.is_one() || ranks > RANKS || !wanted {
         return None;
     }

@@ -1,6 +1,5 @@
 //! The groups of a rank, and the memory that they are shown. `cast` only.
 
-use crate::collective::requests::{Ongoing, casts};
 use crate::error::Error;
 use crate::memory::Region;
 use crate::way::{Traffic, groups};
@@ -122,12 +121,6 @@ impl Casting {
         })))
     }
 
-    /// Is there anything to look after?
-    #[inline]
-    pub(crate) fn is_open(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Is there a place for one more?
     pub(crate) fn has_room(&self) -> bool {
         let open = self.0.as_ref();
@@ -171,12 +164,6 @@ impl Casting {
         }
     }
 
-    /// Has an operation ended since the last time? Then the next one of its root can go on, though nothing comes.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        let open = self.0.as_mut();
-        open.is_some_and(|open| core::mem::take(&mut open.ended))
-    }
-
     /// Has everything that this rank sent reached the others?
     pub(crate) fn is_settled(&self) -> bool {
         let open = self.0.as_ref();
@@ -201,11 +188,11 @@ impl Casting {
     }
 }
 
-/// Lets frames come and go; `idle`: how often in a row nothing has come.
+/// Lets frames come and go: see [`World::register`].
 #[cold]
-pub(crate) fn progress(world: &mut World, idle: &mut u32) {
-    let Some(open) = &mut casts(world).0 else {
-        return;
+pub(super) fn progress(world: &mut World, idle: &mut u32, _came: bool) -> bool {
+    let Some(open) = &mut world.parts.get::<Casting>().0 else {
+        return false;
     };
     let due = open.is_due(*idle);
     if due {
@@ -221,21 +208,28 @@ pub(crate) fn progress(world: &mut World, idle: &mut u32) {
             far.wakes_also_by(groups);
         }
     }
-    let Some(open) = casts(world).0.as_mut().filter(|_| due) else {
-        return;
+    let Some(open) = &mut world.parts.get::<Casting>().0 else {
+        return false;
     };
-    match open.rest {
-        0 => look(world),
-        // A sleep is as long as many turns.
-        _ if *idle >= CALM => look(world),
-        _ => open.rest -= 1,
+    // Others may wait for what has ended here.
+    if core::mem::take(&mut open.ended) {
+        *idle = 0;
     }
+    if due {
+        match open.rest {
+            0 => look(world),
+            // A sleep is as long as many turns.
+            _ if *idle >= CALM => look(world),
+            _ => open.rest -= 1,
+        }
+    }
+    true
 }
 
 /// Who has gone?
 fn look(world: &mut World) {
     let World { kernel, parts, .. } = world;
-    let Some(open) = &mut parts.get::<Ongoing>().casts.0 else {
+    let Some(open) = &mut parts.get::<Casting>().0 else {
         return;
     };
     open.rest = REST;
