@@ -5,26 +5,23 @@ use crate::buffered::{self, Buffered};
 use crate::collective::{self, Collective, Ongoing};
 use crate::comm::Comms;
 use crate::constants::*;
-pub(crate) use crate::environment::text;
-use crate::environment::{number, variable, wrong};
+use crate::environment::variable;
 use crate::error::{Class, Error};
 use crate::glance::Freed;
-use crate::header::{CREDIT, SEND_BUFFER_BYTES};
 use crate::kernel::Kernel;
 use crate::output::{self, Line};
 use crate::place::launcher::Launcher;
 use crate::place::{self, Joined, PlaceError, Refused};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
-use crate::settings;
+use crate::settings::{self, Variable};
 use crate::stall::Stall;
 use crate::way::{self, Traffic};
 use crate::world::{self, Fault, Phase, World};
 use alloc::boxed::Box;
-use core::ffi::{CStr, c_int};
+use core::ffi::c_int;
 use core::fmt::Write;
 use pombo_kernel::{Channel, Limits};
-use pombo_netdrivers::shm::OneCopy;
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
 pub fn init(required: c_int) -> Result<c_int, Fault> {
@@ -44,11 +41,12 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         hosts,
         launcher,
     } = place::join(settings::check_all()).map_err(turn_away)?;
-    way::near(&mut way).set_one_copy(one_copy()?);
+    let one_copy = settings::ONE_COPY.read(settings::one_copy);
+    way::near(&mut way).set_one_copy(one_copy.map_err(|error| refuse(&error))?);
     let limits = Limits {
-        credit: Some(told(c"POMBO_CREDIT")?.map_or(CREDIT, |credit| credit as u32)),
-        eager: told(c"POMBO_EAGER_LIMIT")?,
-        copies: Some(told(c"POMBO_SEND_BUFFER_BYTES")?.unwrap_or(SEND_BUFFER_BYTES)),
+        credit: Some(told(&settings::CREDIT)? as u32),
+        eager: Some(told(&settings::EAGER_LIMIT)?),
+        copies: Some(told(&settings::SEND_BUFFER_BYTES)?),
     };
     let (own, size) = (way.node(), way.nodes());
     let kernel = Kernel::new(way, limits)?;
@@ -152,7 +150,7 @@ pub fn world_rank() -> usize {
 
 /// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS` names.
 fn report(world: &mut World) {
-    let Some(path) = variable(c"POMBO_STATS") else {
+    let Some(path) = variable(settings::STATS.name) else {
         return;
     };
     let (rank, (messages, bytes)) = (world.kernel.node(), world.sent);
@@ -196,23 +194,8 @@ fn report(world: &mut World) {
     }
 }
 
-fn told(name: &'static CStr) -> Result<Option<usize>, Error> {
-    number(name).map_err(|error| refuse(&error))
-}
-
-/// `POMBO_ONE_COPY`.
-fn one_copy() -> Result<OneCopy, Error> {
-    Ok(match text(c"POMBO_ONE_COPY") {
-        None | Some("auto") => OneCopy::Auto,
-        Some("never") => OneCopy::Never,
-        Some("always") => OneCopy::From(0),
-        Some(bytes) => OneCopy::From(bytes.parse().map_err(|_| {
-            refuse(&wrong(
-                c"POMBO_ONE_COPY",
-                "auto, never, always, or a number of bytes",
-            ))
-        })?),
-    })
+fn told(variable: &Variable) -> Result<usize, Error> {
+    variable.number().map_err(|error| refuse(&error))
 }
 
 /// Who is refused says why, then ends the job with the code that this process will have.

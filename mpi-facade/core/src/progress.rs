@@ -5,8 +5,8 @@
 //! program. Calls and thread exclude each other by one lock. Where there is no thread a call looks at a flag, once.
 
 use crate::collective;
-use crate::environment::{text, wrong};
 use crate::place::PlaceError;
+use crate::settings;
 use crate::world::{self, World};
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -98,10 +98,8 @@ pub(crate) struct Thread(libc::pthread_t);
 
 /// Starts the thread if the user wants it. Only after the world has begun.
 pub(crate) fn start() -> Result<Option<Thread>, PlaceError> {
-    match text(c"POMBO_PROGRESS_THREAD") {
-        None | Some("0") => return Ok(None),
-        Some("1") => {}
-        Some(_) => return Err(wrong(c"POMBO_PROGRESS_THREAD", "0 or 1")),
+    if !settings::PROGRESS_THREAD.is_on() {
+        return Ok(None);
     }
     STOP.store(false, Ordering::Relaxed);
     HERE.store(true, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //! (`POMBO_COLL_<OPERATION>=<algorithm>`). All ranks of a job must choose alike.
 
 use crate::error::{Class, Error};
-use crate::init;
+use crate::{environment, settings};
 use core::ffi::CStr;
 use core::fmt;
 
@@ -268,7 +268,7 @@ impl Choices {
     pub(crate) fn read() -> Result<Self, Error> {
         let mut wanted = [None; TABLE.len()];
         for (wanted, choice) in wanted.iter_mut().zip(TABLE) {
-            *wanted = init::text(choice.variable)
+            *wanted = environment::text(choice.variable)
                 .map(|name| choice.find(name))
                 .transpose()?;
         }
@@ -316,6 +316,9 @@ impl Choices {
 }
 
 impl Choice {
+    /// What the variable must be.
+    pub(crate) const MUST: &str = "one of the algorithms that `pombo info` lists";
+
     /// The variable as text.
     pub fn variable(&self) -> &'static str {
         self.variable.to_str().unwrap_or("")
@@ -333,7 +336,7 @@ impl Choice {
             .ok_or(Error::Argument {
                 class: Class::Other,
                 name: self.variable(),
-                must: "one of the algorithms that `pombo info` lists",
+                must: Self::MUST,
             })
     }
 }
@@ -358,7 +361,9 @@ impl fmt::Display for Rule {
 /// Processors that the ranks of this machine share, as the launcher says, else all that there are: the same number for
 /// every rank, wherever it may run itself.
 fn cores() -> usize {
-    let told = init::text(c"POMBO_LOCAL_CORES").and_then(|cores| cores.parse().ok());
+    let told = settings::LOCAL_CORES
+        .text()
+        .and_then(|cores| cores.parse().ok());
     told.filter(|&cores| cores > 0).unwrap_or_else(|| {
         // SAFETY: no demands.
         let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };

@@ -5,7 +5,8 @@ use super::PlaceError;
 #[cfg(feature = "hosts")]
 use super::agreement::Block;
 use super::launcher::Word;
-use crate::environment::{random, text, wrong};
+use crate::environment::random;
+use crate::settings;
 #[cfg(feature = "hosts")]
 use pombo_netdrivers::sealed::{Cover, Key};
 
@@ -169,10 +170,7 @@ impl Name {
         Ok(Name {
             epoch: u32::from_le_bytes([a, b, c, d]),
             id: u64::from_le_bytes(id),
-            auth: match text(c"POMBO_AUTH") {
-                None => Auth::On,
-                Some(name) => Auth::read(name).ok_or(wrong(c"POMBO_AUTH", Auth::MUST))?,
-            },
+            auth: settings::AUTH.read(Auth::read)?,
         })
     }
 }

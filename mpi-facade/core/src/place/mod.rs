@@ -37,11 +37,14 @@ pub(crate) use pmi::last_words;
 
 #[cfg(feature = "hosts")]
 use crate::environment::variable;
-use crate::environment::{number, text, wrong};
+use crate::environment::{number, wrong};
 use crate::header::FINGERPRINT;
 use crate::hosts::Hosts;
 #[cfg(feature = "hosts")]
 use crate::output::{self, Line};
+use crate::settings::{JOB, RANK, SHM_FD, SIZE};
+#[cfg(feature = "hosts")]
+use crate::settings::{STATS, VERBOSE};
 use crate::way::{self, Way};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -88,7 +91,7 @@ impl From<ShmError> for Box<Refused> {
 #[inline(never)]
 pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Box<Refused>> {
     let net = checked.and_then(|()| Net::read());
-    let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
+    let near = match (number(RANK.name)?, number(SIZE.name)?) {
         (None, None) => match Pmi::connect()? {
             Some(pmi) => return by_launcher(Launcher::Pmi(pmi), net),
             None => {
@@ -122,17 +125,17 @@ pub(crate) fn join(checked: Result<(), PlaceError>) -> Result<Joined, Box<Refuse
 
 /// The rank as the environment tells it, before anybody has joined.
 pub(crate) fn rank() -> usize {
-    let rank = [c"POMBO_RANK", c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
+    let rank = [RANK.name, c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
     let rank = rank.into_iter();
     rank.flat_map(number).flatten().next().unwrap_or(0)
 }
 
 fn on_this_host(rank: usize, size: usize) -> Result<Shm, PlaceError> {
-    Ok(match (number(c"POMBO_SHM_FD")?, text(c"POMBO_JOB")) {
+    Ok(match (number(SHM_FD.name)?, JOB.text()) {
         (Some(file), _) => {
             let segment = Segment::open(file as c_int).map_err(|error| match error {
                 ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
-                    c"POMBO_SHM_FD",
+                    SHM_FD.name,
                     "the launcher's descriptor: whatever starts the program has to leave it open",
                 ),
                 error => error.into(),
@@ -318,10 +321,10 @@ fn over_hosts(launcher: &mut Launcher, met: &mut Met, near: Shm) -> Result<Way, 
 /// To whoever wants to know by what the ranks talk.
 #[cfg(feature = "hosts")]
 fn tell(what: &Line) {
-    if text(c"POMBO_VERBOSE") == Some("1") {
+    if VERBOSE.is_on() {
         output::error(&Line::of(format_args!("pombo: {what}")));
     }
-    if let Some(path) = variable(c"POMBO_STATS") {
+    if let Some(path) = variable(STATS.name) {
         // That it cannot be written is said at the end.
         let _ = output::append(path, &Line::of(format_args!("# {what}")));
     }

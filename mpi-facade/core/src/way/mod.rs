@@ -13,8 +13,6 @@ pub(crate) mod groups;
 #[cfg(feature = "hosts")]
 mod guests;
 #[cfg(feature = "hosts")]
-mod loss;
-#[cfg(feature = "hosts")]
 mod opening;
 #[cfg(feature = "hosts")]
 mod segment;

@@ -3,14 +3,13 @@
 
 use super::address::choose;
 use super::far::Far;
-use super::loss::loss;
 use super::segment::{self, Why, refuse};
 use super::vigil::Door;
 use super::wire::{Line, Wire};
-use crate::environment::{number, wrong};
 use crate::output::Line as Told;
 use crate::place::launcher::{Launcher, Word};
 use crate::place::{Block, Job, Links, Met, Net, PlaceError, Seal, read};
+use crate::settings;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Network;
@@ -105,12 +104,8 @@ impl Opening {
         all: &[Addresses],
         launcher: &mut Launcher,
     ) -> Result<(Far, Told), PlaceError> {
-        let timeout = match number(c"POMBO_HOST_TIMEOUT")? {
-            Some(seconds @ 1..=3600) => seconds as u32,
-            None => 10,
-            Some(_) => return Err(wrong(c"POMBO_HOST_TIMEOUT", "seconds from 1 to 3600")),
-        };
-        let (loss, seed) = loss()?;
+        let timeout = settings::HOST_TIMEOUT.number()? as u32;
+        let (loss, seed) = settings::LOSS.read(settings::loss::parse)?;
         let raw = match (self.raw, &self.udp) {
             // It can say more than the others.
             (Err(error), None) => return Err(error),
