@@ -275,7 +275,7 @@ mod tests {
 
     /// A rank knows the names and no more.
     #[test]
-    fn the_launchers_are_its_own() {
+    fn what_the_launcher_alone_reads_is_left_alone() {
         for name in OF_LAUNCHER {
             assert_eq!(check(&[VARIABLES], name, None), Verdict::Fine, "{name}");
         }

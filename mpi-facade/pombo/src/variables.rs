@@ -1,5 +1,5 @@
-//! The variables that the launcher alone reads, beside those of ranks, which `pombo_mpi::settings` has. `run` checks all of
-//! them and `info` prints them; the README has what the test below makes of both tables.
+//! The variables that the launcher alone reads, beside those of ranks, which `pombo_mpi::settings` has. `run` checks all
+//! of them and `info` prints them; the README has what the test below makes of both tables.
 
 use std::time::Duration;
 

@@ -37,8 +37,9 @@ variables! {
          headers, number and a checksum of the payload; full: by a tag over every byte; off: not at all, so whoever \
          can send to these hosts can write messages of the job";
     AUTH_KEY_FILE:
-        Values::text(words!("a file of ", KEY_FILE_BYTES.0, " to ", KEY_FILE_BYTES.1; " bytes, as of `head -c 32 /dev/urandom`")),
-        default "",
+        Values::text(words!(
+            "a file of ", KEY_FILE_BYTES.0, " to ", KEY_FILE_BYTES.1; " bytes, as of `head -c 32 /dev/urandom`"
+        )), default "",
         "the same at all ranks, and of mode 0600: without it whoever can change what the launcher carries between hosts \
          can come to know the key of the job";
     ETHERNET_HELPER: Values::text("a program"), default "pombo-ethernet",
@@ -47,7 +48,8 @@ variables! {
         "1: rank 0 of a job on several hosts says what carries messages between them, and why";
     HOST_TIMEOUT: numbers!("seconds", 1, 3600), default "10",
         "a host that does not answer for so long counts as gone, and the ranks on it";
-    CREDIT: numbers!("a whole number", 1, header::CREDIT as usize), default words!("", header::CREDIT as usize),
+    CREDIT: numbers!("a whole number", 1, header::CREDIT as usize),
+        default words!("", header::CREDIT as usize),
         "unexpected messages that a rank keeps for each peer";
     EAGER_LIMIT: numbers!("a number of bytes", 0, header::EAGER), default words!("", header::EAGER),
         "the longest message that is sent without asking";
@@ -62,7 +64,7 @@ variables! {
         "every rank appends to it at its end: rank, messages sent, bytes sent; frames between hosts sent, sent again, \
          repairing others, arrived again, dropped, rejected";
     JOB: Values::text("a name"), default "",
-        "with it ranks meet that no launcher started, each given RANK and SIZE";
+        "under it ranks meet that no launcher started, each given RANK and SIZE";
     RANK: Values::NUMBER, default "0",
         "set by the launcher: this process's rank in the job";
     SIZE: Values::NUMBER, default "1",

@@ -1,4 +1,5 @@
-//! Texts with numbers in them, put together by the compiler: a bound stands in the code once. The tables of variables only.
+//! Texts with numbers in them, put together by the compiler: so a bound stands in the code once. The table of variables
+//! only.
 
 /// `words!("from ", LEAST, " to ", MOST; " bytes")`: text and numbers by turns, and maybe text at the end.
 macro_rules! words {
