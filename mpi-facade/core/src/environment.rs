@@ -1,12 +1,12 @@
-//! Environment variables, read while nobody changes them, and random numbers. `init`, `place` and the table of algorithms
-//! read them.
+//! Environment variables, read while nobody changes them, and random numbers. `settings` and `place` read them.
 
 use crate::place::PlaceError;
+use crate::settings::Values;
 use core::ffi::{CStr, c_char};
 
 /// One that holds a number.
 pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, PlaceError> {
-    let parse = |value: &str| value.parse().map_err(|_| wrong(name, "a whole number"));
+    let parse = |value: &str| value.parse().map_err(|_| wrong(name, Values::NUMBER.must));
     text(name).map(parse).transpose()
 }
 
@@ -21,6 +21,30 @@ pub(crate) fn variable(name: &CStr) -> Option<&'static CStr> {
     let value: *const c_char = unsafe { libc::getenv(name.as_ptr()) };
     // SAFETY: not null, so a string of the environment, which nobody changes during MPI_Init and MPI_Finalize.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+}
+
+/// Names and values of this process's environment; those without a name, or with one that is no text, are not ours.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static CStr)> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    // SAFETY: nobody changes the environment during MPI_Init; where there is none the list is null.
+    let mut entry = unsafe { environ };
+    let lines = core::iter::from_fn(move || {
+        // SAFETY: the list ends with a null pointer, behind which nobody looks.
+        let line = unsafe { entry.as_ref() }.filter(|line| !line.is_null())?;
+        // SAFETY: there is another entry behind one that is not null.
+        entry = unsafe { entry.add(1) };
+        // SAFETY: every entry is a string of C that stays where it is during MPI_Init.
+        Some(unsafe { CStr::from_ptr(*line) })
+    });
+    lines.filter_map(|line| {
+        let bytes = line.to_bytes_with_nul();
+        let at = bytes.iter().position(|byte| *byte == b'=')?;
+        let name = core::str::from_utf8(bytes.get(..at)?).ok()?;
+        let value = CStr::from_bytes_with_nul(bytes.get(at + 1..)?).ok()?;
+        Some((name, value))
+    })
 }
 
 /// The error of a variable that says something else.

@@ -4,10 +4,10 @@ use crate::buffered;
 use crate::collective::{self, Casting, Collective};
 use crate::comm::Comms;
 use crate::constants::*;
-use crate::environment::{number, text, variable, wrong};
+use crate::environment::variable;
 use crate::error::{Class, Error};
 use crate::exit::world_rank;
-use crate::header::{CREDIT, FINGERPRINT, RANKS, SEND_BUFFER_BYTES};
+use crate::header::{FINGERPRINT, RANKS};
 use crate::kernel::Kernel;
 use crate::output::{self, Line};
 use crate::phase::{Phase, phase};
@@ -15,14 +15,13 @@ use crate::place::launcher::Launcher;
 use crate::place::{self, PlaceError, Refused};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
-use crate::settings;
+use crate::settings::{self, Variable};
 use crate::way::{self, Joined, Traffic, WorldChannel};
 use crate::world::{self, Fault, World};
 use alloc::boxed::Box;
-use core::ffi::{CStr, c_int};
+use core::ffi::c_int;
 use core::fmt::Write;
 use pombo_kernel::{Channel, Limits};
-use pombo_netdrivers::shm::OneCopy;
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
 pub fn init(required: c_int) -> Result<c_int, Fault> {
@@ -44,11 +43,13 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     } = place::start(settings::check_all(), FINGERPRINT)
         .and_then(way::join::<RANKS>)
         .map_err(turn_away)?;
-    way.memory().set_one_copy(one_copy()?);
+    let one_copy = settings::ONE_COPY.read(settings::one_copy);
+    way.memory()
+        .set_one_copy(one_copy.map_err(|error| refuse(&error))?);
     let limits = Limits {
-        credit: Some(told(c"POMBO_CREDIT")?.map_or(CREDIT, |credit| credit as u32)),
-        eager: told(c"POMBO_EAGER_LIMIT")?,
-        copies: Some(told(c"POMBO_SEND_BUFFER_BYTES")?.unwrap_or(SEND_BUFFER_BYTES)),
+        credit: Some(told(&settings::CREDIT)? as u32),
+        eager: Some(told(&settings::EAGER_LIMIT)?),
+        copies: Some(told(&settings::SEND_BUFFER_BYTES)?),
     };
     let (own, size) = (way.node(), way.nodes());
     let kernel = Kernel::new(way, limits)?;
@@ -88,7 +89,7 @@ pub fn finalize() -> Result<(), Fault> {
 
 /// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS` names.
 fn report(world: &mut World) {
-    let Some(path) = variable(c"POMBO_STATS") else {
+    let Some(path) = variable(settings::STATS.name) else {
         return;
     };
     let (rank, (messages, bytes)) = (world.kernel.node(), world.sent);
@@ -132,23 +133,8 @@ fn report(world: &mut World) {
     }
 }
 
-fn told(name: &'static CStr) -> Result<Option<usize>, Error> {
-    number(name).map_err(|error| refuse(&error))
-}
-
-/// `POMBO_ONE_COPY`.
-fn one_copy() -> Result<OneCopy, Error> {
-    Ok(match text(c"POMBO_ONE_COPY") {
-        None | Some("auto") => OneCopy::Auto,
-        Some("never") => OneCopy::Never,
-        Some("always") => OneCopy::From(0),
-        Some(bytes) => OneCopy::From(bytes.parse().map_err(|_| {
-            refuse(&wrong(
-                c"POMBO_ONE_COPY",
-                "auto, never, always, or a number of bytes",
-            ))
-        })?),
-    })
+fn told(variable: &Variable) -> Result<usize, Error> {
+    variable.number().map_err(|error| refuse(&error))
 }
 
 /// Who is refused says why, then ends the job with the code that this process will have.

@@ -4,8 +4,8 @@
 //! Only with the feature `progress-thread`, and only where `POMBO_PROGRESS_THREAD` is 1: it takes time from the
 //! program.
 
-use crate::environment::{text, wrong};
 use crate::place::PlaceError;
+use crate::settings::PROGRESS_THREAD;
 use crate::turn;
 use crate::world::{self, World};
 use core::ffi::c_void;
@@ -23,10 +23,8 @@ const PAUSES: (i64, i64) = (50_000, 1_000_000);
 
 /// Starts the thread if the user wants it. Only after the world has begun.
 pub(crate) fn start() -> Result<(), PlaceError> {
-    match text(c"POMBO_PROGRESS_THREAD") {
-        None | Some("0") => return Ok(()),
-        Some("1") => {}
-        Some(_) => return Err(wrong(c"POMBO_PROGRESS_THREAD", "0 or 1")),
+    if !PROGRESS_THREAD.is_on() {
+        return Ok(());
     }
     STOP.store(false, Ordering::Relaxed);
     turn::share();

@@ -1,24 +1,27 @@
-//! Every environment variable whose name begins with `POMBO_`, and what it may say. `init` checks all of them, whatever
-//! the network; a launcher does before it starts anybody, so that a job says it once.
+//! Every environment variable whose name begins with `POMBO_`: what it may say, what holds without it, what it means.
+//! `init` checks all of them, whatever the network; a launcher does before it starts anybody, so that a job says it once.
 
 pub(crate) mod loss;
+mod table;
+mod values;
+mod variable;
+mod words;
+
+pub use table::*;
+pub use values::Values;
+pub(crate) use values::one_copy;
+pub use variable::Variable;
 
 use crate::collective::{self, Choice};
 use crate::environment;
-use crate::header::{CREDIT, EAGER};
 use crate::output::{self, Line};
-use crate::place::{self, Auth, PlaceError};
-use core::ffi::{CStr, c_char};
+use crate::place::{self, PlaceError};
 
-/// One variable.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    /// Its name.
-    pub name: &'static str,
-    /// What it may say, in words that follow "must be" or "give".
-    pub must: &'static str,
-    fits: fn(&str) -> bool,
-}
+/// Those that the launcher alone reads: its own table says what they may say, and a rank leaves them alone.
+pub const OF_LAUNCHER: [&str; 4] = ["POMBO_LIB", "POMBO_CC", "POMBO_CXX", "POMBO_GRACE"];
+
+/// How the names of variables of tests begin.
+const OF_TESTS: &str = "POMBO_TEST_";
 
 /// What a variable is found to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,72 +42,26 @@ pub enum Verdict {
     },
 }
 
-const fn setting(name: &'static str, must: &'static str, fits: fn(&str) -> bool) -> Setting {
-    Setting { name, must, fits }
-}
-
-/// All but those that choose algorithms, which [`collective::TABLE`] has.
-pub const TABLE: &[Setting] = &[
-    setting("POMBO_RANK", "a whole number", is_number),
-    setting("POMBO_SIZE", "a whole number", is_number),
-    setting("POMBO_LOCAL_RANK", "a whole number", is_number),
-    setting("POMBO_LOCAL_SIZE", "a whole number", is_number),
-    setting("POMBO_LOCAL_CORES", "a whole number", is_number),
-    setting("POMBO_SHM_FD", "a whole number", is_number),
-    setting("POMBO_JOB", "a name", is_text),
-    setting("POMBO_CREDIT", "a whole number from 1 to 128", |text| {
-        is_in(text, 1, CREDIT as usize)
-    }),
-    setting(
-        "POMBO_EAGER_LIMIT",
-        "a number of bytes from 0 to 8192",
-        |text| is_in(text, 0, EAGER),
-    ),
-    setting("POMBO_SEND_BUFFER_BYTES", "a number of bytes", is_number),
-    setting(
-        "POMBO_ONE_COPY",
-        "auto, never, always, or a number of bytes",
-        |text| ["auto", "never", "always"].contains(&text) || is_number(text),
-    ),
-    setting(
-        "POMBO_NET",
-        "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface",
-        is_net,
-    ),
-    setting("POMBO_AUTH", Auth::MUST, |text| Auth::read(text).is_some()),
-    setting("POMBO_AUTH_KEY_FILE", "a file", is_text),
-    setting("POMBO_VERBOSE", "0 or 1", is_switch),
-    setting("POMBO_PROGRESS_THREAD", "0 or 1", is_switch),
-    setting("POMBO_ETHERNET_HELPER", "a program", is_text),
-    setting("POMBO_HOST", "a name", is_text),
-    setting("POMBO_HOST_TIMEOUT", "seconds from 1 to 3600", |text| {
-        is_in(text, 1, 3600)
-    }),
-    setting("POMBO_LOSS", loss::LOSS, |text| loss::parse(text).is_some()),
-    setting("POMBO_STATS", "a file", is_text),
-    setting("POMBO_LIB", "a directory", |_| true),
-    setting("POMBO_CC", "a compiler", |_| true),
-    setting("POMBO_CXX", "a compiler", |_| true),
-    // The launcher looks at it.
-    setting("POMBO_GRACE", "seconds from 0 to 86400", is_text),
-];
-
-/// Variables of tests.
-const OF_TESTS: &str = "POMBO_TEST_";
-
-/// What is to be said of a variable. A value that is no text is `None`.
-pub fn check(name: &str, value: Option<&str>) -> Verdict {
+/// What is to be said of a variable, by these tables: [`VARIABLES`], and the launcher's where that is who asks. A value
+/// that is no text is `None`.
+pub fn check(tables: &[&[&'static Variable]], name: &str, value: Option<&str>) -> Verdict {
     if !name.starts_with("POMBO_") || name.starts_with(OF_TESTS) {
         return Verdict::Fine;
     }
-    let known = TABLE.iter().find(|setting| setting.name == name);
-    let (name, must, fits) = match (known, choice(name)) {
-        (Some(known), _) => (known.name, known.must, value.is_some_and(known.fits)),
-        (_, Some(choice)) => (
-            choice.variable(),
-            ALGORITHMS,
-            value.is_some_and(|it| choice.allows(it)),
-        ),
+    let mut known = tables.iter().copied().flatten();
+    let known = known.find(|variable| variable.name() == name);
+    let mut choices = collective::TABLE.iter();
+    let choice = choices.find(|choice| choice.variable() == name);
+    let (name, must, fits) = match (known, choice) {
+        (Some(known), _) => {
+            let Values { must, fits } = known.values;
+            (known.name(), must, value.is_some_and(fits))
+        }
+        (_, Some(choice)) => {
+            let fits = value.is_some_and(|it| choice.allows(it));
+            (choice.variable(), Choice::MUST, fits)
+        }
+        _ if OF_LAUNCHER.contains(&name) => return Verdict::Fine,
         _ => {
             let nearest = nearest(name);
             return Verdict::Unknown { nearest };
@@ -116,13 +73,11 @@ pub fn check(name: &str, value: Option<&str>) -> Verdict {
     }
 }
 
-const ALGORITHMS: &str = "one of the algorithms that `pombo info` lists";
-
 /// Of this process: the first that is wrong. The first rank says which ones nobody knows, if no launcher has.
 pub(crate) fn check_all() -> Result<(), PlaceError> {
-    let warns = place::rank() == 0 && environment::variable(c"POMBO_SHM_FD").is_none();
-    for (name, value) in variables() {
-        match check(name, value.to_str().ok()) {
+    let warns = place::rank() == 0 && environment::variable(SHM_FD.name).is_none();
+    for (name, value) in environment::all() {
+        match check(&[VARIABLES], name, value.to_str().ok()) {
             Verdict::Fine => {}
             Verdict::Wrong { name, must } => {
                 return Err(PlaceError::variable(name, must, value.to_str().ok()));
@@ -146,15 +101,11 @@ fn unknown(name: &str, nearest: Option<&str>) -> Line {
     }
 }
 
-fn choice(name: &str) -> Option<&'static Choice> {
-    let mut choices = collective::TABLE.iter();
-    choices.find(|choice| choice.variable() == name)
-}
-
 /// At most three letters away.
 fn nearest(name: &str) -> Option<&'static str> {
-    let settings = TABLE.iter().map(|setting| setting.name);
-    let names = settings.chain(collective::TABLE.iter().map(Choice::variable));
+    let names = VARIABLES.iter().map(|variable| variable.name());
+    let names = names.chain(OF_LAUNCHER);
+    let names = names.chain(collective::TABLE.iter().map(Choice::variable));
     let near = names.map(|known| (distance(name, known), known));
     let (letters, known) = near.min_by_key(|(letters, _)| *letters)?;
     (letters <= 3).then_some(known)
@@ -180,60 +131,16 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-fn is_text(text: &str) -> bool {
-    !text.is_empty()
-}
-
-fn is_number(text: &str) -> bool {
-    text.parse::<usize>().is_ok()
-}
-
-fn is_in(text: &str, least: usize, most: usize) -> bool {
-    text.parse()
-        .is_ok_and(|number| (least..=most).contains(&number))
-}
-
-fn is_switch(text: &str) -> bool {
-    ["0", "1"].contains(&text)
-}
-
-fn is_net(text: &str) -> bool {
-    match text.split_once(':') {
-        None => ["auto", "shm", "udp", "ethernet"].contains(&text),
-        Some((means, by)) => ["udp", "ethernet"].contains(&means) && !by.is_empty(),
-    }
-}
-
-/// Names and values of this process's environment; those without a name, or with one that is no text, are not ours.
-fn variables() -> impl Iterator<Item = (&'static str, &'static CStr)> {
-    unsafe extern "C" {
-        static environ: *const *const c_char;
-    }
-    // SAFETY: nobody changes the environment during MPI_Init; where there is none the list is null.
-    let mut entry = unsafe { environ };
-    let lines = core::iter::from_fn(move || {
-        // SAFETY: the list ends with a null pointer, behind which nobody looks.
-        let line = unsafe { entry.as_ref() }.filter(|line| !line.is_null())?;
-        // SAFETY: there is another entry behind one that is not null.
-        entry = unsafe { entry.add(1) };
-        // SAFETY: every entry is a string of C that stays where it is during MPI_Init.
-        Some(unsafe { CStr::from_ptr(*line) })
-    });
-    lines.filter_map(|line| {
-        let bytes = line.to_bytes_with_nul();
-        let at = bytes.iter().position(|byte| *byte == b'=')?;
-        let name = core::str::from_utf8(bytes.get(..at)?).ok()?;
-        let value = CStr::from_bytes_with_nul(bytes.get(at + 1..)?).ok()?;
-        Some((name, value))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::header;
 
     fn is_wrong(name: &str, value: &str) -> bool {
-        matches!(check(name, Some(value)), Verdict::Wrong { .. })
+        matches!(
+            check(&[VARIABLES], name, Some(value)),
+            Verdict::Wrong { .. }
+        )
     }
 
     #[test]
@@ -247,38 +154,77 @@ mod tests {
             ("ONE_COPY", &["auto", "4096"], &["sometimes"]),
             ("NET", &["udp:eth0", "shm"], &["tcp", "udp:", "shm:1"]),
             ("COLL_BCAST", &["binomial"], &["fastest"]),
-            ("LIB", &[""], &[]),
         ] {
             let name = alloc::format!("POMBO_{name}");
             for value in right {
-                assert_eq!(check(&name, Some(value)), Verdict::Fine, "{name}={value}");
+                assert_eq!(
+                    check(&[VARIABLES], &name, Some(value)),
+                    Verdict::Fine,
+                    "{name}={value}"
+                );
             }
             for value in wrong {
                 assert!(is_wrong(&name, value), "{name}={value}");
             }
-            assert_ne!(check(&name, None), Verdict::Fine, "{name}: no text");
+            assert_ne!(
+                check(&[VARIABLES], &name, None),
+                Verdict::Fine,
+                "{name}: no text"
+            );
         }
     }
 
     #[test]
     fn bounds_are_those_of_the_composition() {
-        assert!(!is_wrong("POMBO_CREDIT", &alloc::format!("{CREDIT}")));
-        assert!(!is_wrong("POMBO_EAGER_LIMIT", &alloc::format!("{EAGER}")));
-        for (name, bound) in [
-            ("POMBO_CREDIT", CREDIT as usize),
-            ("POMBO_EAGER_LIMIT", EAGER),
+        for (variable, bound) in [
+            (&CREDIT, header::CREDIT as usize),
+            (&EAGER_LIMIT, header::EAGER),
         ] {
-            let setting = TABLE
-                .iter()
-                .find(|setting| setting.name == name)
-                .expect("known");
-            assert!(setting.must.ends_with(&alloc::format!(" {bound}")));
+            let (name, most) = (variable.name(), alloc::format!("{bound}"));
+            assert!(!is_wrong(name, &most));
+            assert!(is_wrong(name, &alloc::format!("{}", bound + 1)));
+            assert!(variable.values.must.ends_with(&alloc::format!(" {bound}")));
+            assert_eq!(variable.default, most);
+        }
+    }
+
+    /// What readers take where a variable is not set could be given.
+    #[test]
+    fn defaults_fit() {
+        for variable in [
+            &NET,
+            &AUTH,
+            &ETHERNET_HELPER,
+            &VERBOSE,
+            &HOST_TIMEOUT,
+            &CREDIT,
+            &EAGER_LIMIT,
+            &SEND_BUFFER_BYTES,
+            &ONE_COPY,
+            &PROGRESS_THREAD,
+            &RANK,
+            &SIZE,
+            &LOSS,
+        ] {
+            assert!(
+                !is_wrong(variable.name(), variable.default),
+                "{}",
+                variable.name()
+            );
+        }
+    }
+
+    /// A rank knows the names and no more.
+    #[test]
+    fn what_the_launcher_alone_reads_is_left_alone() {
+        for name in OF_LAUNCHER {
+            assert_eq!(check(&[VARIABLES], name, None), Verdict::Fine, "{name}");
         }
     }
 
     #[test]
     fn unknown_names_have_near_ones() {
-        let nearest = |name: &str| match check(name, Some("1")) {
+        let nearest = |name: &str| match check(&[VARIABLES], name, Some("1")) {
             Verdict::Unknown { nearest } => nearest,
             other => panic!("{name}: {other:?}"),
         };
@@ -286,18 +232,19 @@ mod tests {
         assert_eq!(nearest("POMBO_CREDITS"), Some("POMBO_CREDIT"));
         assert_eq!(nearest("POMBO_COLL_BCATS"), Some("POMBO_COLL_BCAST"));
         assert_eq!(nearest("POMBO_SOMETHING_ELSE"), None);
-        assert_eq!(check("PATH", Some("/")), Verdict::Fine);
-        assert_eq!(check("POMBO_TEST_HOSTS", Some("")), Verdict::Fine);
+        assert_eq!(check(&[VARIABLES], "PATH", Some("/")), Verdict::Fine);
+        assert_eq!(
+            check(&[VARIABLES], "POMBO_TEST_HOSTS", Some("")),
+            Verdict::Fine
+        );
     }
 
     #[test]
     fn names_are_unique() {
-        for (place, setting) in TABLE.iter().enumerate() {
-            assert!(
-                TABLE[..place]
-                    .iter()
-                    .all(|other| other.name != setting.name)
-            );
+        let names = VARIABLES.iter().map(|variable| variable.name());
+        let names: alloc::vec::Vec<_> = names.chain(OF_LAUNCHER).collect();
+        for (place, name) in names.iter().enumerate() {
+            assert!(!names[..place].contains(name), "{name}");
         }
     }
 }

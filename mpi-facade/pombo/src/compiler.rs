@@ -182,8 +182,12 @@ fn joined(option: &str, path: &Path) -> OsString {
 /// The compiler and its own leading options.
 fn compiler(language: Language, wish: &Wish<'_>) -> Result<Vec<OsString>, Error> {
     let (variable, habit, names) = match language {
-        Language::C => (variables::CC, "MPICH_CC", ["cc", "gcc", "clang"]),
-        Language::Cxx => (variables::CXX, "MPICH_CXX", ["c++", "g++", "clang++"]),
+        Language::C => (variables::CC.name(), "MPICH_CC", ["cc", "gcc", "clang"]),
+        Language::Cxx => (
+            variables::CXX.name(),
+            "MPICH_CXX",
+            ["c++", "g++", "clang++"],
+        ),
     };
     let named = [variable, habit]
         .into_iter()

@@ -260,13 +260,13 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "; build it with `cargo build --release` or set {} to its directory",
-                    crate::variables::LIB
+                    crate::variables::LIB.name()
                 )
             }
             Error::WrongLibrary { path } => write!(
                 f,
                 "{} is '{}', which holds no libmpi_abi.so.1, libmpi_abi.so or libmpi_abi.a; correct it or unset it",
-                crate::variables::LIB,
+                crate::variables::LIB.name(),
                 path.display()
             ),
             Error::ForeignFiles { files } => {

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use crate::error::Error;
 use crate::terminal::tell;
-use crate::variables::TABLE;
-use crate::{install, library, run};
+use crate::{install, library, run, variables};
 use pombo_mpi::collective;
 
 /// Prints it; what is missing is told, not an error.
@@ -41,13 +40,18 @@ fn text() -> String {
         format!("{:016x}", pombo_mpi::header::FINGERPRINT),
     );
     text.push_str("\nEnvironment variables\n");
-    for variable in TABLE {
-        let now = std::env::var_os(variable.name);
-        let now = now.map_or(String::new(), |now| format!(" (now {})", now.display()));
+    for variable in variables::all() {
+        let default = match variable.default {
+            "" => "none",
+            default => default,
+        };
         let _ = writeln!(
             text,
-            "  {:<23}{} [default: {}]{now}",
-            variable.name, variable.meaning, variable.default
+            "  {:<23}{}: {} [default: {default}]{}",
+            variable.name(),
+            variable.values.must,
+            variable.meaning,
+            now(variable.name())
         );
     }
     text.push_str("\nAlgorithms of collective operations: variables, what they may say, what holds without them\n");
@@ -55,17 +59,21 @@ fn text() -> String {
         let names = choice.allowed.iter().map(|algorithm| algorithm.name());
         let rules = choice.rules.iter().map(ToString::to_string);
         let (names, rules) = (names.collect::<Vec<_>>(), rules.collect::<Vec<_>>());
-        let now = std::env::var_os(choice.variable());
-        let now = now.map_or(String::new(), |now| format!(" (now {})", now.display()));
         let _ = writeln!(
             text,
-            "  {:<26}{} [default: {}]{now}",
+            "  {:<26}{} [default: {}]{}",
             choice.variable(),
             names.join(", "),
-            rules.join(", else ")
+            rules.join(", else "),
+            now(choice.variable())
         );
     }
     text
+}
+
+/// What it says in this process.
+fn now(variable: &str) -> String {
+    std::env::var_os(variable).map_or(String::new(), |now| format!(" (now {})", now.display()))
 }
 
 fn found(path: Result<std::path::PathBuf, Error>) -> String {

@@ -40,7 +40,7 @@ impl Library {
 
 /// The library in the first place that has it.
 pub(crate) fn find() -> Result<Library, Error> {
-    if let Some(named) = std::env::var_os(variables::LIB) {
+    if let Some(named) = std::env::var_os(variables::LIB.name()) {
         let path = PathBuf::from(named);
         let absolute = path.canonicalize().ok();
         let found = absolute.and_then(|path| in_directory(&path));

@@ -4,11 +4,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use pombo_mpi::settings;
+
 use crate::error::Error;
 use crate::helper::{self, HELPER};
 use crate::terminal::tell;
-use crate::variables::ETHERNET_HELPER;
 
+/// The variable that names it where it is not on the path.
+const VARIABLE: &str = settings::ETHERNET_HELPER.name();
 /// What it needs.
 const CAPABILITY: &str = "cap_net_raw+ep";
 /// Whose members may run it: a proposal.
@@ -60,7 +63,7 @@ fn proposal(helper: &Path) -> String {
          - send any frame by any interface of this host, with any sender's address: the system has no such\n  \
            filter for what leaves.\n\
          If /etc/pombo/interfaces exists, it listens only at the interfaces that stand there. It must be on the\n\
-         path of the ranks, or {ETHERNET_HELPER} names it. Without all this UDP works."
+         path of the ranks, or {VARIABLE} names it. Without all this UDP works."
     )
 }
 
@@ -87,11 +90,9 @@ fn done(helper: &Path, interface: &str) -> u8 {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|place| place.join(HELPER).is_file());
-    if !found && std::env::var_os(ETHERNET_HELPER).is_none() {
+    if !found && std::env::var_os(VARIABLE).is_none() {
         let helper = helper.display();
-        tell(&format!(
-            "for ranks without the right: {ETHERNET_HELPER}={helper}"
-        ));
+        tell(&format!("for ranks without the right: {VARIABLE}={helper}"));
     }
     0
 }

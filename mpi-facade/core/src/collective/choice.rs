@@ -3,6 +3,7 @@
 
 use crate::environment;
 use crate::error::{Class, Error};
+use crate::settings::LOCAL_CORES;
 use core::ffi::CStr;
 use core::fmt;
 
@@ -316,6 +317,9 @@ impl Choices {
 }
 
 impl Choice {
+    /// What the variable must be.
+    pub(crate) const MUST: &str = "one of the algorithms that `pombo info` lists";
+
     /// The variable as text.
     pub fn variable(&self) -> &'static str {
         self.variable.to_str().unwrap_or("")
@@ -333,7 +337,7 @@ impl Choice {
             .ok_or(Error::Argument {
                 class: Class::Other,
                 name: self.variable(),
-                must: "one of the algorithms that `pombo info` lists",
+                must: Self::MUST,
             })
     }
 }
@@ -358,7 +362,7 @@ impl fmt::Display for Rule {
 /// Processors that the ranks of this machine share, as the launcher says, else all that there are: the same number for
 /// every rank, wherever it may run itself.
 fn cores() -> usize {
-    let told = environment::text(c"POMBO_LOCAL_CORES").and_then(|cores| cores.parse().ok());
+    let told = LOCAL_CORES.text().and_then(|cores| cores.parse().ok());
     told.filter(|&cores| cores > 0).unwrap_or_else(|| {
         // SAFETY: no demands.
         let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };

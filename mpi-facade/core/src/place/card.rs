@@ -4,8 +4,10 @@
 use super::PlaceError;
 #[cfg(feature = "hosts")]
 use super::agreement::Block;
+use super::auth::Auth;
 use super::word::Word;
-use crate::environment::{random, text, wrong};
+use crate::environment::random;
+use crate::settings::AUTH;
 #[cfg(feature = "hosts")]
 use pombo_netdrivers::sealed::{Cover, Key};
 
@@ -44,17 +46,6 @@ pub(crate) struct Job {
     pub(crate) name: Name,
     /// Whoever knows it is a rank. It never travels.
     pub(crate) key: u128,
-}
-
-/// `POMBO_AUTH`: how frames between hosts show that a rank of the job has sent them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Auth {
-    /// A tag covers headers, numbers, and a checksum of the payload.
-    On,
-    /// A tag covers everything.
-    Full,
-    /// They do not: a checksum covers everything.
-    Off,
 }
 
 /// What a seal is for: those of one are worth nothing for another.
@@ -129,39 +120,6 @@ impl Card {
 #[cfg(not(feature = "hosts"))]
 const NO_KEY: &str = "none";
 
-impl Auth {
-    const ALL: [Auth; 3] = [Auth::On, Auth::Full, Auth::Off];
-    /// What the variable must say.
-    pub(crate) const MUST: &str = "on, full, or off; 1 is full now, and 0 is off";
-
-    pub(crate) fn read(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|auth| auth.name() == name)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Auth::On => "on",
-            Auth::Full => "full",
-            Auth::Off => "off",
-        }
-    }
-
-    /// To whoever wants to know what frames are worth.
-    #[cfg(feature = "hosts")]
-    pub(crate) fn told(self) -> &'static str {
-        match self {
-            Auth::On => {
-                "frames between hosts have a tag over headers and a checksum of the payload (POMBO_AUTH=on)"
-            }
-            Auth::Full => "frames between hosts have a tag over every byte (POMBO_AUTH=full)",
-            Auth::Off => {
-                "frames between hosts are not authenticated (POMBO_AUTH=off): whoever can send to these hosts can \
-                 write messages of this job"
-            }
-        }
-    }
-}
-
 impl Name {
     /// That no other job has.
     pub(super) fn new() -> Result<Self, PlaceError> {
@@ -169,10 +127,7 @@ impl Name {
         Ok(Name {
             epoch: u32::from_le_bytes([a, b, c, d]),
             id: u64::from_le_bytes(id),
-            auth: match text(c"POMBO_AUTH") {
-                None => Auth::On,
-                Some(name) => Auth::read(name).ok_or(wrong(c"POMBO_AUTH", Auth::MUST))?,
-            },
+            auth: AUTH.read(Auth::read)?,
         })
     }
 }

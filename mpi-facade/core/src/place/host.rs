@@ -1,6 +1,6 @@
 //! What tells one host from another: ranks of the same host can share memory. `place` only.
 
-use crate::environment::text;
+use crate::settings::HOST;
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
@@ -21,7 +21,7 @@ pub(super) fn machine() -> u64 {
 
 /// The host that `POMBO_HOST` names, for tests.
 pub(super) fn told() -> Option<u64> {
-    text(c"POMBO_HOST").map(|name| hash(START, name.as_bytes()))
+    HOST.text().map(|name| hash(START, name.as_bytes()))
 }
 
 /// FNV-1a: names differ by accident only, nobody gains by making them equal.

@@ -4,14 +4,14 @@
 use super::PlaceError;
 use super::descriptor::{Descriptor, check};
 use crate::environment::{variable, wrong};
+use crate::settings::{AUTH_KEY_FILE, KEY_FILE_BYTES};
 use alloc::vec::Vec;
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
-const NAME: &CStr = c"POMBO_AUTH_KEY_FILE";
-/// Bytes of the file.
-const SHORTEST: usize = 16;
-const LONGEST: usize = 1024;
+const NAME: &CStr = AUTH_KEY_FILE.name;
+const SHORTEST: usize = KEY_FILE_BYTES.0;
+const LONGEST: usize = KEY_FILE_BYTES.1;
 
 /// What stands in the file; nothing where no file is named.
 pub(super) fn read() -> Result<Vec<u8>, PlaceError> {
@@ -52,10 +52,7 @@ fn read_at(path: &CStr) -> Result<Vec<u8>, PlaceError> {
     }
     match end {
         SHORTEST..=LONGEST => Ok(Vec::from(&bytes[..end])),
-        _ => Err(wrong(
-            NAME,
-            "a file of 16 to 1024 bytes, as of `head -c 32 /dev/urandom`",
-        )),
+        _ => Err(AUTH_KEY_FILE.wrong()),
     }
 }
 

@@ -13,6 +13,7 @@
 #[cfg(feature = "hosts")]
 mod agreement;
 mod assembly;
+mod auth;
 mod card;
 pub(crate) mod descriptor;
 mod error;
@@ -30,7 +31,8 @@ mod word;
 
 #[cfg(feature = "hosts")]
 pub(crate) use agreement::{Block, Links};
-pub(crate) use card::{Auth, Name};
+pub(crate) use auth::Auth;
+pub(crate) use card::Name;
 #[cfg(feature = "hosts")]
 pub(crate) use card::{Job, Seal};
 pub(crate) use error::excerpt;
@@ -40,8 +42,9 @@ pub(crate) use pmi::last_words;
 #[cfg(feature = "hosts")]
 pub use raw::Why;
 
-use crate::environment::{number, text, wrong};
+use crate::environment::{number, wrong};
 use crate::hosts::Hosts;
+use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use assembly::Assembly;
@@ -92,8 +95,8 @@ pub(crate) fn start(
     checked: Result<(), PlaceError>,
     fingerprint: u64,
 ) -> Result<Start, Box<Refused>> {
-    let net = checked.and_then(|()| Net::read());
-    let near = match (number(c"POMBO_RANK")?, number(c"POMBO_SIZE")?) {
+    let net = checked.and_then(|()| NET.read(Net::parse));
+    let near = match (number(RANK.name)?, number(SIZE.name)?) {
         (None, None) => match Pmi::connect()? {
             Some(pmi) => return by_launcher(Launcher::Pmi(pmi), net, fingerprint),
             None => {
@@ -128,17 +131,17 @@ pub(crate) fn start(
 
 /// The rank as the environment tells it, before anybody has joined.
 pub(crate) fn rank() -> usize {
-    let rank = [c"POMBO_RANK", c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
+    let rank = [RANK.name, c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
     let rank = rank.into_iter();
     rank.flat_map(number).flatten().next().unwrap_or(0)
 }
 
 fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, PlaceError> {
-    Ok(match (number(c"POMBO_SHM_FD")?, text(c"POMBO_JOB")) {
+    Ok(match (number(SHM_FD.name)?, JOB.text()) {
         (Some(file), _) => {
             let segment = Segment::open(file as c_int).map_err(|error| match error {
                 ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
-                    c"POMBO_SHM_FD",
+                    SHM_FD.name,
                     "the launcher's descriptor: whatever starts the program has to leave it open",
                 ),
                 error => error.into(),

@@ -1,8 +1,5 @@
 //! `POMBO_NET`: by what the ranks may reach each other. `place` reads it, `way` obeys.
 
-use super::PlaceError;
-use crate::environment::{text, wrong};
-
 /// What the user allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Net {
@@ -28,27 +25,28 @@ impl Net {
         matches!(self, Net::Udp { .. } | Net::Ethernet { .. })
     }
 
-    pub(super) fn read() -> Result<Self, PlaceError> {
-        Self::parse(text(c"POMBO_NET").unwrap_or("auto"))
+    /// What the variable must be.
+    pub(crate) const MUST: &str = "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface";
+
+    /// The means, and the address or the interface behind them; nothing where the variable may not say that.
+    pub(crate) fn split(text: &str) -> Option<(&str, Option<&str>)> {
+        match text.split_once(':') {
+            Some((means @ ("udp" | "ethernet"), by)) if !by.is_empty() => Some((means, Some(by))),
+            None if ["auto", "shm", "udp", "ethernet"].contains(&text) => Some((text, None)),
+            _ => None,
+        }
     }
 
-    fn parse(text: &'static str) -> Result<Self, PlaceError> {
-        let (means, by) = match text.split_once(':') {
-            Some((means, by)) => (means, Some(by)),
-            None => (text, None),
-        };
-        match (means, by) {
-            ("auto", None) => Ok(Net::Auto),
-            ("shm", None) => Ok(Net::Shm),
-            ("udp", None) => Ok(Net::Udp { by }),
-            ("udp", Some(name)) if !name.is_empty() => Ok(Net::Udp { by }),
-            ("ethernet", None) => Ok(Net::Ethernet { by: "" }),
-            ("ethernet", Some(by)) if !by.is_empty() => Ok(Net::Ethernet { by }),
-            _ => Err(wrong(
-                c"POMBO_NET",
-                "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface",
-            )),
-        }
+    pub(super) fn parse(text: &'static str) -> Option<Self> {
+        let (means, by) = Self::split(text)?;
+        Some(match means {
+            "shm" => Net::Shm,
+            "udp" => Net::Udp { by },
+            "ethernet" => Net::Ethernet {
+                by: by.unwrap_or(""),
+            },
+            _ => Net::Auto,
+        })
     }
 }
 
@@ -58,18 +56,18 @@ mod tests {
 
     #[test]
     fn what_it_may_say() {
-        assert_eq!(Net::parse("auto"), Ok(Net::Auto));
-        assert_eq!(Net::parse("shm"), Ok(Net::Shm));
-        assert_eq!(Net::parse("udp"), Ok(Net::Udp { by: None }));
+        assert_eq!(Net::parse("auto"), Some(Net::Auto));
+        assert_eq!(Net::parse("shm"), Some(Net::Shm));
+        assert_eq!(Net::parse("udp"), Some(Net::Udp { by: None }));
         let by = Some("eth0");
-        assert_eq!(Net::parse("udp:eth0"), Ok(Net::Udp { by }));
-        assert_eq!(Net::parse("ethernet"), Ok(Net::Ethernet { by: "" }));
+        assert_eq!(Net::parse("udp:eth0"), Some(Net::Udp { by }));
+        assert_eq!(Net::parse("ethernet"), Some(Net::Ethernet { by: "" }));
         assert_eq!(
             Net::parse("ethernet:eth0"),
-            Ok(Net::Ethernet { by: "eth0" })
+            Some(Net::Ethernet { by: "eth0" })
         );
         for wrong in ["", "udp:", "ethernet:", "shm:1", "tcp", "UDP"] {
-            assert!(Net::parse(wrong).is_err(), "{wrong}");
+            assert!(Net::parse(wrong).is_none(), "{wrong}");
         }
     }
 }

@@ -1,10 +1,15 @@
 //! What `POMBO_LOSS` says: how many frames are lost on purpose. `settings` checks it, `way` loses them.
 
-/// What it must be.
-pub(crate) const LOSS: &str = "per cent up to 50 with up to four decimals, such as 0.5 or 5, or with a seed behind it, as in 5:42";
+use super::words::words;
 
 /// A rank that hears less than half of what is said to it seems to hang: that is no test of anything.
 const MOST: u32 = 500_000;
+
+/// What it must be.
+pub(super) const LOSS: &str = words!(
+    "per cent up to ", MOST as usize / 10_000;
+    " with up to four decimals, such as 0.5 or 5, or with a seed behind it, as in 5:42"
+);
 
 /// Arriving frames that are lost, in a million, and the seed that chooses them.
 pub(crate) fn parse(text: &str) -> Option<(u32, u64)> {

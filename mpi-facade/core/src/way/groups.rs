@@ -2,10 +2,10 @@
 //! the same network. The groups of `collective` open it.
 
 use super::Way;
-use super::loss::loss;
 use super::segment;
 use super::wire::{Line, Wire};
 use crate::place::{Job, Seal};
+use crate::settings;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::Node;
@@ -113,7 +113,7 @@ impl Ears {
                 Line::Ethernet(opened.join(&all).ok()?)
             }
         };
-        let (loss, seed) = loss().ok()?;
+        let (loss, seed) = settings::LOSS.read(settings::loss::parse).ok()?;
         let wire = Wire::new(line, job.seal(Seal::Group)).ok()?;
         Some((Lossy::new(wire, loss, seed), job.name.id as u32))
     }

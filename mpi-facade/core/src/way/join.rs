@@ -4,7 +4,7 @@ use super::Way;
 #[cfg(feature = "hosts")]
 use super::opening;
 #[cfg(feature = "hosts")]
-use crate::environment::{text, variable};
+use crate::environment::variable;
 use crate::hosts::Hosts;
 #[cfg(feature = "hosts")]
 use crate::output::{self, Line};
@@ -12,6 +12,8 @@ use crate::output::{self, Line};
 use crate::place::Net;
 use crate::place::launcher::Launcher;
 use crate::place::{Met, PlaceError, Refused, Start};
+#[cfg(feature = "hosts")]
+use crate::settings::{STATS, VERBOSE};
 use alloc::boxed::Box;
 #[cfg(feature = "hosts")]
 use pombo_kernel::{Channel, Node};
@@ -87,10 +89,10 @@ fn over_hosts<const RANKS: usize>(
 /// To whoever wants to know by what the ranks talk.
 #[cfg(feature = "hosts")]
 fn tell(what: &Line) {
-    if text(c"POMBO_VERBOSE") == Some("1") {
+    if VERBOSE.is_on() {
         output::error(&Line::of(format_args!("pombo: {what}")));
     }
-    if let Some(path) = variable(c"POMBO_STATS") {
+    if let Some(path) = variable(STATS.name) {
         // That it cannot be written is said at the end.
         let _ = output::append(path, &Line::of(format_args!("# {what}")));
     }

@@ -17,8 +17,6 @@ pub(crate) mod groups;
 mod guests;
 mod join;
 #[cfg(feature = "hosts")]
-mod loss;
-#[cfg(feature = "hosts")]
 mod near_and_far;
 #[cfg(feature = "hosts")]
 mod opening;

@@ -4,16 +4,15 @@
 use super::address::choose;
 use super::addresses::Addresses;
 use super::far::Far;
-use super::loss::loss;
 use super::segment::{self, refuse};
 use super::vigil::Door;
 use super::wire::{Line, Wire};
-use crate::environment::{number, wrong};
 use crate::hosts::Hosts;
 use crate::output::Line as Told;
 use crate::place::Word;
 use crate::place::launcher::Launcher;
 use crate::place::{Block, Job, Links, Met, Net, PlaceError, Seal, Why, read};
+use crate::settings;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use pombo_kernel::Network;
@@ -97,12 +96,8 @@ impl Opening {
         all: &[Addresses],
         launcher: &mut Launcher,
     ) -> Result<(Far<RANKS>, Told), PlaceError> {
-        let timeout = match number(c"POMBO_HOST_TIMEOUT")? {
-            Some(seconds @ 1..=3600) => seconds as u32,
-            None => 10,
-            Some(_) => return Err(wrong(c"POMBO_HOST_TIMEOUT", "seconds from 1 to 3600")),
-        };
-        let (loss, seed) = loss()?;
+        let timeout = settings::HOST_TIMEOUT.number()? as u32;
+        let (loss, seed) = settings::LOSS.read(settings::loss::parse)?;
         let raw = match (self.raw, &self.udp) {
             // It can say more than the others.
             (Err(error), None) => return Err(error),

@@ -6,10 +6,12 @@ mod costs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pombo_mpi::settings;
+
+use crate::compiler;
 use crate::error::Error;
 use crate::run::{self, Context, Request};
 use crate::terminal::tell;
-use crate::{compiler, variables};
 
 const SOURCE: &str = include_str!("../../../../examples/ported/heat.c");
 const DECK: &str = include_str!("../../../../examples/ported/heat.deck");
@@ -74,7 +76,7 @@ fn request(files: &Files, ranks: usize) -> Request {
         contexts: vec![Context {
             ranks,
             directory: Some(files.directory.clone()),
-            environment: vec![(variables::STATS.into(), files.traffic.clone().into())],
+            environment: vec![(settings::STATS.name().into(), files.traffic.clone().into())],
             program: "./heat".into(),
             arguments: vec!["heat.deck".into()],
         }],

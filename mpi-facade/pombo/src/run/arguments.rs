@@ -139,7 +139,7 @@ pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error
         request.hosts = request.hosts.take().or(options.hosts());
         everywhere.extend(pairs("-genv", &options.genv)?);
         let net = options.net.as_ref();
-        everywhere.extend(net.map(|net| (variables::NET.into(), net.into())));
+        everywhere.extend(net.map(|net| (settings::NET.name().into(), net.into())));
         request.contexts.push(context(index, options)?);
     }
     for context in &mut request.contexts {
@@ -203,7 +203,7 @@ fn ranks(text: &str) -> Result<usize, String> {
 
 /// What `POMBO_NET` may say; whether the address exists is for the ranks to find out.
 fn net(text: &str) -> Result<String, String> {
-    match settings::check(variables::NET, Some(text)) {
+    match variables::check(settings::NET.name(), Some(text)) {
         Verdict::Wrong { must, .. } => Err(format!("give {must}")),
         _ => Ok(text.into()),
     }

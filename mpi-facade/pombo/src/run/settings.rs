@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use pombo_mpi::settings::{self, Verdict};
+use pombo_mpi::settings::Verdict;
 
 use super::arguments::Request;
 use crate::error::Error;
 use crate::terminal::warn;
+use crate::variables;
 
 /// Refuses what no rank would accept; warns of what none knows.
 pub(crate) fn check(request: &Request) -> Result<(), Error> {
@@ -27,7 +28,7 @@ pub(crate) fn check(request: &Request) -> Result<(), Error> {
     let mut warned = Vec::new();
     for (name, value) in inherited.chain(own) {
         let Some(text) = name.to_str() else { continue };
-        match settings::check(text, value.to_str()) {
+        match variables::check(text, value.to_str()) {
             Verdict::Wrong { name, must } => {
                 return Err(Error::Value {
                     what: name,

@@ -9,12 +9,12 @@ use std::process::{Child, Command, Stdio};
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
+use pombo_mpi::settings;
 
 use super::arguments::{Context, Request};
 use super::job::Job;
 use super::{child, foreign, input, program};
 use crate::error::Error;
-use crate::variables;
 
 /// A rank that can be started.
 pub(crate) struct Rank<'a> {
@@ -96,12 +96,12 @@ fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 6] {
     let cores = allowed_cores().len().max(1).to_string();
     let (rank, size) = (rank.rank.to_string(), rank.size.to_string());
     [
-        (variables::LOCAL_RANK, rank.clone().into()),
-        (variables::LOCAL_SIZE, size.clone().into()),
-        (variables::LOCAL_CORES, cores.into()),
-        (variables::RANK, rank.into()),
-        (variables::SIZE, size.into()),
-        (variables::SHM_FD, job.descriptor().to_string().into()),
+        (settings::LOCAL_RANK.name(), rank.clone().into()),
+        (settings::LOCAL_SIZE.name(), size.clone().into()),
+        (settings::LOCAL_CORES.name(), cores.into()),
+        (settings::RANK.name(), rank.into()),
+        (settings::SIZE.name(), size.into()),
+        (settings::SHM_FD.name(), job.descriptor().to_string().into()),
     ]
 }
 

@@ -16,22 +16,17 @@ use super::rank::{End, Rank, State};
 use super::signals::{Signals, describe, is_ending};
 use super::spawn;
 use crate::error::Error;
-use crate::variables;
+use crate::variables::{self, GRACE};
 
 /// The grace that `POMBO_GRACE` sets.
 pub(crate) fn grace() -> Result<Duration, Error> {
-    let Some(text) = std::env::var_os(variables::GRACE) else {
-        return Ok(Duration::from_secs(1));
-    };
-    let seconds = text.to_str().and_then(|text| text.parse().ok());
-    seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .filter(|grace| *grace <= Duration::from_secs(86_400))
-        .ok_or_else(|| Error::Value {
-            what: variables::GRACE,
-            given: text.to_string_lossy().into_owned(),
-            want: "seconds from 0 to 86400, such as 2.5",
-        })
+    let said = std::env::var_os(GRACE.name()).unwrap_or(GRACE.default.into());
+    let grace = said.to_str().and_then(variables::grace);
+    grace.ok_or_else(|| Error::Value {
+        what: GRACE.name(),
+        given: said.to_string_lossy().into_owned(),
+        want: GRACE.values.must,
+    })
 }
 
 /// The job while it runs.
