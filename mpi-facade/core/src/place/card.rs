@@ -7,7 +7,7 @@ use super::agreement::Block;
 use super::launcher::Word;
 use crate::environment::{random, text, wrong};
 #[cfg(feature = "hosts")]
-use pombo_netdrivers::sealed::{Cover, Key};
+use pombo_netdrivers::authenticated::{Cover, Key};
 
 /// A rank's first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,8 +2,8 @@
 //! has gone.
 
 use super::Traffic;
+use super::link::{self, Link};
 use super::vigil::Vigil;
-use super::wire::Wire;
 use crate::header::RANKS;
 use crate::place::Job;
 use core::net::IpAddr;
@@ -21,7 +21,7 @@ type Wide = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
 /// A rank's channel to the ranks of other hosts. It has all ranks as nodes.
 pub struct Far {
-    reliable: Reliable<Lossy<Wire<Udp>>, Wide, Growing>,
+    reliable: Reliable<Lossy<Link<Udp>>, Wide, Growing>,
     vigil: Vigil,
     /// Polls before the next look at the clock.
     polls: u32,
@@ -48,7 +48,7 @@ const LOOK: u64 = 50_000_000;
 
 impl Far {
     pub(super) fn new(
-        network: Lossy<Wire<Udp>>,
+        network: Lossy<Link<Udp>>,
         vigil: Vigil,
         (address, timeout): (IpAddr, u32),
         job: Job,
@@ -70,7 +70,7 @@ impl Far {
     pub fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        let (strangers, overflow) = lossy.inner().refused();
+        let (strangers, overflow) = link::refused(lossy.inner());
         Traffic {
             frames: counts.sent + counts.reports,
             resent: counts.resent,
@@ -86,7 +86,7 @@ impl Far {
     }
 
     /// The network itself.
-    pub(super) fn wire(&self) -> &Wire<Udp> {
+    pub(super) fn link(&self) -> &Link<Udp> {
         self.reliable.network().inner()
     }
 

@@ -13,6 +13,8 @@ pub(crate) mod groups;
 #[cfg(feature = "hosts")]
 mod guests;
 #[cfg(feature = "hosts")]
+pub(crate) mod link;
+#[cfg(feature = "hosts")]
 mod loss;
 #[cfg(feature = "hosts")]
 mod opening;
@@ -20,8 +22,6 @@ mod opening;
 mod segment;
 #[cfg(feature = "hosts")]
 mod vigil;
-#[cfg(feature = "hosts")]
-mod wire;
 
 #[cfg(feature = "hosts")]
 pub use far::Far;
@@ -129,7 +129,7 @@ pub(crate) fn has_finished(way: &mut Way, hosts: &Hosts, node: Node) -> bool {
 pub(crate) fn explain(way: &Way, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
     #[cfg(feature = "hosts")]
     if let Some(far) = way.far() {
-        return far.wire().explain(errno, to);
+        return far.link().inner().explain(errno, to);
     }
     let _ = (way, errno, to);
     Ok(())
