@@ -27,6 +27,8 @@ pub mod ethernet;
 pub mod fault;
 mod growing;
 mod in_place;
+#[cfg(all(feature = "udp", target_os = "linux"))]
+mod interfaces;
 #[cfg(feature = "std")]
 pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]

@@ -6,6 +6,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 use super::address::{Raw, in_addr};
 use super::error::UdpError;
 use super::gather::Vectors;
+use crate::Errno;
 use pombo_kernel::channel::ChannelError;
 
 /// What is asked for frames that wait for a poll, in bytes as the system counts them.
@@ -164,7 +165,7 @@ impl Socket {
             if sent >= 0 {
                 return Ok(Taken::Whole);
             }
-            match errno() {
+            match Errno::last().0 {
                 libc::EINTR | libc::ECONNREFUSED => {}
                 libc::EAGAIN => return Err(ChannelError::Full),
                 number if is_refused(number) => return Ok(Taken::Refused(number)),
@@ -253,7 +254,7 @@ fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelErr
         if let Ok(got) = usize::try_from(call()) {
             return Ok(Some(got));
         }
-        match errno() {
+        match Errno::last().0 {
             libc::EAGAIN => return Ok(None),
             libc::EINTR => {}
             number if may_pass(number) || is_refused(number) => {}
@@ -288,9 +289,4 @@ fn may_pass(errno: i32) -> bool {
 /// A rule of the firewall, or a route that forbids it: they change while a job runs.
 fn is_refused(errno: i32) -> bool {
     [libc::EPERM, libc::EACCES].contains(&errno)
-}
-
-pub(super) fn errno() -> i32 {
-    // SAFETY: the location of this thread's error number is always valid.
-    unsafe { *libc::__errno_location() }
 }

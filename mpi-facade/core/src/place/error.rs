@@ -277,8 +277,7 @@ impl PlaceError {
 
     /// The call just made has failed.
     pub(crate) fn last(doing: &'static str) -> Self {
-        // SAFETY: the location of this thread's errno is always valid.
-        let errno = unsafe { *libc::__errno_location() };
+        let Errno(errno) = Errno::last();
         Self::System { doing, errno }
     }
 
