@@ -277,7 +277,11 @@ impl PlaceError {
 
     /// The call just made has failed.
     pub(crate) fn last(doing: &'static str) -> Self {
-        let Errno(errno) = Errno::last();
+        Self::system(doing, Errno::last())
+    }
+
+    /// That call has failed.
+    pub(crate) fn system(doing: &'static str, Errno(errno): Errno) -> Self {
         Self::System { doing, errno }
     }
 
