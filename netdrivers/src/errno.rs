@@ -7,6 +7,27 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Errno(pub i32);
 
+impl Errno {
+    /// Of the call just made, which has failed.
+    #[inline]
+    pub fn last() -> Self {
+        // SAFETY: the location of this thread's error number is always valid.
+        Errno(unsafe { *libc::__errno_location() })
+    }
+
+    /// What a call has returned: below 0 it has failed.
+    ///
+    /// # Errors
+    /// That of the call.
+    #[inline]
+    pub fn check(result: i32) -> Result<i32, Self> {
+        match result < 0 {
+            true => Err(Self::last()),
+            false => Ok(result),
+        }
+    }
+}
+
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (number, mut text) = (self.0, [0_u8; 64]);

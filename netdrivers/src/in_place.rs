@@ -15,6 +15,12 @@ impl<'a> InPlace<'a> {
     pub fn new(from: Node, bytes: &'a [u8]) -> Self {
         Self { from, bytes }
     }
+
+    /// All of it.
+    #[inline(always)]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
 }
 
 impl Arrival for InPlace<'_> {

@@ -8,6 +8,8 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(feature = "sealed")]
+pub mod authenticated;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod clock;
 #[cfg(feature = "std")]
@@ -25,10 +27,10 @@ pub mod ethernet;
 pub mod fault;
 mod growing;
 mod in_place;
+#[cfg(all(feature = "udp", target_os = "linux"))]
+mod interfaces;
 #[cfg(feature = "std")]
 pub mod loopback;
-#[cfg(feature = "sealed")]
-pub mod sealed;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
@@ -36,6 +38,8 @@ mod sleep;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
 
+#[cfg(feature = "sealed")]
+pub use authenticated::Authenticated;
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
     target_os = "linux"
@@ -47,8 +51,6 @@ pub use growing::Growing;
 pub use in_place::InPlace;
 #[cfg(feature = "std")]
 pub use loopback::Loopback;
-#[cfg(feature = "sealed")]
-pub use sealed::Sealed;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]

@@ -1,5 +1,6 @@
 //! The system call in which a rank sleeps for descriptors. Drivers use it, and who waits for several.
 
+use crate::Errno;
 use core::ptr::{null, null_mut};
 use pombo_kernel::channel::Wake;
 
@@ -47,9 +48,8 @@ fn poll(polled: &mut [libc::pollfd], within: u64) -> Result<(), i32> {
     let count = polled.len() as libc::nfds_t;
     // SAFETY: the entries and the limit are valid for the call; no mask is passed.
     let ready = unsafe { libc::ppoll(polled.as_mut_ptr(), count, limit, null_mut()) };
-    // SAFETY: the location of this thread's error number is always valid.
-    match (ready < 0).then(|| unsafe { *libc::__errno_location() }) {
-        None | Some(libc::EINTR) => Ok(()),
-        Some(errno) => Err(errno),
+    match Errno::check(ready) {
+        Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
+        Err(Errno(errno)) => Err(errno),
     }
 }

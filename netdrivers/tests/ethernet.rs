@@ -2,6 +2,9 @@
 //! No rights are needed where the system lets users make namespaces; elsewhere the tests say that they are skipped.
 #![cfg(all(feature = "std", feature = "ethernet", target_os = "linux"))]
 
+#[cfg(feature = "sealed")]
+#[path = "ethernet/authenticated.rs"]
+mod authenticated;
 #[path = "ethernet/cast.rs"]
 mod cast;
 #[path = "ethernet/casts.rs"]
@@ -16,9 +19,6 @@ mod inside;
 mod joins;
 #[path = "ethernet/rights.rs"]
 mod rights;
-#[cfg(feature = "sealed")]
-#[path = "ethernet/sealed.rs"]
-mod sealed;
 #[path = "ethernet/segment.rs"]
 mod segment;
 #[path = "ethernet/stranger.rs"]

@@ -4,6 +4,7 @@
 use super::lane::Lane;
 use super::loans::Lender;
 use super::operate::Completed;
+use super::post::Mode;
 use super::state::{State, Step};
 use crate::channel::{Arrival, Channel, Event, Taker};
 use crate::config::Config;
@@ -19,27 +20,6 @@ pub struct Engine<'e, H: Header, L: Channel, C: Config, B, W> {
     pub(crate) channel: &'e mut L,
     pub(crate) bank: &'e mut B,
     pub(crate) lane: W,
-}
-
-/// Lends a buffer to a new receive, which then looks for its message.
-#[inline(always)]
-pub(super) fn post<H: Header, C: Config, M: Memory, B: Bank + Lender<M>>(
-    state: &mut State<H, C>,
-    bank: &mut B,
-    pattern: H::Pattern,
-    into: M::In,
-) -> Result<Ticket, Refused<M::In>> {
-    let ticket = match state.open_receive(pattern, into.len()) {
-        Ok(ticket) => ticket,
-        Err(error) => return Err(Refused { loan: into, error }),
-    };
-    if let Err(loan) = bank.lend_in(ticket, into) {
-        state.operations.remove(ticket.slot());
-        let error = Error::Full;
-        return Err(Refused { loan, error });
-    }
-    state.enlist(pattern, ticket, bank);
-    Ok(ticket)
 }
 
 /// The port whose call makes progress.
@@ -73,6 +53,57 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     pub(super) fn flush(&mut self) -> Result<bool, Error> {
         let mut outlet = self.lane.outlet(self.channel);
         self.state.flush(&mut outlet, self.bank)
+    }
+
+    /// What is due leaves now or with the next call that makes progress: there a broken channel shows, and what was
+    /// asked for here is valid. In line down to [`State::flush`]: else the caller keeps this in memory.
+    #[inline(always)]
+    pub(super) fn flush_or_later(&mut self) {
+        let mut outlet = self.lane.outlet(self.channel);
+        let _ = self.state.flush(&mut outlet, self.bank);
+    }
+
+    /// Opens a send that the channel can carry: [`Engine::launch`] comes next.
+    #[inline(always)]
+    pub(super) fn open_send(
+        &mut self,
+        to: Node,
+        header: H,
+        mode: Mode,
+        len: usize,
+    ) -> Result<Ticket, Error> {
+        let outlet = self.lane.outlet(self.channel);
+        self.state.open_send(&outlet, to, header, mode, len)
+    }
+
+    /// Puts an opened send in its place. Its loan is in the bank by now.
+    #[inline(always)]
+    pub(super) fn launch(&mut self, to: Node, ticket: Ticket) {
+        self.state.launch(to, ticket);
+        self.flush_or_later();
+    }
+
+    /// Lends a buffer to a new receive, which then looks for its message.
+    #[inline(always)]
+    pub(super) fn post<M: Memory>(
+        &mut self,
+        pattern: H::Pattern,
+        into: M::In,
+    ) -> Result<Ticket, Refused<M::In>>
+    where
+        B: Lender<M>,
+    {
+        let ticket = match self.state.open_receive(pattern, into.len()) {
+            Ok(ticket) => ticket,
+            Err(error) => return Err(Refused { loan: into, error }),
+        };
+        if let Err(loan) = self.bank.lend_in(ticket, into) {
+            self.state.operations.remove(ticket.slot());
+            let error = Error::Full;
+            return Err(Refused { loan, error });
+        }
+        self.state.enlist(pattern, ticket, self.bank);
+        Ok(ticket)
     }
 
     /// Waits where nothing has moved, no longer than until the deadline.

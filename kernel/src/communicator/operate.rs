@@ -1,6 +1,6 @@
 //! What a user can do with a communicator, and inside a scope of it.
 
-use super::engine::{Engine, post};
+use super::engine::Engine;
 use super::lane::Lane;
 use super::loans::Lender;
 use super::post::Mode;
@@ -112,27 +112,17 @@ pub trait Operate {
         header: Self::Header,
         out: <Self::Memory as Memory>::Out,
     ) -> Result<Ticket, Refused<<Self::Memory as Memory>::Out>> {
-        let Engine {
-            state,
-            channel,
-            bank,
-            lane,
-        } = self.engine();
-        let mut outlet = lane.outlet(channel);
-        let ticket = match state.open_send(&outlet, to, header, mode, out.len()) {
+        let mut engine = self.engine();
+        let ticket = match engine.open_send(to, header, mode, out.len()) {
             Ok(ticket) => ticket,
             Err(error) => return Err(Refused { loan: out, error }),
         };
-        if let Err(loan) = bank.lend_out(ticket, out) {
-            state.operations.remove(ticket.slot());
-            return Err(Refused {
-                loan,
-                error: Error::Full,
-            });
+        if let Err(loan) = engine.bank.lend_out(ticket, out) {
+            engine.state.operations.remove(ticket.slot());
+            let error = Error::Full;
+            return Err(Refused { loan, error });
         }
-        state.launch(to, ticket);
-        // A broken channel shows at the next call that makes progress; the ticket is valid.
-        let _ = state.flush(&mut outlet, bank);
+        engine.launch(to, ticket);
         Ok(ticket)
     }
 
@@ -175,22 +165,14 @@ pub trait Operate {
         if message.len() > limit {
             return Err(Error::TooLong { limit });
         }
-        let Engine {
-            state,
-            channel,
-            bank,
-            lane,
-        } = self.engine();
-        let mut outlet = lane.outlet(channel);
-        let ticket = state.open_send(&outlet, to, header, Mode::Standard, message.len())?;
-        if !bank.copy(ticket, message) {
-            state.operations.remove(ticket.slot());
+        let mut engine = self.engine();
+        let ticket = engine.open_send(to, header, Mode::Standard, message.len())?;
+        if !engine.bank.copy(ticket, message) {
+            engine.state.operations.remove(ticket.slot());
             return Err(Error::Full);
         }
-        state.give_copy(ticket, Owner::Kernel);
-        state.launch(to, ticket);
-        // A broken channel shows at the next call that makes progress; the message is taken.
-        let _ = state.flush(&mut outlet, bank);
+        engine.state.give_copy(ticket, Owner::Kernel);
+        engine.launch(to, ticket);
         Ok(())
     }
 
@@ -228,16 +210,10 @@ pub trait Operate {
     ///
     /// Memory that is [fixed](crate::Part::fixed) may still be read by a peer that was offered it: its lender sees to that.
     fn release(&mut self, ticket: Ticket) -> Option<Loan<Self::Memory>> {
-        let Engine {
-            state,
-            channel,
-            bank,
-            lane,
-        } = self.engine();
-        let loan = bank.give_back(ticket)?;
-        state.release(ticket);
-        // What the peers have to know leaves now or with the next call; a broken channel shows there.
-        let _ = state.flush(&mut lane.outlet(channel), bank);
+        let mut engine = self.engine();
+        let loan = engine.bank.give_back(ticket)?;
+        engine.state.release(ticket);
+        engine.flush_or_later();
         Some(loan)
     }
 
@@ -251,16 +227,9 @@ pub trait Operate {
         pattern: <Self::Header as Header>::Pattern,
         into: <Self::Memory as Memory>::In,
     ) -> Result<Ticket, Refused<<Self::Memory as Memory>::In>> {
-        let Engine {
-            state,
-            channel,
-            bank,
-            lane,
-        } = self.engine();
-        let mut outlet = lane.outlet(channel);
-        let ticket = post(state, bank, pattern, into)?;
-        // A broken channel shows at the next call that makes progress; the ticket is valid.
-        let _ = state.flush(&mut outlet, bank);
+        let mut engine = self.engine();
+        let ticket = engine.post(pattern, into)?;
+        engine.flush_or_later();
         Ok(ticket)
     }
 
@@ -274,17 +243,10 @@ pub trait Operate {
         pattern: <Self::Header as Header>::Pattern,
         into: <Self::Memory as Memory>::In,
     ) -> Result<Ticket, Refused<<Self::Memory as Memory>::In>> {
-        let Engine {
-            state,
-            channel,
-            bank,
-            lane,
-        } = self.engine();
-        let mut outlet = lane.outlet(channel);
-        let ticket = post(state, bank, pattern, into)?;
-        if state.due {
-            // A broken channel shows at the next call that makes progress; the ticket is valid.
-            let _ = state.flush(&mut outlet, bank);
+        let mut engine = self.engine();
+        let ticket = engine.post(pattern, into)?;
+        if engine.state.due {
+            engine.flush_or_later();
         }
         Ok(ticket)
     }
@@ -503,24 +465,17 @@ pub trait Operate {
         ticket: Ticket,
         into: <Self::Memory as Memory>::In,
     ) -> Result<(), Refused<<Self::Memory as Memory>::In>> {
-        let Engine {
-            state,
-            channel,
-            bank,
-            lane,
-        } = self.engine();
-        let mut outlet = lane.outlet(channel);
-        if !state.is_matched(ticket) {
+        let mut engine = self.engine();
+        if !engine.state.is_matched(ticket) {
             let error = Error::UnknownTicket;
             return Err(Refused { loan: into, error });
         }
-        if let Err(loan) = bank.lend_in(ticket, into) {
+        if let Err(loan) = engine.bank.lend_in(ticket, into) {
             let error = Error::Full;
             return Err(Refused { loan, error });
         }
-        state.receive_matched(ticket, bank);
-        // A broken channel shows at the next call that makes progress.
-        let _ = state.flush(&mut outlet, bank);
+        engine.state.receive_matched(ticket, engine.bank);
+        engine.flush_or_later();
         Ok(())
     }
 

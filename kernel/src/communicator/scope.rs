@@ -49,10 +49,7 @@ impl<H: Header, L: Channel, C: Config, W: Lane<L>> Drop for Scope<'_, '_, H, L, 
         while let Some((ticket, _)) = self.bank.own.pop() {
             self.state.release(ticket);
         }
-        // What the peers have to know leaves now or with the next call; a broken channel shows there.
-        let _ = self
-            .state
-            .flush(&mut self.lane.outlet(self.channel), &mut self.bank);
+        self.engine().flush_or_later();
     }
 }
 

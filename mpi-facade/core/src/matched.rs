@@ -2,11 +2,10 @@
 
 use crate::constants::*;
 use crate::error::{Error, Kind};
-use crate::forsaken;
 use crate::header::Wanted;
 use crate::kernel::Posted;
 use crate::memory;
-use crate::point::{region, wanted};
+use crate::point::{region, wait_for, wanted};
 use crate::request;
 use crate::status::Status;
 use crate::world::{self, Fault, World};
@@ -15,18 +14,9 @@ use pombo_kernel::Ticket;
 
 /// `MPI_Mprobe`.
 pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result<Message, Fault> {
-    world::with(|world| {
-        if from == MPI_PROC_NULL {
-            return nobody(world, comm, status);
-        }
-        let wanted = wanted(world, from, tag, comm)?;
-        world.until(|world| {
-            let found = look(world, wanted, comm, status)?;
-            if found.is_none() && forsaken::is_due(world.looks.waiting) {
-                forsaken::check(world, wanted)?;
-            }
-            Ok(found)
-        })
+    world::with(|world| match wanted(world, from, tag, comm)? {
+        Some(wanted) => wait_for(world, wanted, |world| look(world, wanted, comm, status)),
+        None => Ok(nobody(status)),
     })
 }
 
@@ -37,19 +27,15 @@ pub fn iprobe(
     comm: Comm,
     status: &mut Status,
 ) -> Result<Option<Message>, Fault> {
-    world::with(|world| {
-        if from == MPI_PROC_NULL {
-            return nobody(world, comm, status).map(Some);
-        }
-        let wanted = wanted(world, from, tag, comm)?;
-        world.look_for(wanted, |world| look(world, wanted, comm, status))
+    world::with(|world| match wanted(world, from, tag, comm)? {
+        Some(wanted) => world.look_for(wanted, |world| look(world, wanted, comm, status)),
+        None => Ok(Some(nobody(status))),
     })
 }
 
-fn nobody(world: &mut World, comm: Comm, status: &mut Status) -> Result<Message, Fault> {
-    world.comms.get(comm)?;
+fn nobody(status: &mut Status) -> Message {
     *status = Status::PROC_NULL;
-    Ok(MPI_MESSAGE_NO_PROC)
+    MPI_MESSAGE_NO_PROC
 }
 
 fn look(

@@ -28,7 +28,7 @@ pub(crate) fn append(path: &CStr, line: &Line) -> Result<(), Errno> {
     // SAFETY: the path ends with a zero; the mode is given because of O_CREAT.
     let number = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
     if number < 0 {
-        return Err(last());
+        return Err(Errno::last());
     }
     let file = Opened(number);
     match file.is_own()? {
@@ -46,7 +46,7 @@ impl Opened {
         let mut record: libc::stat = unsafe { zeroed() };
         // SAFETY: an open descriptor, and a place for the answer.
         if unsafe { libc::fstat(self.0, &mut record) } != 0 {
-            return Err(last());
+            return Err(Errno::last());
         }
         let is_plain = record.st_mode & libc::S_IFMT == libc::S_IFREG && record.st_nlink == 1;
         // SAFETY: no demands.
@@ -73,14 +73,8 @@ fn write(file: c_int, line: &Line) -> Result<(), Errno> {
         let written = unsafe { libc::write(file, rest.as_ptr().cast(), rest.len()) };
         match usize::try_from(written) {
             Ok(written) if written > 0 => rest = rest.get(written..).unwrap_or_default(),
-            _ => return Err(last()),
+            _ => return Err(Errno::last()),
         }
     }
     Ok(())
-}
-
-/// Of the call just made.
-fn last() -> Errno {
-    // SAFETY: the location of this thread's errno is always valid.
-    Errno(unsafe { *libc::__errno_location() })
 }

@@ -173,36 +173,37 @@ fn is_own(world: &mut World, fault: &Fault) -> bool {
 
 /// `MPI_Iprobe`: the status of the first message that matches.
 pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fault> {
-    world::with(move |world| {
-        if from == MPI_PROC_NULL {
-            world.comms.get(comm)?;
-            return Ok(Some(Status::PROC_NULL));
-        }
-        let wanted = wanted(world, from, tag, comm)?;
-        world.look_for(wanted, |world| look(world, wanted).map_err(Fault::on(comm)))
+    world::with(move |world| match wanted(world, from, tag, comm)? {
+        Some(wanted) => world.look_for(wanted, |world| look(world, wanted, comm)),
+        None => Ok(Some(Status::PROC_NULL)),
     })
 }
 
 /// `MPI_Probe`.
 pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
-    world::with(move |world| {
-        if from == MPI_PROC_NULL {
-            world.comms.get(comm)?;
-            return Ok(Status::PROC_NULL);
-        }
-        let wanted = wanted(world, from, tag, comm)?;
-        world.until(|world| {
-            let found = look(world, wanted).map_err(Fault::on(comm))?;
-            if found.is_none() && forsaken::is_due(world.looks.waiting) {
-                forsaken::check(world, wanted)?;
-            }
-            Ok(found)
-        })
+    world::with(move |world| match wanted(world, from, tag, comm)? {
+        Some(wanted) => wait_for(world, wanted, |world| look(world, wanted, comm)),
+        None => Ok(Status::PROC_NULL),
     })
 }
 
-fn look(world: &mut World, wanted: Wanted) -> Result<Option<Status>, pombo_kernel::Error> {
-    let found = world.kernel.probe(wanted)?;
+/// Waits for a message that is wanted, until no rank is left that could send it.
+pub(crate) fn wait_for<R>(
+    world: &mut World,
+    wanted: Wanted,
+    mut look: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
+) -> Result<R, Fault> {
+    world.until(|world| {
+        let found = look(world)?;
+        if found.is_none() && forsaken::is_due(world.looks.waiting) {
+            forsaken::check(world, wanted)?;
+        }
+        Ok(found)
+    })
+}
+
+fn look(world: &mut World, wanted: Wanted, comm: Comm) -> Result<Option<Status>, Fault> {
+    let found = world.kernel.probe(wanted).map_err(Fault::on(comm))?;
     Ok(found.map(|envelope| {
         let mut status = Status::EMPTY;
         request::tell(&mut world.comms, &envelope, &mut status);
@@ -339,15 +340,19 @@ unsafe fn check_receive(
     Ok(Some((wanted, region)))
 }
 
-/// What a receive or a probe asks for.
+/// What a probe asks for; none from `MPI_PROC_NULL`.
 pub(crate) fn wanted(
     world: &mut World,
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Wanted, Fault> {
+) -> Result<Option<Wanted>, Fault> {
     let group = world.comms.get(comm)?;
-    wanted_of(group, from, tag).map_err(Fault::on(comm))
+    if from == MPI_PROC_NULL {
+        return Ok(None);
+    }
+    let wanted = wanted_of(group, from, tag).map_err(Fault::on(comm))?;
+    Ok(Some(wanted))
 }
 
 #[inline]

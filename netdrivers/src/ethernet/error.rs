@@ -147,17 +147,18 @@ impl fmt::Display for EthernetError {
 impl core::error::Error for EthernetError {}
 
 impl EthernetError {
+    /// That call has failed.
+    pub(super) fn system(call: &'static str, Errno(errno): Errno) -> Self {
+        EthernetError::System { call, errno }
+    }
+
     /// The call just made has failed.
     pub(super) fn last(call: &'static str) -> Self {
-        let errno = super::socket::errno();
-        EthernetError::System { call, errno }
+        Self::system(call, Errno::last())
     }
 
     /// Turns a failed call into its error.
     pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
-        match result < 0 {
-            true => Err(Self::last(call)),
-            false => Ok(result),
-        }
+        Errno::check(result).map_err(|errno| Self::system(call, errno))
     }
 }

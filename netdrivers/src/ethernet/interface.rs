@@ -2,12 +2,10 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ffi::CStr;
-use core::mem::zeroed;
-use core::ptr::null_mut;
 
 use super::address::Mac;
 use super::error::EthernetError;
+use crate::interfaces::{self, Entry};
 
 /// One interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,21 +28,7 @@ pub struct Interface {
 /// # Errors
 /// [`EthernetError::System`].
 pub fn interfaces() -> Result<Vec<Interface>, EthernetError> {
-    let mut list = null_mut();
-    // SAFETY: the place is valid.
-    let got = unsafe { libc::getifaddrs(&mut list) };
-    EthernetError::check(got, "getifaddrs")?;
-    let mut found = Vec::new();
-    let mut next = list;
-    // SAFETY: the list is valid until it is freed below; it ends with a null pointer.
-    while let Some(entry) = unsafe { next.as_ref() } {
-        // SAFETY: the pointers of an entry are null or valid as long as the list.
-        found.extend(unsafe { read(entry) });
-        next = entry.ifa_next;
-    }
-    // SAFETY: the list came from the system, and nothing points into it any more.
-    unsafe { libc::freeifaddrs(list) };
-    Ok(found)
+    interfaces::list(read).map_err(|errno| EthernetError::system("getifaddrs", errno))
 }
 
 /// The interface of that name, or with "" the only one with a link.
@@ -88,42 +72,26 @@ pub(super) fn loopback() -> Result<(i32, bool), EthernetError> {
 
 /// Bytes that the interface of that name carries in one piece now. Any socket may ask.
 pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
-    // SAFETY: zeros are a valid request. The name is cut to its room, and a zero stays behind it.
-    let request = unsafe {
-        let mut request: libc::ifreq = zeroed();
-        let room = request.ifr_name.len() - 1;
-        for (to, from) in request.ifr_name[..room].iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
-        let asked = libc::ioctl(socket, libc::SIOCGIFMTU as _, &raw mut request);
-        EthernetError::check(asked, "ioctl")?;
-        request.ifr_ifru.ifru_mtu
-    };
-    Ok(usize::try_from(request).unwrap_or(0))
+    interfaces::mtu(socket, name).map_err(|errno| EthernetError::system("ioctl", errno))
 }
 
-/// # Safety
-/// The pointers of the entry are null or valid.
-unsafe fn read(entry: &libc::ifaddrs) -> Option<Interface> {
-    // SAFETY: the caller vouches for the pointers; an address of this family has this form; names are C strings.
-    let (link, name) = unsafe {
-        let family = entry.ifa_addr.as_ref()?.sa_family;
+fn read(entry: &Entry<'_>) -> Option<Interface> {
+    // SAFETY: the address is null, or valid as long as the entry for the form that its family says.
+    let link = unsafe {
+        let family = entry.address().as_ref()?.sa_family;
         if i32::from(family) != libc::AF_PACKET {
             return None;
         }
-        let link = entry.ifa_addr.cast::<libc::sockaddr_ll>();
-        (link.read_unaligned(), CStr::from_ptr(entry.ifa_name))
+        entry.address().cast::<libc::sockaddr_ll>().read_unaligned()
     };
-    let flags = entry.ifa_flags as i32;
-    let has = |flag: i32| flags & flag == flag;
     let [a, b, c, d, e, f, ..] = link.sll_addr;
     let ethernet = link.sll_hatype == libc::ARPHRD_ETHER && link.sll_halen == 6;
     Some(Interface {
-        name: name.to_str().ok()?.into(),
+        name: entry.name()?.into(),
         index: link.sll_ifindex,
         mac: ethernet.then_some(Mac([a, b, c, d, e, f])),
-        running: has(libc::IFF_UP | libc::IFF_RUNNING),
-        loopback: has(libc::IFF_LOOPBACK),
+        running: entry.is_running(),
+        loopback: entry.is_loopback(),
     })
 }
 

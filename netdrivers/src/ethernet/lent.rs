@@ -12,7 +12,8 @@ use core::ptr::{null, null_mut};
 use super::error::EthernetError;
 use super::frame::{Seat, Traffic};
 use super::interface::{self, Interface};
-use super::socket::{Socket, errno};
+use super::socket::Socket;
+use crate::Errno;
 use pombo_kernel::header::Node;
 
 /// The program's name, looked for on the path.
@@ -56,7 +57,7 @@ fn borrow(seat: Seat, interface: &str) -> Result<Socket, bool> {
     let (got, mut status) = (receive(&ours), 0);
     drop(ours);
     // SAFETY: the place is valid. It ends by itself, as nobody listens any more.
-    while unsafe { libc::waitpid(helper, &mut status, 0) } < 0 && errno() == libc::EINTR {}
+    while unsafe { libc::waitpid(helper, &mut status, 0) } < 0 && Errno::last().0 == libc::EINTR {}
     let code = libc::WEXITSTATUS(status);
     got.ok_or(libc::WIFEXITED(status) && code == FORBIDDEN.into())
 }
@@ -158,7 +159,7 @@ fn receive(end: &Socket) -> Option<Socket> {
     unsafe {
         let flags = libc::MSG_CMSG_CLOEXEC;
         while libc::recvmsg(end.number(), &mut message, flags) != 1 {
-            if errno() != libc::EINTR {
+            if Errno::last().0 != libc::EINTR {
                 return None;
             }
         }

@@ -7,6 +7,7 @@ use super::error::EthernetError;
 use super::filter;
 use super::frame::{ETHER_TYPE, Seat};
 use super::interface::Interface;
+use crate::Errno;
 use crate::udp::gather::Vectors;
 use pombo_kernel::channel::ChannelError;
 
@@ -47,7 +48,7 @@ impl Socket {
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no memory is passed. With protocol 0 it hears nothing before it is bound.
         let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if fd < 0 && [libc::EPERM, libc::EACCES].contains(&errno()) {
+        if fd < 0 && [libc::EPERM, libc::EACCES].contains(&Errno::last().0) {
             let interface = interface.name.clone();
             return Err(EthernetError::NoRight { interface });
         }
@@ -204,7 +205,7 @@ impl Socket {
 #[inline]
 fn sent(mut call: impl FnMut() -> isize) -> Result<bool, ChannelError> {
     loop {
-        match if call() < 0 { errno() } else { 0 } {
+        match if call() < 0 { Errno::last().0 } else { 0 } {
             0 => return Ok(true),
             libc::EINTR => {}
             // A full queue of the interface says the latter.
@@ -233,9 +234,4 @@ fn at(index: i32) -> libc::sockaddr_ll {
         sll_halen: 6,
         sll_addr: [0; 8],
     }
-}
-
-pub(super) fn errno() -> i32 {
-    // SAFETY: the location of this thread's error number is always valid.
-    unsafe { *libc::__errno_location() }
 }

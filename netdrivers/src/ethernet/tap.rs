@@ -6,7 +6,8 @@ use super::error::EthernetError;
 use super::filter::{give, jump, load};
 use super::frame::ETHER_TYPE;
 use super::interface::{Interface, interfaces};
-use super::socket::{RECEIVE_BYTES, Socket, errno};
+use super::socket::{RECEIVE_BYTES, Socket};
+use crate::Errno;
 use libc::{BPF_B, BPF_H};
 
 /// A socket that hears raw frames of every job, and all of UDP, in both directions. It sends nothing.
@@ -40,7 +41,7 @@ impl Tap {
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no memory is passed. With protocol 0 it hears nothing before it is bound.
         let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if fd < 0 && [libc::EPERM, libc::EACCES].contains(&errno()) {
+        if fd < 0 && [libc::EPERM, libc::EACCES].contains(&Errno::last().0) {
             let interface = interface.name;
             return Err(EthernetError::NoRight { interface });
         }
@@ -76,7 +77,7 @@ impl Tap {
         };
         // SAFETY: one valid entry.
         let ready = unsafe { libc::poll(&mut polled, 1, wait) };
-        match ready < 0 && errno() == libc::EINTR {
+        match ready < 0 && Errno::last().0 == libc::EINTR {
             true => Ok(None),
             false => EthernetError::check(ready, "poll").and_then(|_| self.take(room)),
         }
@@ -101,7 +102,7 @@ impl Tap {
         let len = unsafe { libc::recvmsg(self.socket.number(), &mut message, libc::MSG_TRUNC) };
         let nothing = [libc::EAGAIN, libc::EINTR];
         match usize::try_from(len) {
-            Err(_) if nothing.contains(&errno()) => Ok(None),
+            Err(_) if nothing.contains(&Errno::last().0) => Ok(None),
             Err(_) => Err(EthernetError::last("recvmsg")),
             Ok(len) => {
                 // SAFETY: the system has just written this message.

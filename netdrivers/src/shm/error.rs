@@ -132,8 +132,7 @@ impl core::error::Error for ShmError {}
 impl ShmError {
     /// The call just made has failed.
     pub(super) fn last(call: &'static str) -> Self {
-        // SAFETY: the location of this thread's errno is always valid.
-        let errno = unsafe { *libc::__errno_location() };
+        let Errno(errno) = Errno::last();
         ShmError::System { call, errno }
     }
 

@@ -1,16 +1,17 @@
-//! Addresses as the system has them, and which node has which. Used inside `udp` only.
+//! Addresses as the system has them, for whoever calls it, and which node has which, inside `udp` only.
 
 use alloc::vec::Vec;
 use core::mem::{size_of, zeroed};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::UdpError;
+use crate::Errno;
 use pombo_kernel::header::Node;
 
 /// An address in the system's form. All its bytes are initialised, whatever is in it.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(super) union Raw {
+pub union Raw {
     v4: libc::sockaddr_in,
     v6: libc::sockaddr_in6,
 }
@@ -20,13 +21,14 @@ pub(super) union Raw {
 struct Key(u128, u16);
 
 impl Raw {
-    /// Room for an address.
+    /// Room for an address, which is none yet.
     pub(super) fn blank() -> Self {
         // SAFETY: zeros are valid in both forms.
         unsafe { zeroed() }
     }
 
-    pub(super) fn of(address: SocketAddr) -> Self {
+    /// That address.
+    pub fn of(address: SocketAddr) -> Self {
         let mut raw = Self::blank();
         match address {
             SocketAddr::V4(address) => {
@@ -52,8 +54,20 @@ impl Raw {
         raw
     }
 
+    /// Where a socket is bound; `None` where that is no address of IP.
+    ///
+    /// # Errors
+    /// That of `getsockname`.
+    pub fn of_socket(socket: i32) -> Result<Option<SocketAddr>, Errno> {
+        let mut raw = Self::blank();
+        let mut size = size_of::<Raw>() as libc::socklen_t;
+        // SAFETY: the place is valid for the size given, which the call does not exceed.
+        Errno::check(unsafe { libc::getsockname(socket, (&raw mut raw).cast(), &mut size) })?;
+        Ok(raw.address())
+    }
+
     /// The address, if it is one of IP.
-    pub(super) fn address(&self) -> Option<SocketAddr> {
+    pub fn address(&self) -> Option<SocketAddr> {
         // SAFETY: all bytes are initialised and every value is valid; the family is at the same place in both forms.
         unsafe {
             match i32::from(self.v4.sin_family) {
@@ -70,11 +84,20 @@ impl Raw {
         }
     }
 
+    /// The number of its form: `AF_INET` or `AF_INET6`.
+    pub fn family(&self) -> i32 {
+        // SAFETY: as in `address`.
+        unsafe { self.v4.sin_family }.into()
+    }
+
+    /// Its place and its bytes, for a call of the system: valid as long as this is there.
+    pub fn place(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+        ((&raw const *self).cast(), self.size())
+    }
+
     /// Bytes of the form that it has.
     pub(super) fn size(&self) -> libc::socklen_t {
-        // SAFETY: as in `address`.
-        let family = unsafe { self.v4.sin_family };
-        let size = match i32::from(family) {
+        let size = match self.family() {
             libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
             _ => size_of::<libc::sockaddr_in>(),
         };

@@ -113,17 +113,13 @@ impl fmt::Display for UdpError {
 impl core::error::Error for UdpError {}
 
 impl UdpError {
-    /// The call just made has failed.
-    pub(super) fn last(call: &'static str) -> Self {
-        let errno = super::socket::errno();
+    /// That call has failed.
+    pub(super) fn system(call: &'static str, Errno(errno): Errno) -> Self {
         UdpError::System { call, errno }
     }
 
     /// Turns a failed call into its error.
     pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
-        match result < 0 {
-            true => Err(Self::last(call)),
-            false => Ok(result),
-        }
+        Errno::check(result).map_err(|errno| Self::system(call, errno))
     }
 }

@@ -2,13 +2,11 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ffi::CStr;
-use core::mem::zeroed;
 use core::net::{IpAddr, Ipv4Addr};
-use core::ptr::null_mut;
 
 use super::address::Raw;
 use super::error::UdpError;
+use crate::interfaces::{self, Entry};
 
 /// One address of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,49 +33,29 @@ pub struct Interface {
 /// # Errors
 /// [`UdpError::System`].
 pub fn interfaces() -> Result<Vec<Interface>, UdpError> {
-    let mut list = null_mut();
-    // SAFETY: the place is valid.
-    let got = unsafe { libc::getifaddrs(&mut list) };
-    UdpError::check(got, "getifaddrs")?;
-    let mut found = Vec::new();
-    let mut next = list;
-    // SAFETY: the list is valid until it is freed below; it ends with a null pointer.
-    while let Some(entry) = unsafe { next.as_ref() } {
-        // SAFETY: the pointers of an entry are null or valid as long as the list.
-        found.extend(unsafe { read(entry) });
-        next = entry.ifa_next;
-    }
-    // SAFETY: the list came from the system, and nothing points into it any more.
-    unsafe { libc::freeifaddrs(list) };
+    let listed = interfaces::list(read);
+    let mut found = listed.map_err(|errno| UdpError::system("getifaddrs", errno))?;
     for interface in &mut found {
         interface.mtu = mtu(&interface.name)?;
     }
     Ok(found)
 }
 
-/// # Safety
-/// The pointers of the entry are null or valid.
-unsafe fn read(entry: &libc::ifaddrs) -> Option<Interface> {
-    // SAFETY: the caller vouches for the pointers; names are C strings.
-    let (address, other, name) = unsafe {
-        let address = self::address(entry.ifa_addr)?;
-        let other = self::address(entry.ifa_ifu);
-        (address, other, CStr::from_ptr(entry.ifa_name))
-    };
-    let flags = entry.ifa_flags as i32;
-    let has = |flag: i32| flags & flag == flag;
+fn read(entry: &Entry<'_>) -> Option<Interface> {
+    // SAFETY: both are null or valid for the forms of their families, as long as the entry.
+    let (address, other) = unsafe { (address(entry.address())?, address(entry.other())) };
     let broadcast = match other {
-        Some(IpAddr::V4(ip)) if has(libc::IFF_BROADCAST) => Some(ip),
+        Some(IpAddr::V4(ip)) if entry.has(libc::IFF_BROADCAST) => Some(ip),
         _ => None,
     };
     Some(Interface {
-        name: name.to_str().ok()?.into(),
+        name: entry.name()?.into(),
         address,
         broadcast,
         mtu: 0,
-        running: has(libc::IFF_UP | libc::IFF_RUNNING),
-        loopback: has(libc::IFF_LOOPBACK),
-        multicast: has(libc::IFF_MULTICAST),
+        running: entry.is_running(),
+        loopback: entry.is_loopback(),
+        multicast: entry.has(libc::IFF_MULTICAST),
     })
 }
 
@@ -100,18 +78,11 @@ unsafe fn address(at: *const libc::sockaddr) -> Option<IpAddr> {
 /// What the interface carries.
 fn mtu(name: &str) -> Result<usize, UdpError> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-    // SAFETY: zeros are a valid request; the name fits as the system gave it, and ends with a zero.
-    unsafe {
-        let mut request: libc::ifreq = zeroed();
-        let room = request.ifr_name.len() - 1;
-        for (to, from) in request.ifr_name[..room].iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
-        let fd = UdpError::check(libc::socket(libc::AF_INET, kind, 0), "socket")?;
-        let asked = libc::ioctl(fd, libc::SIOCGIFMTU as _, &raw mut request);
-        let asked = UdpError::check(asked, "ioctl");
-        libc::close(fd);
-        asked?;
-        Ok(usize::try_from(request.ifr_ifru.ifru_mtu).unwrap_or(0))
-    }
+    // SAFETY: no memory is passed.
+    let socket = unsafe { libc::socket(libc::AF_INET, kind, 0) };
+    let socket = UdpError::check(socket, "socket")?;
+    let asked = interfaces::mtu(socket, name);
+    // SAFETY: the socket was opened here, and nobody else has it.
+    unsafe { libc::close(socket) };
+    asked.map_err(|errno| UdpError::system("ioctl", errno))
 }

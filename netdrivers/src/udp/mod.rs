@@ -40,6 +40,7 @@ mod ring;
 mod socket;
 pub(crate) mod waiting;
 
+pub use address::Raw;
 pub use bound::{Bound, multicast_group};
 pub use cast::UdpCast;
 pub use device::{Counts, Udp};

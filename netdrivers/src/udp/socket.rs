@@ -6,6 +6,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 use super::address::{Raw, in_addr};
 use super::error::UdpError;
 use super::gather::Vectors;
+use crate::Errno;
 use pombo_kernel::channel::ChannelError;
 
 /// What is asked for frames that wait for a poll, in bytes as the system counts them.
@@ -32,13 +33,10 @@ const STALE_ERRORS: usize = 8;
 impl Socket {
     /// At that address, with large buffers.
     pub(super) fn bind(address: SocketAddr, shared: bool) -> Result<Self, UdpError> {
-        let domain = match address {
-            SocketAddr::V4(_) => libc::AF_INET,
-            SocketAddr::V6(_) => libc::AF_INET6,
-        };
+        let raw = Raw::of(address);
         let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no memory is passed.
-        let fd = unsafe { libc::socket(domain, kind, 0) };
+        let fd = unsafe { libc::socket(raw.family(), kind, 0) };
         let socket = Socket(UdpError::check(fd, "socket")?);
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
@@ -46,9 +44,9 @@ impl Socket {
         if shared {
             socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1)?;
         }
-        let raw = Raw::of(address);
-        // SAFETY: the address is valid for its size.
-        let bound = unsafe { libc::bind(fd, (&raw const raw).cast(), raw.size()) };
+        let (place, len) = raw.place();
+        // SAFETY: the address is valid for its length.
+        let bound = unsafe { libc::bind(fd, place, len) };
         UdpError::check(bound, "bind")?;
         Ok(socket)
     }
@@ -59,12 +57,9 @@ impl Socket {
 
     /// Where it is, with the port that the system chose.
     pub(super) fn address(&self) -> Result<SocketAddr, UdpError> {
-        let mut raw = Raw::blank();
-        let mut size = size_of::<Raw>() as libc::socklen_t;
-        // SAFETY: the place is valid for the size given, which the call does not exceed.
-        let named = unsafe { libc::getsockname(self.0, (&raw mut raw).cast(), &mut size) };
-        UdpError::check(named, "getsockname")?;
-        raw.address().ok_or(UdpError::Anywhere)
+        let address = Raw::of_socket(self.0);
+        let address = address.map_err(|errno| UdpError::system("getsockname", errno))?;
+        address.ok_or(UdpError::Anywhere)
     }
 
     /// Bytes granted for frames that wait: to be polled, and to leave.
@@ -164,7 +159,7 @@ impl Socket {
             if sent >= 0 {
                 return Ok(Taken::Whole);
             }
-            match errno() {
+            match Errno::last().0 {
                 libc::EINTR | libc::ECONNREFUSED => {}
                 libc::EAGAIN => return Err(ChannelError::Full),
                 number if is_refused(number) => return Ok(Taken::Refused(number)),
@@ -253,7 +248,7 @@ fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelErr
         if let Ok(got) = usize::try_from(call()) {
             return Ok(Some(got));
         }
-        match errno() {
+        match Errno::last().0 {
             libc::EAGAIN => return Ok(None),
             libc::EINTR => {}
             number if may_pass(number) || is_refused(number) => {}
@@ -288,9 +283,4 @@ fn may_pass(errno: i32) -> bool {
 /// A rule of the firewall, or a route that forbids it: they change while a job runs.
 fn is_refused(errno: i32) -> bool {
     [libc::EPERM, libc::EACCES].contains(&errno)
-}
-
-pub(super) fn errno() -> i32 {
-    // SAFETY: the location of this thread's error number is always valid.
-    unsafe { *libc::__errno_location() }
 }

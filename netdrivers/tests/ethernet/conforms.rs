@@ -84,8 +84,8 @@ conforms!(rough, FaultyNetwork<Ethernet>, 1, |ethernet| {
 
 #[cfg(feature = "sealed")]
 conforms!(
-    sealed,
-    pombo_netdrivers::Sealed<FaultyNetwork<Ethernet>>,
+    authenticated,
+    pombo_netdrivers::Authenticated<FaultyNetwork<Ethernet>>,
     2,
     |ethernet| {
         let faults = Faults::NONE
@@ -93,8 +93,9 @@ conforms!(
             .duplicate(Rate::percent(3))
             .reorder(Rate::percent(1), 100_000);
         let faulty = FaultyNetwork::new(ethernet, faults, 9);
-        let cover = pombo_netdrivers::sealed::Cover::Whole;
-        pombo_netdrivers::Sealed::new(faulty, crate::sealed::KEY, cover).expect("room")
+        let cover = pombo_netdrivers::authenticated::Cover::Whole;
+        let under = Some((crate::authenticated::KEY, cover));
+        pombo_netdrivers::Authenticated::new(faulty, under).expect("room")
     }
 );
 

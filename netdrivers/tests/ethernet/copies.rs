@@ -95,10 +95,13 @@ fn a_checksum_tells_changed_frames() {
 #[cfg(feature = "sealed")]
 #[test]
 fn a_tag_tells_changed_and_repeated_frames() {
-    use pombo_netdrivers::sealed::{Cover, Sealed};
+    use pombo_netdrivers::authenticated::{Authenticated, Cover};
     inside!(a_tag_tells_changed_and_repeated_frames, || {
         copied(
-            |ethernet| Sealed::new(ethernet, crate::sealed::KEY, Cover::Headers).expect("room"),
+            |ethernet| {
+                let under = Some((crate::authenticated::KEY, Cover::Headers));
+                Authenticated::new(ethernet, under).expect("room")
+            },
             |rank| {
                 let counts = rank.network().counts();
                 (counts.forged, counts.replayed)

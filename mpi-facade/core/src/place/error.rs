@@ -277,8 +277,11 @@ impl PlaceError {
 
     /// The call just made has failed.
     pub(crate) fn last(doing: &'static str) -> Self {
-        // SAFETY: the location of this thread's errno is always valid.
-        let errno = unsafe { *libc::__errno_location() };
+        Self::system(doing, Errno::last())
+    }
+
+    /// That call has failed.
+    pub(crate) fn system(doing: &'static str, Errno(errno): Errno) -> Self {
         Self::System { doing, errno }
     }
 

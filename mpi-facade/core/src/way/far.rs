@@ -1,9 +1,9 @@
 //! The ranks of other hosts: a reliable channel over UDP or raw Ethernet, and connections by which everybody learns who
 //! has gone.
 
+use super::link::{self, Link};
 use super::traffic::Traffic;
 use super::vigil::Vigil;
-use super::wire::Wire;
 use crate::place::Job;
 use core::net::IpAddr;
 use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
@@ -20,7 +20,7 @@ type Wide<const RANKS: usize> = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
 /// A rank's channel to the ranks of other hosts, of a job of up to so many. It has all ranks as nodes.
 pub struct Far<const RANKS: usize> {
-    reliable: Reliable<Lossy<Wire<Udp>>, Wide<RANKS>, Growing>,
+    reliable: Reliable<Lossy<Link<Udp>>, Wide<RANKS>, Growing>,
     vigil: Vigil,
     /// Polls before the next look at the clock.
     polls: u32,
@@ -47,7 +47,7 @@ const LOOK: u64 = 50_000_000;
 
 impl<const RANKS: usize> Far<RANKS> {
     pub(super) fn new(
-        network: Lossy<Wire<Udp>>,
+        network: Lossy<Link<Udp>>,
         vigil: Vigil,
         (address, timeout): (IpAddr, u32),
         job: Job,
@@ -69,7 +69,7 @@ impl<const RANKS: usize> Far<RANKS> {
     pub fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        let (strangers, overflow) = lossy.inner().refused();
+        let (strangers, overflow) = link::refused(lossy.inner());
         Traffic {
             frames: counts.sent + counts.reports,
             resent: counts.resent,
@@ -85,7 +85,7 @@ impl<const RANKS: usize> Far<RANKS> {
     }
 
     /// The network itself.
-    pub(super) fn wire(&self) -> &Wire<Udp> {
+    pub(super) fn link(&self) -> &Link<Udp> {
         self.reliable.network().inner()
     }
 

@@ -2,8 +2,8 @@
 //! the same network. The groups of `collective` open it.
 
 use super::Way;
+use super::link::{Device, Link};
 use super::segment;
-use super::wire::{Line, Wire};
 use crate::place::{Job, Seal};
 use crate::settings;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use pombo_netdrivers::ethernet::{Address, Mac, Opened, Traffic};
 use pombo_netdrivers::udp::{Bound, Lossy, Udp, UdpCast, multicast_group};
 
 /// What carries frames of groups.
-pub(crate) type Net = Lossy<Wire<UdpCast>>;
+pub(crate) type Net = Lossy<Link<UdpCast>>;
 
 /// Where a rank hears them: an interface and what it carries, or an IP address, what that carries, and a port. Zeros:
 /// nowhere.
@@ -49,7 +49,7 @@ impl Ears {
     pub(crate) fn open<const RANKS: usize>(way: &Way<RANKS>, me: Node) -> Option<Self> {
         let far = way.far()?;
         let job = far.job();
-        let at = match far.wire().interface() {
+        let at = match far.link().inner().interface() {
             Some(name) => {
                 At::Ethernet(segment::open(name, (job.name.id, me), Traffic::Group).ok()?)
             }
@@ -94,7 +94,7 @@ impl Ears {
         if cards.contains(&[0; 8]) {
             return None;
         }
-        let line = match at {
+        let device = match at {
             At::Udp(mut bound) => {
                 let mtu = |card: &Card| u16::from_le_bytes([card[4], card[5]]);
                 bound.shorten(cards.iter().map(mtu).min().unwrap_or(0).into());
@@ -105,17 +105,17 @@ impl Ears {
                 let all = cards.iter().map(internet).collect();
                 let mut device = bound.join_cast(me, all, group).ok()?;
                 device.set_refused_limit(timeout);
-                Line::Udp(device)
+                Device::Udp(device)
             }
             At::Ethernet(_) if reach == Reach::Segment => return None,
             At::Ethernet(opened) => {
                 let all: Vec<Address> = cards.iter().map(ethernet).collect();
-                Line::Ethernet(opened.join(&all).ok()?)
+                Device::Ethernet(opened.join(&all).ok()?)
             }
         };
         let (loss, seed) = settings::LOSS.read(settings::loss::parse).ok()?;
-        let wire = Wire::new(line, job.seal(Seal::Group)).ok()?;
-        Some((Lossy::new(wire, loss, seed), job.name.id as u32))
+        let link = Link::new(device, job.seal(Seal::Group)).ok()?;
+        Some((Lossy::new(link, loss, seed), job.name.id as u32))
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) mod groups;
 mod guests;
 mod join;
 #[cfg(feature = "hosts")]
+pub(crate) mod link;
+#[cfg(feature = "hosts")]
 mod near_and_far;
 #[cfg(feature = "hosts")]
 mod opening;
@@ -25,8 +27,6 @@ mod segment;
 mod traffic;
 #[cfg(feature = "hosts")]
 mod vigil;
-#[cfg(feature = "hosts")]
-mod wire;
 
 pub(crate) use channel::WorldChannel;
 #[cfg(feature = "hosts")]

@@ -54,7 +54,7 @@ impl<const RANKS: usize> WorldChannel for Way<RANKS> {
 
     fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
         match self.far() {
-            Some(far) => far.wire().explain(errno, to),
+            Some(far) => far.link().inner().explain(errno, to),
             None => Ok(()),
         }
     }

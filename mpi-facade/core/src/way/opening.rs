@@ -4,9 +4,9 @@
 use super::address::choose;
 use super::addresses::Addresses;
 use super::far::Far;
+use super::link::{Device, Link};
 use super::segment::{self, refuse};
 use super::vigil::Door;
-use super::wire::{Line, Wire};
 use crate::hosts::Hosts;
 use crate::output::Line as Told;
 use crate::place::Word;
@@ -104,13 +104,13 @@ impl Opening {
             (raw, _) => segment::join(raw, (met, hosts), all, launcher),
         };
         // All ranks come to the same answer.
-        let (line, told) = match (raw, self.udp) {
+        let (device, told) = match (raw, self.udp) {
             (Ok(device), _) => {
                 let (interface, bytes) = (device.interface(), device.mtu());
                 let told = Told::of(format_args!(
                     "raw Ethernet on {interface}, {bytes} bytes to a frame"
                 ));
-                (Line::Ethernet(device), told)
+                (Device::Ethernet(device), told)
             }
             (Err(why), None) => return Err(why),
             (Err(why), Some(mut bound)) => {
@@ -123,14 +123,14 @@ impl Opening {
                 let frames = all.iter().map(|at| at.frames).collect();
                 let mut device = bound.join(met.me, frames)?;
                 device.set_refused_limit(timeout);
-                (Line::Udp(device), told)
+                (Device::Udp(device), told)
             }
         };
         let doors: Vec<_> = all.iter().map(|at| at.door).collect();
         let near = |node| hosts.are_near(met.me, node);
         let vigil = self.door.meet(met.me, &doors, near, job, timeout)?;
-        let wire = Wire::new(line, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
-        let network = Lossy::new(wire, loss, seed);
+        let link = Link::new(device, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
+        let network = Lossy::new(link, loss, seed);
         Ok((Far::new(network, vigil, (self.ip, timeout), job)?, told))
     }
 }

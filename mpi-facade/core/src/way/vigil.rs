@@ -7,7 +7,7 @@
 //! connections; one that is made without the C library's fork keeps them, and of such a rank the others learn only when
 //! the child has ended too.
 
-use super::address::Raw;
+use super::address::of_socket;
 use super::guests::Guests;
 use crate::place::descriptor::{Descriptor, check};
 use crate::place::{Job, PlaceError, Seal};
@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::ffi::{c_int, c_long};
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Node;
+use pombo_netdrivers::udp::Raw;
 
 /// Ranks that a job over several hosts has, at most: each keeps a connection to each.
 pub(crate) const MOST: usize = 256;
@@ -156,14 +157,14 @@ impl Door {
         const DOING: &str = "open a socket for other hosts";
         let raw = Raw::of(SocketAddr::new(ip, 0));
         let socket = stream(raw.family(), libc::SOCK_NONBLOCK, DOING)?;
-        let (address, len) = raw.raw();
+        let (address, len) = raw.place();
         // SAFETY: the address is valid for its length.
         let bound = unsafe { libc::bind(socket.number(), address, len) };
         check(bound as isize, DOING)?;
         // SAFETY: no memory is passed.
         let listening = unsafe { libc::listen(socket.number(), MOST as c_int) };
         check(listening as isize, DOING)?;
-        let address = Raw::of_socket(&socket)?;
+        let address = of_socket(&socket)?;
         Ok(Door { socket, address })
     }
 
@@ -305,7 +306,7 @@ fn knock_once(node: Node, door: SocketAddr) -> Result<Descriptor, PlaceError> {
         tv_usec: 0,
     };
     set(&line, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
-    let (address, len) = raw.raw();
+    let (address, len) = raw.place();
     // SAFETY: the address is valid for its length.
     let connected = unsafe { libc::connect(line.number(), address, len) };
     match check(connected as isize, DOING) {

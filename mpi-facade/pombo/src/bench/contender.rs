@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use pombo_kernel::channel::group::HEAD;
-use pombo_netdrivers::sealed::HEAD as TAGGED;
+use pombo_netdrivers::authenticated::HEAD as TAGGED;
 
 use super::field::bursts::{self, Bursts};
 use super::hosts::{Hosts, SETTINGS};

@@ -1,6 +1,6 @@
 //! The headers of the reliable channel and of groups, with or without a seal in front. The decoder only.
 //!
-//! Their layout is that of `reliable/frame.rs`, `group/frame.rs` of the kernel and `sealed.rs` of the drivers.
+//! Their layout is that of `reliable/frame.rs`, `group/frame.rs` of the kernel and `authenticated.rs` of the drivers.
 
 use super::bytes::{bytes, u16_at, u32_at, u64_at};
 

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::memory::Region;
-use crate::way::{Traffic, groups};
+use crate::way::{Traffic, groups, link};
 use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -176,7 +176,7 @@ impl Casting {
             return Traffic::default();
         };
         let (counts, network) = (open.table.counts(), open.table.network());
-        let (refused, overflow) = network.inner().refused();
+        let (refused, overflow) = link::refused(network.inner());
         Traffic {
             frames: counts.packets + counts.polls + counts.reports,
             resent: counts.resent,

@@ -6,8 +6,8 @@ use crate::strangers::next;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Ethernet;
+use pombo_netdrivers::authenticated::{Authenticated, Cover, Key};
 use pombo_netdrivers::ethernet::{Address, Opened, Traffic};
-use pombo_netdrivers::sealed::{Cover, Key, Sealed};
 
 pub(crate) const KEY: Key = Key {
     secret: *b"nobody knows it.",
@@ -15,14 +15,11 @@ pub(crate) const KEY: Key = Key {
     domain: 1,
 };
 
-fn sealed(nodes: u16, key: Key) -> (Vec<Sealed<Ethernet>>, Vec<Address>) {
+fn authenticated(nodes: u16, key: Key) -> (Vec<Authenticated<Ethernet>>, Vec<Address>) {
     let (opened, addresses) = opened(nodes, 1, Traffic::Single);
     let join = |one: Opened| {
-        Sealed::new(
-            one.join(&addresses).expect("the table"),
-            key,
-            Cover::Headers,
-        )
+        let ethernet = one.join(&addresses).expect("the table");
+        Authenticated::new(ethernet, Some((key, Cover::Headers)))
     };
     let joined = opened.into_iter().map(|one| join(one).expect("room"));
     (joined.collect(), addresses)
@@ -32,7 +29,7 @@ fn sealed(nodes: u16, key: Key) -> (Vec<Sealed<Ethernet>>, Vec<Address>) {
 fn what_was_sealed_is_opened() {
     inside!(what_was_sealed_is_opened, || {
         segment(3, 1500);
-        let (mut nodes, _) = sealed(3, KEY);
+        let (mut nodes, _) = authenticated(3, KEY);
         let longest = vec![3; nodes[0].mtu()];
         let many: Vec<Part<'_>> = longest.chunks(97).map(Part::Bytes).collect();
         let whole: &[u8] = &longest;
@@ -64,7 +61,7 @@ fn what_was_sealed_is_opened() {
 fn other_keys_lives_and_networks_are_strangers() {
     inside!(other_keys_lives_and_networks_are_strangers, || {
         segment(2, 1500);
-        let (mut nodes, addresses) = sealed(2, KEY);
+        let (mut nodes, addresses) = authenticated(2, KEY);
         let secret = *b"somebody knows..";
         let others = [
             Key { secret, ..KEY },
@@ -75,12 +72,35 @@ fn other_keys_lives_and_networks_are_strangers() {
         for (heard, key) in (1..).zip(others) {
             let opened = Ethernet::open("host0", seat).expect("inside");
             let ethernet = opened.join(&addresses).expect("the table");
-            let mut other = Sealed::new(ethernet, key, Cover::Headers).expect("room");
+            let mut other =
+                Authenticated::new(ethernet, Some((key, Cover::Headers))).expect("room");
             let parts = [Part::Bytes(b"let me in")];
             other.transmit(Node(1), &parts).expect("room");
             nodes[0].transmit(Node(1), &parts).expect("room");
             assert_eq!(next(&mut nodes[1]).0, Node(0));
             assert_eq!(nodes[1].counts().forged, heard);
         }
+    });
+}
+
+#[test]
+fn without_a_key_frames_pass_as_they_are() {
+    inside!(without_a_key_frames_pass_as_they_are, || {
+        segment(2, 1500);
+        let (opened, addresses) = opened(2, 1, Traffic::Single);
+        let mut nodes = opened
+            .into_iter()
+            .map(|one| one.join(&addresses).expect("the table"));
+        let (below, mut bare) = (nodes.next().expect("a node"), nodes.next().expect("a node"));
+        let (mtu, checked) = (below.mtu(), below.is_checked());
+        let mut open = Authenticated::new(below, None).expect("room");
+        assert_eq!((open.mtu(), open.is_checked()), (mtu, checked));
+        let longest = vec![3; mtu];
+        let parts = [Part::Bytes(&longest)];
+        open.transmit(Node(1), &parts).expect("room");
+        assert_eq!(next(&mut bare), (Node(0), longest.clone()));
+        bare.broadcast(&parts).expect("room");
+        assert_eq!(next(&mut open), (Node(1), longest.clone()));
+        assert_eq!(open.counts(), Default::default());
     });
 }

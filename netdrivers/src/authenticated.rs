@@ -1,5 +1,5 @@
-//! Frames that only who has the job's key can write, over any [`Network`]. Whoever builds a program uses it where others
-//! share the wire; left out, it costs nothing.
+//! Frames that only who has the job's key can write, over any [`Network`] whose frames lie in one piece. Whoever builds a
+//! program uses it where others may share the wire; without a key frames pass as they are, for a comparison each.
 //!
 //! In front of every frame stand a tag of SipHash-2-4 under the key, the number of the frame at its source, and for whom
 //! it is. The tag covers these, the source, the life of the job, and of the frame either every byte ([`Cover::Whole`]) or
@@ -11,6 +11,7 @@
 //! the place of one that it has seen, behind the headers; under [`Cover::Whole`] it cannot. It may always listen, and keep
 //! the wire busy; and nodes of one job trust each other.
 
+use crate::InPlace;
 use alloc::vec::Vec;
 use core::hash::Hasher;
 use pombo_kernel::channel::{Arrival, ChannelError, Wake};
@@ -20,16 +21,23 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
 use siphasher::sip::SipHasher24;
 
-/// A network whose frames carry tags.
-pub struct Sealed<N> {
+/// A network whose frames carry tags if there is a key.
+pub struct Authenticated<N> {
     inner: N,
+    /// None: frames pass as they are.
+    tags: Option<Tags>,
+}
+
+/// What writes tags and checks them.
+struct Tags {
+    me: Node,
     /// Has read what all frames have in common.
     begun: Tag,
-    /// Of the next frame.
+    /// Of the frame before.
     number: u64,
     heard: Vec<Heard>,
-    counts: SealedCounts,
-    /// For frames of many pieces.
+    counts: AuthenticatedCounts,
+    /// For frames of many pieces; as long as a frame below.
     room: Vec<u8>,
 }
 
@@ -72,10 +80,10 @@ impl Key {
     }
 }
 
-/// What was dropped.
+/// What was dropped: nothing without a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct SealedCounts {
+pub struct AuthenticatedCounts {
     /// Frames whose tag is not that of this job, network, source, and way.
     pub forged: u64,
     /// Frames that were here before, or may have been.
@@ -128,24 +136,15 @@ impl Heard {
     }
 }
 
-impl<N: Network> Sealed<N> {
-    /// Over that network, which carries frames as long as they were sent.
+impl<N: Network> Authenticated<N> {
+    /// Over that network, which carries frames as long as they were sent; without a key it is that network.
     ///
     /// # Errors
     /// [`ChannelError::TooLong`]: its frames are too short for the tag.
-    pub fn new(inner: N, key: Key, cover: Cover) -> Result<Self, ChannelError> {
-        let limit = inner.mtu();
-        if limit < MIN_MTU + HEAD {
-            return Err(ChannelError::TooLong { limit });
-        }
-        Ok(Sealed {
-            heard: alloc::vec![Heard::default(); inner.nodes()],
-            inner,
-            begun: Tag::under(key, cover),
-            number: 0,
-            counts: SealedCounts::default(),
-            room: alloc::vec![0; limit],
-        })
+    pub fn new(inner: N, under: Option<(Key, Cover)>) -> Result<Self, ChannelError> {
+        let tags = under.map(|(key, cover)| Tags::new(&inner, key, cover));
+        let tags = tags.transpose()?;
+        Ok(Authenticated { inner, tags })
     }
 
     /// The network below.
@@ -154,17 +153,48 @@ impl<N: Network> Sealed<N> {
     }
 
     /// What was dropped so far.
-    pub fn counts(&self) -> SealedCounts {
-        self.counts
+    pub fn counts(&self) -> AuthenticatedCounts {
+        let tags = self.tags.as_ref();
+        tags.map_or_else(AuthenticatedCounts::default, |tags| tags.counts)
     }
 
+    #[inline]
     fn send(
         &mut self,
         to: u16,
         parts: &[Part<'_>],
         give: impl FnOnce(&mut N, &[Part<'_>]) -> Result<(), ChannelError>,
     ) -> Result<(), ChannelError> {
-        let (limit, len) = (self.mtu(), Part::total(parts));
+        match &mut self.tags {
+            None => give(&mut self.inner, parts),
+            Some(tags) => tags.send(to, parts, |parts| give(&mut self.inner, parts)),
+        }
+    }
+}
+
+impl Tags {
+    fn new(network: &impl Network, key: Key, cover: Cover) -> Result<Self, ChannelError> {
+        let limit = network.mtu();
+        if limit < MIN_MTU + HEAD {
+            return Err(ChannelError::TooLong { limit });
+        }
+        Ok(Tags {
+            me: network.node(),
+            begun: Tag::under(key, cover),
+            number: 0,
+            heard: alloc::vec![Heard::default(); network.nodes()],
+            counts: AuthenticatedCounts::default(),
+            room: alloc::vec![0; limit],
+        })
+    }
+
+    fn send(
+        &mut self,
+        to: u16,
+        parts: &[Part<'_>],
+        give: impl FnOnce(&[Part<'_>]) -> Result<(), ChannelError>,
+    ) -> Result<(), ChannelError> {
+        let (limit, len) = (self.room.len() - HEAD, Part::total(parts));
         if len > limit {
             return Err(ChannelError::TooLong { limit });
         }
@@ -173,15 +203,15 @@ impl<N: Network> Sealed<N> {
             return Err(ChannelError::Device(EOVERFLOW));
         }
         let way = number | u64::from(to) << 48;
-        let mut tag = self.begun.of(self.inner.node(), way);
+        let mut tag = self.begun.of(self.me, way);
         parts.iter().for_each(|part| tag.add_part(part));
         let mut head = [0; HEAD];
         head[..TAG].copy_from_slice(&tag.end().to_le_bytes());
         head[TAG..].copy_from_slice(&way.to_le_bytes());
         let mut all = [Part::Bytes(&head); PIECES + 1];
-        if let Some(places) = all.get_mut(1..=parts.len()) {
+        let pieces = if let Some(places) = all.get_mut(1..=parts.len()) {
             places.copy_from_slice(parts);
-            give(&mut self.inner, &all[..=parts.len()])?;
+            parts.len()
         } else {
             let mut end = 0;
             for part in parts {
@@ -189,11 +219,27 @@ impl<N: Network> Sealed<N> {
                 end += part.len();
             }
             all[1] = Part::Bytes(&self.room[..end]);
-            give(&mut self.inner, &all[..2])?;
-        }
+            1
+        };
+        give(&all[..=pieces])?;
         // A frame that was not taken leaves its number to the next: nobody has seen it.
         self.number = number;
         Ok(())
+    }
+
+    /// What stands behind the tag of a frame of the job for this node that has not been here before.
+    fn open<'a>(&mut self, frame: InPlace<'a>) -> Option<InPlace<'a>> {
+        let source = self.heard.get_mut(frame.from().index());
+        let told = self.begun.verify(frame, self.me);
+        let Some(((number, rest), source)) = told.zip(source) else {
+            self.counts.forged += 1;
+            return None;
+        };
+        if !source.take(number) {
+            self.counts.replayed += 1;
+            return None;
+        }
+        Some(rest)
     }
 }
 
@@ -262,52 +308,30 @@ impl Tag {
         }
         self.keyed.finish()
     }
-}
-
-/// Is it a frame of the job for that node? Its number.
-fn open<A: Arrival>(frame: &A, begun: &Tag, me: Node) -> Option<u64> {
-    let (tag, way) = frame.head(HEAD)?.split_first_chunk()?;
-    let way = u64::from_le_bytes(*way.first_chunk()?);
-    let to = (way >> 48) as u16;
-    let mut own = begun.of(frame.from(), way);
-    frame.pieces(HEAD, frame.len() - HEAD, |piece| own.add(piece));
-    // Both as one number each: how long it takes does not tell how much was right.
-    let same = own.end() == u64::from_le_bytes(*tag);
-    (same && (to == me.0 || to == ALL)).then_some(way % NUMBERS)
-}
-
-/// A frame behind its tag.
-#[derive(Clone, Copy, Debug)]
-pub struct Unsealed<A>(A);
-
-impl<A: Arrival> Arrival for Unsealed<A> {
-    #[inline]
-    fn from(&self) -> Node {
-        self.0.from()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.0.len() - HEAD
-    }
-
-    #[inline]
-    fn head(&self, n: usize) -> Option<&[u8]> {
-        self.0.head(HEAD + n)?.get(HEAD..)
-    }
-
-    #[inline]
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
-        self.0.pieces(HEAD + offset, len, f);
+    /// The number of a frame of the job for that node, and what stands behind its tag.
+    fn verify<'a>(&self, frame: InPlace<'a>, me: Node) -> Option<(u64, InPlace<'a>)> {
+        let (tag, bytes) = frame.bytes().split_first_chunk()?;
+        let (way, bytes) = bytes.split_first_chunk()?;
+        let way = u64::from_le_bytes(*way);
+        let to = (way >> 48) as u16;
+        let mut own = self.of(frame.from(), way);
+        own.add(bytes);
+        // Both as one number each: how long it takes does not tell how much was right.
+        let same = own.end() == u64::from_le_bytes(*tag);
+        let rest = InPlace::new(frame.from(), bytes);
+        (same && (to == me.0 || to == ALL)).then_some((way % NUMBERS, rest))
     }
 }
 
-impl<N: Network> Network for Sealed<N> {
-    type Frame<'a> = Unsealed<N::Frame<'a>>;
+impl<N> Network for Authenticated<N>
+where
+    N: for<'a> Network<Frame<'a> = InPlace<'a>>,
+{
+    type Frame<'a> = InPlace<'a>;
 
     #[inline]
     fn is_checked(&self) -> bool {
-        true
+        self.tags.is_some() || self.inner.is_checked()
     }
 
     fn node(&self) -> Node {
@@ -319,9 +343,11 @@ impl<N: Network> Network for Sealed<N> {
     }
 
     fn mtu(&self) -> usize {
-        self.inner.mtu() - HEAD
+        let head = self.tags.as_ref().map_or(0, |_| HEAD);
+        self.inner.mtu() - head
     }
 
+    #[inline]
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         self.send(to.0, parts, |inner, parts| inner.transmit(to, parts))
     }
@@ -330,26 +356,18 @@ impl<N: Network> Network for Sealed<N> {
         self.inner.gather(on);
     }
 
-    fn poll(&mut self, mut f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError> {
-        let me = self.inner.node();
-        let Sealed {
-            inner,
-            begun,
-            heard,
-            counts,
-            ..
-        } = self;
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let Authenticated { inner, tags } = self;
         let mut any = false;
         inner.poll(|frame| {
-            let source = heard.get_mut(frame.from().index());
-            let fresh = open(&frame, begun, me).zip(source);
-            match fresh.map(|(number, source)| source.take(number)) {
-                Some(true) => {
-                    any = true;
-                    f(Unsealed(frame));
-                }
-                Some(false) => counts.replayed += 1,
-                None => counts.forged += 1,
+            let frame = match tags {
+                None => Some(frame),
+                Some(tags) => tags.open(frame),
+            };
+            if let Some(frame) = frame {
+                any = true;
+                f(frame);
             }
         })?;
         Ok(any)
@@ -363,12 +381,16 @@ impl<N: Network> Network for Sealed<N> {
         self.inner.wakes_by()
     }
 
+    #[inline]
     fn now(&self) -> u64 {
         self.inner.now()
     }
 }
 
-impl<N: Broadcast> Broadcast for Sealed<N> {
+impl<N> Broadcast for Authenticated<N>
+where
+    N: Broadcast + for<'a> Network<Frame<'a> = InPlace<'a>>,
+{
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         self.send(ALL, parts, N::broadcast)
     }
