@@ -10,18 +10,22 @@ use crate::place::{Auth, Net};
 
 macro_rules! variables {
     ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
+        /// All of them, in the order in which a user reads them.
+        pub static VARIABLES: &[Variable] = &[$(Variable {
+            name: named(concat!("POMBO_", stringify!($name), "\0")),
+            values: $values,
+            default: $default,
+            meaning: $meaning,
+        }),*];
+
+        /// Their places.
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "as the variables are called")]
+        enum Place { $($name),* }
+
         $(
             #[doc = concat!("`POMBO_", stringify!($name), "`: ", $meaning, ".")]
-            pub static $name: Variable = Variable {
-                name: named(concat!("POMBO_", stringify!($name), "\0")),
-                values: $values,
-                default: $default,
-                meaning: $meaning,
-            };
+            pub const $name: &Variable = &VARIABLES[Place::$name as usize];
         )*
-
-        /// All of them, in the order in which a user reads them.
-        pub const VARIABLES: &[&Variable] = &[$(&$name),*];
     };
 }
 
