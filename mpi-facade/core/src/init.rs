@@ -47,9 +47,9 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
     way.memory()
         .set_one_copy(one_copy.map_err(|error| refuse(&error))?);
     let limits = Limits {
-        credit: Some(told(&settings::CREDIT)? as u32),
-        eager: Some(told(&settings::EAGER_LIMIT)?),
-        copies: Some(told(&settings::SEND_BUFFER_BYTES)?),
+        credit: Some(told(settings::CREDIT)? as u32),
+        eager: Some(told(settings::EAGER_LIMIT)?),
+        copies: Some(told(settings::SEND_BUFFER_BYTES)?),
     };
     let (own, size) = (way.node(), way.nodes());
     let kernel = Kernel::new(way, limits)?;

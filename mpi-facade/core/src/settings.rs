@@ -44,11 +44,11 @@ pub enum Verdict {
 
 /// What is to be said of a variable, by these tables: [`VARIABLES`], and the launcher's where that is who asks. A value
 /// that is no text is `None`.
-pub fn check(tables: &[&[&'static Variable]], name: &str, value: Option<&str>) -> Verdict {
+pub fn check(tables: &[&'static [Variable]], name: &str, value: Option<&str>) -> Verdict {
     if !name.starts_with("POMBO_") || name.starts_with(OF_TESTS) {
         return Verdict::Fine;
     }
-    let mut known = tables.iter().copied().flatten();
+    let mut known = tables.iter().flat_map(|table| table.iter());
     let known = known.find(|variable| variable.name() == name);
     let mut choices = collective::TABLE.iter();
     let choice = choices.find(|choice| choice.variable() == name);
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn bounds_are_those_of_the_composition() {
         for (variable, bound) in [
-            (&CREDIT, header::CREDIT as usize),
-            (&EAGER_LIMIT, header::EAGER),
+            (CREDIT, header::CREDIT as usize),
+            (EAGER_LIMIT, header::EAGER),
         ] {
             let (name, most) = (variable.name(), alloc::format!("{bound}"));
             assert!(!is_wrong(name, &most));
@@ -192,19 +192,19 @@ mod tests {
     #[test]
     fn defaults_fit() {
         for variable in [
-            &NET,
-            &AUTH,
-            &ETHERNET_HELPER,
-            &VERBOSE,
-            &HOST_TIMEOUT,
-            &CREDIT,
-            &EAGER_LIMIT,
-            &SEND_BUFFER_BYTES,
-            &ONE_COPY,
-            &PROGRESS_THREAD,
-            &RANK,
-            &SIZE,
-            &LOSS,
+            NET,
+            AUTH,
+            ETHERNET_HELPER,
+            VERBOSE,
+            HOST_TIMEOUT,
+            CREDIT,
+            EAGER_LIMIT,
+            SEND_BUFFER_BYTES,
+            ONE_COPY,
+            PROGRESS_THREAD,
+            RANK,
+            SIZE,
+            LOSS,
         ] {
             assert!(
                 !is_wrong(variable.name(), variable.default),

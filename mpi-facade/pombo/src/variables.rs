@@ -6,7 +6,7 @@ use std::time::Duration;
 use pombo_mpi::settings::{self, Values, Variable, Verdict};
 
 /// The directory of the library; whatever needs that reads it.
-pub(crate) static LIB: Variable = Variable {
+pub(crate) const LIB: Variable = Variable {
     name: c"POMBO_LIB",
     values: Values {
         must: "a directory",
@@ -17,7 +17,7 @@ pub(crate) static LIB: Variable = Variable {
 };
 
 /// Of `mpicc`.
-pub(crate) static CC: Variable = Variable {
+pub(crate) const CC: Variable = Variable {
     name: c"POMBO_CC",
     values: COMPILER,
     default: "$MPICH_CC, else cc, gcc or clang",
@@ -25,7 +25,7 @@ pub(crate) static CC: Variable = Variable {
 };
 
 /// Of `mpicxx`.
-pub(crate) static CXX: Variable = Variable {
+pub(crate) const CXX: Variable = Variable {
     name: c"POMBO_CXX",
     values: COMPILER,
     default: "$MPICH_CXX, else c++, g++ or clang++",
@@ -33,7 +33,7 @@ pub(crate) static CXX: Variable = Variable {
 };
 
 /// Of `pombo run`; [`grace`] reads what it says.
-pub(crate) static GRACE: Variable = Variable {
+pub(crate) const GRACE: Variable = Variable {
     name: c"POMBO_GRACE",
     values: Values {
         must: "seconds from 0 to 86400, such as 2.5",
@@ -49,11 +49,11 @@ const COMPILER: Values = Values {
 };
 
 /// Those of ranks, then the launcher's own.
-const TABLES: [&[&Variable]; 2] = [settings::VARIABLES, &[&LIB, &CC, &CXX, &GRACE]];
+static TABLES: [&[Variable]; 2] = [settings::VARIABLES, &[LIB, CC, CXX, GRACE]];
 
 /// Every variable, in the order in which a user reads them.
 pub(crate) fn all() -> impl Iterator<Item = &'static Variable> {
-    TABLES.into_iter().flatten().copied()
+    TABLES.into_iter().flatten()
 }
 
 /// What is to be said of a variable, whoever reads it.

@@ -10,18 +10,22 @@ use crate::place::{Auth, Net};
 
 macro_rules! variables {
     ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
+        /// All of them, in the order in which a user reads them.
+        pub static VARIABLES: &[Variable] = &[$(Variable {
+            name: named(concat!("POMBO_", stringify!($name), "\0")),
+            values: $values,
+            default: $default,
+            meaning: $meaning,
+        }),*];
+
+        /// Their places.
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "as the variables are called")]
+        enum Place { $($name),* }
+
         $(
             #[doc = concat!("`POMBO_", stringify!($name), "`: ", $meaning, ".")]
-            pub static $name: Variable = Variable {
-                name: named(concat!("POMBO_", stringify!($name), "\0")),
-                values: $values,
-                default: $default,
-                meaning: $meaning,
-            };
+            pub const $name: &Variable = &VARIABLES[Place::$name as usize];
         )*
-
-        /// All of them, in the order in which a user reads them.
-        pub const VARIABLES: &[&Variable] = &[$(&$name),*];
     };
 }
 
@@ -33,9 +37,9 @@ variables! {
         "what carries messages between hosts; ranks of one host share memory. auto: raw Ethernet if all ranks may and \
          hear each other, else UDP; shm: nothing; the others: that, where there is one host between all ranks";
     AUTH: Values { must: Auth::MUST, fits: |text| Auth::read(text).is_some() }, default "on",
-        "how frames between hosts show that a rank of the job has sent them; rank 0 says it for all. on: by a tag over \
-         headers, number and a checksum of the payload; full: by a tag over every byte; off: not at all, so whoever \
-         can send to these hosts can write messages of the job";
+        "what tells frames between hosts from those of strangers; rank 0 says it for all. on: a tag over headers and a \
+         checksum of the payload; full: a tag over every byte; off: nothing, so whoever can send to these hosts can \
+         write messages of the job";
     AUTH_KEY_FILE:
         Values::text(words!(
             "a file of ", KEY_FILE_BYTES.0, " to ", KEY_FILE_BYTES.1; " bytes, as of `head -c 32 /dev/urandom`"
@@ -56,12 +60,12 @@ variables! {
     SEND_BUFFER_BYTES: Values::BYTES, default words!("", header::SEND_BUFFER_BYTES),
         "what copies of short messages take in a rank at most, so that their sends return at once";
     ONE_COPY: Values::COPIES, default "auto",
-        "long messages, or those of so many bytes, that the receiver reads from the sender's memory, where the system \
-         allows it, instead of two copies that overlap";
+        "which long messages, or from how many bytes on, the receiver reads from the sender's memory instead of through \
+         the ring";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
     STATS: Values::text("a file"), default "",
-        "every rank appends to it at its end: rank, messages sent, bytes sent; frames between hosts sent, sent again, \
+        "every rank appends to it at its end: rank, messages and bytes sent; frames between hosts sent, sent again, \
          repairing others, arrived again, dropped, rejected";
     JOB: Values::text("a name"), default "",
         "under it ranks meet that no launcher started, each given RANK and SIZE";

@@ -52,6 +52,8 @@ impl Variable {
     }
 
     /// It says something else than it may.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn wrong(&self) -> PlaceError {
         environment::wrong(self.name, self.values.must)
     }
