@@ -105,7 +105,7 @@ impl Call<'_> {
             sides = sides.giving(operation, usize::MAX);
         }
         let Stand { rank, ranks, .. } = self.stand;
-        self.run_over(area, barrier_boards(rank, ranks), &sides)?;
+        self.run_over(area, &mut barrier_boards(rank, ranks), &sides)?;
         Ok(self.verdict().is_err())
     }
 
@@ -148,12 +148,11 @@ impl Call<'_> {
         (grain, bytes.div_ceil(grain))
     }
 
-    /// Runs an operation over boards to its end.
-    #[inline]
+    /// Runs an operation over boards to its end. Behind a pointer its steps cost a call each, and all of this exists once.
     pub(super) fn run_over(
         &mut self,
         area: u8,
-        steps: impl Iterator<Item = Step>,
+        steps: &mut dyn Iterator<Item = Step>,
         sides: &Sides,
     ) -> Result<bool, Stop> {
         let (mut running, mut incoming) = (Running::new(steps), core::ptr::null());

@@ -25,8 +25,8 @@ pub(super) fn broadcast_at_once(call: &mut Call<'_>, buffer: Buffer) -> Result<b
     let output = Side::vector(vector, grain);
     let sides = Sides::plain(Operation::Bcast, bytes, Side::nothing(), output);
     let Stand { rank, root, .. } = call.stand;
-    let steps = kernel::broadcast_boards(rank, root, segments);
-    call.run_over(area, steps, &sides)
+    let mut steps = kernel::broadcast_boards(rank, root, segments);
+    call.run_over(area, &mut steps, &sides)
 }
 
 pub(super) fn broadcast_by_messages(call: &mut Call<'_>, buffer: Buffer) -> Result<Ready, Error> {
@@ -93,8 +93,8 @@ pub(super) fn allgather_at_once(
     );
     let sides = Sides::plain(Operation::Allgather, each, input, output);
     let sides = sides.giving(Operation::Allgather, given);
-    let steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
-    call.run_over(area, steps, &sides)
+    let mut steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
+    call.run_over(area, &mut steps, &sides)
 }
 
 pub(super) fn allgather_by_messages(

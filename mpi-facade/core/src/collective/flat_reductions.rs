@@ -156,8 +156,8 @@ pub(super) fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bo
         true => kernel::Buffer::Work,
         false => kernel::Buffer::Output,
     };
-    let steps = kernel::reduce_boards(rank, ranks, root, segments, place);
-    call.run_over(area, steps, &sides)
+    let mut steps = kernel::reduce_boards(rank, ranks, root, segments, place);
+    call.run_over(area, &mut steps, &sides)
 }
 
 /// Every rank combines its share of every text.
@@ -184,8 +184,8 @@ fn over_shares(
         ..Sides::plain(operation, bytes, input, output)
     };
     // A result for every text takes room too.
-    let steps = kernel::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
-    call.run_over(area, steps, &sides)
+    let mut steps = kernel::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
+    call.run_over(area, &mut steps, &sides)
 }
 
 pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
@@ -226,5 +226,5 @@ pub(super) fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result
         reduction: Some(reduction),
         ..Sides::plain(Operation::Allreduce, bytes, input, output)
     };
-    call.run_over(area, kernel::allreduce_boards(rank, ranks), &sides)
+    call.run_over(area, &mut kernel::allreduce_boards(rank, ranks), &sides)
 }

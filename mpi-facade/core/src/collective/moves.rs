@@ -37,7 +37,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
         };
         let Stand { rank, ranks, .. } = call.stand;
         let sides = Sides::plain(Operation::Barrier, 0, Side::nothing(), Side::nothing());
-        call.run_over(area, kernel::barrier_boards(rank, ranks), &sides)
+        call.run_over(area, &mut kernel::barrier_boards(rank, ranks), &sides)
     };
     prepare(Operation::Barrier, comm, at_once, |call| {
         let (stand, algorithm) = (call.stand, call.pick(Operation::Barrier, 0)?);
@@ -204,8 +204,8 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
             ..Sides::plain(Operation::Alltoall, each, side(input), side(output))
         };
         let sides = sides.giving(Operation::Alltoall, given);
-        let steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
-        call.run_over(area, steps, &sides)
+        let mut steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
+        call.run_over(area, &mut steps, &sides)
     };
     prepare(Operation::Alltoall, comm, boards, move |call| {
         let ranks = call.stand.ranks;
