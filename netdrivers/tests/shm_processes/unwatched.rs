@@ -105,22 +105,23 @@ fn a_rank_that_never_waits_notices_too() {
     ranks.kill(2);
 }
 
-/// Nobody sends anything, so the only reason to wake is to look after the others: twice a second. Far more is allowed,
-/// as threads sleep for other reasons too; whoever naps does thousands.
+/// Nobody sends anything, so the only reason to wake is to look after the others: twice a second. On a busy machine ranks
+/// nap for a second before they sleep; whoever naps for ever does so a thousand times a second.
 #[test]
 fn waiting_costs_nothing() {
     if let Some(shm) = this_rank() {
         return Traffic::new(shm).sleep_until_lost(Node(1));
     }
     let ranks = Ranks::start(path!(waiting_costs_nothing));
-    ranks.wait_until_asleep();
-    let start = Instant::now();
-    let before: Vec<u64> = ranks.0.iter().map(|rank| awakenings(rank.id())).collect();
-    std::thread::sleep(Duration::from_secs(2));
-    for (rank, before) in ranks.0.iter().zip(before) {
-        let times = awakenings(rank.id()) - before;
-        let most = (start.elapsed().as_secs() + 1) * 40;
-        assert!(times <= most, "woke {times} times");
+    for rank in &ranks.0 {
+        until(|| {
+            let before = awakenings(rank.id());
+            let start = Instant::now();
+            std::thread::sleep(Duration::from_millis(500));
+            // Far more than twice a second, as threads sleep for other reasons too.
+            let most = start.elapsed().as_millis() as u64 / 25;
+            awakenings(rank.id()) - before <= most
+        });
     }
     ranks.kill(1);
 }
