@@ -21,7 +21,7 @@ mod courtesy;
 mod errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub mod ethernet;
-#[cfg(feature = "std")]
+#[cfg(feature = "fault")]
 pub mod fault;
 mod growing;
 mod in_place;

@@ -1,46 +1,29 @@
 //! Any network, with faults on top: real devices lose nothing when a test wants them to.
 
-use pombo_kernel::channel::{Arrival, ChannelError};
+use super::injector::{Injector, Work};
+use super::{Counts, Faults};
+use crate::InPlace;
+use pombo_kernel::channel::{Arrival, ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_kernel::network::Network;
-use std::vec::Vec;
-
-use super::fate::Lane;
-use super::flight::Flights;
-use super::{CRASHED, Counts, Faults};
-use crate::InPlace;
-
-/// Late frames that one node keeps; beyond it they are lost.
-pub const LATE_FRAMES: usize = 4096;
+use pombo_kernel::network::{Broadcast, Network};
 
 /// A network that does to the frames that arrive what [`Faults`] says. With the same plan and seed at every node, what
 /// one frame for many nodes suffers differs from node to node, as on a real network. The plan's times count from when
 /// the decorator was made.
-pub struct FaultyNetwork<N: Network> {
+///
+/// A plan of losses alone copies no frame, and one of nothing is the network below.
+pub struct FaultyNetwork<N> {
     inner: N,
-    faults: Faults,
-    /// By sender.
-    lanes: Vec<Lane>,
-    /// At most [`LATE_FRAMES`].
-    late: Flights,
-    counts: Counts,
-    begin: u64,
+    injector: Injector,
 }
 
 impl<N: Network> FaultyNetwork<N> {
     /// Over a network.
     pub fn new(inner: N, faults: Faults, seed: u64) -> Self {
-        let (nodes, node) = (inner.nodes() as u64, u64::from(inner.node().0));
         FaultyNetwork {
-            begin: inner.now(),
-            lanes: (0..nodes)
-                .map(|from| Lane::new(seed, from * nodes + node))
-                .collect(),
-            late: Flights::default(),
-            counts: Counts::default(),
+            injector: Injector::new(inner.node(), inner.nodes(), inner.now(), faults, seed),
             inner,
-            faults,
         }
     }
 
@@ -54,68 +37,60 @@ impl<N: Network> FaultyNetwork<N> {
         &mut self.inner
     }
 
-    /// Another plan from now on; its times count from when the decorator was made.
+    /// Another plan from now on; its times count from when the decorator was made. Over a
+    /// checked network it may change bytes only if the first plan did: protocols have asked [`Network::is_checked`].
     pub fn set_faults(&mut self, faults: Faults) {
-        self.faults = faults;
+        self.injector.set_faults(faults);
     }
 
     /// What has happened at this node so far: frames count as sent when they come in or go out.
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.injector.counts
     }
 
-    /// Nanoseconds since it was made.
-    fn time(&self) -> u64 {
-        self.inner.now().saturating_sub(self.begin)
+    /// Is there more to do than to lose frames that arrive?
+    #[inline]
+    fn is_involved(&self) -> bool {
+        self.injector.work == Work::Everything
     }
 
-    fn check(&self, time: u64) -> Result<(), ChannelError> {
-        match self.faults.has_crashed(self.inner.node(), time) {
-            true => Err(ChannelError::Device(CRASHED)),
-            false => Ok(()),
-        }
-    }
-
-    /// Takes what the network has and decides over it.
-    fn fetch(&mut self, time: u64) -> Result<(), ChannelError> {
-        let FaultyNetwork {
-            inner,
-            faults,
-            lanes,
-            late,
-            counts,
-            ..
-        } = self;
-        let me = inner.node();
-        let mut bytes = Vec::new();
-        inner.poll(|frame| {
-            let from = frame.from();
-            let Some(lane) = lanes.get_mut(from.index()) else {
-                return;
-            };
-            counts.sent += 1;
-            if faults.is_cut(from, me, time) {
-                counts.cut += 1;
-                return;
-            }
-            bytes.clear();
-            frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
-            let mut overflowed = 0;
-            lane.strike(faults, counts, time, &bytes, |at, frame| {
-                if late.len() < LATE_FRAMES {
-                    late.push(at, from, me, frame);
-                } else {
-                    overflowed += 1;
-                }
-            });
-            counts.overflowed += overflowed;
-        })?;
-        Ok(())
+    /// Nanoseconds since it was made, if this node has not crashed by then.
+    fn check(&self) -> Result<u64, ChannelError> {
+        self.injector.check(self.inner.now())
     }
 }
 
-impl<N: Network> Network for FaultyNetwork<N> {
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> FaultyNetwork<N> {
+    #[cold]
+    fn poll_and_lose(&mut self, f: &mut dyn FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let (inner, injector) = (&mut self.inner, &mut self.injector);
+        let mut any = false;
+        inner.poll(|frame| {
+            if injector.passes(frame.from()) {
+                any = true;
+                f(frame);
+            }
+        })?;
+        Ok(any)
+    }
+
+    #[cold]
+    fn poll_and_strike(&mut self, f: &mut dyn FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let time = self.check()?;
+        let (inner, injector) = (&mut self.inner, &mut self.injector);
+        inner.poll(|frame| injector.strike(frame, time))?;
+        Ok(injector.hand_out(time, f))
+    }
+}
+
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Network for FaultyNetwork<N> {
     type Frame<'a> = InPlace<'a>;
+
+    /// As the network below, unless the first plan changes bytes.
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.injector.keeps_bytes && self.inner.is_checked()
+    }
 
     fn node(&self) -> Node {
         self.inner.node()
@@ -129,44 +104,70 @@ impl<N: Network> Network for FaultyNetwork<N> {
         self.inner.mtu()
     }
 
+    #[inline]
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        let time = self.time();
-        self.check(time)?;
-        // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
-        let fits = Part::total(parts) <= self.mtu();
-        if fits && self.faults.is_cut(self.inner.node(), to, time) {
-            self.counts.sent += 1;
-            self.counts.cut += 1;
-            return Ok(());
+        if self.is_involved() {
+            let time = self.check()?;
+            // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
+            if Part::total(parts) <= self.mtu() && self.injector.cuts_off(to, time) {
+                return Ok(());
+            }
         }
         self.inner.transmit(to, parts)
     }
 
+    #[inline]
     fn gather(&mut self, on: bool) {
         self.inner.gather(on);
     }
 
+    #[inline]
     fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
-        let time = self.time();
-        self.check(time)?;
-        self.fetch(time)?;
-        let mut any = false;
-        while let Some(flight) = self.late.pop(time) {
-            any = true;
-            self.counts.delivered += 1;
-            f(InPlace::new(flight.from, &flight.frame));
+        match self.injector.work {
+            Work::Nothing => {
+                let mut passed = 0;
+                let polled = self.inner.poll(|frame| {
+                    passed += 1;
+                    f(frame);
+                });
+                self.injector.passed(passed);
+                polled
+            }
+            Work::Losses => self.poll_and_lose(&mut f),
+            Work::Everything => self.poll_and_strike(&mut f),
         }
-        Ok(any)
     }
 
+    #[inline]
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.check(self.time())?;
-        let next = self.late.next().unwrap_or(u64::MAX);
-        let next = next.saturating_add(self.begin);
-        self.inner.wait(idle, until.min(next))
+        if self.is_involved() {
+            self.check()?;
+            return self.inner.wait(idle, until.min(self.injector.wakes_at()));
+        }
+        self.inner.wait(idle, until)
     }
 
+    fn wakes_by(&mut self) -> Option<Wake> {
+        let wake = self.inner.wakes_by()?;
+        let wakes_at = self.injector.wakes_at();
+        Some(wake.at_most(match wakes_at {
+            u64::MAX => u64::MAX,
+            _ => wakes_at.saturating_sub(self.inner.now()),
+        }))
+    }
+
+    #[inline]
     fn now(&self) -> u64 {
         self.inner.now()
+    }
+}
+
+/// A cut link does not hold back what goes to all: it is the receiving side that loses the frame.
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>> + Broadcast> Broadcast for FaultyNetwork<N> {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        if self.is_involved() {
+            self.check()?;
+        }
+        self.inner.broadcast(parts)
     }
 }

@@ -1,6 +1,6 @@
 //! What becomes of the frames of one link. `Sim` and `FaultyNetwork` use it.
 
-use std::vec::Vec;
+use alloc::vec::Vec;
 
 use super::{Counts, Dice, Faults};
 
@@ -19,6 +19,13 @@ impl Lane {
         }
     }
 
+    /// Is the next frame one that never arrives?
+    pub(super) fn loses(&mut self, faults: &Faults, counts: &mut Counts) -> bool {
+        let loses = self.dice.hits(faults.lose);
+        counts.lost += u64::from(loses);
+        loses
+    }
+
     /// Decides over a frame that is to arrive at time `at`: `out` gets each copy, with the time when it arrives.
     pub(super) fn strike(
         &mut self,
@@ -28,8 +35,7 @@ impl Lane {
         frame: &[u8],
         mut out: impl FnMut(u64, Vec<u8>),
     ) {
-        if self.dice.hits(faults.lose) {
-            counts.lost += 1;
+        if self.loses(faults, counts) {
             return;
         }
         if self.dice.hits(faults.stall) {

@@ -1,8 +1,8 @@
 //! What shall go wrong on a network, and what did.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 use pombo_kernel::header::Node;
-use std::vec::Vec;
 
 use super::{Dice, Rate};
 
@@ -185,6 +185,20 @@ impl Faults {
     pub fn crash(mut self, node: Node, time: u64) -> Self {
         self.crashes.push((node, time));
         self
+    }
+
+    /// Frames arrive as they were sent, or not at all.
+    pub(super) fn keep_bytes(&self) -> bool {
+        self.truncate == Rate::NEVER && self.corrupt == Rate::NEVER
+    }
+
+    /// Frames arrive as they were sent and at once, or not at all, by chance alone.
+    pub(super) fn only_lose(&self) -> bool {
+        let rates = [self.duplicate, self.reorder, self.stall];
+        self.keep_bytes()
+            && rates == [Rate::NEVER; 3]
+            && self.cuts.is_empty()
+            && self.crashes.is_empty()
     }
 
     pub(super) fn is_cut(&self, from: Node, to: Node, time: u64) -> bool {

@@ -1,9 +1,9 @@
 //! Frames under way, by the time when they arrive. `Sim` and `FaultyNetwork` use it.
 
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
 use core::cmp::Reverse;
 use pombo_kernel::header::Node;
-use std::collections::BinaryHeap;
-use std::vec::Vec;
 
 /// Frames under way. Those of the same time arrive in the order in which they set out.
 #[derive(Default)]

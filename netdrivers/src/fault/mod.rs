@@ -14,13 +14,19 @@ mod dice;
 mod fate;
 mod faults;
 mod flight;
+mod injector;
+#[cfg(feature = "std")]
 mod moody;
+#[cfg(feature = "std")]
 mod sim;
 
-pub use device::{FaultyNetwork, LATE_FRAMES};
+pub use device::FaultyNetwork;
 pub use dice::{Dice, Rate};
 pub use faults::{Counts, Cut, Faults};
+pub use injector::LATE_FRAMES;
+#[cfg(feature = "std")]
 pub use moody::{Crumbs, Moods, Moody};
+#[cfg(feature = "std")]
 pub use sim::{Limits, Sim, SimNetwork, Wire};
 
 /// The device error of every call at a node that has crashed: no system has an error of that number.

@@ -2,6 +2,7 @@
 //! has gone.
 
 use super::Traffic;
+use super::loss::{self, Lossy};
 use super::vigil::Vigil;
 use super::wire::Wire;
 use crate::header::RANKS;
@@ -11,7 +12,7 @@ use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Node};
-use pombo_netdrivers::udp::{Lossy, Udp};
+use pombo_netdrivers::udp::Udp;
 use pombo_netdrivers::{Growing, InPlace, sleep};
 
 /// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
@@ -70,13 +71,13 @@ impl Far {
     pub fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        let (strangers, overflow) = lossy.inner().refused();
+        let (strangers, overflow) = loss::below(lossy).refused();
         Traffic {
             frames: counts.sent + counts.reports,
             resent: counts.resent,
             repairs: 0,
             duplicates: counts.duplicates,
-            dropped: counts.beyond + lossy.lost() + overflow,
+            dropped: counts.beyond + loss::lost(lossy) + overflow,
             rejected: strangers
                 + counts.foreign
                 + counts.corrupt
@@ -87,7 +88,7 @@ impl Far {
 
     /// The network itself.
     pub(super) fn wire(&self) -> &Wire<Udp> {
-        self.reliable.network().inner()
+        loss::below(self.reliable.network())
     }
 
     /// This host's address on the network between hosts.

@@ -2,7 +2,7 @@
 //! the same network. The groups of `collective` open it.
 
 use super::Way;
-use super::loss::loss;
+use super::loss::{Loss, Lossy};
 use super::segment;
 use super::wire::{Line, Wire};
 use crate::place::{Job, Seal};
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::Node;
 use pombo_netdrivers::ethernet::{Address, Mac, Opened, Traffic};
-use pombo_netdrivers::udp::{Bound, Lossy, Udp, UdpCast, multicast_group};
+use pombo_netdrivers::udp::{Bound, Udp, UdpCast, multicast_group};
 
 /// What carries frames of groups.
 pub(crate) type Net = Lossy<Wire<UdpCast>>;
@@ -113,9 +113,9 @@ impl Ears {
                 Line::Ethernet(opened.join(&all).ok()?)
             }
         };
-        let (loss, seed) = loss().ok()?;
+        let loss = Loss::read().ok()?;
         let wire = Wire::new(line, job.seal(Seal::Group)).ok()?;
-        Some((Lossy::new(wire, loss, seed), job.name.id as u32))
+        Some((loss.over(wire), job.name.id as u32))
     }
 }
 

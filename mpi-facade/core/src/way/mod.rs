@@ -13,7 +13,7 @@ pub(crate) mod groups;
 #[cfg(feature = "hosts")]
 mod guests;
 #[cfg(feature = "hosts")]
-mod loss;
+pub(crate) mod loss;
 #[cfg(feature = "hosts")]
 mod opening;
 #[cfg(feature = "hosts")]

@@ -3,7 +3,7 @@
 
 use super::address::choose;
 use super::far::Far;
-use super::loss::loss;
+use super::loss::Loss;
 use super::segment::{self, Why, refuse};
 use super::vigil::Door;
 use super::wire::{Line, Wire};
@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Network;
 use pombo_netdrivers::ethernet::{Address, Opened, Traffic};
-use pombo_netdrivers::udp::{Bound, Lossy, Udp};
+use pombo_netdrivers::udp::{Bound, Udp};
 
 /// A rank with sockets, which does not know the others yet.
 struct Opening {
@@ -110,7 +110,7 @@ impl Opening {
             None => 10,
             Some(_) => return Err(wrong(c"POMBO_HOST_TIMEOUT", "seconds from 1 to 3600")),
         };
-        let (loss, seed) = loss()?;
+        let loss = Loss::read()?;
         let raw = match (self.raw, &self.udp) {
             // It can say more than the others.
             (Err(error), None) => return Err(error),
@@ -143,8 +143,10 @@ impl Opening {
         let near = |node| met.hosts.are_near(met.me, node);
         let vigil = self.door.meet(met.me, &doors, near, job, timeout)?;
         let wire = Wire::new(line, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
-        let network = Lossy::new(wire, loss, seed);
-        Ok((Far::new(network, vigil, (self.ip, timeout), job)?, told))
+        Ok((
+            Far::new(loss.over(wire), vigil, (self.ip, timeout), job)?,
+            told,
+        ))
     }
 }
 

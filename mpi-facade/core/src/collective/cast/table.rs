@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::memory::Region;
-use crate::way::{Traffic, groups};
+use crate::way::{Traffic, groups, loss};
 use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -188,13 +188,13 @@ impl Casting {
             return Traffic::default();
         };
         let (counts, network) = (open.table.counts(), open.table.network());
-        let (refused, overflow) = network.inner().refused();
+        let (refused, overflow) = loss::below(network).refused();
         Traffic {
             frames: counts.packets + counts.polls + counts.reports,
             resent: counts.resent,
             repairs: counts.repairs,
             duplicates: counts.useless + counts.stale,
-            dropped: network.lost() + overflow,
+            dropped: loss::lost(network) + overflow,
             rejected: refused + counts.foreign + counts.corrupt + counts.impossible,
         }
     }
