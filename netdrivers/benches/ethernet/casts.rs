@@ -76,8 +76,7 @@ pub(crate) fn lossy() {
     hosts.shape(7);
     for ppm in [0, 100, 10_000, 50_000, 200_000] {
         let nodes = hosts.network(8, Traffic::Group).into_iter();
-        let losses = Faults::NONE.lose(Rate::ppm(ppm));
-        let nodes = nodes.map(|node| FaultyNetwork::new(node, losses.clone(), 1));
+        let nodes = nodes.map(|node| FaultyNetwork::losing(node, Rate::ppm(ppm), 1));
         let len = 8 << 20;
         let times = broadcast(nodes.collect(), vec![256 << 10, len], Looks::None);
         let rate = len as f64 / times.known[1].as_secs_f64();

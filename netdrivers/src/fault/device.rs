@@ -1,9 +1,10 @@
 //! Any network, with faults on top: real devices lose nothing when a test wants them to.
 
-use super::injector::{Injector, Work};
-use super::{Counts, Faults};
+use super::injector::{Everything, Injector, Losses};
+use super::{CRASHED, Counts, Faults, Rate};
 use crate::InPlace;
-use pombo_kernel::channel::{Arrival, ChannelError, Wake};
+use alloc::boxed::Box;
+use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
@@ -12,17 +13,49 @@ use pombo_kernel::network::{Broadcast, Network};
 /// one frame for many nodes suffers differs from node to node, as on a real network. The plan's times count from when
 /// the decorator was made.
 ///
-/// A plan of losses alone copies no frame, and one of nothing is the network below.
+/// A plan of losses alone copies no frame; with one of nothing this is the network below, and counts its frames.
 pub struct FaultyNetwork<N> {
     inner: N,
-    injector: Injector,
+    /// None where nothing goes wrong.
+    injector: Option<Box<dyn Injector>>,
+    counts: Counts,
+    /// When it was made.
+    begin: u64,
+    keeps_bytes: bool,
 }
 
 impl<N: Network> FaultyNetwork<N> {
     /// Over a network.
     pub fn new(inner: N, faults: Faults, seed: u64) -> Self {
+        if faults.only_lose() {
+            return Self::losing(inner, faults.lose, seed);
+        }
+        let keeps_bytes = faults.keep_bytes();
+        let injector = Everything::new(inner.node(), inner.nodes(), faults, seed);
         FaultyNetwork {
-            injector: Injector::new(inner.node(), inner.nodes(), inner.now(), faults, seed),
+            injector: Some(Box::new(injector)),
+            keeps_bytes,
+            ..Self::losing(inner, Rate::NEVER, seed)
+        }
+    }
+
+    /// Over a network of which frames are to be lost, and nothing else: a program that calls only this carries the code
+    /// of no other fault.
+    pub fn losing(inner: N, rate: Rate, seed: u64) -> Self {
+        let injector: Option<Box<dyn Injector>> = match rate {
+            Rate::NEVER => None,
+            rate => Some(Box::new(Losses::new(
+                inner.node(),
+                inner.nodes(),
+                rate,
+                seed,
+            ))),
+        };
+        FaultyNetwork {
+            injector,
+            counts: Counts::default(),
+            begin: inner.now(),
+            keeps_bytes: true,
             inner,
         }
     }
@@ -37,59 +70,72 @@ impl<N: Network> FaultyNetwork<N> {
         &mut self.inner
     }
 
-    /// Another plan from now on; its times count from when the decorator was made. Over a
-    /// checked network it may change bytes only if the first plan did: protocols have asked [`Network::is_checked`].
-    pub fn set_faults(&mut self, faults: Faults) {
-        self.injector.set_faults(faults);
-    }
-
     /// What has happened at this node so far: frames count as sent when they come in or go out.
     pub fn counts(&self) -> Counts {
-        self.injector.counts
-    }
-
-    /// Is there more to do than to lose frames that arrive?
-    #[inline]
-    fn is_involved(&self) -> bool {
-        self.injector.work == Work::Everything
+        self.counts
     }
 
     /// Nanoseconds since it was made, if this node has not crashed by then.
-    fn check(&self) -> Result<u64, ChannelError> {
-        self.injector.check(self.inner.now())
+    fn check(&self, injector: &dyn Injector) -> Result<u64, ChannelError> {
+        let time = self.inner.now().saturating_sub(self.begin);
+        match injector.has_crashed(time) {
+            true => Err(ChannelError::Device(CRASHED)),
+            false => Ok(time),
+        }
+    }
+
+    /// Is a frame to that node lost on the way?
+    #[cold]
+    fn cuts_off(&mut self, to: Node, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
+        let Some(injector) = self.injector.as_deref() else {
+            return Ok(false);
+        };
+        let time = self.check(injector)?;
+        // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
+        let cut = injector.cuts_off(to, time) && Part::total(parts) <= self.inner.mtu();
+        self.counts.sent += u64::from(cut);
+        self.counts.cut += u64::from(cut);
+        Ok(cut)
+    }
+
+    /// When a late frame arrives on the clock of the network below, if this node has not crashed; `u64::MAX`: none will.
+    #[cold]
+    fn wakes_at(&self) -> Result<u64, ChannelError> {
+        let Some(injector) = self.injector.as_deref() else {
+            return Ok(u64::MAX);
+        };
+        self.check(injector)?;
+        let next = injector.next().unwrap_or(u64::MAX);
+        Ok(next.saturating_add(self.begin))
     }
 }
 
 impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> FaultyNetwork<N> {
     #[cold]
-    fn poll_and_lose(&mut self, f: &mut dyn FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
-        let (inner, injector) = (&mut self.inner, &mut self.injector);
-        let mut any = false;
-        inner.poll(|frame| {
-            if injector.passes(frame.from()) {
-                any = true;
-                f(frame);
-            }
-        })?;
-        Ok(any)
-    }
-
-    #[cold]
-    fn poll_and_strike(&mut self, f: &mut dyn FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
-        let time = self.check()?;
-        let (inner, injector) = (&mut self.inner, &mut self.injector);
-        inner.poll(|frame| injector.strike(frame, time))?;
-        Ok(injector.hand_out(time, f))
+    fn poll_with_faults(&mut self, f: &mut dyn FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let Some(injector) = self.injector.as_deref() else {
+            return Ok(false);
+        };
+        let time = self.check(injector)?;
+        let Some(injector) = self.injector.as_deref_mut() else {
+            return Ok(false);
+        };
+        let counts = &mut self.counts;
+        let before = counts.delivered;
+        self.inner
+            .poll(|frame| injector.take(frame, time, counts, f))?;
+        injector.hand_out(time, counts, f);
+        Ok(counts.delivered > before)
     }
 }
 
 impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Network for FaultyNetwork<N> {
     type Frame<'a> = InPlace<'a>;
 
-    /// As the network below, unless the first plan changes bytes.
+    /// As the network below, unless the plan changes bytes.
     #[inline]
     fn is_checked(&self) -> bool {
-        self.injector.keeps_bytes && self.inner.is_checked()
+        self.keeps_bytes && self.inner.is_checked()
     }
 
     fn node(&self) -> Node {
@@ -106,12 +152,8 @@ impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Network for FaultyNetwork<N> {
 
     #[inline]
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        if self.is_involved() {
-            let time = self.check()?;
-            // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
-            if Part::total(parts) <= self.mtu() && self.injector.cuts_off(to, time) {
-                return Ok(());
-            }
+        if self.injector.is_some() && self.cuts_off(to, parts)? {
+            return Ok(());
         }
         self.inner.transmit(to, parts)
     }
@@ -123,36 +165,36 @@ impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Network for FaultyNetwork<N> {
 
     #[inline]
     fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
-        match self.injector.work {
-            Work::Nothing => {
-                let mut passed = 0;
-                let polled = self.inner.poll(|frame| {
-                    passed += 1;
-                    f(frame);
-                });
-                self.injector.passed(passed);
-                polled
-            }
-            Work::Losses => self.poll_and_lose(&mut f),
-            Work::Everything => self.poll_and_strike(&mut f),
+        if self.injector.is_some() {
+            return self.poll_with_faults(&mut f);
         }
+        let mut passed = 0;
+        let polled = self.inner.poll(|frame| {
+            passed += 1;
+            f(frame);
+        });
+        self.counts.sent += passed;
+        self.counts.delivered += passed;
+        polled
     }
 
     #[inline]
-    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        if self.is_involved() {
-            self.check()?;
-            return self.inner.wait(idle, until.min(self.injector.wakes_at()));
+    fn wait(&mut self, idle: u32, mut until: u64) -> Result<(), ChannelError> {
+        if self.injector.is_some() {
+            until = until.min(self.wakes_at()?);
         }
         self.inner.wait(idle, until)
     }
 
     fn wakes_by(&mut self) -> Option<Wake> {
         let wake = self.inner.wakes_by()?;
-        let wakes_at = self.injector.wakes_at();
-        Some(wake.at_most(match wakes_at {
+        if self.injector.is_none() {
+            return Some(wake);
+        }
+        // Who has crashed hears of it from the next poll.
+        Some(wake.at_most(match self.wakes_at().unwrap_or(0) {
             u64::MAX => u64::MAX,
-            _ => wakes_at.saturating_sub(self.inner.now()),
+            next => next.saturating_sub(self.inner.now()),
         }))
     }
 
@@ -165,8 +207,8 @@ impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Network for FaultyNetwork<N> {
 /// A cut link does not hold back what goes to all: it is the receiving side that loses the frame.
 impl<N: for<'a> Network<Frame<'a> = InPlace<'a>> + Broadcast> Broadcast for FaultyNetwork<N> {
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        if self.is_involved() {
-            self.check()?;
+        if let Some(injector) = self.injector.as_deref() {
+            self.check(injector)?;
         }
         self.inner.broadcast(parts)
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Counts, Dice, Faults};
+use super::{Counts, Dice, Faults, Rate};
 
 /// One direction between two nodes.
 pub(super) struct Lane {
@@ -20,8 +20,8 @@ impl Lane {
     }
 
     /// Is the next frame one that never arrives?
-    pub(super) fn loses(&mut self, faults: &Faults, counts: &mut Counts) -> bool {
-        let loses = self.dice.hits(faults.lose);
+    pub(super) fn loses(&mut self, rate: Rate, counts: &mut Counts) -> bool {
+        let loses = self.dice.hits(rate);
         counts.lost += u64::from(loses);
         loses
     }
@@ -35,7 +35,7 @@ impl Lane {
         frame: &[u8],
         mut out: impl FnMut(u64, Vec<u8>),
     ) {
-        if self.loses(faults, counts) {
+        if self.loses(faults.lose, counts) {
             return;
         }
         if self.dice.hits(faults.stall) {

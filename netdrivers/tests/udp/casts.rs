@@ -8,7 +8,7 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Arrival, Node};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{Dice, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::{Bound, UdpCast, UdpError, multicast_group};
 use std::net::{Ipv6Addr, SocketAddrV4, UdpSocket};
 use std::sync::mpsc;
@@ -86,7 +86,7 @@ const HANG: Duration = Duration::from_secs(180);
 /// Broadcasts to three receivers that lose frames; all must have the same bytes.
 fn broadcast(ppm: u32, sizes: &'static [usize]) {
     let mut nodes = casts(4, multicast_group(job())).into_iter();
-    let lossy = |cast| FaultyNetwork::new(cast, Faults::NONE.lose(Rate::ppm(ppm)), 1);
+    let lossy = |cast| FaultyNetwork::losing(cast, Rate::ppm(ppm), 1);
     let network = lossy(nodes.next().expect("four"));
     let (done, ends) = mpsc::channel();
     let mut stops = Vec::new();

@@ -66,7 +66,7 @@ macro_rules! conforms {
 
 conforms!(calm, Udp, |udp| udp);
 conforms!(lossy, FaultyNetwork<Udp>, |udp| {
-    FaultyNetwork::new(udp, Faults::NONE.lose(Rate::percent(2)), 11)
+    FaultyNetwork::losing(udp, Rate::percent(2), 11)
 });
 conforms!(rough, FaultyNetwork<Udp>, |udp| {
     FaultyNetwork::new(udp, Faults::rough(), 7)

@@ -4,7 +4,7 @@ use crate::conforms::{Rank, run};
 use pombo_kernel::Node;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::fault::{Dice, Faults, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{Dice, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
 
 /// Frames from each rank to each other one.
@@ -13,7 +13,7 @@ const FRAMES: u32 = 3000;
 type Over = Rank<FaultyNetwork<Udp>>;
 
 fn lossy<const PPM: u32>(udp: Udp) -> FaultyNetwork<Udp> {
-    FaultyNetwork::new(udp, Faults::NONE.lose(Rate::ppm(PPM)), 0x5eed)
+    FaultyNetwork::losing(udp, Rate::ppm(PPM), 0x5eed)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::hosts::{Hosts, on_hosts};
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
 use pombo_netdrivers::conformance::{Launched, Launcher};
-use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -142,6 +142,6 @@ fn join(node: Node, ppm: u32) -> Rank {
             let _ = stranger.send_to(b"wake up", own);
         }
     });
-    let losses = Faults::NONE.lose(Rate::ppm(ppm));
-    Rank::new(FaultyNetwork::new(udp, losses, 0x5eed), job)
+    let lossy = FaultyNetwork::losing(udp, Rate::ppm(ppm), 0x5eed);
+    Rank::new(lossy, job)
 }

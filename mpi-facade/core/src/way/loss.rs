@@ -8,7 +8,7 @@ use crate::settings::loss::{LOSS, parse};
 use pombo_kernel::Network;
 use pombo_netdrivers::InPlace;
 #[cfg(feature = "fault")]
-use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 
 /// A network of which frames are lost on purpose.
 #[cfg(feature = "fault")]
@@ -52,7 +52,7 @@ impl Loss {
     /// That network, with it.
     pub(super) fn over<N: for<'a> Network<Frame<'a> = InPlace<'a>>>(self, network: N) -> Lossy<N> {
         #[cfg(feature = "fault")]
-        return FaultyNetwork::new(network, Faults::NONE.lose(Rate::ppm(self.ppm)), self.seed);
+        return FaultyNetwork::losing(network, Rate::ppm(self.ppm), self.seed);
         #[cfg(not(feature = "fault"))]
         network
     }
