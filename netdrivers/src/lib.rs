@@ -10,8 +10,6 @@ extern crate std;
 
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod clock;
-#[cfg(feature = "std")]
-pub mod conformance;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod courtesy;
 #[cfg(all(

@@ -6,7 +6,8 @@ use crate::median;
 use crate::simulated;
 use pombo_kernel::channel::group::{HEAD, Habits};
 use pombo_netdrivers::ethernet::Traffic;
-use pombo_netdrivers::fault::{Faults, FaultyNetwork, Limits, Rate};
+use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
+use pombo_testing::Limits;
 use std::time::Duration;
 
 /// Short messages.

@@ -201,12 +201,14 @@ impl Faults {
             && self.crashes.is_empty()
     }
 
-    pub(super) fn is_cut(&self, from: Node, to: Node, time: u64) -> bool {
+    /// Does that link carry nothing at that time?
+    pub fn is_cut(&self, from: Node, to: Node, time: u64) -> bool {
         let cuts = |cut: &Cut| cut.span.contains(&time) && cut.links.contains(&(from, to));
         self.cuts.iter().any(cuts)
     }
 
-    pub(super) fn has_crashed(&self, node: Node, time: u64) -> bool {
+    /// Has that node stopped by then?
+    pub fn has_crashed(&self, node: Node, time: u64) -> bool {
         let stopped = |(stops, at): &(Node, u64)| *stops == node && *at <= time;
         self.crashes.iter().any(stopped)
     }

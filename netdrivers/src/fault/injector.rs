@@ -1,9 +1,7 @@
 //! What becomes of the frames that arrive at one node. `FaultyNetwork` alone uses it, without knowing which it has: so
 //! who loses frames does not carry the code of what else can go wrong, whatever network is below.
 
-use super::fate::Lane;
-use super::flight::Flights;
-use super::{Counts, Faults, Rate};
+use super::{Counts, Faults, InFlight, LinkFaults, Rate};
 use crate::InPlace;
 use alloc::vec::Vec;
 use pombo_kernel::channel::Arrival;
@@ -47,23 +45,23 @@ pub(super) trait Injector: Send {
 }
 
 /// By sender: what becomes of its frames to this node.
-fn lanes(node: Node, nodes: usize, seed: u64) -> Vec<Lane> {
+fn links(node: Node, nodes: usize, seed: u64) -> Vec<LinkFaults> {
     let (nodes, node) = (nodes as u64, u64::from(node.0));
-    let lane = |from| Lane::new(seed, from * nodes + node);
-    (0..nodes).map(lane).collect()
+    let link = |from| LinkFaults::new(seed, from * nodes + node);
+    (0..nodes).map(link).collect()
 }
 
 /// Frames arrive as they came, or not at all.
 pub(super) struct Losses {
     rate: Rate,
-    lanes: Vec<Lane>,
+    links: Vec<LinkFaults>,
 }
 
 impl Losses {
     #[inline(never)]
     pub(super) fn new(node: Node, nodes: usize, rate: Rate, seed: u64) -> Self {
-        let lanes = lanes(node, nodes, seed);
-        Losses { rate, lanes }
+        let links = links(node, nodes, seed);
+        Losses { rate, links }
     }
 }
 
@@ -75,11 +73,11 @@ impl Injector for Losses {
         counts: &mut Counts,
         f: &mut dyn FnMut(InPlace<'_>),
     ) {
-        let Some(lane) = self.lanes.get_mut(frame.from().index()) else {
+        let Some(link) = self.links.get_mut(frame.from().index()) else {
             return;
         };
         counts.sent += 1;
-        if !lane.loses(self.rate, counts) {
+        if !link.loses(self.rate, counts) {
             counts.delivered += 1;
             f(frame);
         }
@@ -90,9 +88,9 @@ impl Injector for Losses {
 pub(super) struct Everything {
     node: Node,
     faults: Faults,
-    lanes: Vec<Lane>,
+    links: Vec<LinkFaults>,
     /// At most [`LATE_FRAMES`].
-    late: Flights,
+    late: InFlight,
 }
 
 impl Everything {
@@ -100,8 +98,8 @@ impl Everything {
         Everything {
             node,
             faults,
-            lanes: lanes(node, nodes, seed),
-            late: Flights::default(),
+            links: links(node, nodes, seed),
+            late: InFlight::default(),
         }
     }
 }
@@ -117,11 +115,11 @@ impl Injector for Everything {
         let Everything {
             node,
             faults,
-            lanes,
+            links,
             late,
         } = self;
         let from = frame.from();
-        let Some(lane) = lanes.get_mut(from.index()) else {
+        let Some(link) = links.get_mut(from.index()) else {
             return;
         };
         counts.sent += 1;
@@ -132,7 +130,7 @@ impl Injector for Everything {
         let mut overflowed = 0;
         // It lies in one piece.
         let bytes = frame.head(frame.len()).unwrap_or_default();
-        lane.strike(faults, counts, time, bytes, |at, frame| {
+        link.strike(faults, counts, time, bytes, |at, frame| {
             if late.len() < LATE_FRAMES {
                 late.push(at, from, *node, frame);
             } else {

@@ -3,9 +3,9 @@
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
 use pombo_kernel::network::Network;
-use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
+use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
@@ -59,7 +59,7 @@ macro_rules! conforms {
                 }
             }
 
-            pombo_netdrivers::conformance!(World);
+            pombo_testing::conformance!(World);
         }
     };
 }
