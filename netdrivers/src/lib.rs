@@ -1,7 +1,7 @@
 //! Channels for the Pombo kernel: where frames really travel.
 //!
-//! Every driver implements [`pombo_kernel::channel::Channel`] and passes the same conformance suite. The kernel knows
-//! none of them; whoever builds a program picks one.
+//! Every driver implements [`pombo_kernel::channel::Channel`] and passes the same conformance suite, which the
+//! package `pombo-testing` has. The kernel knows none of them; whoever builds a program picks one.
 #![no_std]
 
 extern crate alloc;

@@ -1,5 +1,5 @@
 //! The conformance suite with ranks as real processes, heavier traffic, and what happens when a process dies.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 mod processes;
 

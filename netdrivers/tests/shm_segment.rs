@@ -1,5 +1,5 @@
 //! Who may join a segment, what it costs, how ranks meet without a launcher, and what damage does.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -1,5 +1,5 @@
 //! The conformance suite over one segment with ranks as threads of this process.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_testing::conformance::{Worlds, threads};

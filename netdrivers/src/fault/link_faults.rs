@@ -21,7 +21,7 @@ impl LinkFaults {
     }
 
     /// Is the next frame one that never arrives?
-    pub fn loses(&mut self, rate: Rate, counts: &mut Counts) -> bool {
+    pub(super) fn loses(&mut self, rate: Rate, counts: &mut Counts) -> bool {
         let loses = self.dice.hits(rate);
         counts.lost += u64::from(loses);
         loses
