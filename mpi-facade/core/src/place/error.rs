@@ -25,7 +25,7 @@ pub enum PlaceError {
         got: Option<&'static str>,
     },
     /// An environment variable asks for what this library is built without.
-    #[cfg(feature = "hosts")]
+    #[cfg(all(feature = "hosts", not(feature = "fault")))]
     NotBuilt {
         /// Its name.
         name: &'static str,
@@ -158,7 +158,7 @@ impl fmt::Display for PlaceError {
                 Some(got) => write!(f, "{name} must be {must}, not '{}'", excerpt(got)),
                 None => write!(f, "{name} must be {must}"),
             },
-            #[cfg(feature = "hosts")]
+            #[cfg(all(feature = "hosts", not(feature = "fault")))]
             Self::NotBuilt { name, feature } => write!(
                 f,
                 "{name} is set, but this library is built without the feature {feature}: unset it, or build with that"

@@ -33,23 +33,25 @@ impl Loss {
     /// As the environment says.
     ///
     /// # Errors
-    /// [`PlaceError::NotBuilt`]: frames are to be lost, and this library cannot.
+    /// [`PlaceError::Variable`]: it says something else. `NotBuilt`: frames are to be lost, and this library cannot.
     pub(super) fn read() -> Result<Self, PlaceError> {
         const NAME: &core::ffi::CStr = c"POMBO_LOSS";
         let (ppm, seed) = match text(NAME) {
             None => (0, 0),
             Some(text) => parse(text).ok_or(wrong(NAME, LOSS))?,
         };
-        match ppm > 0 && cfg!(not(feature = "fault")) {
-            true => Err(PlaceError::NotBuilt {
+        #[cfg(not(feature = "fault"))]
+        if ppm > 0 {
+            return Err(PlaceError::NotBuilt {
                 name: "POMBO_LOSS",
                 feature: "fault",
-            }),
-            false => Ok(Loss { ppm, seed }),
+            });
         }
+        Ok(Loss { ppm, seed })
     }
 
     /// That network, with it.
+    #[inline]
     pub(super) fn over<N: for<'a> Network<Frame<'a> = InPlace<'a>>>(self, network: N) -> Lossy<N> {
         #[cfg(feature = "fault")]
         return FaultyNetwork::losing(network, Rate::ppm(self.ppm), self.seed);
