@@ -2,7 +2,7 @@
 //!
 //! | | is | for |
 //! | --- | --- | --- |
-//! | [`conformance`] | what every driver must do | any [`Channel`](pombo_kernel::Channel) |
+//! | [`mod@conformance`] | what every driver must do | any [`Channel`](pombo_kernel::Channel) |
 //! | [`Moody`] | a channel that misbehaves as a channel may: full, slow, late, in crumbs, crashed | any channel |
 //! | [`Filtered`] | a network that carries nothing for all | any [`Broadcast`](pombo_kernel::network::Broadcast) |
 //! | [`Sim`] | a network that misbehaves as a network may, in simulated time | protocols over networks |
