@@ -7,8 +7,9 @@ use common::*;
 use pombo_kernel::{
     Channel, Communicator, Error, Limits, Loan, Mode, Node, Operate, SCOPE_LOANS, Scope, Ticket,
 };
-use pombo_netdrivers::fault::{Moods, Rate};
+use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Loopback, loopback};
+use pombo_testing::Moods;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

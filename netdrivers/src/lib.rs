@@ -1,7 +1,7 @@
 //! Channels for the Pombo kernel: where frames really travel.
 //!
-//! Every driver implements [`pombo_kernel::channel::Channel`] and passes the same conformance suite. The kernel knows
-//! none of them; whoever builds a program picks one.
+//! Every driver implements [`pombo_kernel::channel::Channel`] and passes the same conformance suite, which the
+//! package `pombo-testing` has. The kernel knows none of them; whoever builds a program picks one.
 #![no_std]
 
 extern crate alloc;
@@ -12,8 +12,6 @@ extern crate std;
 pub mod authenticated;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod clock;
-#[cfg(feature = "std")]
-pub mod conformance;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod courtesy;
 #[cfg(all(
@@ -23,7 +21,7 @@ mod courtesy;
 mod errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub mod ethernet;
-#[cfg(feature = "std")]
+#[cfg(feature = "fault")]
 pub mod fault;
 mod growing;
 mod in_place;

@@ -12,8 +12,8 @@ mod world;
 use pombo_kernel::channel::{Channel, ChannelError, Composite, Cookie, Event};
 use pombo_kernel::{Error, Node, Part};
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::conformance::{Worlds, threads};
 use pombo_netdrivers::fault::{Faults, Rate};
+use pombo_testing::conformance::{Worlds, threads};
 
 type Pair = Composite<Loopback, Loopback>;
 
@@ -35,7 +35,7 @@ impl Worlds for OneHost {
 }
 
 mod one_host {
-    pombo_netdrivers::conformance!(super::OneHost);
+    pombo_testing::conformance!(super::OneHost);
 }
 
 macro_rules! hosts {
@@ -53,7 +53,7 @@ macro_rules! hosts {
                 }
             }
 
-            pombo_netdrivers::conformance!(World);
+            pombo_testing::conformance!(World);
         }
     };
 }

@@ -1,6 +1,6 @@
 //! Ranks over raw Ethernet, on hosts of a segment that each test makes for itself: a bridge in a network namespace.
 //! No rights are needed where the system lets users make namespaces; elsewhere the tests say that they are skipped.
-#![cfg(all(feature = "std", feature = "ethernet", target_os = "linux"))]
+#![cfg(all(feature = "ethernet", target_os = "linux"))]
 
 #[cfg(feature = "sealed")]
 #[path = "ethernet/authenticated.rs"]

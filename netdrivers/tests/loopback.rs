@@ -1,8 +1,8 @@
 //! The conformance suite over ranks as threads, with the usual limits and with the smallest.
 #![cfg(feature = "std")]
 
-use pombo_netdrivers::conformance::{Worlds, threads};
 use pombo_netdrivers::loopback::{Limits, Loopback};
+use pombo_testing::conformance::{Worlds, threads};
 
 mod usual {
     use super::*;
@@ -17,7 +17,7 @@ mod usual {
         }
     }
 
-    pombo_netdrivers::conformance!(Usual);
+    pombo_testing::conformance!(Usual);
 }
 
 mod smallest {
@@ -37,5 +37,5 @@ mod smallest {
         }
     }
 
-    pombo_netdrivers::conformance!(Smallest);
+    pombo_testing::conformance!(Smallest);
 }

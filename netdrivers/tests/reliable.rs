@@ -1,7 +1,6 @@
 //! A reliable channel over networks that lose, repeat, delay and damage frames.
 //!
 //! `POMBO_SCHEDULES=1000000` runs more schedules than usual; `POMBO_SCHEDULE=SEED` runs one and prints what it is.
-#![cfg(feature = "std")]
 
 #[path = "reliable/conforms.rs"]
 mod conforms;

@@ -1,7 +1,6 @@
 //! Reliable broadcast over networks that lose, repeat, delay and damage frames, in simulated time.
 //!
 //! `POMBO_SCHEDULES=1000000` runs more schedules than usual; `POMBO_SCHEDULE=SEED` runs one and prints what it is.
-#![cfg(feature = "std")]
 
 #[path = "reliable_groups/bound.rs"]
 mod bound;

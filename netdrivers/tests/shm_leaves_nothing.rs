@@ -1,5 +1,5 @@
 //! A thousand worlds come and go, and nothing stays. Alone in its process, as it counts what the process has.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 use std::thread;
 use std::time::Duration;

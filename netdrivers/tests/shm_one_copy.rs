@@ -1,6 +1,6 @@
 //! The kernel's rendezvous where receivers read from the senders' memory: ranks are processes, every message that does
 //! not fit into a frame is offered.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 #[path = "../../tests/common/numbered.rs"]
 mod numbered;

@@ -1,5 +1,5 @@
 //! The conformance suite with ranks as real processes, heavier traffic, and what happens when a process dies.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 mod processes;
 
@@ -22,8 +22,8 @@ mod unwatched;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::conformance::Worlds;
 use pombo_netdrivers::shm::{FRAME_LIMIT, Shm};
+use pombo_testing::conformance::Worlds;
 use processes::{Crew, this_rank, until};
 
 mod conformance {
@@ -39,7 +39,7 @@ mod conformance {
         }
     }
 
-    pombo_netdrivers::conformance!(Processes);
+    pombo_testing::conformance!(Processes);
 }
 
 #[test]

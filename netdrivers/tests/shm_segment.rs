@@ -1,5 +1,5 @@
 //! Who may join a segment, what it costs, how ranks meet without a launcher, and what damage does.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::conformance::HANG;
 use pombo_netdrivers::shm::{FRAME_LIMIT, MAX_RANKS, RankState, Segment, Shm, ShmError};
 use pombo_netdrivers::shm::{meet, meet_within};
+use pombo_testing::conformance::HANG;
 
 fn attach(segment: &Segment, rank: usize, fingerprint: u64) -> Result<Shm, ShmError> {
     Shm::attach(Segment::open(segment.fd())?, rank, fingerprint)

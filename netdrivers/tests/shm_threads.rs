@@ -1,8 +1,8 @@
 //! The conformance suite over one segment with ranks as threads of this process.
-#![cfg(all(feature = "std", feature = "shm", target_os = "linux"))]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
-use pombo_netdrivers::conformance::{Worlds, threads};
 use pombo_netdrivers::shm::{Segment, Shm};
+use pombo_testing::conformance::{Worlds, threads};
 
 struct Threads;
 
@@ -19,4 +19,4 @@ impl Worlds for Threads {
     }
 }
 
-pombo_netdrivers::conformance!(Threads);
+pombo_testing::conformance!(Threads);

@@ -1,5 +1,5 @@
 //! Ranks over UDP: as threads on this host's own interface.
-#![cfg(all(feature = "std", feature = "udp", target_os = "linux"))]
+#![cfg(all(feature = "udp", target_os = "linux"))]
 
 #[path = "udp/casts.rs"]
 mod casts;

@@ -2,7 +2,7 @@
 //!
 //! `POMBO_MEASURE=1` with `--nocapture` prints what the round trip between two hosts costs, and how fast long
 //! messages are.
-#![cfg(all(feature = "std", feature = "udp", target_os = "linux"))]
+#![cfg(all(feature = "udp", target_os = "linux"))]
 
 #[path = "udp_hosts/bandwidth.rs"]
 mod bandwidth;

@@ -12,8 +12,8 @@ use pombo_kernel::matching::Linear;
 use pombo_kernel::{
     Communicator, Compose, Config, Header, Memory, Node, Operate, Pattern, Sink, Size, Source,
 };
-use pombo_netdrivers::fault::{Moods, Moody};
 use pombo_netdrivers::{Growing, Loopback, loopback};
+use pombo_testing::{Moods, Moody};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 

@@ -8,8 +8,9 @@ use pombo_kernel::aspect::{
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{Compose, Limits, Size};
-use pombo_netdrivers::fault::{Dice, Moods, Moody, Rate};
+use pombo_netdrivers::fault::{Dice, Rate};
 use pombo_netdrivers::{Growing, Loopback, loopback};
+use pombo_testing::{Moods, Moody};
 use zerocopy::little_endian::{U32, U64};
 
 /// One place for each of four nodes: everything else waits at its sender.

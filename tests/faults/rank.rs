@@ -7,7 +7,7 @@ use pombo_kernel::{
     Port, Refused, Ticket,
 };
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::fault::Moody;
+use pombo_testing::Moody;
 
 pub(crate) type Channel = Moody<Loopback>;
 

@@ -4,7 +4,8 @@ use crate::numbered::Select;
 use crate::plan::{Habits, Plan, Step};
 use crate::rank::Rank;
 use pombo_kernel::{Error, Ticket};
-use pombo_netdrivers::fault::{Dice, Moods};
+use pombo_netdrivers::fault::Dice;
+use pombo_testing::Moods;
 
 pub(crate) struct Message {
     pub(crate) from: usize,

@@ -7,7 +7,8 @@ use pombo_kernel::{
     Ticket,
 };
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::fault::{Moods, Moody, Rate};
+use pombo_netdrivers::fault::Rate;
+use pombo_testing::{Moods, Moody};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -5,7 +5,8 @@ use pombo_kernel::{
     Communicator, Endpoint, Error, Limits, Loan, Mode, Node, Operate, Port, Ticket,
 };
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::fault::{Moods, Moody, Rate};
+use pombo_netdrivers::fault::Rate;
+use pombo_testing::{Moods, Moody};
 
 type Rank = Communicator<Tagged, Moody<Loopback>, Owned, Tiny>;
 

@@ -5,7 +5,8 @@ use crate::common::*;
 use crate::help::*;
 use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Node, Operate, Ticket};
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::fault::{Moods, Moody, Rate};
+use pombo_netdrivers::fault::Rate;
+use pombo_testing::{Moods, Moody};
 use proptest::prelude::*;
 
 const GONE: Error = Error::PeerLost(Node(1));

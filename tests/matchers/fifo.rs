@@ -5,7 +5,7 @@ use pombo_kernel::aspect::{Cell, Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Arrived, Expected, Matcher, NoQueues, Posted, Unexpected};
 use pombo_kernel::{Communicator, Compose, Config, Error, Loan, Node, Operate, Size, Ticket};
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::fault::{Moods, Moody};
+use pombo_testing::{Moods, Moody};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use zerocopy::little_endian::U32;

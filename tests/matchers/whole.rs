@@ -6,8 +6,9 @@ use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{
     Communicator, Compose, Config, Error, Limits, Loan, Mode, Node, Operate, Refused, Size, Ticket,
 };
-use pombo_netdrivers::fault::{Moods, Moody, Rate};
+use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Growing, Loopback};
+use pombo_testing::{Moods, Moody};
 use proptest::prelude::*;
 use zerocopy::little_endian::U32;
 

@@ -5,8 +5,9 @@ use crate::face::{Face, Kernel};
 use crate::hand::Twin;
 use crate::protocol::{tagged, wanted};
 use pombo_kernel::{Channel, Cookie, Limits, Loan, Node, Part, Refused, Ticket};
-use pombo_netdrivers::fault::{Moods, Moody, Rate};
+use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Loopback, loopback};
+use pombo_testing::{Moods, Moody};
 use proptest::prelude::*;
 
 const RANKS: u16 = 3;

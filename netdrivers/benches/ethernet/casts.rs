@@ -6,8 +6,8 @@ use crate::median;
 use crate::simulated;
 use pombo_kernel::channel::group::{HEAD, Habits};
 use pombo_netdrivers::ethernet::Traffic;
-use pombo_netdrivers::fault::{Faults, Limits, Rate};
-use pombo_netdrivers::udp::Lossy;
+use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
+use pombo_testing::Limits;
 use std::time::Duration;
 
 /// Short messages.
@@ -77,9 +77,9 @@ pub(crate) fn lossy() {
     hosts.shape(7);
     for ppm in [0, 100, 10_000, 50_000, 200_000] {
         let nodes = hosts.network(8, Traffic::Group).into_iter();
-        let nodes = nodes.map(|node| Lossy::new(node, ppm, 1)).collect();
+        let nodes = nodes.map(|node| FaultyNetwork::losing(node, Rate::ppm(ppm), 1));
         let len = 8 << 20;
-        let times = broadcast(nodes, vec![256 << 10, len], Looks::None);
+        let times = broadcast(nodes.collect(), vec![256 << 10, len], Looks::None);
         let rate = len as f64 / times.known[1].as_secs_f64();
         let real = 100.0 * rate / ceiling(times.chunk);
         let simulated = simulated(len, Rate::ppm(ppm));

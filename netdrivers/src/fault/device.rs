@@ -1,49 +1,64 @@
 //! Any network, with faults on top: real devices lose nothing when a test wants them to.
 
-use pombo_kernel::channel::{Arrival, ChannelError};
+use super::injector::{Everything, Injector, Losses};
+use super::{Counts, Faults, Rate};
+use crate::InPlace;
+use alloc::boxed::Box;
+use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_kernel::network::Network;
-use std::vec::Vec;
-
-use super::fate::Lane;
-use super::flight::Flights;
-use super::{CRASHED, Counts, Faults};
-use crate::InPlace;
-
-/// Late frames that one node keeps; beyond it they are lost.
-pub const LATE_FRAMES: usize = 4096;
+use pombo_kernel::network::{Broadcast, Network};
 
 /// A network that does to the frames that arrive what [`Faults`] says. With the same plan and seed at every node, what
 /// one frame for many nodes suffers differs from node to node, as on a real network. The plan's times count from when
 /// the decorator was made.
-pub struct FaultyNetwork<N: Network> {
+///
+/// A plan of losses alone copies no frame; with one of nothing this is the network below, and counts its frames.
+pub struct FaultyNetwork<N> {
     inner: N,
-    faults: Faults,
-    /// By sender.
-    lanes: Vec<Lane>,
-    /// At most [`LATE_FRAMES`].
-    late: Flights,
+    /// None where nothing goes wrong.
+    injector: Option<Box<dyn Injector<N>>>,
     counts: Counts,
-    begin: u64,
+    keeps_bytes: bool,
 }
 
-impl<N: Network> FaultyNetwork<N> {
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> FaultyNetwork<N> {
     /// Over a network.
     pub fn new(inner: N, faults: Faults, seed: u64) -> Self {
-        let (nodes, node) = (inner.nodes() as u64, u64::from(inner.node().0));
+        if faults.only_lose() {
+            return Self::losing(inner, faults.lose, seed);
+        }
+        let keeps_bytes = faults.keep_bytes();
+        let injector = Everything::new(&inner, faults, seed);
         FaultyNetwork {
-            begin: inner.now(),
-            lanes: (0..nodes)
-                .map(|from| Lane::new(seed, from * nodes + node))
-                .collect(),
-            late: Flights::default(),
-            counts: Counts::default(),
-            inner,
-            faults,
+            injector: Some(Box::new(injector)),
+            keeps_bytes,
+            ..Self::losing(inner, Rate::NEVER, seed)
         }
     }
 
+    /// Over a network of which frames are to be lost, and nothing else: a program that calls only this carries the code
+    /// of no other fault.
+    pub fn losing(inner: N, rate: Rate, seed: u64) -> Self {
+        let mut injector: Option<Box<dyn Injector<N>>> = None;
+        if rate != Rate::NEVER {
+            injector = Some(Box::new(Losses::new(
+                inner.node(),
+                inner.nodes(),
+                rate,
+                seed,
+            )));
+        }
+        FaultyNetwork {
+            inner,
+            injector,
+            counts: Counts::default(),
+            keeps_bytes: true,
+        }
+    }
+}
+
+impl<N> FaultyNetwork<N> {
     /// The network below.
     pub fn inner(&self) -> &N {
         &self.inner
@@ -54,68 +69,20 @@ impl<N: Network> FaultyNetwork<N> {
         &mut self.inner
     }
 
-    /// Another plan from now on; its times count from when the decorator was made.
-    pub fn set_faults(&mut self, faults: Faults) {
-        self.faults = faults;
-    }
-
     /// What has happened at this node so far: frames count as sent when they come in or go out.
     pub fn counts(&self) -> Counts {
         self.counts
     }
-
-    /// Nanoseconds since it was made.
-    fn time(&self) -> u64 {
-        self.inner.now().saturating_sub(self.begin)
-    }
-
-    fn check(&self, time: u64) -> Result<(), ChannelError> {
-        match self.faults.has_crashed(self.inner.node(), time) {
-            true => Err(ChannelError::Device(CRASHED)),
-            false => Ok(()),
-        }
-    }
-
-    /// Takes what the network has and decides over it.
-    fn fetch(&mut self, time: u64) -> Result<(), ChannelError> {
-        let FaultyNetwork {
-            inner,
-            faults,
-            lanes,
-            late,
-            counts,
-            ..
-        } = self;
-        let me = inner.node();
-        let mut bytes = Vec::new();
-        inner.poll(|frame| {
-            let from = frame.from();
-            let Some(lane) = lanes.get_mut(from.index()) else {
-                return;
-            };
-            counts.sent += 1;
-            if faults.is_cut(from, me, time) {
-                counts.cut += 1;
-                return;
-            }
-            bytes.clear();
-            frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
-            let mut overflowed = 0;
-            lane.strike(faults, counts, time, &bytes, |at, frame| {
-                if late.len() < LATE_FRAMES {
-                    late.push(at, from, me, frame);
-                } else {
-                    overflowed += 1;
-                }
-            });
-            counts.overflowed += overflowed;
-        })?;
-        Ok(())
-    }
 }
 
-impl<N: Network> Network for FaultyNetwork<N> {
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Network for FaultyNetwork<N> {
     type Frame<'a> = InPlace<'a>;
+
+    /// As the network below, unless the plan changes bytes.
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.keeps_bytes && self.inner.is_checked()
+    }
 
     fn node(&self) -> Node {
         self.inner.node()
@@ -129,44 +96,68 @@ impl<N: Network> Network for FaultyNetwork<N> {
         self.inner.mtu()
     }
 
+    #[inline]
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        let time = self.time();
-        self.check(time)?;
-        // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
-        let fits = Part::total(parts) <= self.mtu();
-        if fits && self.faults.is_cut(self.inner.node(), to, time) {
-            self.counts.sent += 1;
-            self.counts.cut += 1;
+        if let Some(injector) = &self.injector
+            && injector.cuts_off(&self.inner, &mut self.counts, to, parts)?
+        {
             return Ok(());
         }
         self.inner.transmit(to, parts)
     }
 
+    #[inline]
     fn gather(&mut self, on: bool) {
         self.inner.gather(on);
     }
 
+    #[inline]
     fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
-        let time = self.time();
-        self.check(time)?;
-        self.fetch(time)?;
-        let mut any = false;
-        while let Some(flight) = self.late.pop(time) {
-            any = true;
-            self.counts.delivered += 1;
-            f(InPlace::new(flight.from, &flight.frame));
+        if let Some(injector) = &mut self.injector {
+            return injector.poll(&mut self.inner, &mut self.counts, &mut f);
         }
-        Ok(any)
+        let mut passed = 0;
+        let polled = self.inner.poll(|frame| {
+            passed += 1;
+            f(frame);
+        });
+        self.counts.sent += passed;
+        self.counts.delivered += passed;
+        polled
     }
 
-    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.check(self.time())?;
-        let next = self.late.next().unwrap_or(u64::MAX);
-        let next = next.saturating_add(self.begin);
-        self.inner.wait(idle, until.min(next))
+    #[inline]
+    fn wait(&mut self, idle: u32, mut until: u64) -> Result<(), ChannelError> {
+        if let Some(injector) = &self.injector {
+            until = until.min(injector.wakes_at(&self.inner)?);
+        }
+        self.inner.wait(idle, until)
     }
 
+    fn wakes_by(&mut self) -> Option<Wake> {
+        let wake = self.inner.wakes_by()?;
+        let Some(injector) = &self.injector else {
+            return Some(wake);
+        };
+        // Who has crashed hears of it from the next poll.
+        Some(match injector.wakes_at(&self.inner).unwrap_or(0) {
+            u64::MAX => wake,
+            next => wake.at_most(next.saturating_sub(self.inner.now())),
+        })
+    }
+
+    #[inline]
     fn now(&self) -> u64 {
         self.inner.now()
+    }
+}
+
+/// A cut link does not hold back what goes to all: it is the receiving side that loses the frame.
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>> + Broadcast> Broadcast for FaultyNetwork<N> {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        if let Some(injector) = &self.injector {
+            injector.wakes_at(&self.inner)?;
+        }
+        self.inner.broadcast(parts)
     }
 }

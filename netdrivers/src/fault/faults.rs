@@ -1,8 +1,8 @@
 //! What shall go wrong on a network, and what did.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 use pombo_kernel::header::Node;
-use std::vec::Vec;
 
 use super::{Dice, Rate};
 
@@ -187,12 +187,28 @@ impl Faults {
         self
     }
 
-    pub(super) fn is_cut(&self, from: Node, to: Node, time: u64) -> bool {
+    /// Frames arrive as they were sent, or not at all.
+    pub(super) fn keep_bytes(&self) -> bool {
+        self.truncate == Rate::NEVER && self.corrupt == Rate::NEVER
+    }
+
+    /// Frames arrive as they were sent and at once, or not at all, by chance alone.
+    pub(super) fn only_lose(&self) -> bool {
+        let rates = [self.duplicate, self.reorder, self.stall];
+        self.keep_bytes()
+            && rates == [Rate::NEVER; 3]
+            && self.cuts.is_empty()
+            && self.crashes.is_empty()
+    }
+
+    /// Does that link carry nothing at that time?
+    pub fn is_cut(&self, from: Node, to: Node, time: u64) -> bool {
         let cuts = |cut: &Cut| cut.span.contains(&time) && cut.links.contains(&(from, to));
         self.cuts.iter().any(cuts)
     }
 
-    pub(super) fn has_crashed(&self, node: Node, time: u64) -> bool {
+    /// Has that node stopped by then?
+    pub fn has_crashed(&self, node: Node, time: u64) -> bool {
         let stopped = |(stops, at): &(Node, u64)| *stops == node && *at <= time;
         self.crashes.iter().any(stopped)
     }

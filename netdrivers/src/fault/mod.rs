@@ -1,27 +1,23 @@
-//! Networks and channels that misbehave, by a seed: what tests of the kernel and of protocols live on.
+//! Networks that misbehave, by a seed: [`FaultyNetwork`] over any [`Network`](pombo_kernel::Network), real ones too.
+//! `no_std` with an allocator, so that real jobs lose frames by what the protocols are tested with.
 //!
-//! | | misbehaves as | for |
-//! | --- | --- | --- |
-//! | [`Moody`] | a channel may: full, slow, late, in crumbs, crashed | any [`Channel`](pombo_kernel::Channel) |
-//! | [`FaultyNetwork`] | a network may: see [`Faults`] | any [`Network`](pombo_kernel::Network), real ones too |
-//! | [`Sim`] | a network may, in simulated time | protocols over networks |
-//!
-//! Everything follows from a seed and a plan: the same calls in the same order give the same faults on every machine.
-//! Real devices and threads bring their own order.
+//! Everything follows from a seed and a plan, [`Faults`]: the same calls in the same order give the same faults on every
+//! machine. Real devices and threads bring their own order. The package `pombo-testing` has a network in simulated time
+//! that follows the same plans.
 
 mod device;
 mod dice;
-mod fate;
 mod faults;
-mod flight;
-mod moody;
-mod sim;
+mod in_flight;
+mod injector;
+mod link_faults;
 
-pub use device::{FaultyNetwork, LATE_FRAMES};
+pub use device::FaultyNetwork;
 pub use dice::{Dice, Rate};
 pub use faults::{Counts, Cut, Faults};
-pub use moody::{Crumbs, Moods, Moody};
-pub use sim::{Limits, Sim, SimNetwork, Wire};
+pub use in_flight::{Flight, InFlight};
+pub use injector::LATE_FRAMES;
+pub use link_faults::LinkFaults;
 
 /// The device error of every call at a node that has crashed: no system has an error of that number.
 pub const CRASHED: i32 = -1;

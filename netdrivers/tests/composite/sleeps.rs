@@ -3,9 +3,9 @@
 use pombo_kernel::Node;
 use pombo_kernel::channel::Composite;
 use pombo_kernel::channel::reliable::Window;
-use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::udp::{Bound, Udp};
+use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
@@ -59,4 +59,4 @@ impl Worlds for World {
     }
 }
 
-pombo_netdrivers::conformance!(World);
+pombo_testing::conformance!(World);

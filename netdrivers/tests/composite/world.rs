@@ -4,8 +4,9 @@ use pombo_kernel::Node;
 use pombo_kernel::channel::Composite;
 use pombo_kernel::channel::reliable::Window;
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::conformance::{Launched, Launcher, threads};
-use pombo_netdrivers::fault::{Faults, Sim, SimNetwork};
+use pombo_netdrivers::fault::Faults;
+use pombo_testing::conformance::{Launched, Launcher, threads};
+use pombo_testing::{Sim, SimNetwork};
 use std::sync::{Arc, Mutex};
 
 /// A rank's channel.

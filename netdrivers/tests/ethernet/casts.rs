@@ -5,12 +5,13 @@ use crate::inside::inside;
 use crate::segment::{network, segment};
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::Traffic;
-use pombo_netdrivers::udp::Lossy;
+use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 
 /// To that many receivers, each on a host of its own.
 fn reaches(receivers: u16, mtu: usize, ppm: u32, looks: Looks, sizes: &[usize]) {
     segment(receivers + 1, mtu);
-    let lossy = |network: Ethernet| Lossy::new(network, ppm, u64::from(ppm) + 1);
+    let lossy =
+        |network: Ethernet| FaultyNetwork::losing(network, Rate::ppm(ppm), (ppm + 1).into());
     let nodes = network(receivers + 1, 1, Traffic::Group);
     let nodes = nodes.into_iter().map(lossy).collect();
     let times = broadcast(nodes, sizes.to_vec(), looks);

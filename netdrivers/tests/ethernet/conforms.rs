@@ -6,9 +6,9 @@ use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
 use pombo_netdrivers::ethernet::{Address, EthernetError, Line, Opened, Seat, Traffic};
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
+use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.
@@ -71,7 +71,7 @@ macro_rules! conforms {
                 }
             }
 
-            pombo_netdrivers::conformance!(World);
+            pombo_testing::conformance!(World);
         }
     };
 }

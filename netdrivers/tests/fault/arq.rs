@@ -4,7 +4,8 @@
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::{Dice, Faults, FaultyNetwork, Rate, Sim};
+use pombo_netdrivers::fault::{Dice, Faults, FaultyNetwork, Rate};
+use pombo_testing::Sim;
 
 const MESSAGES: u32 = 40;
 const PATIENCE: u64 = 300_000;

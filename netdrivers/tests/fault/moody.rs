@@ -2,9 +2,10 @@
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::conformance::{Worlds, threads};
-use pombo_netdrivers::fault::{CRASHED, Dice, Moods, Moody, Rate};
+use pombo_netdrivers::fault::{CRASHED, Dice, Rate};
 use pombo_netdrivers::loopback::{Limits, Loopback};
+use pombo_testing::conformance::{Worlds, threads};
+use pombo_testing::{Moods, Moody};
 
 const LIMITS: Limits = Limits {
     frame: 300,
@@ -27,7 +28,7 @@ macro_rules! conforms {
                 }
             }
 
-            pombo_netdrivers::conformance!(Over);
+            pombo_testing::conformance!(Over);
         }
     };
 }

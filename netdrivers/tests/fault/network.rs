@@ -3,9 +3,8 @@
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::{MIN_MTU, Network};
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::{
-    CRASHED, Counts, Cut, Dice, Faults, FaultyNetwork, Limits, Rate, Sim, SimNetwork, Wire,
-};
+use pombo_netdrivers::fault::{CRASHED, Counts, Cut, Dice, Faults, FaultyNetwork, Rate};
+use pombo_testing::{Limits, Sim, SimNetwork, Wire};
 
 const FRAMES: u16 = 1000;
 

@@ -3,8 +3,8 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use pombo_netdrivers::conformance::HANG;
 use pombo_netdrivers::shm::{RankState, Segment, Shm};
+use pombo_testing::conformance::HANG;
 
 /// The composition that all test ranks claim to have.
 const FINGERPRINT: u64 = 0x7e57;

@@ -2,8 +2,9 @@
 
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
-use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
-use pombo_netdrivers::fault::{Faults, Sim, SimNetwork};
+use pombo_netdrivers::fault::Faults;
+use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_testing::{Sim, SimNetwork};
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.
@@ -54,7 +55,7 @@ macro_rules! conforms {
                 }
             }
 
-            pombo_netdrivers::conformance!(World);
+            pombo_testing::conformance!(World);
         }
     };
 }

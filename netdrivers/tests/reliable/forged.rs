@@ -6,7 +6,8 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, Rate, Sim, SimNetwork};
+use pombo_netdrivers::fault::{Dice, Faults, Rate};
+use pombo_testing::{Sim, SimNetwork};
 
 type Sizes = Window<4, 8, 1500>;
 type Channels<N> = Reliable<N, Sizes, Growing>;

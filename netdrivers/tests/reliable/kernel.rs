@@ -12,7 +12,8 @@ use pombo_kernel::{
     Channel, Communicator, Compose, Config, Error, Lent, Loan, Node, Operate, Size, Ticket,
 };
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, Sim, SimNetwork};
+use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_testing::{Sim, SimNetwork};
 use std::collections::VecDeque;
 use zerocopy::little_endian::{I32, U32};
 

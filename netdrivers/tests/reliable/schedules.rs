@@ -6,7 +6,8 @@ use pombo_kernel::channel::reliable::{Counts, Reliable, Timing, Window, Windows}
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, Limits, Sim, SimNetwork, Wire};
+use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_testing::{Limits, Sim, SimNetwork, Wire};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;

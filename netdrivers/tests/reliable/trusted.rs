@@ -4,7 +4,7 @@ use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Arrival, Node, Part};
 use pombo_netdrivers::InPlace;
-use pombo_netdrivers::fault::{Sim, SimNetwork};
+use pombo_testing::{Sim, SimNetwork};
 
 /// Says that it checks frames: they carry no sums.
 pub(crate) struct Trusted(pub(crate) SimNetwork);

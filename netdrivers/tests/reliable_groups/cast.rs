@@ -5,7 +5,8 @@ use pombo_kernel::channel::group::{Counts, Group, HEAD, Habits, Name, Repair, Si
 use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, Limits, Sim, SimNetwork, Wire};
+use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_testing::{Limits, Sim, SimNetwork, Wire};
 
 pub(crate) const NAME: Name = Name {
     group: 3,

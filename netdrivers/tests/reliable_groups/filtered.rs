@@ -1,73 +1,16 @@
 //! Networks that carry frames for one, and those for all not or not any more, as where somebody filters multicast.
 
+use pombo_kernel::Node;
 use pombo_kernel::channel::group::{Begun, Casts, Group, Hands};
-use pombo_kernel::channel::{ChannelError, Wake};
-use pombo_kernel::network::{Broadcast, Network};
-use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Faults, Rate, Sim, SimNetwork};
+use pombo_netdrivers::fault::{Faults, Rate};
+use pombo_testing::{Filtered, Sim, SimNetwork};
 
 const NODES: u16 = 4;
 /// Polls of all nodes; some thousands are usual.
 const HANG: u32 = 300_000;
 
-/// Carries so many frames for all, and then none.
-struct Filtered {
-    inner: SimNetwork,
-    passes: u32,
-}
-
-impl Network for Filtered {
-    type Frame<'a> = <SimNetwork as Network>::Frame<'a>;
-
-    fn is_checked(&self) -> bool {
-        self.inner.is_checked()
-    }
-
-    fn node(&self) -> Node {
-        self.inner.node()
-    }
-
-    fn nodes(&self) -> usize {
-        self.inner.nodes()
-    }
-
-    fn mtu(&self) -> usize {
-        self.inner.mtu()
-    }
-
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.inner.transmit(to, parts)
-    }
-
-    fn poll(&mut self, f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError> {
-        self.inner.poll(f)
-    }
-
-    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.inner.wait(idle, until)
-    }
-
-    fn wakes_by(&mut self) -> Option<Wake> {
-        self.inner.wakes_by()
-    }
-
-    fn now(&self) -> u64 {
-        self.inner.now()
-    }
-}
-
-impl Broadcast for Filtered {
-    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        if self.passes == 0 {
-            return Ok(());
-        }
-        self.passes -= 1;
-        self.inner.broadcast(parts)
-    }
-}
-
-type Table = Casts<Filtered, Group<8, 1500>, Growing>;
+type Table = Casts<Filtered<SimNetwork>, Group<8, 1500>, Growing>;
 
 struct Memory {
     out: &'static [u8],
@@ -90,7 +33,7 @@ impl Hands for Memory {
 /// Node 0 sends small messages and a long one to all; whether it gave up frames for all.
 fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
     let (_sim, networks) = Sim::new(NODES, faults, seed);
-    let filtered = |inner| Filtered { inner, passes };
+    let filtered = |inner| Filtered::new(inner, passes);
     let table = |network| Table::new(filtered(network), 0x5eed);
     let mut nodes: Vec<Table> = networks.into_iter().map(table).collect();
     for node in &mut nodes {

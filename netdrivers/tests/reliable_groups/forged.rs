@@ -9,7 +9,8 @@ use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::Network;
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::InPlace;
-use pombo_netdrivers::fault::{Dice, Faults, Sim};
+use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_testing::Sim;
 
 const MESSAGE: usize = 10_000;
 const KIND: usize = 0;

@@ -4,7 +4,8 @@ use crate::bound;
 use crate::cast::{Cast, bytes, ideal};
 use pombo_kernel::channel::group::{Habits, Repair};
 use pombo_kernel::channel::reliable::Timing;
-use pombo_netdrivers::fault::{Faults, Limits, Rate};
+use pombo_netdrivers::fault::{Faults, Rate};
+use pombo_testing::Limits;
 
 const RECEIVERS: u16 = 7;
 /// What the device takes is short, as a sender's queue should be: repairs stand in it too.

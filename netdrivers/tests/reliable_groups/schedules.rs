@@ -4,7 +4,8 @@
 use crate::cast::{Cast, bytes};
 use pombo_kernel::channel::group::{Habits, Repair};
 use pombo_kernel::channel::reliable::Timing;
-use pombo_netdrivers::fault::{Dice, Faults, Limits};
+use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_testing::Limits;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 

@@ -4,7 +4,8 @@ use crate::cast::{WIRE, bytes};
 use pombo_kernel::channel::group::{Begun, Casts, Group, HEAD, NoHands};
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Faults, Limits, Rate, Sim, SimNetwork};
+use pombo_netdrivers::fault::{Faults, Rate};
+use pombo_testing::{Limits, Sim, SimNetwork};
 
 type Table = Casts<SimNetwork, Group<7, 1500>, Growing>;
 

@@ -8,7 +8,8 @@ use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::Network;
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, Limits, Sim, SimNetwork, Wire};
+use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_testing::{Limits, Sim, SimNetwork, Wire};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 

@@ -4,8 +4,8 @@
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::conformance::Worlds;
 use pombo_netdrivers::shm::Shm;
+use pombo_testing::conformance::Worlds;
 
 use super::processes::{self, Crew, this_rank};
 
@@ -24,7 +24,7 @@ impl Worlds for Crowd {
     }
 }
 
-pombo_netdrivers::conformance!(Crowd);
+pombo_testing::conformance!(Crowd);
 
 /// A few neighbours in a large world, with numbers from 0.
 struct Corner {

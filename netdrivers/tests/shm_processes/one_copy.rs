@@ -7,8 +7,8 @@ use std::time::Duration;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Target};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::{Part, Source};
-use pombo_netdrivers::conformance::Worlds;
 use pombo_netdrivers::shm::{FRAME_LIMIT, OneCopy, Shm};
+use pombo_testing::conformance::Worlds;
 
 use super::processes::{self, Crew, this_rank};
 
@@ -28,7 +28,7 @@ mod conformance {
         }
     }
 
-    pombo_netdrivers::conformance!(Forced);
+    pombo_testing::conformance!(Forced);
 }
 
 fn forced(mut shm: Shm) -> Shm {

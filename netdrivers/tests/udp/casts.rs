@@ -8,8 +8,8 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Arrival, Node};
 use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::Dice;
-use pombo_netdrivers::udp::{Bound, Lossy, UdpCast, UdpError, multicast_group};
+use pombo_netdrivers::fault::{Dice, FaultyNetwork, Rate};
+use pombo_netdrivers::udp::{Bound, UdpCast, UdpError, multicast_group};
 use std::net::{Ipv6Addr, SocketAddrV4, UdpSocket};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -86,12 +86,13 @@ const HANG: Duration = Duration::from_secs(180);
 /// Broadcasts to three receivers that lose frames; all must have the same bytes.
 fn broadcast(ppm: u32, sizes: &'static [usize]) {
     let mut nodes = casts(4, multicast_group(job())).into_iter();
-    let network = Lossy::new(nodes.next().expect("four"), ppm, 1);
+    let lossy = |cast| FaultyNetwork::losing(cast, Rate::ppm(ppm), 1);
+    let network = lossy(nodes.next().expect("four"));
     let (done, ends) = mpsc::channel();
     let mut stops = Vec::new();
     for cast in nodes {
         let (stop, stopped) = mpsc::channel::<()>();
-        let (done, network) = (done.clone(), Lossy::new(cast, ppm, 1));
+        let (done, network) = (done.clone(), lossy(cast));
         stops.push(stop);
         std::thread::spawn(move || {
             receive(network, sizes, &stopped);
@@ -115,7 +116,7 @@ fn message(number: usize, len: usize) -> Vec<u8> {
     words.take(len).collect()
 }
 
-fn send(mut network: Lossy<UdpCast>, sizes: &[usize]) {
+fn send(mut network: FaultyNetwork<UdpCast>, sizes: &[usize]) {
     let nodes = (1..4).map(Node);
     let (habits, timing) = (Habits::default(), Timing::default());
     let mtu = network.mtu().min(1472);
@@ -141,7 +142,7 @@ fn send(mut network: Lossy<UdpCast>, sizes: &[usize]) {
     eprintln!("{:?}", source.counts());
 }
 
-fn receive(mut network: Lossy<UdpCast>, sizes: &[usize], stopped: &mpsc::Receiver<()>) {
+fn receive(mut network: FaultyNetwork<UdpCast>, sizes: &[usize], stopped: &mpsc::Receiver<()>) {
     let mut sink = Inbox::new(NAME, Node(0), Timing::default(), None);
     let mut idle = 0;
     for (number, len) in sizes.iter().enumerate() {
@@ -167,7 +168,7 @@ fn receive(mut network: Lossy<UdpCast>, sizes: &[usize], stopped: &mpsc::Receive
     }
 }
 
-fn turn(network: &mut Lossy<UdpCast>, sink: &mut Inbox, buffer: &mut [u8], idle: &mut u32) {
+fn turn(network: &mut FaultyNetwork<UdpCast>, sink: &mut Inbox, buffer: &mut [u8], idle: &mut u32) {
     let (me, now) = (network.node(), network.now());
     let heard = network.poll(|frame| sink.hear(&frame, buffer, now, Some(me)));
     *idle = if heard.expect("it is up") {

@@ -3,9 +3,9 @@
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
 use pombo_kernel::network::Network;
-use pombo_netdrivers::conformance::{Launched, Launcher, Worlds, threads};
-use pombo_netdrivers::fault::{Faults, FaultyNetwork};
-use pombo_netdrivers::udp::{Lossy, Udp};
+use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
+use pombo_netdrivers::udp::Udp;
+use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
@@ -59,13 +59,15 @@ macro_rules! conforms {
                 }
             }
 
-            pombo_netdrivers::conformance!(World);
+            pombo_testing::conformance!(World);
         }
     };
 }
 
 conforms!(calm, Udp, |udp| udp);
-conforms!(lossy, Lossy<Udp>, |udp| Lossy::new(udp, 20_000, 11));
+conforms!(lossy, FaultyNetwork<Udp>, |udp| {
+    FaultyNetwork::losing(udp, Rate::percent(2), 11)
+});
 conforms!(rough, FaultyNetwork<Udp>, |udp| {
     FaultyNetwork::new(udp, Faults::rough(), 7)
 });

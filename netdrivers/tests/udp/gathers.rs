@@ -5,9 +5,9 @@ use crate::network;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::conformance::HANG;
 use pombo_netdrivers::fault::Dice;
 use pombo_netdrivers::udp::{Udp, multicast_group};
+use pombo_testing::conformance::HANG;
 use std::time::Instant;
 
 /// Bytes that tell the frame.

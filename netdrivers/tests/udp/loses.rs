@@ -4,16 +4,16 @@ use crate::conforms::{Rank, run};
 use pombo_kernel::Node;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::fault::Dice;
-use pombo_netdrivers::udp::{Lossy, Udp};
+use pombo_netdrivers::fault::{Dice, FaultyNetwork, Rate};
+use pombo_netdrivers::udp::Udp;
 
 /// Frames from each rank to each other one.
 const FRAMES: u32 = 3000;
 
-type Over = Rank<Lossy<Udp>>;
+type Over = Rank<FaultyNetwork<Udp>>;
 
-fn lossy<const PPM: u32>(udp: Udp) -> Lossy<Udp> {
-    Lossy::new(udp, PPM, 0x5eed)
+fn lossy<const PPM: u32>(udp: Udp) -> FaultyNetwork<Udp> {
+    FaultyNetwork::losing(udp, Rate::ppm(PPM), 0x5eed)
 }
 
 #[test]
@@ -67,7 +67,10 @@ fn exchange<const OFTEN: bool>(mut rank: Over) {
         };
         rank.wait(idle).expect("it is up");
     }
-    let (lost, counts) = (rank.reliable().network().lost(), rank.reliable().counts());
+    let (lost, counts) = (
+        rank.reliable().network().counts().lost,
+        rank.reliable().counts(),
+    );
     eprintln!(
         "node {me}: {lost} frames lost here, {} sent again",
         counts.resent

@@ -1,7 +1,7 @@
 //! The suite of every driver, between hosts, without loss and with two per cent.
 
 use crate::crew::{Rank, run};
-use pombo_netdrivers::conformance::Worlds;
+use pombo_testing::conformance::Worlds;
 
 macro_rules! conforms {
     ($name:ident, $ppm:expr) => {
@@ -18,7 +18,7 @@ macro_rules! conforms {
                 }
             }
 
-            pombo_netdrivers::conformance!(World);
+            pombo_testing::conformance!(World);
         }
     };
 }

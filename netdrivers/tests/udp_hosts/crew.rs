@@ -4,8 +4,9 @@
 use crate::hosts::{Hosts, on_hosts};
 use pombo_kernel::Node;
 use pombo_kernel::channel::reliable::Window;
-use pombo_netdrivers::conformance::{Launched, Launcher};
-use pombo_netdrivers::udp::{Lossy, Udp};
+use pombo_netdrivers::fault::{FaultyNetwork, Rate};
+use pombo_netdrivers::udp::Udp;
+use pombo_testing::conformance::{Launched, Launcher};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -17,7 +18,7 @@ const ADDRESS: &str = "at ";
 const GONE: &str = "gone ";
 
 /// A rank's channel. It goes when its frames have arrived.
-pub(crate) type Rank = Launched<Lossy<Udp>, Window<8, 64, 1500>, Job>;
+pub(crate) type Rank = Launched<FaultyNetwork<Udp>, Window<8, 64, 1500>, Job>;
 
 /// Who has gone, as this process was told.
 #[derive(Default)]
@@ -141,5 +142,6 @@ fn join(node: Node, ppm: u32) -> Rank {
             let _ = stranger.send_to(b"wake up", own);
         }
     });
-    Rank::new(Lossy::new(udp, ppm, 0x5eed), job)
+    let lossy = FaultyNetwork::losing(udp, Rate::ppm(ppm), 0x5eed);
+    Rank::new(lossy, job)
 }

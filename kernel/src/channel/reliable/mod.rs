@@ -74,7 +74,8 @@ impl<const NODES: usize, const FRAMES: usize, const MTU: usize, const BYTES: usi
 ///
 /// ```
 /// # use pombo_kernel::channel::reliable::{Reliable, Window};
-/// # use pombo_netdrivers::fault::{Faults, Rate, Sim};
+/// # use pombo_netdrivers::fault::{Faults, Rate};
+/// # use pombo_testing::Sim;
 /// let lossy = Faults::NONE.lose(Rate::percent(5));
 /// let (_sim, networks) = Sim::new(2, lossy, 1);
 /// let ranks = networks.into_iter().map(|network| Reliable::<_>::new(network, 0x5eed));

@@ -24,6 +24,14 @@ pub enum PlaceError {
         /// What it says, if it is set and text.
         got: Option<&'static str>,
     },
+    /// An environment variable asks for what this library is built without.
+    #[cfg(all(feature = "hosts", not(feature = "fault")))]
+    NotBuilt {
+        /// Its name.
+        name: &'static str,
+        /// The feature of the package `pombo-mpi-abi` that has it.
+        feature: &'static str,
+    },
     /// The memory that ranks of one host share.
     Shm(ShmError),
     /// A system call failed.
@@ -150,6 +158,11 @@ impl fmt::Display for PlaceError {
                 Some(got) => write!(f, "{name} must be {must}, not '{}'", excerpt(got)),
                 None => write!(f, "{name} must be {must}"),
             },
+            #[cfg(all(feature = "hosts", not(feature = "fault")))]
+            Self::NotBuilt { name, feature } => write!(
+                f,
+                "{name} is set, but this library is built without the feature {feature}: unset it, or build with that"
+            ),
             Self::Shm(error) => write!(f, "{error}"),
             Self::System { doing, errno } => write!(f, "cannot {doing}: {}", Errno(*errno)),
             Self::LauncherGone { asked } => write!(

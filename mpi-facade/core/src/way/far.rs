@@ -2,6 +2,7 @@
 //! has gone.
 
 use super::link::{self, Link};
+use super::loss::{self, Lossy};
 use super::traffic::Traffic;
 use super::vigil::Vigil;
 use crate::place::Job;
@@ -10,7 +11,7 @@ use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Node};
-use pombo_netdrivers::udp::{Lossy, Udp};
+use pombo_netdrivers::udp::Udp;
 use pombo_netdrivers::{Growing, InPlace, sleep};
 
 /// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
@@ -69,13 +70,13 @@ impl<const RANKS: usize> Far<RANKS> {
     pub fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        let (strangers, overflow) = link::refused(lossy.inner());
+        let (strangers, overflow) = link::refused(loss::below(lossy));
         Traffic {
             frames: counts.sent + counts.reports,
             resent: counts.resent,
             repairs: 0,
             duplicates: counts.duplicates,
-            dropped: counts.beyond + lossy.lost() + overflow,
+            dropped: counts.beyond + loss::lost(lossy) + overflow,
             rejected: strangers
                 + counts.foreign
                 + counts.corrupt
@@ -86,7 +87,7 @@ impl<const RANKS: usize> Far<RANKS> {
 
     /// The network itself.
     pub(super) fn link(&self) -> &Link<Udp> {
-        self.reliable.network().inner()
+        loss::below(self.reliable.network())
     }
 
     /// This host's address on the network between hosts.

@@ -3,14 +3,14 @@
 
 use super::Way;
 use super::link::{Device, Link};
+use super::loss::{Loss, Lossy};
 use super::segment;
 use crate::place::{Job, Seal};
-use crate::settings;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::Node;
 use pombo_netdrivers::ethernet::{Address, Mac, Opened, Traffic};
-use pombo_netdrivers::udp::{Bound, Lossy, Udp, UdpCast, multicast_group};
+use pombo_netdrivers::udp::{Bound, Udp, UdpCast, multicast_group};
 
 /// What carries frames of groups.
 pub(crate) type Net = Lossy<Link<UdpCast>>;
@@ -113,9 +113,9 @@ impl Ears {
                 Device::Ethernet(opened.join(&all).ok()?)
             }
         };
-        let (loss, seed) = settings::LOSS.read(settings::loss::parse).ok()?;
+        let loss = Loss::read().ok()?;
         let link = Link::new(device, job.seal(Seal::Group)).ok()?;
-        Some((Lossy::new(link, loss, seed), job.name.id as u32))
+        Some((loss.over(link), job.name.id as u32))
     }
 }
 

@@ -19,6 +19,8 @@ mod join;
 #[cfg(feature = "hosts")]
 pub(crate) mod link;
 #[cfg(feature = "hosts")]
+pub(crate) mod loss;
+#[cfg(feature = "hosts")]
 mod near_and_far;
 #[cfg(feature = "hosts")]
 mod opening;

@@ -5,6 +5,7 @@ use super::address::choose;
 use super::addresses::Addresses;
 use super::far::Far;
 use super::link::{Device, Link};
+use super::loss::Loss;
 use super::segment::{self, refuse};
 use super::vigil::Door;
 use crate::hosts::Hosts;
@@ -17,7 +18,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use pombo_kernel::Network;
 use pombo_netdrivers::ethernet::{Opened, Traffic};
-use pombo_netdrivers::udp::{Bound, Lossy, Udp};
+use pombo_netdrivers::udp::{Bound, Udp};
 
 /// A rank with sockets, which does not know the others yet.
 struct Opening {
@@ -97,7 +98,7 @@ impl Opening {
         launcher: &mut Launcher,
     ) -> Result<(Far<RANKS>, Told), PlaceError> {
         let timeout = settings::HOST_TIMEOUT.number()? as u32;
-        let (loss, seed) = settings::LOSS.read(settings::loss::parse)?;
+        let loss = Loss::read()?;
         let raw = match (self.raw, &self.udp) {
             // It can say more than the others.
             (Err(error), None) => return Err(error),
@@ -130,8 +131,8 @@ impl Opening {
         let near = |node| hosts.are_near(met.me, node);
         let vigil = self.door.meet(met.me, &doors, near, job, timeout)?;
         let link = Link::new(device, job.seal(Seal::Single)).map_err(pombo_kernel::Error::from)?;
-        let network = Lossy::new(link, loss, seed);
-        Ok((Far::new(network, vigil, (self.ip, timeout), job)?, told))
+        let far = Far::new(loss.over(link), vigil, (self.ip, timeout), job)?;
+        Ok((far, told))
     }
 }
 

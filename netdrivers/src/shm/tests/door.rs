@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use crate::conformance::HANG;
 use crate::shm::bell::*;
 use crate::shm::door::{Beside, Door};
 use crate::shm::futex::Futex;
@@ -13,6 +12,7 @@ use crate::std::sync::Arc;
 use crate::std::sync::mpsc::{RecvTimeoutError, channel};
 use crate::std::thread;
 use pombo_kernel::channel::Wake;
+use pombo_testing::conformance::HANG;
 
 const ROUNDS: u32 = 300;
 /// Far longer than the test may take.

@@ -23,9 +23,10 @@ use strangers::Strangers;
 /// ```
 /// use pombo_kernel::channel::group::{Begun, Casts, Group, NoHands};
 /// use pombo_kernel::{Error, Node};
-/// use pombo_netdrivers::fault::{Faults, Rate, Sim};
+/// use pombo_netdrivers::fault::{Faults, Rate};
+/// use pombo_testing::Sim;
 ///
-/// type Table = Casts<pombo_netdrivers::fault::SimNetwork, Group<8, 1500>, pombo_netdrivers::Growing>;
+/// type Table = Casts<pombo_testing::SimNetwork, Group<8, 1500>, pombo_netdrivers::Growing>;
 /// let (_sim, networks) = Sim::new(3, Faults::NONE.lose(Rate::percent(20)), 1);
 /// let mut nodes: Vec<Table> = networks.into_iter().map(|n| Table::new(n, 0x5eed)).collect();
 /// for node in &mut nodes {

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::memory::Region;
-use crate::way::{Traffic, groups, link};
+use crate::way::{Traffic, groups, link, loss};
 use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -176,13 +176,13 @@ impl Casting {
             return Traffic::default();
         };
         let (counts, network) = (open.table.counts(), open.table.network());
-        let (refused, overflow) = link::refused(network.inner());
+        let (refused, overflow) = link::refused(loss::below(network));
         Traffic {
             frames: counts.packets + counts.polls + counts.reports,
             resent: counts.resent,
             repairs: counts.repairs,
             duplicates: counts.useless + counts.stale,
-            dropped: network.lost() + overflow,
+            dropped: loss::lost(network) + overflow,
             rejected: refused + counts.foreign + counts.corrupt + counts.impossible,
         }
     }

@@ -1,26 +1,35 @@
-//! What becomes of the frames of one link. `Sim` and `FaultyNetwork` use it.
+//! What becomes of the frames of one link. `FaultyNetwork` uses it, and the simulator of `pombo-testing`.
 
-use std::vec::Vec;
+use alloc::vec::Vec;
 
-use super::{Counts, Dice, Faults};
+use super::{Counts, Dice, Faults, Rate};
 
-/// One direction between two nodes.
-pub(super) struct Lane {
+/// What goes wrong on one link: one direction between two nodes.
+pub struct LinkFaults {
     dice: Dice,
     /// Nothing passes before this time.
     opens: u64,
 }
 
-impl Lane {
-    pub(super) fn new(seed: u64, number: u64) -> Self {
-        Lane {
+impl LinkFaults {
+    /// Of the link of that number: others do not change what happens on it.
+    pub fn new(seed: u64, number: u64) -> Self {
+        LinkFaults {
             dice: Dice::stream(seed, number),
             opens: 0,
         }
     }
 
-    /// Decides over a frame that is to arrive at time `at`: `out` gets each copy, with the time when it arrives.
-    pub(super) fn strike(
+    /// Is the next frame one that never arrives?
+    pub(super) fn loses(&mut self, rate: Rate, counts: &mut Counts) -> bool {
+        let loses = self.dice.hits(rate);
+        counts.lost += u64::from(loses);
+        loses
+    }
+
+    /// Decides over a frame that is to arrive at time `at`, in nanoseconds: `out` gets each copy, with the time when it
+    /// arrives. Nothing that the plan says of cuts and crashes is looked at.
+    pub fn strike(
         &mut self,
         faults: &Faults,
         counts: &mut Counts,
@@ -28,8 +37,7 @@ impl Lane {
         frame: &[u8],
         mut out: impl FnMut(u64, Vec<u8>),
     ) {
-        if self.dice.hits(faults.lose) {
-            counts.lost += 1;
+        if self.loses(faults.lose, counts) {
             return;
         }
         if self.dice.hits(faults.stall) {

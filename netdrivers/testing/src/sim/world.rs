@@ -1,21 +1,18 @@
 //! What the nodes of a simulated network share. `Sim` and `SimNetwork` use it.
 
 use super::{Limits, Wire};
-use crate::fault::fate::Lane;
-use crate::fault::flight::Flights;
-use crate::fault::{CRASHED, Counts, Faults};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::network::MIN_MTU;
+use pombo_netdrivers::fault::{CRASHED, Counts, Faults, InFlight, LinkFaults};
 use std::collections::VecDeque;
-use std::vec::Vec;
 
 pub(super) struct World {
     pub(super) now: u64,
     pub(super) faults: Faults,
     pub(super) counts: Counts,
     /// Bounded by what the wires hold: see [`Limits::outgoing`] and their latency.
-    pub(super) flights: Flights,
+    pub(super) flights: InFlight,
     pub(super) limits: Limits,
     stations: Vec<Station>,
     /// From node i to node j at i * nodes + j.
@@ -36,7 +33,7 @@ const ROUND: u64 = 100;
 
 struct Link {
     wire: Wire,
-    lane: Lane,
+    faults: LinkFaults,
     /// When the frames that have not left will have left, oldest first.
     leaving: VecDeque<u64>,
     /// Its sender was told that there is no room.
@@ -52,7 +49,7 @@ impl World {
         };
         let link = |number| Link {
             wire,
-            lane: Lane::new(seed, number),
+            faults: LinkFaults::new(seed, number),
             leaving: VecDeque::new(),
             full: false,
         };
@@ -61,7 +58,7 @@ impl World {
             now: 0,
             faults,
             counts: Counts::default(),
-            flights: Flights::default(),
+            flights: InFlight::default(),
             limits: Limits {
                 mtu: limits.mtu.max(MIN_MTU),
                 outgoing: limits.outgoing.max(1),
@@ -138,10 +135,11 @@ impl World {
             counts,
             ..
         } = self;
-        let lane = &mut links[from.index() * nodes + to.index()].lane;
-        lane.strike(faults, counts, arrives, frame, |at, frame| {
-            flights.push(at, from, to, frame);
-        });
+        let link = &mut links[from.index() * nodes + to.index()];
+        link.faults
+            .strike(faults, counts, arrives, frame, |at, frame| {
+                flights.push(at, from, to, frame);
+            });
         Ok(())
     }
 

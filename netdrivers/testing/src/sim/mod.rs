@@ -6,10 +6,8 @@ mod world;
 pub use network::SimNetwork;
 
 use pombo_kernel::header::Node;
+use pombo_netdrivers::fault::{Counts, Faults};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::vec::Vec;
-
-use super::{Counts, Faults};
 use world::World;
 
 /// The world behind its [`SimNetwork`]s, and its clock.

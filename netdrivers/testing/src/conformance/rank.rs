@@ -1,9 +1,9 @@
 //! One rank of a conformance test: blocking calls over a channel that check what every event must obey.
 
-use crate::std::{collections::VecDeque, vec, vec::Vec};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
+use std::collections::VecDeque;
 
 pub(super) struct Rank<C: Channel> {
     pub(super) channel: C,

@@ -1,8 +1,8 @@
 //! Runs the ranks of a conformance test as threads, with a limit for hanging.
 
-use crate::std::{panic, sync::mpsc, thread, vec::Vec};
 use core::time::Duration;
 use pombo_kernel::channel::Channel;
+use std::{panic, sync::mpsc, thread};
 
 /// A test that takes longer hangs: far above the seconds that a slow machine needs.
 pub const HANG: Duration = Duration::from_secs(180);

@@ -2,16 +2,15 @@
 
 use super::lock;
 use super::world::World;
-use crate::InPlace;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
+use pombo_netdrivers::InPlace;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::vec::Vec;
 
 /// One node of a [`Sim`](super::Sim). Dropping it stops the node. At a node that has stopped every call fails with
-/// [`CRASHED`](crate::fault::CRASHED).
+/// [`CRASHED`](pombo_netdrivers::fault::CRASHED).
 pub struct SimNetwork {
     node: Node,
     world: Arc<Mutex<World>>,

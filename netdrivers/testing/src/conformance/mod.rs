@@ -8,7 +8,6 @@ mod run;
 pub use launched::{Launched, Launcher};
 pub use run::{HANG, threads};
 
-use crate::std::{self, vec, vec::Vec};
 use core::time::Duration;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::header::Node;

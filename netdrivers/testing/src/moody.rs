@@ -3,11 +3,8 @@
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use std::boxed::Box;
+use pombo_netdrivers::fault::{CRASHED, Dice, Rate};
 use std::collections::VecDeque;
-use std::vec::Vec;
-
-use super::{CRASHED, Dice, Rate};
 
 /// How often a channel is difficult, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

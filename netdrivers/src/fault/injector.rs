@@ -1,0 +1,188 @@
+//! What becomes of the frames that arrive at one node. `FaultyNetwork` alone uses it, without knowing which it has: so
+//! who loses frames does not carry the code of what else can go wrong.
+
+use super::{CRASHED, Counts, Faults, InFlight, LinkFaults, Rate};
+use crate::InPlace;
+use alloc::vec::Vec;
+use pombo_kernel::channel::{Arrival, ChannelError};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::Network;
+
+/// Late frames that one node keeps; beyond it they are lost.
+pub const LATE_FRAMES: usize = 4096;
+
+/// What a node with faults does to the network below. Everything fails at a node that has crashed.
+pub(super) trait Injector<N>: Send {
+    /// Hands out what arrives.
+    fn poll(
+        &mut self,
+        inner: &mut N,
+        counts: &mut Counts,
+        f: &mut dyn FnMut(InPlace<'_>),
+    ) -> Result<bool, ChannelError>;
+
+    /// Is a frame to that node lost on the way?
+    fn cuts_off(
+        &self,
+        inner: &N,
+        counts: &mut Counts,
+        to: Node,
+        parts: &[Part<'_>],
+    ) -> Result<bool, ChannelError> {
+        let _ = (inner, counts, to, parts);
+        Ok(false)
+    }
+
+    /// When a late frame arrives, on the clock of the network; `u64::MAX`: there is none.
+    fn wakes_at(&self, inner: &N) -> Result<u64, ChannelError> {
+        let _ = inner;
+        Ok(u64::MAX)
+    }
+}
+
+/// By sender: the links to this node.
+fn links(node: Node, nodes: usize, seed: u64) -> Vec<LinkFaults> {
+    let (nodes, node) = (nodes as u64, u64::from(node.0));
+    let link = |from| LinkFaults::new(seed, from * nodes + node);
+    (0..nodes).map(link).collect()
+}
+
+/// Frames arrive as they came, or not at all.
+pub(super) struct Losses {
+    rate: Rate,
+    links: Vec<LinkFaults>,
+}
+
+impl Losses {
+    #[inline(never)]
+    pub(super) fn new(node: Node, nodes: usize, rate: Rate, seed: u64) -> Self {
+        let links = links(node, nodes, seed);
+        Losses { rate, links }
+    }
+
+    /// Does the next frame of that sender arrive?
+    #[inline(never)]
+    fn passes(&mut self, from: Node, counts: &mut Counts) -> bool {
+        let Some(link) = self.links.get_mut(from.index()) else {
+            return false;
+        };
+        counts.sent += 1;
+        let passes = !link.loses(self.rate, counts);
+        counts.delivered += u64::from(passes);
+        passes
+    }
+}
+
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Injector<N> for Losses {
+    fn poll(
+        &mut self,
+        inner: &mut N,
+        counts: &mut Counts,
+        f: &mut dyn FnMut(InPlace<'_>),
+    ) -> Result<bool, ChannelError> {
+        let mut any = false;
+        inner.poll(|frame| {
+            if self.passes(frame.from(), counts) {
+                any = true;
+                f(frame);
+            }
+        })?;
+        Ok(any)
+    }
+}
+
+/// Frames are copied and may wait.
+pub(super) struct Everything {
+    faults: Faults,
+    /// When the network was decorated.
+    begin: u64,
+    links: Vec<LinkFaults>,
+    /// At most [`LATE_FRAMES`].
+    late: InFlight,
+}
+
+impl Everything {
+    pub(super) fn new(inner: &impl Network, faults: Faults, seed: u64) -> Self {
+        Everything {
+            faults,
+            begin: inner.now(),
+            links: links(inner.node(), inner.nodes(), seed),
+            late: InFlight::default(),
+        }
+    }
+
+    /// Nanoseconds since the network was decorated, if this node has not crashed by then.
+    fn check(&self, inner: &impl Network) -> Result<u64, ChannelError> {
+        let time = inner.now().saturating_sub(self.begin);
+        match self.faults.has_crashed(inner.node(), time) {
+            true => Err(ChannelError::Device(CRASHED)),
+            false => Ok(time),
+        }
+    }
+
+    /// Decides over a frame that arrives now.
+    fn take(&mut self, frame: InPlace<'_>, to: Node, time: u64, counts: &mut Counts) {
+        let from = frame.from();
+        let Some(link) = self.links.get_mut(from.index()) else {
+            return;
+        };
+        counts.sent += 1;
+        if self.faults.is_cut(from, to, time) {
+            counts.cut += 1;
+            return;
+        }
+        let mut overflowed = 0;
+        let late = &mut self.late;
+        // It lies in one piece.
+        let bytes = frame.head(frame.len()).unwrap_or_default();
+        link.strike(&self.faults, counts, time, bytes, |at, frame| {
+            if late.len() < LATE_FRAMES {
+                late.push(at, from, to, frame);
+            } else {
+                overflowed += 1;
+            }
+        });
+        counts.overflowed += overflowed;
+    }
+}
+
+impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Injector<N> for Everything {
+    fn poll(
+        &mut self,
+        inner: &mut N,
+        counts: &mut Counts,
+        f: &mut dyn FnMut(InPlace<'_>),
+    ) -> Result<bool, ChannelError> {
+        let (time, me) = (self.check(inner)?, inner.node());
+        inner.poll(|frame| self.take(frame, me, time, counts))?;
+        let mut any = false;
+        while let Some(flight) = self.late.pop(time) {
+            any = true;
+            counts.delivered += 1;
+            f(InPlace::new(flight.from, &flight.frame));
+        }
+        Ok(any)
+    }
+
+    fn cuts_off(
+        &self,
+        inner: &N,
+        counts: &mut Counts,
+        to: Node,
+        parts: &[Part<'_>],
+    ) -> Result<bool, ChannelError> {
+        let time = self.check(inner)?;
+        // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
+        let cut = Part::total(parts) <= inner.mtu() && self.faults.is_cut(inner.node(), to, time);
+        counts.sent += u64::from(cut);
+        counts.cut += u64::from(cut);
+        Ok(cut)
+    }
+
+    fn wakes_at(&self, inner: &N) -> Result<u64, ChannelError> {
+        self.check(inner)?;
+        let next = self.late.next().unwrap_or(u64::MAX);
+        Ok(next.saturating_add(self.begin))
+    }
+}
