@@ -3,23 +3,30 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::any::Any;
+use core::any::{Any, TypeId};
 
 /// At most one of each type.
 #[derive(Default)]
 pub(crate) struct Parts(Vec<Box<dyn Any>>);
 
 impl Parts {
-    /// The part of that type, from the first time on.
+    /// The part of that type, from the first time on. Not inlined: many calls have it.
+    #[inline(never)]
     pub(crate) fn get<T: Any + Default>(&mut self) -> &mut T {
-        let place = self.0.iter().position(|part| part.is::<T>());
+        let part = self.find(TypeId::of::<T>(), || Box::<T>::default());
+        match part.downcast_mut() {
+            Some(part) => part,
+            None => unreachable!("it was looked for by its type"),
+        }
+    }
+
+    #[inline(never)]
+    fn find(&mut self, kind: TypeId, make: fn() -> Box<dyn Any>) -> &mut dyn Any {
+        let place = self.0.iter().position(|part| (**part).type_id() == kind);
         let place = place.unwrap_or_else(|| {
-            self.0.push(Box::<T>::default());
+            self.0.push(make());
             self.0.len() - 1
         });
-        match self.0[place].downcast_mut() {
-            Some(part) => part,
-            None => unreachable!("the part at this place is of that type"),
-        }
+        &mut *self.0[place]
     }
 }

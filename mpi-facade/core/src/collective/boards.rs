@@ -9,15 +9,16 @@
 
 use super::call::{Call, Stop};
 use super::over_boards::{End, OverBoards};
-use super::schedule::Stand;
+use super::schedule::{Part, Stand};
 use super::sides::{Side, Sides};
 use super::{Algorithm, Operation};
 use crate::comm::Boards;
 use crate::error::Error;
 use crate::world::World;
 use alloc::vec::Vec;
+use core::iter;
 use pombo_kernel::Node;
-use pombo_kernel::collective::{Running, Step, barrier_boards};
+use pombo_kernel::collective::{Running, barrier_boards};
 use pombo_netdrivers::shm::collective::{AREAS, TEXT};
 
 /// The area of `MPI_COMM_WORLD`.
@@ -152,10 +153,13 @@ impl Call<'_> {
     pub(super) fn run_over(
         &mut self,
         area: u8,
-        steps: &mut dyn Iterator<Item = Step>,
+        steps: &mut dyn Part,
         sides: &Sides,
     ) -> Result<bool, Stop> {
-        let (mut running, mut incoming) = (Running::new(steps), core::ptr::null());
+        let (mut running, mut incoming) = (
+            Running::new(iter::from_fn(|| steps.next())),
+            core::ptr::null(),
+        );
         let (rank, number) = (self.stand.rank, self.number);
         // A call of several parts has as many numbers.
         self.number += 1;
