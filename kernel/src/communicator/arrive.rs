@@ -1,10 +1,10 @@
 //! What a frame that arrives does to the queues. Nothing is sent in here: replies are noted where they belong and
 //! leave with the next flush.
 
-use super::flush::length;
-use super::hold::Pulling;
-use super::state::{Operation, Owner, State, Step};
-use crate::aspect::{Announced, Cell, Counters, Maybe, Note, Representation, Transfer};
+use super::operation::{Operation, Owner, Step, length};
+use super::peer::{Pulling, says_order};
+use super::state::State;
+use crate::aspect::{Announced, Cell, Counters, Maybe, Note, Transfer};
 use crate::channel::{Arrival, Cookie, Event, Target};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
@@ -264,30 +264,6 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    pub(super) fn announce(&mut self, envelope: Envelope<H, C>) -> Option<()> {
-        let from = envelope.node();
-        if self.peer(from)?.deaf {
-            // Its payload can never be asked for.
-            return Some(());
-        }
-        self.counters.note(Note::Searched);
-        match self.expected.take(from, &envelope.header()) {
-            Some(slot) => {
-                self.owe_place(from);
-                self.match_announced(slot, envelope, envelope.announced()?.0);
-            }
-            None => {
-                if !self.take_place(from) {
-                    return None;
-                }
-                self.unexpected.push(Arrived::new(envelope))?;
-                self.counters
-                    .note(Note::Unexpected(0, self.unexpected.len()));
-            }
-        }
-        Some(())
-    }
-
     /// The peer wants `want` bytes of a message that was announced or offered to it.
     fn requested(&mut self, from: Node, ticket: Ticket, to: Handle, want: usize) -> Option<()> {
         let operation = self
@@ -424,15 +400,6 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Takes an operation out of a peer's active queue.
-    pub(crate) fn deactivate(&mut self, node: Node, slot: u32) {
-        if let Some(peer) = self.peers.as_mut().get_mut(node.index())
-            && let Some(hold) = peer.hold.get_mut()
-        {
-            hold.active.unlink(&mut self.operations, slot);
-        }
-    }
-
     /// A frame accepted as [`Sent::Later`](crate::Sent::Later) no longer needs its loan, unless it must go again.
     fn landed(&mut self, cookie: Cookie, refused: bool) {
         let ticket = Ticket::from_bits(cookie.0);
@@ -508,10 +475,4 @@ fn sender<C: Config, A: Arrival>(reader: &mut Reader<'_, A>) -> Option<Option<Ha
 /// Data that no receive waits for: with hints it was sent in vain, without it is no honest peer's.
 fn stray<C: Config>() -> Option<()> {
     <C::Transfer as Transfer>::HINTS.then_some(())
-}
-
-/// Does every frame tell the byte order of its sender's values?
-pub(crate) const fn says_order<C: Config>() -> bool {
-    <C::Representation as Representation>::CONVERTS
-        && !<C::Representation as Representation>::CANONICAL
 }

@@ -1,11 +1,12 @@
 //! How a call works on a communicator: one poll of the channel, what is due, and loops over both. Only
 //! [`Operate`](super::operate::Operate) and who lends it the parts look here.
 
+use super::completed::Completed;
 use super::lane::Lane;
 use super::loans::Lender;
-use super::operate::Completed;
+use super::operation::Step;
 use super::post::Mode;
-use super::state::{State, Step};
+use super::state::State;
 use crate::channel::{Arrival, Channel, Event, Taker};
 use crate::config::Config;
 use crate::envelope::Envelope;

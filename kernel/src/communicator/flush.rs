@@ -1,40 +1,22 @@
 //! What leaves after a poll or a call: replies, requested data, held sends, notices. Per peer in that order, until
 //! nothing is due or the channel is full.
 
-use super::arrive::says_order;
-use super::hold::{Pulling, Question};
+use super::hold::Question;
 use super::lane::Outlet;
 use super::loans::{piece, swaps};
-use super::state::{Operation, Peer, State, Step};
-use crate::aspect::{Counters, Length, Maybe, Note, Representation, Transfer};
+use super::operation::{Operation, Step, length};
+use super::peer::Pulling;
+use super::state::State;
+use super::transmit::Stop;
+use crate::aspect::{Counters, Length, Maybe, Note, Transfer};
 use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::frame::{EagerHead, Handle, Kind, LEAD, Writer, lead};
+use crate::frame::{EagerHead, Handle, Kind, LEAD, Writer};
 use crate::header::{Header, Node};
 use crate::memory::{Bank, Part, Source, Ticket};
-use zerocopy::{FromZeros, IntoBytes};
-
-/// Why a peer's turn ended early.
-pub(super) enum Stop {
-    /// No room: the peer stays due.
-    Full,
-    /// The peer is gone.
-    Lost,
-    /// The channel is broken.
-    Broken(ChannelError),
-}
-
-impl From<ChannelError> for Stop {
-    fn from(error: ChannelError) -> Self {
-        match error {
-            ChannelError::Full => Stop::Full,
-            ChannelError::PeerLost(_) => Stop::Lost,
-            other => Stop::Broken(other),
-        }
-    }
-}
+use zerocopy::IntoBytes;
 
 impl<H: Header, C: Config> State<H, C> {
     /// Sends what is due; true if anything left.
@@ -171,25 +153,6 @@ impl<H: Header, C: Config> State<H, C> {
             self.flush_hint(node, channel, moved)?;
         }
         self.flush_notices(node, channel, moved)
-    }
-
-    /// One frame. It carries back the places that the peer may use again.
-    #[inline]
-    pub(super) fn put<L: Outlet>(
-        &mut self,
-        channel: &mut L,
-        node: Node,
-        kind: Kind,
-        fields: impl FnOnce(Writer) -> Writer,
-        payload: Option<(Cookie, Part<'_>)>,
-    ) -> Result<Sent, ChannelError> {
-        let peer = self.peer(node).ok_or(ChannelError::NoSuchNode(node))?;
-        let lead = peer.lead(kind);
-        let head = fields(Writer::new(lead));
-        let (cookie, part) = payload.unwrap_or((Cookie::COPY, Part::Bytes(&[])));
-        let sent = channel.try_send(node, cookie, &[Part::Bytes(head.bytes()), part])?;
-        peer.owed -= u32::from(lead[1]);
-        Ok(sent)
     }
 
     /// Answers to the peer's questions.
@@ -560,14 +523,6 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    #[inline]
-    pub(super) fn left_held(&mut self, node: Node, slot: u32) {
-        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
-            peer.held.unlink(&mut self.operations, slot);
-            peer.credit -= 1;
-        }
-    }
-
     /// "I hold messages", or none any more.
     fn flush_holding<L: Outlet>(
         &mut self,
@@ -632,15 +587,6 @@ impl<H: Header, C: Config> State<H, C> {
     }
 }
 
-impl<H: Header, C: Config> Peer<H, C> {
-    /// The lead of a frame to it, with the places that it may use again.
-    #[inline]
-    fn lead(&self, kind: Kind) -> [u8; LEAD] {
-        let big_endian = says_order::<C>() && <C::Representation as Representation>::BIG_ENDIAN;
-        lead(kind, self.owed.min(255) as u8, big_endian)
-    }
-}
-
 /// Names the receiver's operation, and the sender's where that is needed.
 fn to<C: Config>(writer: Writer, to: Handle, me: Ticket) -> Writer {
     let writer = writer.put(&to);
@@ -663,9 +609,4 @@ impl<H: Header, C: Config> Operation<H, C> {
 /// May a peer read it where it lies?
 fn fixed(part: Option<Part<'_>>) -> bool {
     part.and_then(|part| part.fixed()).is_some()
-}
-
-/// A length that is known to fit: it came from an envelope.
-pub(super) fn length<C: Config>(bytes: usize) -> C::Length {
-    C::Length::new(bytes).unwrap_or_else(C::Length::new_zeroed)
 }

@@ -5,9 +5,11 @@
 //! dropped where it arrives and the message stays announced: its sender keeps the buffer until the receiver says that
 //! the data is whole, or asks for it. Source: the EPOS communication system, section 3.3 (the requested queue).
 
-use super::flush::{Stop, length};
 use super::lane::Outlet;
-use super::state::{State, Step};
+use super::operation::{Step, length};
+use super::peer::{Hints, Ours};
+use super::state::State;
+use super::transmit::Stop;
 use crate::aspect::{Length, Maybe, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;
@@ -15,38 +17,6 @@ use crate::frame::{Handle, Kind, Writer};
 use crate::header::{Header, Node, Pattern};
 use crate::matching::Expected;
 use crate::memory::Ticket;
-
-/// What hints remember about one peer.
-pub struct Hints<H: Header> {
-    /// The receive that it waits with, and for which message.
-    wanted: Option<(Handle, H::Pattern, usize)>,
-    /// A receive of ours may be worth a hint.
-    due: bool,
-    ours: Ours,
-}
-
-/// Where our hint stands.
-#[derive(Clone, Copy)]
-enum Ours {
-    No,
-    /// The peer knows of this receive.
-    Out(Ticket),
-    /// And sends its data.
-    Streaming(Ticket),
-    /// All of it is here; the sender's operation is to be told.
-    Whole(Handle),
-}
-
-impl<H: Header> Hints<H> {
-    /// Nothing hinted.
-    pub(crate) fn new() -> Self {
-        Hints {
-            wanted: None,
-            due: false,
-            ours: Ours::No,
-        }
-    }
-}
 
 impl<H: Header, C: Config> State<H, C> {
     fn hints(&mut self, node: Node) -> Option<&mut Hints<H>> {

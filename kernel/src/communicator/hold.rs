@@ -8,8 +8,10 @@
 //! a receive that matches that message makes it let go. After "none" a sender says Hold again when another message comes, and the receiver
 //! asks again from its first receive. Nothing here grows with the number of messages.
 
-use super::state::{Owner, Peer, State, Step};
-use crate::aspect::{Maybe, Transfer};
+use super::operation::{Owner, Step};
+use super::peer::Pulling;
+use super::state::State;
+use crate::aspect::Maybe;
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
@@ -17,72 +19,7 @@ use crate::frame::Handle;
 use crate::header::{Header, Node, Pattern};
 use crate::matching::{Expected, Posted, Sequence};
 use crate::memory::Ticket;
-use crate::slab::{NONE, Queue};
-
-/// What rendezvous remembers about one peer.
-pub struct Hold<H: Header> {
-    /// Operations with a frame due.
-    pub(crate) active: Queue,
-    /// An answer to its question whether an announce may be withdrawn.
-    pub(crate) revoked: Option<(Handle, bool)>,
-    /// It knows that we hold messages.
-    pub(crate) told: bool,
-    /// It was answered "none" since it was told.
-    pub(crate) silent: bool,
-    /// A message was held since it was told.
-    pub(crate) fresh: bool,
-    /// A held message was cancelled since it was told: a probe may have told it of that one.
-    pub(crate) withdrawn: bool,
-    /// Its question, until it is answered.
-    pub(crate) asked: Option<(Handle, H::Pattern)>,
-    /// How many are offered to it.
-    pub(crate) offers: u32,
-    /// It holds messages for us.
-    pub(crate) holds: bool,
-    /// Receives up to this sequence number have been asked for.
-    pub(crate) pulled: u64,
-    /// The probe that was asked for last.
-    pub(crate) probed: u32,
-    /// A question is on the way.
-    pub(crate) pulling: Pulling,
-    /// Its offer that came too late.
-    pub(crate) decline: Option<Handle>,
-    /// Something that was offered to it has been cancelled: it may be keeping the offer open.
-    pub(crate) recall: bool,
-    /// A Revoke is on the way to it; the next one waits for the answer.
-    pub(crate) revoking: bool,
-}
-
-impl<H: Header> Hold<H> {
-    /// Nothing held, nothing asked.
-    pub(crate) fn new() -> Self {
-        Hold {
-            active: Queue::new(),
-            revoked: None,
-            told: false,
-            silent: false,
-            fresh: false,
-            withdrawn: false,
-            asked: None,
-            offers: 0,
-            holds: false,
-            pulled: 0,
-            probed: 0,
-            pulling: Pulling::No,
-            decline: None,
-            recall: false,
-            revoking: false,
-        }
-    }
-}
-
-/// What a question on the way is about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pulling {
-    No,
-    Receive,
-    Probe(u32),
-}
+use crate::slab::NONE;
 
 /// The question that is due to a peer.
 pub(crate) enum Question<P> {
@@ -91,30 +28,6 @@ pub(crate) enum Question<P> {
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// The hold state of a peer, when the composition has it.
-    pub(crate) fn hold(&mut self, node: Node) -> Option<&mut Hold<H>> {
-        self.peers.as_mut().get_mut(node.index())?.hold()
-    }
-
-    /// A posted receive or a probe of `source` may have to be pulled.
-    #[inline]
-    pub(crate) fn wake_holders(&mut self, source: Option<Node>) {
-        if self.probes.get().is_some_and(|probes| probes.holders > 0) {
-            self.wake_all_holders(source);
-        }
-    }
-
-    #[cold]
-    fn wake_all_holders(&mut self, source: Option<Node>) {
-        for (index, peer) in self.peers.as_mut().iter_mut().enumerate() {
-            let wanted = source.is_none_or(|node| node.index() == index);
-            if wanted && peer.hold.get().is_some_and(|hold| hold.holds) {
-                peer.due = true;
-                self.due = true;
-            }
-        }
-    }
-
     /// The peer says that it holds messages, or that it no longer does.
     pub(crate) fn set_holding(&mut self, node: Node, holds: bool) {
         if !holds {
@@ -295,38 +208,12 @@ impl<H: Header, C: Config> State<H, C> {
         self.wake(to);
     }
 
-    /// A receive has matched a message whose payload is still with the sender.
-    pub(crate) fn match_announced(&mut self, slot: u32, envelope: Envelope<H, C>, sender: Handle) {
-        let from = envelope.node();
-        let deaf = self.peer(from).is_none_or(|peer| peer.deaf);
-        if let Some(operation) = self.operations.get_mut(slot)
-            && let Step::Posted { room, .. } = operation.step
-        {
-            operation.peer = from;
-            operation.envelope = Some(envelope);
-            operation.step = Step::Requesting { sender, room };
-            if deaf {
-                self.complete(slot, Err(Error::PeerLost(from)));
-            } else {
-                self.activate(from, slot);
-            }
+    /// A send has left the held queue for the channel.
+    #[inline]
+    pub(super) fn left_held(&mut self, node: Node, slot: u32) {
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index()) {
+            peer.held.unlink(&mut self.operations, slot);
+            peer.credit -= 1;
         }
-    }
-}
-
-impl<H: Header, C: Config> Peer<H, C> {
-    /// Must the peer be told that messages are held (`true`) or no longer (`false`)?
-    pub(crate) fn hold_notice(&self) -> Option<bool> {
-        if !<C::Transfer as Transfer>::RENDEZVOUS {
-            return None;
-        }
-        let hold = self.hold.get()?;
-        // An answer may have named what was withdrawn before anything was told.
-        if hold.withdrawn || (hold.told && self.held.is_empty()) {
-            return Some(false);
-        }
-        let blocked = !self.held.is_empty() && (self.credit == 0 || hold.offers > 0);
-        let news = !hold.told || (hold.silent && hold.fresh);
-        (blocked && news).then_some(true)
     }
 }

@@ -1,7 +1,8 @@
 //! Matched probes: the first message that a receive would take, taken at once and received later.
 //! Source: MPI 5.0, section 3.8.2.
 
-use super::state::{Owner, State, Step};
+use super::operation::{Owner, Step};
+use super::state::State;
 use crate::aspect::{Maybe, Transfer};
 use crate::config::Config;
 use crate::envelope::Envelope;

@@ -1,11 +1,12 @@
 //! What a user can do with a communicator, and inside a scope of it.
 
+use super::completed::{Completed, Seen};
 use super::engine::Engine;
 use super::lane::Lane;
 use super::loans::Lender;
+use super::operation::{Owner, Step};
 use super::post::Mode;
 use super::scope::Scope;
-use super::state::{Owner, Step};
 use crate::aspect::{Buffering, Capacity, Transfer};
 use crate::channel::Channel;
 use crate::config::{Config, Sizes};
@@ -653,28 +654,4 @@ impl<'buf, H: Header, L: Channel, C: Config, W: Lane<L>> Scope<'_, 'buf, H, L, C
             Ok(_) => completed.envelope.ok_or(Error::UnknownTicket),
         }
     }
-}
-
-/// An operation that is over.
-#[must_use = "it carries the buffer back, and the outcome"]
-pub struct Completed<H: Header, M: Memory, C: Config> {
-    /// The buffer.
-    pub loan: Loan<M>,
-    /// Which message it was. Where none matched it has no length, and the pattern's
-    /// [stand-in](crate::Pattern::stand_in), if there is one.
-    pub envelope: Option<Envelope<H, C>>,
-    /// Bytes sent, or bytes in the buffer.
-    pub outcome: Result<usize, Error>,
-}
-
-/// What a look at a finished operation shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a, H: Header, C: Config> {
-    /// Was it a receive?
-    pub received: bool,
-    /// Which message it was. Where none matched it has no length, and the pattern's
-    /// [stand-in](crate::Pattern::stand_in), if there is one.
-    pub envelope: Option<&'a Envelope<H, C>>,
-    /// Bytes sent, or bytes in the buffer.
-    pub outcome: Result<usize, &'a Error>,
 }

@@ -1,12 +1,12 @@
 //! What a user's call does to the queues: send, receive, probe, cancel, release.
 
 use super::lane::Outlet;
-use super::state::{ANY, Owner, State, Step};
+use super::operation::{Owner, Step};
+use super::state::{ANY, State};
 use crate::aspect::{Capacity, Cell, Counters, Maybe, Note, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::frame::LEAD;
 use crate::header::{Header, Node, Pattern};
 use crate::matching::{Expected, Matcher, Posted, Sequence, Unexpected};
 use crate::memory::{Bank, Ticket};
@@ -23,13 +23,6 @@ pub enum Mode {
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// The longest payload that goes to that node without an announce.
-    #[inline]
-    pub(crate) fn eager_limit(&self, channel: &impl Outlet, to: Node) -> usize {
-        self.eager
-            .min(channel.limit(to).saturating_sub(LEAD + size_of::<H>()))
-    }
-
     /// Checks a send and opens its operation. It is not in any queue yet: [`State::launch`] comes next.
     #[inline]
     pub(crate) fn open_send(
@@ -167,17 +160,6 @@ impl<H: Header, C: Config> State<H, C> {
         let swapped = self.swapped(envelope.node());
         let stored = bank.fill(ticket, arrived.payload.bytes(), swapped);
         self.deliver(ticket.slot(), envelope, stored);
-    }
-
-    /// A receive is over: `stored` bytes are in its buffer.
-    #[inline]
-    pub(crate) fn deliver(&mut self, slot: u32, envelope: Envelope<H, C>, stored: usize) {
-        self.counters.note(Note::Received(stored));
-        if let Some(operation) = self.operations.get_mut(slot)
-            && operation.deliver(envelope, stored)
-        {
-            self.operations.remove(slot);
-        }
     }
 
     /// Asks an operation to end without a message. Its outcome says which came first.

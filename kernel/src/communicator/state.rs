@@ -7,9 +7,9 @@
 //! | requested | [`Hold::active`]: sends that the peer has asked for (and other operations with a frame due) |
 //! | unrequested | [`Peer::held`]: sends that wait for credit or room, in order; announced ones wait in their slots |
 
-use super::hint::Hints;
-use super::hold::Hold;
-use super::probe::Probes;
+use super::operation::{Operation, Owner, Step};
+use super::peer::{Hold, Peer};
+use super::questions::Probes;
 use crate::aspect::{
     Buffering, Capacity, Counters, Maybe, Note, Observer, Representation, Slice, Storage, Transfer,
 };
@@ -20,7 +20,7 @@ use crate::frame::Handle;
 use crate::header::{Header, Node, Pattern};
 use crate::matching::{Expected, Matcher, Sequence, SequenceOf, Unexpected};
 use crate::memory::Ticket;
-use crate::slab::{Entry, NONE, Queue, Slab};
+use crate::slab::{Entry, Queue, Slab};
 
 pub(crate) type OperationsOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
     Entry<Operation<H, C>>,
@@ -54,103 +54,6 @@ pub(crate) struct State<H: Header, C: Config> {
     /// Frames that no rule of the protocol explains: dropped and counted.
     pub(crate) rejected: u64,
     pub(crate) counters: <C::Observer as Observer>::Counters,
-}
-
-/// One send or receive.
-pub(crate) struct Operation<H: Header, C: Config> {
-    pub(crate) generation: u32,
-    pub(crate) owner: Owner,
-    /// Frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan. Without rendezvous there is at
-    /// most one, and then the step is [`Step::Leaving`].
-    pub(crate) in_flight: <C::Transfer as Transfer>::Held<u32>,
-    /// Where it is headed; for receives, where the matched message came from.
-    pub(crate) peer: Node,
-    pub(crate) step: Step<C::Length>,
-    pub(crate) envelope: Option<Envelope<H, C>>,
-}
-
-/// Who waits for the end of an operation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// The user, who will claim it.
-    User,
-    /// The same, of a send that is not over before a receive has matched.
-    Synchronous,
-    /// The user, who will claim it; for him it is over, as the kernel sends a copy.
-    Detached,
-    /// The user, who has no buffer for it yet: a message taken by a matched probe.
-    Probe,
-    /// Nobody, for the kernel sends its own copy.
-    Kernel,
-    /// Nobody, and its loan is dead: it is freed as soon as the peer cannot name it any more.
-    Nobody,
-}
-
-/// Where an operation stands. Lengths are as wide as in frames, so that rendezvous makes it no longer.
-#[derive(Clone, Copy)]
-pub(crate) enum Step<N> {
-    /// Send: in [`Peer::held`]. `announce`: by rendezvous, whatever its size.
-    Held { announce: bool },
-    /// Send: in [`Peer::held`] and offered to a pull; waits for request, decline or claim. `cancel`: give up on
-    /// decline; `asked`: the peer knows that, if it keeps the offer.
-    Offered {
-        announce: bool,
-        cancel: bool,
-        asked: bool,
-    },
-    /// Send: announced, waits to be asked for.
-    Announced,
-    /// Send: announced, and the peer is (`asked`) or will be asked to forget it.
-    Revoking { asked: bool },
-    /// Send: requested; in [`Hold::active`] until all `want` bytes have left.
-    Requested { to: Handle, want: N, next: N },
-    /// Send: announced, and in [`Hold::active`] until all `want` bytes have left for a receive that a hint named.
-    /// `cancel`: then ask the peer to forget it.
-    Ahead {
-        to: Handle,
-        want: N,
-        next: N,
-        cancel: bool,
-    },
-    /// Send: its loan died before that; in [`Hold::active`] until the peer is told.
-    Quitting { to: Handle },
-    /// Send: all bytes have left, some still need the loan. `again`: the request, for it may be put once more.
-    Leaving { again: Option<(Handle, N)> },
-    /// Send: requested after its loan died; in [`Hold::active`] until the peer is told.
-    Aborting { to: Handle },
-    /// Receive: matched by a probe. The payload is set aside at `place`, or still with the sender ([`NONE`]).
-    Matched { place: u32 },
-    /// Receive: in the expected queue at `place`.
-    Posted { place: u32, room: usize },
-    /// Receive: matched with an announce; in [`Hold::active`] until the request has left.
-    Requesting { sender: Handle, room: usize },
-    /// Receive: data is coming.
-    Receiving { want: N, got: N },
-    /// Over; waits to be claimed.
-    Done(Result<usize, Error>),
-}
-
-/// What is known about one node.
-pub(crate) struct Peer<H: Header, C: Config> {
-    /// Places in its pool that we may still take.
-    pub(crate) credit: u32,
-    /// Places in our pool that are free again and that it has not been told of.
-    pub(crate) owed: u32,
-    /// Sends in order that have not left.
-    pub(crate) held: Queue,
-    pub(crate) hold: <C::Transfer as Transfer>::Held<Hold<H>>,
-    pub(crate) hints: <C::Transfer as Transfer>::Hinted<Hints<H>>,
-    pub(crate) due: bool,
-    /// Copies of messages to it that have not gone.
-    pub(crate) copies: <C::Buffering as Buffering>::Held<u32>,
-    /// Places in our pool that it takes.
-    pub(crate) kept: u32,
-    /// Its values have their most significant byte first. Only heterogeneous compositions look at it.
-    pub(crate) big_endian: bool,
-    /// It takes no frames any more; what it has sent may still be on the way.
-    pub(crate) deaf: bool,
-    /// It is gone, and everything that it has sent was here.
-    pub(crate) gone: bool,
 }
 
 impl<H: Header, C: Config> State<H, C> {
@@ -203,12 +106,36 @@ impl<H: Header, C: Config> State<H, C> {
         self.peers.as_mut().get_mut(node.index())
     }
 
+    /// The hold state of a peer, when the composition has it.
+    pub(crate) fn hold(&mut self, node: Node) -> Option<&mut Hold<H>> {
+        self.peers.as_mut().get_mut(node.index())?.hold()
+    }
+
     /// Notes that a frame may be due to that node.
     #[inline]
     pub(crate) fn wake(&mut self, node: Node) {
         if let Some(peer) = self.peer(node) {
             peer.due = true;
             self.due = true;
+        }
+    }
+
+    /// A posted receive or a probe of `source` may have to be pulled.
+    #[inline]
+    pub(crate) fn wake_holders(&mut self, source: Option<Node>) {
+        if self.probes.get().is_some_and(|probes| probes.holders > 0) {
+            self.wake_all_holders(source);
+        }
+    }
+
+    #[cold]
+    fn wake_all_holders(&mut self, source: Option<Node>) {
+        for (index, peer) in self.peers.as_mut().iter_mut().enumerate() {
+            let wanted = source.is_none_or(|node| node.index() == index);
+            if wanted && peer.hold.get().is_some_and(|hold| hold.holds) {
+                peer.due = true;
+                self.due = true;
+            }
         }
     }
 
@@ -253,6 +180,17 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
+    /// A receive is over: `stored` bytes are in its buffer.
+    #[inline]
+    pub(crate) fn deliver(&mut self, slot: u32, envelope: Envelope<H, C>, stored: usize) {
+        self.counters.note(Note::Received(stored));
+        if let Some(operation) = self.operations.get_mut(slot)
+            && operation.deliver(envelope, stored)
+        {
+            self.operations.remove(slot);
+        }
+    }
+
     /// Frees an operation that is over and in no queue, once its copy has gone where it has one.
     #[inline]
     pub(crate) fn discard(&mut self, slot: u32) {
@@ -288,6 +226,15 @@ impl<H: Header, C: Config> State<H, C> {
             hold.active.push(&mut self.operations, slot);
         }
         self.wake(node);
+    }
+
+    /// Takes an operation out of a peer's active queue.
+    pub(crate) fn deactivate(&mut self, node: Node, slot: u32) {
+        if let Some(peer) = self.peers.as_mut().get_mut(node.index())
+            && let Some(hold) = peer.hold.get_mut()
+        {
+            hold.active.unlink(&mut self.operations, slot);
+        }
     }
 
     /// A message of `from` takes a place in the pool. False when the sender had no credit for it.
@@ -329,38 +276,6 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
-    #[cold]
-    pub(crate) fn lose_sends(&mut self, node: Node) {
-        self.set_holding(node, false);
-        if let Some(probes) = self.probes.get_mut() {
-            probes.lose(node);
-        }
-        if let Some(peer) = self.peer(node) {
-            peer.deaf = true;
-            peer.due = false;
-            peer.held = Queue::new();
-            peer.hold = Maybe::new(Hold::new);
-            peer.hints = Maybe::new(Hints::new);
-        }
-        let announced =
-            |envelope: &Envelope<H, C>| envelope.node() == node && envelope.announced().is_some();
-        while let Some(place) = self.unexpected.position(announced) {
-            self.unexpected.remove(place);
-        }
-        self.fail(node, false);
-    }
-
-    /// The peer is gone and nothing of it is on the way: everything that only it could finish ends.
-    #[cold]
-    pub(crate) fn lose(&mut self, node: Node) {
-        self.lose_sends(node);
-        if let Some(peer) = self.peer(node) {
-            peer.gone = true;
-        }
-        self.fail(node, true);
-    }
-
     /// What a receive wants that nothing has matched yet.
     #[cold]
     pub(crate) fn wanted(&mut self, ticket: Ticket) -> Option<H::Pattern> {
@@ -397,105 +312,6 @@ impl<H: Header, C: Config> State<H, C> {
             operation.envelope = Envelope::new(header, 0, operation.peer, None);
         }
         self.complete(slot, Err(error));
-    }
-
-    /// Ends what that peer will not finish. Before it is `gone` its last frames may still come, and frames to it that
-    /// the channel has taken may still need their loans.
-    fn fail(&mut self, node: Node, gone: bool) {
-        for slot in 0..self.operations.end() {
-            let Some(operation) = self.operations.get_mut(slot) else {
-                continue;
-            };
-            if operation.peer != node {
-                continue;
-            }
-            let waited = operation.is_in_flight();
-            if gone {
-                operation.in_flight = Maybe::new(|| 0);
-            }
-            match operation.step {
-                Step::Posted { .. } | Step::Receiving { .. } | Step::Leaving { .. } if !gone => {}
-                Step::Matched { place } if place != NONE => {}
-                Step::Done(outcome) if gone && waited => self.complete(slot, outcome),
-                Step::Done(_) => {}
-                Step::Posted { place, .. } => {
-                    self.end_unmatched(slot, place, Error::PeerLost(node));
-                }
-                _ => self.complete(slot, Err(Error::PeerLost(node))),
-            }
-        }
-    }
-}
-
-impl<H: Header, C: Config> Operation<H, C> {
-    /// Does a frame still need the loan, beside the one of [`Step::Leaving`]?
-    #[inline]
-    pub(crate) fn is_in_flight(&self) -> bool {
-        self.in_flight.get().is_some_and(|frames| *frames > 0)
-    }
-
-    /// Is it over for its user? Then he may claim it.
-    #[inline(always)]
-    pub(crate) fn has_ended(&self) -> bool {
-        match self.step {
-            Step::Done(_) => !self.is_in_flight() || self.is_detached(),
-            _ => self.is_detached(),
-        }
-    }
-
-    /// Is it over for its user only?
-    #[inline(always)]
-    pub(crate) fn is_detached(&self) -> bool {
-        <C::Buffering as Buffering>::ON && self.owner == Owner::Detached
-    }
-
-    /// Ends a receive: `stored` bytes are in its buffer. Is there nobody who will claim it?
-    #[inline(always)]
-    pub(crate) fn deliver(&mut self, envelope: Envelope<H, C>, stored: usize) -> bool {
-        let sent = envelope.len();
-        self.peer = envelope.node();
-        self.envelope = Some(envelope);
-        if sent > stored {
-            return self.finish(Err(Error::Truncated { sent, room: stored }));
-        }
-        self.finish(Ok(stored))
-    }
-
-    /// Ends it. Is there nobody who will claim it?
-    #[inline]
-    pub(crate) fn finish(&mut self, outcome: Result<usize, Error>) -> bool {
-        self.step = Step::Done(outcome);
-        matches!(self.owner, Owner::Kernel | Owner::Nobody) && !self.is_in_flight()
-    }
-}
-
-impl<H: Header, C: Config> Peer<H, C> {
-    fn new(credit: u32) -> Self {
-        Peer {
-            credit,
-            owed: 0,
-            held: Queue::new(),
-            hold: Maybe::new(Hold::new),
-            hints: Maybe::new(Hints::new),
-            due: false,
-            copies: Maybe::new(|| 0),
-            kept: 0,
-            big_endian: false,
-            deaf: false,
-            gone: false,
-        }
-    }
-
-    /// Is it time to tell the peer of free places? When half of them are, or when it is known to have none left.
-    #[inline]
-    pub(crate) fn owes_credit(&self, credit: u32) -> bool {
-        self.owed > 0 && (self.owed >= credit.div_ceil(2) || self.owed + self.kept >= credit)
-    }
-
-    /// The state of held messages, when the composition has it.
-    #[inline]
-    pub(crate) fn hold(&mut self) -> Option<&mut Hold<H>> {
-        self.hold.get_mut()
     }
 }
 

@@ -17,45 +17,17 @@ mod bins;
 mod indexed;
 mod linear;
 mod none;
+mod sequence;
 
 pub use adaptive::{Adaptive, Binned, BinnedExpected, BinnedUnexpected};
 pub use linear::{Linear, List};
 pub use none::{Fifo, NoExpected, NoQueues};
+pub use sequence::Sequence;
 
 use crate::aspect::{Cell, Storage, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Node, Pattern};
-
-/// Tells which of two receives was posted first, where somebody asks: to join classes of patterns, or to ask holders.
-pub trait Sequence: Copy {
-    /// The receive of that number.
-    fn new(number: u64) -> Self;
-    /// Its number; 0 where nobody asks.
-    fn get(self) -> u64;
-}
-
-impl Sequence for u64 {
-    #[inline]
-    fn new(number: u64) -> Self {
-        number
-    }
-
-    #[inline]
-    fn get(self) -> u64 {
-        self
-    }
-}
-
-impl Sequence for () {
-    #[inline]
-    fn new(_: u64) -> Self {}
-
-    #[inline]
-    fn get(self) -> u64 {
-        0
-    }
-}
 
 /// The sequence numbers of a composition's receives.
 pub type SequenceOf<C> =

@@ -12,3 +12,8 @@ pub(crate) fn tell(text: &str) {
 pub(crate) fn warn(text: &str) {
     let _ = stderr().write_all(format!("pombo: {}\n", text.trim_end()).as_bytes());
 }
+
+/// What is going on, on standard error: a line, or the beginning of one.
+pub(crate) fn progress(text: &str) {
+    let _ = stderr().write_all(text.as_bytes());
+}

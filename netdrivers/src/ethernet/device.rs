@@ -1,9 +1,9 @@
 //! Frames from node to node, and to all at once.
 
-use super::address::Table;
-use super::frame::{self, ALL, ETHER, HEAD, Refusal, Seat};
+use super::frame::{self, ALL, Refusal, Seat};
 use super::interface;
 use super::line::{Line, Packets};
+use super::table::Table;
 use crate::InPlace;
 use crate::clock::now;
 use crate::udp::waiting::Patience;
@@ -43,9 +43,6 @@ pub struct Counts {
     /// Not taken by the system for a reason that may pass: memory, an interface that is down.
     pub unsent: u64,
 }
-
-/// Bytes of our header, which an MTU counts.
-pub(super) const OURS: usize = HEAD - ETHER;
 
 impl<L: Line> Ethernet<L> {
     pub(super) fn new(

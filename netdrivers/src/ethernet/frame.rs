@@ -16,6 +16,7 @@
 
 use super::address::Mac;
 use pombo_kernel::header::Node;
+use pombo_kernel::network::MIN_MTU;
 
 /// The EtherType for local experiments: nobody else's on a segment that uses it for this.
 pub const ETHER_TYPE: u16 = 0x88b5;
@@ -24,6 +25,10 @@ pub const ETHER_TYPE: u16 = 0x88b5;
 pub(super) const HEAD: usize = 24;
 /// Bytes of Ethernet's, which an MTU does not count.
 pub(super) const ETHER: usize = 14;
+/// Bytes of our header, which an MTU counts.
+pub(super) const OURS: usize = HEAD - ETHER;
+/// What an interface carries at least.
+pub(super) const SHORTEST: usize = MIN_MTU + OURS;
 /// The destination of what is for all nodes: no node has this number.
 pub(super) const ALL: u16 = u16::MAX;
 

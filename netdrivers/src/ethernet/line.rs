@@ -10,9 +10,6 @@ use alloc::vec::Vec;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 
-/// Frames that one call takes.
-pub(super) const BATCH: usize = 32;
-
 /// Bytes of a frame that is copied once more, to one piece: that costs less than many pieces cost the system.
 const SHORT: usize = 256;
 

@@ -40,6 +40,7 @@ mod pace;
 mod portable;
 mod ring;
 mod socket;
+mod table;
 mod tap;
 
 pub use address::{Address, Mac};

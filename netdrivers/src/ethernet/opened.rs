@@ -1,14 +1,14 @@
 //! The first step onto a segment: a socket at an interface whose address others can be told.
 
-use super::address::{Address, Mac, Table};
-use super::device::{Ethernet, OURS};
+use super::address::{Address, Mac};
+use super::device::Ethernet;
 use super::error::EthernetError;
-use super::frame::Seat;
+use super::frame::{OURS, SHORTEST, Seat};
 use super::interface::{self, Interface};
 use super::lent;
 use super::line::{Line, Packets};
 use super::socket::Socket;
-use pombo_kernel::network::MIN_MTU;
+use super::table::Table;
 
 /// A node with an address, which does not know the others yet. Frames that come meanwhile wait.
 pub struct Opened<L: Line = Packets> {
@@ -21,8 +21,6 @@ pub struct Opened<L: Line = Packets> {
 
 /// The longest frame that our header can tell.
 const LONGEST: usize = u16::MAX as usize;
-/// What an interface carries at least.
-pub(super) const SHORTEST: usize = MIN_MTU + OURS;
 
 impl Ethernet {
     /// A seat at the interface of that name, or with "" at the only one that has a link.

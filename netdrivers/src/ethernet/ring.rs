@@ -8,9 +8,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::error::EthernetError;
 use super::frame::ETHER;
-use super::line::BATCH;
 use super::socket::Socket;
 
+/// Frames that one call takes.
+pub(super) const BATCH: usize = 32;
 /// Bytes of all slots, about: those of 640 frames of usual length. Every frame goes to memory that was used that long ago:
 /// with twice as much, a small broadcast to 7 hosts on one machine takes half as long again.
 const BYTES: usize = 1 << 20;

@@ -4,7 +4,7 @@
 use alloc::vec;
 use core::time::Duration;
 
-use super::Shm;
+use super::device::Shm;
 use super::error::ShmError;
 use super::file::{Descriptor, File};
 use super::layout::{Layout, MAGIC, VERSION};
@@ -47,7 +47,7 @@ pub fn meet_within(
     }
     let segment = Segment::create(ranks, fingerprint)?;
     if ranks > 1 {
-        segment.set_watched(0, super::process());
+        segment.set_watched(0, watch::process());
         serve(&segment, &Address::of(job)?, deadline)?;
     }
     Shm::attach(segment, rank, fingerprint)

@@ -14,11 +14,11 @@ use pombo_kernel::memory::Part;
 
 use super::answers::Answer;
 use super::bell::Until;
+use super::device::{Shm, tell};
 use super::frame::Hand;
 use super::layout::FRAME_LIMIT;
 use super::remote::{self, NOTE};
 use super::witness::Witness;
-use super::{Shm, tell};
 
 /// Which long messages their receiver reads from the sender's memory, in one copy. All others go through the ring, in
 /// two that overlap; so do those of a sender whose memory the receiver may not read.

@@ -53,6 +53,12 @@ impl Watch {
     }
 }
 
+/// The number of this process.
+pub(super) fn process() -> i32 {
+    // SAFETY: takes nothing and touches no memory.
+    unsafe { libc::getpid() }
+}
+
 /// The space in which the number of this process holds: others share it or do not. `None` where the system hides it.
 pub(super) fn process_space() -> Option<u64> {
     let mut stat = MaybeUninit::<libc::stat>::uninit();

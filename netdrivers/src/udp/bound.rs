@@ -26,6 +26,16 @@ const HEADERS: [usize; 2] = [28, 48];
 /// The longest datagram of IPv4.
 const LONGEST: usize = u16::MAX as usize - HEADERS[0];
 
+impl Udp {
+    /// The first step: an address of this host, with a port that the system chooses.
+    ///
+    /// # Errors
+    /// [`UdpError::Anywhere`], [`UdpError::NotHere`], [`UdpError::Mtu`], or [`UdpError::System`].
+    pub fn bind(address: impl Into<IpAddr>) -> Result<Bound, UdpError> {
+        Bound::new(address.into())
+    }
+}
+
 impl Bound {
     pub(super) fn new(ip: IpAddr) -> Result<Self, UdpError> {
         if !is_somewhere(ip) {

@@ -4,7 +4,7 @@ use core::mem::take;
 use core::net::{SocketAddr, SocketAddrV4};
 
 use super::address::{Raw, Table};
-use super::device::{Counts, Sides, To};
+use super::common::{Common, Counts, To};
 use super::ring::Ring;
 use super::socket::Socket;
 use crate::InPlace;
@@ -23,7 +23,7 @@ pub struct UdpCast {
     ears: Socket,
     group: Raw,
     ring: Ring,
-    sides: Sides,
+    common: Common,
 }
 
 impl UdpCast {
@@ -37,7 +37,7 @@ impl UdpCast {
         UdpCast {
             group: Raw::of(group.into()),
             ring: Ring::new(),
-            sides: Sides::new(me, table, mtu, &mouth),
+            common: Common::new(me, table, mtu, &mouth),
             mouth,
             ears,
         }
@@ -50,27 +50,27 @@ impl UdpCast {
 
     fn wake(&mut self) -> Wake {
         let [mouth, ears] = self.fds();
-        Wake::by([mouth, ears]).room(take(&mut self.sides.full), [mouth])
+        Wake::by([mouth, ears]).room(take(&mut self.common.full), [mouth])
     }
 
     /// Was there no room at the last transmission? Then the first descriptor is writable when there is.
     pub fn is_full(&self) -> bool {
-        self.sides.full
+        self.common.full
     }
 
     /// What has happened so far.
     pub fn counts(&self) -> Counts {
-        self.sides.counts
+        self.common.counts
     }
 
     /// As [`Udp::set_refused_limit`](super::Udp::set_refused_limit).
     pub fn set_refused_limit(&mut self, seconds: u32) {
-        self.sides.refused.set_limit(seconds);
+        self.common.refused.set_limit(seconds);
     }
 
     /// As [`Udp::refused`](super::Udp::refused).
     pub fn refused(&self) -> Option<SocketAddr> {
-        self.sides.refused.failed()
+        self.common.refused.failed()
     }
 }
 
@@ -78,37 +78,37 @@ impl Network for UdpCast {
     type Frame<'a> = InPlace<'a>;
 
     fn node(&self) -> Node {
-        self.sides.me
+        self.common.me
     }
 
     fn nodes(&self) -> usize {
-        self.sides.table.len()
+        self.common.table.len()
     }
 
     fn mtu(&self) -> usize {
-        self.sides.mtu
+        self.common.mtu
     }
 
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.sides.transmit(&self.mouth, To::Node(to), parts)
+        self.common.transmit(&self.mouth, To::Node(to), parts)
     }
 
     fn gather(&mut self, on: bool) {
-        self.sides.gather(&self.mouth, on);
+        self.common.gather(&self.mouth, on);
     }
 
     fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
-        self.sides.leave_late(&self.mouth)?;
+        self.common.leave_late(&self.mouth)?;
         let came = self.ring.fill(&self.ears)?;
-        let cast = self.sides.hand_out(&self.ring, came, false, &mut f);
+        let cast = self.common.hand_out(&self.ring, came, false, &mut f);
         let came = self.ring.fill(&self.mouth)?;
-        let sent = self.sides.hand_out(&self.ring, came, true, &mut f);
+        let sent = self.common.hand_out(&self.ring, came, true, &mut f);
         Ok(cast || sent)
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         let wake = self.wake();
-        self.sides.patience.wait(idle, until, wake)
+        self.common.patience.wait(idle, until, wake)
     }
 
     fn wakes_by(&mut self) -> Option<Wake> {
@@ -122,7 +122,7 @@ impl Network for UdpCast {
 
 impl Broadcast for UdpCast {
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.sides
+        self.common
             .transmit(&self.mouth, To::Address(&self.group), parts)
     }
 }

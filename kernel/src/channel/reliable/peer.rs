@@ -2,11 +2,12 @@
 
 use super::arrived::{Arrived, Of};
 use super::counts::Counts;
+use super::frame;
 use super::frame::{ASK, DATA, HEAD, Head, REPORT};
 use super::receiver::{Place, Receiver};
 use super::sender::{Said, Sender};
 use super::timing::Timing;
-use super::{Windows, frame};
+use super::windows::Windows;
 use crate::aspect::Storage;
 use crate::channel::{Arrival, ChannelError};
 use crate::header::Node;

@@ -1,7 +1,7 @@
 //! One direction from one peer: what was handed on, and what came too early. `reliable` only.
 
 use super::sender::widen;
-use super::{Frame, Windows, place};
+use super::windows::{Frame, Windows, place};
 use crate::aspect::{Slice, Storage};
 use crate::channel::Arrival;
 

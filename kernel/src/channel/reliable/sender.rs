@@ -2,7 +2,7 @@
 
 use super::throttle::Throttle;
 use super::timing::{RoundTrip, Timing};
-use super::{Frame, Windows, place};
+use super::windows::{Frame, Windows, place};
 use crate::aspect::{Slice, Storage};
 use crate::memory::Part;
 

@@ -1,4 +1,6 @@
-//! What is measured, between two ranks and by all together. Only `bench` uses it.
+//! What is measured and for how long, between two ranks and by all together. Only `bench` uses it.
+
+use std::time::Duration;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -45,6 +47,19 @@ impl Task {
     pub(super) const fn called(label: &'static str, name: &'static str, size: u64) -> Task {
         Task { name, size, label }
     }
+}
+
+/// How long to measure.
+pub(super) struct Effort {
+    /// Turns of each library in each measurement.
+    pub(super) rounds: usize,
+    /// For each turn.
+    pub(super) seconds: f32,
+    /// Starts of each library.
+    pub(super) starts: usize,
+    /// Who takes longer than this for a turn has no more turns in this measurement: it is so far
+    /// behind that one figure tells enough.
+    pub(super) patience: Duration,
 }
 
 /// Everything for this many ranks whose name begins with one of the words; without words all.
@@ -99,7 +114,7 @@ mod tests {
     #[test]
     fn the_program_has_every_name() {
         for (name, _) in PAIR.iter().chain(&ALL) {
-            assert!(super::super::SOURCE.contains(&format!("{{\"{name}\", ")));
+            assert!(super::super::program::SOURCE.contains(&format!("{{\"{name}\", ")));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::figure::Spread;
+use super::machine::Machine;
 use super::results::{Results, Row};
 
 /// In place of a figure.
@@ -87,6 +88,23 @@ pub(super) fn aligned(lines: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What the figures were measured on.
+pub(super) fn measured_on(machine: &Machine, results: &Results) -> String {
+    let Machine { name, cores, .. } = machine;
+    let mut text = format!("{name}, {cores} cores");
+    if let Some(share) = machine.others() {
+        let percent = (share * 100.0).round();
+        text += &format!("; other programs took {percent} % of it");
+    }
+    if let Some(line) = results.line() {
+        let Spread { median, low, high } = line;
+        text += &format!(
+            "; a cache line took {median:.0} ns from core to core (quartiles {low:.0} and {high:.0})"
+        );
+    }
+    text + ".\n"
 }
 
 #[cfg(test)]

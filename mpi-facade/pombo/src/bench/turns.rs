@@ -8,25 +8,11 @@ use super::figure::{Figure, Key, Spread};
 use super::hosts::Hosts;
 use super::job::{End, Jobs};
 use super::layers;
-use super::plan::{self, LAUNCH, Task};
-use super::progress;
+use super::plan::{self, Effort, LAUNCH, Task};
 use super::results::Results;
 use super::session::{LIMIT, Session};
 use super::table::number;
-use crate::terminal::warn;
-
-/// How long to measure.
-pub(super) struct Effort {
-    /// Turns of each library in each measurement.
-    pub(super) rounds: usize,
-    /// For each turn.
-    pub(super) seconds: f32,
-    /// Starts of each library.
-    pub(super) starts: usize,
-    /// Who takes longer than this for a turn has no more turns in this measurement: it is so far
-    /// behind that one figure tells enough.
-    pub(super) patience: Duration,
-}
+use crate::terminal::{progress, warn};
 
 /// Everything that a measurement needs and fills.
 pub(super) struct Bench<'a> {

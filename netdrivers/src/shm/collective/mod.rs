@@ -11,6 +11,7 @@
 //! Members that do not agree on the rounds of an operation, or that leave it early, are together again in the next one.
 
 mod board;
+mod member;
 mod memory;
 
 use alloc::boxed::Box;
@@ -23,6 +24,8 @@ use super::segment::{RankState, Segment};
 use super::sync::Ordering;
 use super::{Shm, layout, segment, sync};
 use board::Board;
+pub(super) use member::Groups;
+use member::{Awaited, Member};
 use memory::Memory;
 
 /// Groups that a rank can be in at a time.
@@ -34,26 +37,6 @@ pub const TEXT: usize = layout::CHUNK;
 /// Rounds for which a rank can have published long texts that not all have read.
 pub const ROUNDS_AHEAD: usize = layout::CHUNKS;
 
-/// The groups of one rank, by their areas: those that it has left stay until the next one takes their place.
-#[derive(Default)]
-pub(super) struct Groups {
-    areas: [Option<Box<Member>>; AREAS],
-    /// The area of the group in which this rank waits for something.
-    waiting: Option<u8>,
-}
-
-/// This rank as the member of a group.
-struct Member {
-    board: Board<Memory>,
-    /// The nodes of the members.
-    nodes: Box<[Node]>,
-    awaited: Awaited,
-    /// The segment's epoch when all others were last seen to be at work.
-    epoch: Option<u32>,
-    /// Its user has left the group. The area is free when the others have read everything.
-    left: bool,
-}
-
 /// Why what a rank waits for does not come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -62,36 +45,6 @@ pub enum Missing {
     Lost(Node),
     /// The member is past this round, or has left the operation, and has published nothing for it.
     Skipped,
-}
-
-/// What a rank waits for.
-#[derive(Clone, Copy)]
-enum Awaited {
-    /// What this member publishes.
-    Text(usize),
-    /// Room for so many bytes.
-    Room(usize),
-}
-
-impl Member {
-    #[inline]
-    fn is_there(&self, awaited: Awaited) -> bool {
-        match awaited {
-            Awaited::Text(rank) => self.board.has(rank) || self.board.has_skipped(rank),
-            Awaited::Room(len) => self.board.finds_room(len),
-        }
-    }
-}
-
-impl Groups {
-    /// Is what this rank waits for there?
-    pub(super) fn have_news(&self) -> bool {
-        let area = self
-            .waiting
-            .and_then(|area| self.areas.get(usize::from(area)));
-        let member = area.and_then(Option::as_ref);
-        member.is_some_and(|member| member.is_there(member.awaited))
-    }
 }
 
 /// A group that this rank is in, while it does something there.

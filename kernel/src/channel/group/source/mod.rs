@@ -3,6 +3,7 @@
 mod emit;
 mod listen;
 mod plan;
+mod turn;
 
 use super::bits::{Bits, WINDOW};
 use super::frame::{EXTRA, HEAD};
@@ -16,7 +17,6 @@ use crate::channel::reliable::timing::RoundTrip;
 use crate::error::Error;
 use crate::header::Node;
 use crate::memory::Source as Bytes;
-use crate::network::Broadcast;
 
 /// Sends messages to all nodes of a group, in order.
 pub struct Source<Z: Groups, S: Storage> {
@@ -245,42 +245,6 @@ impl<Z: Groups, S: Storage> Source<Z, S> {
             (self.base..base).for_each(|packet| self.ring.forget(packet));
         }
         (self.base, self.next) = (base, self.next.max(base));
-    }
-
-    /// Sends what may be sent now, until the device has no room. `message` is what was begun; of small ones it needs
-    /// nothing. Returns whether all have all of everything.
-    ///
-    /// # Errors
-    /// What the network says, except that it has no room.
-    pub fn turn<N: Broadcast>(
-        &mut self,
-        network: &mut N,
-        message: &impl Bytes,
-    ) -> Result<bool, ChannelError> {
-        let now = network.now();
-        self.blocked = false;
-        while !self.is_done() && (self.train || message.len() == self.len) {
-            let Some(step) = self.step(now) else {
-                return Ok(false);
-            };
-            match self.emit(&step, network, message, now) {
-                Ok(()) => {}
-                Err(ChannelError::Full) => {
-                    self.blocked = true;
-                    return Ok(false);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(self.is_done())
-    }
-
-    /// When [`Source::turn`] has something to do by itself; a device that gets room again tells it on its own.
-    pub fn deadline(&self) -> u64 {
-        match self.blocked || self.is_done() {
-            true => u64::MAX,
-            false => self.patient_until(),
-        }
     }
 
     /// The device had no room for something that is due.

@@ -10,19 +10,12 @@ use super::super::hosts::BURST;
 use super::super::machine::Machine;
 use super::super::plot::{Drawing, Outcome, save};
 use super::super::results::Results;
-use super::Line;
 use super::bursts::KINDS;
+use super::link::Link;
+use super::plan::{FLOAT, PUBLISHED, PUBLISHED_SIZES};
 
 /// Floats, and millions of bytes a second.
 type Point = (f64, f64);
-
-/// The measurement.
-pub(super) const NAME: &str = "one-cast";
-/// Floats of a message.
-pub(super) const SIZES: [u64; 10] = [
-    8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288, 1_167_200,
-];
-pub(super) const FLOAT: u64 = 4;
 
 const PANEL: (u32, u32) = (680, 380);
 const HEADING: u32 = 40;
@@ -50,17 +43,17 @@ struct Curve {
 /// Writes an SVG file.
 pub(super) fn write(
     results: &Results,
-    line: &Line,
+    link: &Link,
     contenders: &[Contender],
     machine: &Machine,
     to: impl Write,
 ) -> io::Result<()> {
-    save(draw(results, line, contenders, machine), to)
+    save(draw(results, link, contenders, machine), to)
 }
 
 fn draw(
     results: &Results,
-    line: &Line,
+    link: &Link,
     contenders: &[Contender],
     machine: &Machine,
 ) -> Outcome<String> {
@@ -74,7 +67,7 @@ fn draw(
         let (above, below) = area.split_vertically(HEADING);
         let what = format!(
             "Broadcast over {} Mbit/s until the last receiver has all; an idle port sends {} KiB at once. {}: {}",
-            line.rate.megabits,
+            link.rate.megabits,
             BURST >> 10,
             machine.name,
             machine.command
@@ -82,7 +75,7 @@ fn draw(
         let style = ("sans-serif", 13).into_font().color(&BLACK);
         above.draw(&Text::new(what, (SPACE as i32, SPACE as i32), style))?;
         for ((title, curves), place) in panels.iter().zip(below.split_evenly((lines, 2))) {
-            chart(title, curves, line.rate.bytes(), &place)?;
+            chart(title, curves, link.rate.bytes(), &place)?;
         }
         area.present()?;
     }
@@ -91,7 +84,7 @@ fn draw(
 
 /// One receiver, many, ours with one and with many, and the two kinds of bursts.
 fn panels(results: &Results, contenders: &[Contender]) -> Vec<(String, Vec<Curve>)> {
-    let rows = results.rows.iter().filter(|row| row.key.name == NAME);
+    let rows = results.rows.iter().filter(|row| row.key.name == PUBLISHED);
     let mut ranks: Vec<u32> = rows.map(|row| row.key.ranks).collect();
     ranks.sort_unstable();
     ranks.dedup();
@@ -132,7 +125,7 @@ fn panels(results: &Results, contenders: &[Contender]) -> Vec<(String, Vec<Curve
 
 fn curve(results: &Results, who: usize, one: &Contender, ranks: u32) -> Curve {
     let rows = results.rows.iter();
-    let rows = rows.filter(|row| row.key.name == NAME && row.key.ranks == ranks);
+    let rows = rows.filter(|row| row.key.name == PUBLISHED && row.key.ranks == ranks);
     let mut points: Vec<Point> = rows
         .filter_map(|row| Some(((row.key.size / FLOAT) as f64, row.spread(who)?.median)))
         .collect();
@@ -159,7 +152,8 @@ fn curve(results: &Results, who: usize, one: &Contender, ranks: u32) -> Curve {
 }
 
 fn chart(title: &str, curves: &[Curve], rate: f64, area: &Drawing<'_>) -> Outcome {
-    let sizes = SIZES[0] as f64 / 1.5..SIZES[SIZES.len() - 1] as f64 * 1.5;
+    let sizes =
+        PUBLISHED_SIZES[0] as f64 / 1.5..PUBLISHED_SIZES[PUBLISHED_SIZES.len() - 1] as f64 * 1.5;
     let mut chart = ChartBuilder::on(area)
         .margin(SPACE)
         .x_label_area_size(40)

@@ -6,23 +6,26 @@
 
 pub(crate) mod bursts;
 mod figures;
+mod link;
 mod plan;
 mod table;
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use super::contender::{self, Contender};
-use super::hosts::{self, Hosts, MTU, Rate};
+use super::hosts::{self, Hosts};
 use super::job::Jobs;
 use super::machine::Machine;
+use super::options::{Options, create};
+use super::plan::Effort;
+use super::program::{compile, prepare};
+use super::report;
 use super::results::Results;
 use super::session::LIMIT;
-use super::turns::{Bench, Effort};
-use super::{Options, compile, create, prepare, progress, report};
+use super::turns::Bench;
 use crate::error::Error;
-use crate::terminal::tell;
+use crate::terminal::{progress, tell};
+use link::Link;
 use plan::Stage;
 
 /// Others need not end well: what hangs when everything was measured is ended.
@@ -46,13 +49,6 @@ const SIZES: Effort = Effort {
     ..SLOW
 };
 const QUICK: Effort = Effort { rounds: 1, ..FAST };
-
-/// The network that was measured.
-struct Line {
-    rate: Rate,
-    /// How TCP behaves on it.
-    tcp: String,
-}
 
 /// Prints the tables. The exit code is 0 if our own library answered every time.
 pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> {
@@ -81,18 +77,18 @@ pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> 
     let most = options.ranks.iter().copied().max().unwrap_or(1);
     let hosts = Hosts::make(most as usize)?;
     let (results, is_whole) = measure(options, &contenders, &jobs, &hosts, machine.cores)?;
-    let line = Line {
+    let link = Link {
         rate: options.shape,
         tcp: hosts.tcp,
     };
-    tell(&format!("\n{}", table::text(&results, &line, &contenders)));
-    tell(&super::told(&machine, &results));
+    tell(&format!("\n{}", table::text(&results, &link, &contenders)));
+    tell(&super::table::measured_on(&machine, &results));
     if let Some((file, path)) = json {
-        let network = line.value(&contenders);
+        let network = link.value(&contenders);
         report::write(&results, &machine, network, file).map_err(Error::file("write", path))?;
     }
     if let Some((file, path)) = svg {
-        let drawn = figures::write(&results, &line, &contenders, &machine, file);
+        let drawn = figures::write(&results, &link, &contenders, &machine, file);
         drawn.map_err(Error::file("write", path))?;
     }
     Ok(if is_whole { 0 } else { 1 })
@@ -161,29 +157,3 @@ fn measure_stage<'a>(
     }
     Ok(())
 }
-
-impl Line {
-    /// Millions of bytes of payload that a receiver can have in a second: what the line carries, but
-    /// for what the library's frames have besides.
-    fn ceiling(&self, contender: &Contender) -> f64 {
-        let besides = contender.besides() as u32;
-        self.rate.bytes() * f64::from(MTU - besides) / f64::from(MTU + ETHERNET)
-    }
-
-    fn value(&self, contenders: &[Contender]) -> Value {
-        let ceilings = contenders
-            .iter()
-            .map(|one| (one.name.clone(), Value::from(self.ceiling(one))));
-        json!({
-            "megabits": self.rate.megabits,
-            "burst_bytes": hosts::BURST,
-            "queue_bytes": hosts::QUEUE,
-            "mtu": MTU,
-            "tcp": self.tcp,
-            "ceilings": Value::Object(ceilings.collect()),
-        })
-    }
-}
-
-/// Bytes of a frame that the shaper counts besides its content.
-const ETHERNET: u32 = 14;

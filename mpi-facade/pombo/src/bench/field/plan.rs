@@ -2,7 +2,6 @@
 
 use super::super::hosts::MTU;
 use super::super::plan::{Task, is_wanted};
-use super::figures::{self, FLOAT};
 use crate::error::Error;
 
 const KIB: u64 = 1 << 10;
@@ -23,6 +22,14 @@ pub(super) const CASTS: [u64; 3] = [256 * KIB, 4 * MIB, 32 * MIB];
 pub(super) const SHORTEST: u64 = 16;
 /// Of a message on the fast line.
 const MESSAGE: u64 = MIB;
+
+/// The measurement of the published figures.
+pub(super) const PUBLISHED: &str = "one-cast";
+/// Floats of a message.
+pub(super) const PUBLISHED_SIZES: [u64; 10] = [
+    8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288, 1_167_200,
+];
+pub(super) const FLOAT: u64 = 4;
 
 /// What is measured while the same programs wait for their turns.
 #[derive(Debug)]
@@ -64,8 +71,8 @@ pub(super) fn stages(ranks: &[u32], is_quick: bool, only: &[String]) -> Vec<Stag
                 stage.slow = sizes.iter().map(|&size| Task::new(LONG, size)).collect();
             }
             if *mtu == MTU && !is_quick && ends.contains(&Some(ranks)) {
-                let task = |floats| Task::new(figures::NAME, floats * FLOAT);
-                stage.sizes = figures::SIZES.map(task).into();
+                let task = |floats| Task::new(PUBLISHED, floats * FLOAT);
+                stage.sizes = PUBLISHED_SIZES.map(task).into();
             }
             for tasks in [&mut stage.fast, &mut stage.slow, &mut stage.sizes] {
                 tasks.retain(|task| is_wanted(task.label, only));
@@ -98,7 +105,7 @@ pub(super) fn known(only: &[String]) -> Result<(), Error> {
         BANDWIDTHS
             .iter()
             .map(|(_, name)| *name)
-            .chain([LATENCY, SHORT, LONG, figures::NAME])
+            .chain([LATENCY, SHORT, LONG, PUBLISHED])
     };
     match only
         .iter()
@@ -143,7 +150,10 @@ mod tests {
         for stage in stages(&[2], false, &[]) {
             for task in stage.tasks() {
                 let name = format!("{{\"{}\", ", task.name);
-                assert!(super::super::super::SOURCE.contains(&name), "{name}");
+                assert!(
+                    super::super::super::program::SOURCE.contains(&name),
+                    "{name}"
+                );
             }
         }
     }

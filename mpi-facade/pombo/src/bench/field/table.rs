@@ -2,11 +2,11 @@
 
 use super::super::contender::Contender;
 use super::super::figure::Spread;
-use super::super::hosts::{BURST, QUEUE};
+use super::super::hosts::{BURST, MTU, QUEUE};
 use super::super::results::{Results, Row};
 use super::super::table::{ABSENT, aligned, cell};
+use super::link::Link;
 use super::plan::{BANDWIDTHS, CASTS, SHORTEST};
-use super::{Line, MTU};
 
 /// So many times the line's rate may be seen over some messages: a bucket is full at first.
 const FREE: f64 = 1.1;
@@ -16,24 +16,24 @@ const PUBLISHED: &str = "ECCLib 2003, as published: 800 to 1800 us for a broadca
                          LAM/MPI beside it 40 to 100 us.\n";
 
 /// Both tables, and what they mean.
-pub(super) fn text(results: &Results, line: &Line, contenders: &[Contender]) -> String {
+pub(super) fn text(results: &Results, link: &Link, contenders: &[Contender]) -> String {
     let mut text = String::new();
     let ranks = ranks(results);
-    let casts = casts(results, line, contenders, &ranks);
+    let casts = casts(results, link, contenders, &ranks);
     if casts.len() > 1 {
         text += &format!(
             "Broadcast over {} Mbit/s, MB/s at each receiver and per cent of what the line carries of payload\n{}",
-            line.rate.megabits,
+            link.rate.megabits,
             aligned(&casts)
         );
         text += &format!(
             "Every port, hosts' and bridge's: a bucket of {} KiB, a queue of {} KiB. TCP: {}.\n",
             BURST >> 10,
             QUEUE >> 10,
-            line.tcp
+            link.tcp
         );
-        text += &ceilings(line, contenders);
-        text += &beyond(results, line, contenders);
+        text += &ceilings(link, contenders);
+        text += &beyond(results, link, contenders);
     }
     let fast = fast(results, &ranks);
     if fast.len() > 1 {
@@ -64,7 +64,7 @@ fn spread(results: &Results, who: usize, name: &str, ranks: u32, size: u64) -> O
 
 fn casts(
     results: &Results,
-    line: &Line,
+    link: &Link,
     contenders: &[Contender],
     ranks: &[u32],
 ) -> Vec<Vec<String>> {
@@ -92,7 +92,7 @@ fn casts(
         let cell = |&(ranks, size): &(u32, u64)| {
             let rate = spread(results, who, "cast", ranks, size).map(|rate| rate.median);
             rate.map_or(ABSENT.to_owned(), |rate| {
-                format!("{rate:5.2} {:5.1}%", 100.0 * rate / line.ceiling(contender))
+                format!("{rate:5.2} {:5.1}%", 100.0 * rate / link.ceiling(contender))
             })
         };
         let name = std::iter::once(contender.name.clone());
@@ -101,10 +101,10 @@ fn casts(
     lines
 }
 
-fn ceilings(line: &Line, contenders: &[Contender]) -> String {
+fn ceilings(link: &Link, contenders: &[Contender]) -> String {
     let mut told: Vec<String> = Vec::new();
     for contender in contenders {
-        let words = format!("{} {:.2}", contender.carrier(), line.ceiling(contender));
+        let words = format!("{} {:.2}", contender.carrier(), link.ceiling(contender));
         if !told.contains(&words) {
             told.push(words);
         }
@@ -116,13 +116,13 @@ fn ceilings(line: &Line, contenders: &[Contender]) -> String {
 }
 
 /// Whoever was faster than the line did not use it.
-fn beyond(results: &Results, line: &Line, contenders: &[Contender]) -> String {
+fn beyond(results: &Results, link: &Link, contenders: &[Contender]) -> String {
     let whole = |row: &&Row| row.key.name == "cast";
     let is_beyond = |who: usize| {
         let mut rates = results.rows.iter().filter(whole);
         rates.any(|row| {
             row.spread(who)
-                .is_some_and(|rate| rate.median > FREE * line.rate.bytes())
+                .is_some_and(|rate| rate.median > FREE * link.rate.bytes())
         })
     };
     let beyond = contenders

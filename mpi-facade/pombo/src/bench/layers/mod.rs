@@ -10,13 +10,11 @@ use std::io;
 use super::contender::Contender;
 use super::figure::{Figure, Key, Spread};
 use super::job::Jobs;
-use super::plan::Task;
-use super::progress;
+use super::plan::{Effort, Task};
 use super::results::Results;
 use super::session::{LIMIT, Session};
-use super::turns::Effort;
 use crate::error::Error;
-use crate::terminal::warn;
+use crate::terminal::{progress, warn};
 use pair::{Failure, Pattern};
 
 /// The layers from below: what heads the column, what it is, how it is measured.

@@ -1,0 +1,76 @@
+//! What `pombo bench` is asked for. Only `bench` and what measures for it read it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use clap::builder::PossibleValuesParser;
+
+use super::contender;
+use super::hosts::Rate;
+use crate::error::Error;
+
+/// What `pombo bench` was asked for.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Numbers of ranks, with commas between; what is between two is measured with 2
+    #[arg(short = 'n', long = "np", value_name = "RANKS", value_delimiter = ',', default_values_t = [2, 4, 8], value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) ranks: Vec<u32>,
+    /// Every rank on a host of its own; hosts are namespaces that this command makes, without root
+    #[arg(long, conflicts_with_all = ["layers", "check"])]
+    pub(super) hosts: bool,
+    /// With --hosts: how fast the line is on which broadcasts are measured
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value = "100mbit",
+        requires = "hosts"
+    )]
+    pub(super) shape: Rate,
+    /// The same command, where it can make hosts
+    #[arg(long, hide = true, requires = "hosts")]
+    pub(super) inside: bool,
+    /// Our networks, each beside what other libraries have in its place [default: shm; with --hosts:
+    /// ethernet,udp]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(contender::networks()))]
+    pub(super) net: Vec<String>,
+    /// With --hosts: also with frames that are authenticated whole, or not at all
+    #[arg(long, value_name = "HOW", value_delimiter = ',', requires = "hosts", value_parser = PossibleValuesParser::new(contender::AUTH))]
+    pub(super) auth: Vec<String>,
+    /// Compare with the MPI in this directory, which has bin/mpicc and bin/mpiexec [also: those
+    /// in PATH]
+    #[arg(long, value_name = "DIR")]
+    pub(super) against: Vec<PathBuf>,
+    /// Compare with no other library
+    #[arg(long, conflicts_with = "against")]
+    pub(super) alone: bool,
+    /// Measure only what begins so: latency, rate, barrier, launch, ...
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(super) only: Vec<String>,
+    /// Tell what driver, kernel and MPI add to a message, instead of comparing libraries
+    #[arg(long, conflicts_with_all = ["against", "only", "check"])]
+    pub(super) layers: bool,
+    /// Take a tenth of the time, for rough figures
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Tell which bars of the project fall short
+    #[arg(long)]
+    pub(super) check: bool,
+    /// With --check: fail if a bar falls short
+    #[arg(long, requires = "check")]
+    pub(super) strict: bool,
+    /// Write the figures to this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+    /// Draw the figures into this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub(super) plot: Option<PathBuf>,
+    /// Directory for the programs
+    #[arg(long, value_name = "DIR", default_value = "pombo-bench")]
+    pub(super) directory: PathBuf,
+}
+
+/// A file for figures, refused before they are measured.
+pub(super) fn create(path: &Path) -> Result<(File, &Path), Error> {
+    let file = File::create(path).map_err(Error::file("write", path))?;
+    Ok((file, path))
+}

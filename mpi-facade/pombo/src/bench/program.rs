@@ -1,0 +1,44 @@
+//! The program that measures, and its compilation by each library's own compiler. Only `bench`
+//! uses it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::contender::Contender;
+use super::job::{End, Jobs};
+use crate::error::Error;
+use crate::terminal::{progress, warn};
+
+pub(super) const SOURCE: &str = include_str!("../../../../examples/ported/bench.c");
+
+/// Writes the source into the directory and answers with its path.
+pub(super) fn prepare(directory: &Path) -> Result<PathBuf, Error> {
+    fs::create_dir_all(directory).map_err(Error::file("make directory", directory))?;
+    let directory = directory
+        .canonicalize()
+        .map_err(Error::file("open", directory))?;
+    let source = directory.join("bench.c");
+    fs::write(&source, SOURCE).map_err(Error::file("write", &source))?;
+    Ok(source)
+}
+
+/// Compiles for all; whoever's compiler fails is told and left out, unless it is our own.
+pub(super) fn compile(
+    contenders: &mut Vec<Contender>,
+    source: &Path,
+    jobs: &Jobs,
+) -> Result<(), Error> {
+    if cfg!(debug_assertions) {
+        warn("this build is not optimised; for figures that count: cargo run --release -- bench");
+    }
+    let mut works = Vec::new();
+    for mut contender in contenders.drain(..) {
+        progress(&format!("compiling for {}\n", contender.name));
+        match contender.compile(source, jobs)? {
+            End::Done { .. } => works.push(contender),
+            end => warn(&format!("without {}: its mpicc {end}", contender.name)),
+        }
+    }
+    *contenders = works;
+    Ok(())
+}
