@@ -1,14 +1,16 @@
 //! A network of many nodes with a clock of its own. Protocols over networks are tested on it.
 
+mod limits;
 mod network;
 mod world;
 
+pub use limits::{Limits, Wire};
 pub use network::SimNetwork;
 
 use pombo_kernel::header::Node;
 use pombo_netdrivers::fault::{Counts, Faults};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use world::World;
+use std::sync::{Arc, Mutex};
+use world::{World, lock};
 
 /// The world behind its [`SimNetwork`]s, and its clock.
 ///
@@ -18,49 +20,6 @@ use world::World;
 /// They may be threads as well; what happens then depends on how these take turns.
 pub struct Sim {
     world: Arc<Mutex<World>>,
-}
-
-/// What a simulated device takes. Every bound is at least 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// The longest frame in bytes; less than [`MIN_MTU`](pombo_kernel::network::MIN_MTU) counts as that.
-    pub mtu: usize,
-    /// Frames that wait for one wire; beyond it [`ChannelError::Full`](pombo_kernel::ChannelError::Full).
-    pub outgoing: usize,
-    /// Frames that wait to be polled at a node; beyond it they are lost.
-    pub incoming: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            mtu: 1500,
-            outgoing: 1024,
-            incoming: 1024,
-        }
-    }
-}
-
-/// One direction between two nodes. Each has a wire of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wire {
-    /// How long a bit is under way, in nanoseconds.
-    pub latency: u64,
-    /// Bytes per second; 0 counts as 1. A frame takes one nanosecond at least.
-    pub bandwidth: u64,
-    /// Bytes that every frame takes on the wire beside its own.
-    pub overhead: u64,
-}
-
-impl Default for Wire {
-    /// Gigabit Ethernet behind a switch.
-    fn default() -> Self {
-        Wire {
-            latency: 10_000,
-            bandwidth: 125_000_000,
-            overhead: 38,
-        }
-    }
 }
 
 impl Sim {
@@ -136,9 +95,4 @@ impl Sim {
     pub fn counts(&self) -> Counts {
         lock(&self.world).counts
     }
-}
-
-/// A thread that panicked leaves a whole world: every call changes it as a whole.
-fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
-    world.lock().unwrap_or_else(PoisonError::into_inner)
 }

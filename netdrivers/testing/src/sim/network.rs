@@ -1,7 +1,6 @@
 //! One node's device in a simulated network.
 
-use super::lock;
-use super::world::World;
+use super::world::{World, lock};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;

@@ -1,11 +1,12 @@
 //! What the nodes of a simulated network share. `Sim` and `SimNetwork` use it.
 
-use super::{Limits, Wire};
+use super::limits::{Limits, Wire};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::network::MIN_MTU;
 use pombo_netdrivers::fault::{CRASHED, Counts, Faults, InFlight, LinkFaults};
 use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) struct World {
     pub(super) now: u64,
@@ -257,4 +258,9 @@ impl Link {
         self.leaving.push_back(leaves);
         Ok(leaves.saturating_add(self.wire.latency))
     }
+}
+
+/// A thread that panicked leaves a whole world: every call changes it as a whole.
+pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
 }
