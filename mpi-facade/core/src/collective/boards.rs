@@ -16,8 +16,8 @@ use crate::comm::Boards;
 use crate::error::Error;
 use crate::world::World;
 use alloc::vec::Vec;
+use pombo_collective::{Running, Step, barrier_boards};
 use pombo_kernel::Node;
-use pombo_kernel::collective::{Running, Step, barrier_boards};
 use pombo_netdrivers::shm::collective::{AREAS, TEXT};
 
 /// The area of `MPI_COMM_WORLD`.
