@@ -101,7 +101,6 @@
 pub mod aspect;
 pub mod channel;
 pub mod checksum;
-pub mod collective;
 mod communicator;
 mod config;
 mod envelope;
@@ -110,10 +109,8 @@ mod frame;
 pub mod header;
 pub mod matching;
 pub mod memory;
-pub mod model;
 pub mod network;
 mod slab;
-pub mod topology;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{

@@ -1,8 +1,8 @@
 //! Every operation, by every algorithm, on every topology that some ranks can form.
 
 use crate::any::{Any, shapes, topologies};
-use pombo_kernel::collective::{self, Distributor, Step};
-use pombo_kernel::topology::*;
+use pombo_collective::topology::*;
+use pombo_collective::{self as collective, Distributor, Step};
 use pombo_netdrivers::fault::Dice;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

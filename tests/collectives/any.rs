@@ -1,7 +1,7 @@
 //! Topologies and trees whose kind is chosen while the test runs.
 
-use pombo_kernel::model::{Hold, Optimal};
-use pombo_kernel::topology::*;
+use pombo_collective::model::{Hold, Optimal};
+use pombo_collective::topology::*;
 use pombo_netdrivers::fault::Dice;
 
 /// What a topology can be asked, as an object.

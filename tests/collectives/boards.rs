@@ -1,7 +1,7 @@
 //! Every operation over boards against what each rank can compute alone: boards as small as they may be, ranks polled by
 //! chance, an operator for which the order of operands matters, operations one after the other.
 
-use pombo_kernel::collective::{self, Buffer, Functions, Piece, Running, Step};
+use pombo_collective::{self as collective, Buffer, Functions, Piece, Running, Step};
 use pombo_netdrivers::fault::Dice;
 use std::cell::RefCell;
 use std::collections::HashMap;

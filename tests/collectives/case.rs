@@ -1,7 +1,7 @@
 //! One collective operation: everybody's data, everybody's memory, and what everybody must have at the end.
 
 use crate::algorithms::{Algorithm, Kind};
-use pombo_kernel::collective::{Blocks, Cells, Combining, Cut, Operator, Parts, Segments};
+use pombo_collective::{Blocks, Cells, Combining, Cut, Operator, Parts, Segments};
 use pombo_netdrivers::fault::Dice;
 
 /// The map x -> a x + b over bytes. Composing two of them is associative, and the order matters.

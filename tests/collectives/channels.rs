@@ -4,9 +4,9 @@
 use crate::algorithms::algorithms;
 use crate::case::Case;
 use crate::common::{Hosted, Tagged, Wanted, tagged, wanted};
+use pombo_collective::{Call, Protocol, Shared};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::channel::reliable::{Reliable, Window};
-use pombo_kernel::collective::{Call, Protocol, Shared};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Channel, Communicator, Compose, Config, Node, Operate, Size};
 use pombo_netdrivers::fault::{Dice, Faults};

@@ -3,7 +3,7 @@
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
-use pombo_kernel::collective::{Cells, Functions, Operator, Parts, Piece, Running, WIDTH};
+use pombo_collective::{Cells, Functions, Operator, Parts, Piece, Running, WIDTH};
 use pombo_netdrivers::fault::Dice;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -4,8 +4,10 @@ use crate::algorithms::algorithms;
 use crate::case::Case;
 use crate::channels::Members;
 use crate::common::{Hosted, Tagged};
-use pombo_kernel::collective::{self, Blocks, Call, Cells, Combining, NoOperator, Parts, Shared};
-use pombo_kernel::topology::{Binomial, Rooted};
+use pombo_collective::topology::{Binomial, Rooted};
+use pombo_collective::{
+    self as collective, Blocks, Call, Cells, Combining, NoOperator, Parts, Shared,
+};
 use pombo_kernel::{Communicator, Node, Operate};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Dice;

@@ -1,7 +1,7 @@
 //! What holds for every topology and every tree.
 
 use crate::any::{Any, AnyTree, shapes, topologies};
-use pombo_kernel::topology::*;
+use pombo_collective::topology::*;
 
 const RANKS: std::ops::RangeInclusive<usize> = 1..=17;
 

@@ -1,7 +1,7 @@
 //! Cost models: the published example, and the best tree against the best that can be.
 
-use pombo_kernel::model::{Hold, Line, Multicast, Optimal};
-use pombo_kernel::topology::{Binomial, Chain, Rooted, Sequential, Shape, Tree};
+use pombo_collective::model::{Hold, Line, Multicast, Optimal};
+use pombo_collective::topology::{Binomial, Chain, Rooted, Sequential, Shape, Tree};
 use pombo_netdrivers::fault::Dice;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

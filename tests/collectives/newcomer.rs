@@ -4,7 +4,7 @@ use crate::algorithms::on_topology;
 use crate::any::Any;
 use crate::case::Case;
 use crate::channels::run_all;
-use pombo_kernel::topology::{Topology, Wiring};
+use pombo_collective::topology::{Topology, Wiring};
 use pombo_netdrivers::fault::Dice;
 
 // From here

@@ -1,8 +1,8 @@
 //! The tables and figures of the papers. Sources: the EPOS thesis, sections 2.2 and 4.4 (ranks count from 1 there);
 //! parameterised multicast trees.
 
-use pombo_kernel::collective::{self, Buffer, Distributor, Piece, Step};
-use pombo_kernel::topology::*;
+use pombo_collective::topology::*;
+use pombo_collective::{self as collective, Buffer, Distributor, Piece, Step};
 
 fn from_one(ranks: impl Iterator<Item = usize>) -> Vec<usize> {
     ranks.map(|rank| rank + 1).collect()

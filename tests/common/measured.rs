@@ -16,6 +16,7 @@ path = "{root}/tests/{folder}/measure/main.rs"
 
 [dependencies]
 pombo-kernel = { path = "{root}/kernel" }
+pombo-collective = { path = "{root}/kernel/collective" }
 heapless = { version = "0.9", default-features = false }
 libc = { version = "0.2", default-features = false }
 zerocopy = { version = "0.8", default-features = false, features = ["derive"] }
@@ -63,7 +64,8 @@ fn line(text: &str) -> Line {
 }
 
 fn build(folder: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let root = above.find(|folder| folder.join("Cargo.lock").exists());
     let root = root.expect("the workspace");
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let package = temporary.join(folder);

@@ -1,6 +1,6 @@
 //! What both ways do: notes of everything, so that nothing can be left out.
 
-use pombo_kernel::collective::{Buffer, Functions, Piece};
+use pombo_collective::{Buffer, Functions, Piece};
 use std::convert::Infallible;
 
 /// A number that depends on everything that was noted, in its order.

@@ -9,8 +9,8 @@ mod log;
 mod step;
 
 use log::Log;
-use pombo_kernel::collective::{self, Distributor, Running, Step};
-use pombo_kernel::topology::{Binomial, Circle, Complete, Linear, Ring, Rooted, Topology, Tree};
+use pombo_collective::{self as collective, Distributor, Running, Step};
+use pombo_collective::topology::{Binomial, Circle, Complete, Linear, Ring, Rooted, Topology, Tree};
 use std::hint::black_box;
 
 /// Executes both, compares what they did, and prints what they cost.

@@ -2,7 +2,7 @@
 
 use mpi::ffi;
 use mpi::traits::*;
-use pombo_kernel::collective::{Buffer, Functions, Piece, Segments};
+use pombo_collective::{Buffer, Functions, Piece, Segments};
 use std::collections::VecDeque;
 
 /// The buffers of one operation: values, and into how many blocks each is cut.

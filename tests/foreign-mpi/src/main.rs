@@ -7,10 +7,10 @@ use functions::{Data, Foreign};
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
-use pombo_kernel::collective::{self, Distributor, Running, Step};
-use pombo_kernel::topology::{
+use pombo_collective::topology::{
     Binomial, Chain, Circle, Complete, Hypercube, Linear, Ring, Rooted, Topology,
 };
+use pombo_collective::{self as collective, Distributor, Running, Step};
 
 fn main() {
     let universe = mpi::initialize().expect("MPI starts once");

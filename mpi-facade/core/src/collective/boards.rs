@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::world::World;
 use alloc::vec::Vec;
 use core::iter;
+use pombo_collective::{Running, barrier_boards};
 use pombo_kernel::Node;
-use pombo_kernel::collective::{Running, barrier_boards};
 use pombo_netdrivers::shm::collective::{AREAS, TEXT};
 
 /// The area of `MPI_COMM_WORLD`.

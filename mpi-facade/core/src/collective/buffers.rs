@@ -7,7 +7,7 @@ use crate::error::{Class, Error, Kind};
 use crate::memory::{self, Region, Shape};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
-use pombo_kernel::collective::Segments;
+use pombo_collective::Segments;
 
 /// `count` items of a datatype at an address.
 #[derive(Clone, Copy, Debug)]

@@ -18,8 +18,8 @@ use crate::world::{self, Fault, World};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use core::ffi::c_int;
+use pombo_collective::Segments;
 use pombo_kernel::Node;
-use pombo_kernel::collective::Segments;
 
 /// Long messages go through chains in segments of so many bytes.
 const SEGMENT: usize = 32 << 10;

@@ -9,7 +9,7 @@ use crate::op::Reduction;
 use crate::world::{Fault, World};
 use alloc::rc::Rc;
 use core::ffi::c_int;
-use pombo_kernel::collective::{Buffer, Functions, Piece};
+use pombo_collective::{Buffer, Functions, Piece};
 use pombo_kernel::{Node, Source};
 
 /// Whom an operation talks to, and how its messages are marked.

@@ -11,8 +11,8 @@ use super::schedule::{Stand, Steps};
 use super::sides::{Side, Sides};
 use super::{Algorithm, Buffer, Operation};
 use crate::error::Error;
+use pombo_collective as schedules;
 use pombo_kernel::Source;
-use pombo_kernel::collective as kernel;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
 pub(super) fn broadcast_at_once(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, Stop> {
@@ -25,7 +25,7 @@ pub(super) fn broadcast_at_once(call: &mut Call<'_>, buffer: Buffer) -> Result<b
     let output = Side::vector(vector, grain);
     let sides = Sides::plain(Operation::Bcast, bytes, Side::nothing(), output);
     let Stand { rank, root, .. } = call.stand;
-    let mut steps = kernel::broadcast_boards(rank, root, segments);
+    let mut steps = schedules::broadcast_boards(rank, root, segments);
     call.run_over(area, &mut steps, &sides)
 }
 
@@ -93,7 +93,7 @@ pub(super) fn allgather_at_once(
     );
     let sides = Sides::plain(Operation::Allgather, each, input, output);
     let sides = sides.giving(Operation::Allgather, given);
-    let mut steps = kernel::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
+    let mut steps = schedules::allgather_boards(rank, ranks, segments, ROUNDS_AHEAD);
     call.run_over(area, &mut steps, &sides)
 }
 
@@ -142,7 +142,7 @@ pub(super) fn own(
     }
     let own = buffer.whole()?;
     if has_all {
-        let block = |block| kernel::Buffer::Input.block(block);
+        let block = |block| schedules::Buffer::Input.block(block);
         distinct(&own.region(block(0)), &all.region(block(rank)))?;
     }
     Ok(own)

@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::memory::Region;
 use crate::op::{self, Reduction};
 use core::ffi::c_void;
+use pombo_collective as schedules;
 use pombo_kernel::Source;
-use pombo_kernel::collective as kernel;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
 /// The buffers of a reduction: as many items in each.
@@ -153,10 +153,10 @@ pub(super) fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bo
         ..Sides::plain(Operation::Reduce, bytes, input, output)
     };
     let place = match reduced.is_in_place() {
-        true => kernel::Buffer::Work,
-        false => kernel::Buffer::Output,
+        true => schedules::Buffer::Work,
+        false => schedules::Buffer::Output,
     };
-    let mut steps = kernel::reduce_boards(rank, ranks, root, segments, place);
+    let mut steps = schedules::reduce_boards(rank, ranks, root, segments, place);
     call.run_over(area, &mut steps, &sides)
 }
 
@@ -179,12 +179,12 @@ fn over_shares(
     let bytes = Source::len(&input);
     let (input, output) = (Side::vector(input, grain), Side::vector(output, grain));
     let sides = Sides {
-        scattered: Some(kernel::Buffer::Incoming),
+        scattered: Some(schedules::Buffer::Incoming),
         reduction: Some(reduction),
         ..Sides::plain(operation, bytes, input, output)
     };
     // A result for every text takes room too.
-    let mut steps = kernel::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
+    let mut steps = schedules::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
     call.run_over(area, &mut steps, &sides)
 }
 
@@ -226,5 +226,5 @@ pub(super) fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result
         reduction: Some(reduction),
         ..Sides::plain(Operation::Allreduce, bytes, input, output)
     };
-    call.run_over(area, &mut kernel::allreduce_boards(rank, ranks), &sides)
+    call.run_over(area, &mut schedules::allreduce_boards(rank, ranks), &sides)
 }

@@ -4,7 +4,7 @@ use crate::memory::{Region, Shape};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::ptr::null_mut;
-use pombo_kernel::collective::{Piece, Segments};
+use pombo_collective::{Piece, Segments};
 
 /// One buffer of an operation. The memory stays valid until the operation is over: its user promised that, or it is
 /// the operation's own.
@@ -120,7 +120,7 @@ impl Layout {
 
     /// Block `index` as the only one.
     pub(super) fn block(&self, index: usize) -> Layout {
-        let block = pombo_kernel::collective::Buffer::Input.block(index);
+        let block = pombo_collective::Buffer::Input.block(index);
         Layout::apart(alloc::vec![self.region(block)])
     }
 }

@@ -18,8 +18,8 @@ use crate::constants::{MPI_BOR, MPI_BYTE, MPI_IN_PLACE};
 use crate::hosts::Levels;
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
+use pombo_collective::Buffer as Name;
 use pombo_kernel::Source;
-use pombo_kernel::collective::Buffer as Name;
 
 /// `MPI_Bcast`.
 pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, Stop> {

@@ -17,13 +17,13 @@ use super::{Algorithm, Buffer, Buffers, Collective, Operation};
 use crate::constants::Comm;
 use crate::error::Error;
 use core::ffi::c_int;
+use pombo_collective as schedules;
 use pombo_kernel::Source;
-use pombo_kernel::collective as kernel;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
 /// This rank's own block lies at two places.
 fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
-    let block = kernel::Buffer::Input.block(rank);
+    let block = schedules::Buffer::Input.block(rank);
     distinct(&input.region(block), &output.region(block))
 }
 
@@ -37,7 +37,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
         };
         let Stand { rank, ranks, .. } = call.stand;
         let sides = Sides::plain(Operation::Barrier, 0, Side::nothing(), Side::nothing());
-        call.run_over(area, &mut kernel::barrier_boards(rank, ranks), &sides)
+        call.run_over(area, &mut schedules::barrier_boards(rank, ranks), &sides)
     };
     prepare(Operation::Barrier, comm, at_once, |call| {
         let (stand, algorithm) = (call.stand, call.pick(Operation::Barrier, 0)?);
@@ -200,11 +200,11 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
         let (grain, segments) = call.segments(each, ranks, 1);
         let side = |region| Side::matrix(region, ranks, grain);
         let sides = Sides {
-            scattered: Some(kernel::Buffer::Output),
+            scattered: Some(schedules::Buffer::Output),
             ..Sides::plain(Operation::Alltoall, each, side(input), side(output))
         };
         let sides = sides.giving(Operation::Alltoall, given);
-        let mut steps = kernel::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
+        let mut steps = schedules::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
         call.run_over(area, &mut steps, &sides)
     };
     prepare(Operation::Alltoall, comm, boards, move |call| {

@@ -2,7 +2,7 @@
 
 use super::sides::{BYTES, Sides};
 use core::ops::Range;
-use pombo_kernel::collective::{Buffer, Functions, Piece};
+use pombo_collective::{Buffer, Functions, Piece};
 use pombo_kernel::{Node, Sink, Source};
 use pombo_netdrivers::shm::collective::{Group, Missing};
 

@@ -12,7 +12,7 @@ use crate::kernel::Begun;
 use crate::world::{Fault, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
-use pombo_kernel::collective::Running;
+use pombo_collective::Running;
 
 /// Everything that an operation needs.
 pub(super) struct Ready {

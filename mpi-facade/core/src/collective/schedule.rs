@@ -1,10 +1,12 @@
-//! The kernel's schedules by the names of their algorithms.
+//! The schedules of `pombo_collective` by the names of their algorithms.
 
 use super::Algorithm;
 use super::cast::Cast;
 use alloc::boxed::Box;
-use pombo_kernel::collective::{self as kernel, Distributor, Step};
-use pombo_kernel::topology::{Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree};
+use pombo_collective::topology::{
+    Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree,
+};
+use pombo_collective::{self as schedules, Distributor, Step};
 
 /// One rank's part of an operation.
 pub(super) enum Steps {
@@ -123,8 +125,8 @@ impl Stand {
 
     pub(super) fn barrier(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Doubling => steps(kernel::barrier_dissemination(self.circle())),
-            _ => steps(kernel::barrier_tree(self.tree(algorithm))),
+            Algorithm::Doubling => steps(schedules::barrier_dissemination(self.circle())),
+            _ => steps(schedules::barrier_tree(self.tree(algorithm))),
         }
     }
 
@@ -132,85 +134,85 @@ impl Stand {
         match algorithm {
             Algorithm::Scattered => {
                 let tree = self.shaped(Binomial);
-                steps(kernel::broadcast_scattered(tree, self.circle()))
+                steps(schedules::broadcast_scattered(tree, self.circle()))
             }
-            _ => steps(kernel::broadcast(self.tree(algorithm), blocks)),
+            _ => steps(schedules::broadcast(self.tree(algorithm), blocks)),
         }
     }
 
     pub(super) fn gather(&self, algorithm: Algorithm) -> Steps {
         let &Stand { rank, root, .. } = self;
         match algorithm {
-            Algorithm::Binomial => steps(kernel::gather_tree(self.shaped(Binomial), rank)),
-            _ => steps(kernel::gather(self.net(), rank, root, ALL)),
+            Algorithm::Binomial => steps(schedules::gather_tree(self.shaped(Binomial), rank)),
+            _ => steps(schedules::gather(self.net(), rank, root, ALL)),
         }
     }
 
     pub(super) fn scatter(&self, algorithm: Algorithm) -> Steps {
         let &Stand { rank, root, .. } = self;
         match algorithm {
-            Algorithm::Binomial => steps(kernel::scatter_tree(self.shaped(Binomial), rank)),
-            _ => steps(kernel::scatter(self.net(), rank, root, ALL)),
+            Algorithm::Binomial => steps(schedules::scatter_tree(self.shaped(Binomial), rank)),
+            _ => steps(schedules::scatter(self.net(), rank, root, ALL)),
         }
     }
 
     pub(super) fn allgather(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Linear => steps(kernel::allgather_fan(
+            Algorithm::Linear => steps(schedules::allgather_fan(
                 self.tree(algorithm),
                 self.net(),
                 self.rank,
             )),
-            Algorithm::Turns => steps(kernel::allgather_turns(self.circle(), self.ranks)),
-            Algorithm::Doubling => steps(kernel::allgather_doubling(self.rank, self.ranks)),
-            _ => steps(kernel::allgather(self.circle())),
+            Algorithm::Turns => steps(schedules::allgather_turns(self.circle(), self.ranks)),
+            Algorithm::Doubling => steps(schedules::allgather_doubling(self.rank, self.ranks)),
+            _ => steps(schedules::allgather(self.circle())),
         }
     }
 
     pub(super) fn alltoall(&self, algorithm: Algorithm) -> Steps {
         let ahead = match algorithm {
-            Algorithm::Bruck => return steps(kernel::alltoall_bruck(self.rank, self.ranks)),
+            Algorithm::Bruck => return steps(schedules::alltoall_bruck(self.rank, self.ranks)),
             Algorithm::Pairs => 1,
             _ => self.ranks,
         };
-        steps(kernel::alltoall(self.circle(), ahead))
+        steps(schedules::alltoall(self.circle(), ahead))
     }
 
     pub(super) fn reduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
-        steps(kernel::reduce(self.tree(algorithm), blocks))
+        steps(schedules::reduce(self.tree(algorithm), blocks))
     }
 
     pub(super) fn allreduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         let &Stand { rank, ranks, .. } = self;
         match algorithm {
-            Algorithm::Doubling => steps(kernel::allreduce_doubling(rank, ranks)),
-            Algorithm::Halving => steps(kernel::allreduce_halving(rank, ranks)),
-            Algorithm::Ring => steps(kernel::allreduce_circle(self.circle())),
-            _ => steps(kernel::allreduce(self.tree(algorithm), blocks)),
+            Algorithm::Doubling => steps(schedules::allreduce_doubling(rank, ranks)),
+            Algorithm::Halving => steps(schedules::allreduce_halving(rank, ranks)),
+            Algorithm::Ring => steps(schedules::allreduce_circle(self.circle())),
+            _ => steps(schedules::allreduce(self.tree(algorithm), blocks)),
         }
     }
 
     pub(super) fn reduce_scatter(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Ring => steps(kernel::reduce_scatter_circle(self.circle())),
+            Algorithm::Ring => steps(schedules::reduce_scatter_circle(self.circle())),
             _ => {
                 let tree = self.tree(algorithm);
-                steps(kernel::reduce_scatter(tree, self.net(), self.rank))
+                steps(schedules::reduce_scatter(tree, self.net(), self.rank))
             }
         }
     }
 
     pub(super) fn scan(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Chain => steps(kernel::scan(self.rank, self.ranks)),
-            _ => steps(kernel::scan_doubling(self.rank, self.ranks)),
+            Algorithm::Chain => steps(schedules::scan(self.rank, self.ranks)),
+            _ => steps(schedules::scan_doubling(self.rank, self.ranks)),
         }
     }
 
     pub(super) fn exscan(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Chain => steps(kernel::exscan(self.rank, self.ranks)),
-            _ => steps(kernel::exscan_doubling(self.rank, self.ranks)),
+            Algorithm::Chain => steps(schedules::exscan(self.rank, self.ranks)),
+            _ => steps(schedules::exscan_doubling(self.rank, self.ranks)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::layout::{Cut, Layout};
 use crate::error::Error;
 use alloc::vec::Vec;
-use pombo_kernel::collective::{Buffer, Segments};
+use pombo_collective::{Buffer, Segments};
 
 /// Memory that lives as long as the operation. Nothing in it is initialised: messages and copies fill it before
 /// anything is read.

@@ -4,7 +4,7 @@ use super::Operation;
 use crate::memory::Region;
 use crate::op::Reduction;
 use core::ops::Range;
-use pombo_kernel::collective::{Buffer, Piece};
+use pombo_collective::{Buffer, Piece};
 use pombo_kernel::{Sink, Source};
 use pombo_netdrivers::shm::collective::MARKS;
 

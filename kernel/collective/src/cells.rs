@@ -1,8 +1,8 @@
 //! Memory that several loans may share: what a collective operation sends, receives and combines piece by piece.
 
-use crate::memory::{Memory, Sink, Source};
 use core::cell::Cell;
 use core::marker::PhantomData;
+use pombo_kernel::{Memory, Sink, Source};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The kind of memory whose loans are [`Cells`].

@@ -1,13 +1,14 @@
 //! Collective operations as topology x direction x functions. Source: the EPOS thesis, section 4.4.
 //!
-//! An operation is an iterator of [`Step`]s, one rank's part, made from a [topology](crate::topology). It knows neither
-//! a protocol nor memory: a [`Functions`] object carries the steps out, over a communicator ([`Call`]), over MPI or
-//! over anything else that sends and receives. [`Running`] drives it without ever blocking: poll it to the end, or
-//! keep it and poll it now and then. Nothing is allocated and nothing is stored but the place in the iterator.
+//! An operation is an iterator of [`Step`]s, one rank's part, made from a [`topology`]. It knows neither a protocol nor
+//! memory: a [`Functions`] object carries the steps out, over a communicator ([`Call`]), over MPI or over anything else
+//! that sends and receives. [`Running`] drives it without ever blocking: poll it to the end, or keep it and poll it now
+//! and then. Nothing is allocated and nothing is stored but the place in the iterator. What an operation costs is for
+//! [`model`] to say. Only [`Call`] and the memory that it lends ([`Cells`]) know the kernel.
 //!
 //! ```
-//! use pombo_kernel::collective::{Blocks, Call, Cells, Combining, Parts, Protocol, Shared, allreduce};
-//! use pombo_kernel::topology::{Ring, Topology};
+//! use pombo_collective::{Blocks, Call, Cells, Combining, Parts, Protocol, Shared, allreduce};
+//! use pombo_collective::topology::{Ring, Topology};
 //! use pombo_kernel::{Communicator, Error, Header, Node, Pattern};
 //! use pombo_netdrivers::Loopback;
 //! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -107,6 +108,9 @@
 //! A rank needs room for [`WIDTH`] messages under way; functions that have no room say so and are asked again after
 //! some progress. With more room a line sends and receives to all partners at once.
 
+#![no_std]
+#![forbid(unsafe_code)]
+
 mod barrier;
 mod blocks;
 mod boards;
@@ -115,6 +119,7 @@ mod distributor;
 mod doubling;
 mod fan;
 mod halving;
+pub mod model;
 mod operator;
 mod over;
 mod reduce;
@@ -122,6 +127,7 @@ mod running;
 mod scan;
 mod segments;
 mod step;
+pub mod topology;
 mod tree;
 mod turns;
 

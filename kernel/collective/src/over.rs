@@ -1,11 +1,8 @@
 //! Collective operations over a communicator, with a header of any protocol.
 
 use super::{Functions, Operator, Parts, Piece, Running, Shared, Step};
-use crate::communicator::Operate;
-use crate::error::{Error, Refused};
-use crate::header::{Header, Node};
-use crate::memory::Ticket;
 use heapless::Deque;
+use pombo_kernel::{Error, Header, Node, Operate, Refused, Ticket};
 
 /// What an operation's messages look like in a protocol, and who its ranks are. Operations that are under way at the
 /// same time between the same ranks need headers that differ.
