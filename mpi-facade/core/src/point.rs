@@ -50,11 +50,45 @@ pub unsafe fn isend(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    world::with(move |world| {
+    // SAFETY: the caller's buffer, until the request is over.
+    let post = |world: &mut World| unsafe {
+        post_send(world, buf, count, datatype, to, tag, comm, mode).hand_out()
+    };
+    match world::with_alone(post) {
+        Some(Request::NULL) => Err(refused()),
+        Some(request) => Ok(request),
+        // SAFETY: the same.
+        None => unsafe { isend_in_turn(mode, buf, count, datatype, to, tag, comm) },
+    }
+}
+
+/// # Safety
+/// As for [`isend`].
+#[cold]
+#[inline(never)]
+unsafe fn isend_in_turn(
+    mode: Mode,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, Fault> {
+    world::with(|world| {
         // SAFETY: the caller's buffer, until the request is over.
         let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
         Ok(posted.begun()?.hand_out())
     })
+}
+
+/// Why nothing was posted by the call before this one.
+#[cold]
+#[inline(never)]
+fn refused() -> Fault {
+    let why = world::with(|world| Ok(world.refused.take()));
+    let unsaid = Fault::from(pombo_kernel::Error::UnknownTicket);
+    why.map_or_else(|fault| fault, |why| why.unwrap_or(unsaid))
 }
 
 /// `MPI_Recv`.
@@ -91,7 +125,31 @@ pub unsafe fn ireceive(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, Fault> {
-    world::with(move |world| {
+    // SAFETY: the caller's buffer, until the request is over.
+    let post = |world: &mut World| unsafe {
+        post_receive(world, buf, count, datatype, from, tag, comm).hand_out()
+    };
+    match world::with_alone(post) {
+        Some(Request::NULL) => Err(refused()),
+        Some(request) => Ok(request),
+        // SAFETY: the same.
+        None => unsafe { ireceive_in_turn(buf, count, datatype, from, tag, comm) },
+    }
+}
+
+/// # Safety
+/// As for [`ireceive`].
+#[cold]
+#[inline(never)]
+unsafe fn ireceive_in_turn(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, Fault> {
+    world::with(|world| {
         // SAFETY: the caller's buffer, until the request is over.
         let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
         Ok(posted.begun()?.hand_out())

@@ -16,6 +16,12 @@ static LOCK: Lock = Lock(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 /// Tries to get a turn, at most: on a busy machine each gives others the processor for long.
 const TRIES: u32 = 16;
 
+/// Is there such a thread?
+#[inline]
+pub(crate) fn is_shared() -> bool {
+    HERE.load(Ordering::Relaxed)
+}
+
 /// Nobody else is at the world while it lives.
 pub(crate) struct Turn {
     locked: bool,

@@ -99,6 +99,25 @@ pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Resu
     with_turn(call)
 }
 
+/// As [`with`], if nobody else is at the world and no turn has to be taken: the shortest way, for calls that take a few
+/// nanoseconds. `None`, and nothing has happened: [`with`] knows why.
+#[inline(always)]
+pub(crate) fn with_alone<R>(call: impl FnOnce(&mut World) -> R) -> Option<R> {
+    #[cfg(feature = "progress-thread")]
+    if crate::turn::is_shared() {
+        return None;
+    }
+    let taken = WORLD.load(Ordering::Relaxed);
+    if taken.is_null() {
+        return None;
+    }
+    WORLD.store(null_mut(), Ordering::Relaxed);
+    // SAFETY: as in `with_turn`; no other thread of this library's is there.
+    let outcome = call(unsafe { &mut *taken });
+    WORLD.store(taken, Ordering::Relaxed);
+    Some(outcome)
+}
+
 /// As [`with`], for who goes on without the world where somebody else has it, this thread itself perhaps: a handler of
 /// signals may run inside a call.
 pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
