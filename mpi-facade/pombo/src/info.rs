@@ -47,7 +47,7 @@ fn text() -> String {
         };
         let _ = writeln!(
             text,
-            "  {:<23}{}: {} [default: {default}]{}",
+            "  {:<24}{}: {} [default: {default}]{}",
             variable.name(),
             variable.values.must,
             variable.meaning,
