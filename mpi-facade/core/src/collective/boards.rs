@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::world::World;
 use alloc::vec::Vec;
 use core::iter;
-use pombo_collective::{Running, barrier_boards};
+use pombo_collective::{Running, Step, barrier_boards};
 use pombo_kernel::Node;
 use pombo_netdrivers::shm::collective::{AREAS, TEXT};
 
@@ -150,16 +150,25 @@ impl Call<'_> {
     }
 
     /// Runs an operation over boards to its end. Behind a pointer its steps cost a call each, and all of this exists once.
+    #[inline(never)]
     pub(super) fn run_over(
         &mut self,
         area: u8,
         steps: &mut dyn Part,
         sides: &Sides,
     ) -> Result<bool, Stop> {
-        let (mut running, mut incoming) = (
-            Running::new(iter::from_fn(|| steps.next())),
-            core::ptr::null(),
-        );
+        self.run_steps(area, iter::from_fn(|| steps.next()), sides)
+    }
+
+    /// The same with steps of one kind in line: for short operations, where a call for each step shows.
+    #[inline]
+    pub(super) fn run_steps(
+        &mut self,
+        area: u8,
+        steps: impl Iterator<Item = Step>,
+        sides: &Sides,
+    ) -> Result<bool, Stop> {
+        let (mut running, mut incoming) = (Running::new(steps), core::ptr::null());
         let (rank, number) = (self.stand.rank, self.number);
         // A call of several parts has as many numbers.
         self.number += 1;

@@ -226,5 +226,5 @@ pub(super) fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result
         reduction: Some(reduction),
         ..Sides::plain(Operation::Allreduce, bytes, input, output)
     };
-    call.run_over(area, &mut schedules::allreduce_boards(rank, ranks), &sides)
+    call.run_steps(area, schedules::allreduce_boards(rank, ranks), &sides)
 }
