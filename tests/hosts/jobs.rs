@@ -299,6 +299,22 @@ fn an_mtu_that_is_lowered_is_named() {
     });
 }
 
+/// Who waits sends nothing that could be refused: frames for it are dropped where they arrive.
+#[test]
+fn an_mtu_that_is_lowered_is_named_by_who_only_waits() {
+    let _alone = alone();
+    let test = here!(an_mtu_that_is_lowered_is_named_by_who_only_waits);
+    on_hosts(test, HOSTS, |hosts| {
+        let by = (NETS[1], "0");
+        let Some(job) = Waiting::start("0", hosts, "hosts-mtu-wait", by) else {
+            return;
+        };
+        ip(hosts, 3, "link set eth0 mtu 600");
+        let named = "the MTU of eth0 went from 1500 to 600";
+        until("rank 7 names it", || job.said(7).contains(named));
+    });
+}
+
 /// Rank 7 may not send datagrams to rank 0, with which it talks.
 const FORBIDDEN: &str = "rule add to 10.77.0.1 ipproto udp prohibit";
 const ALLOWED: &str = "rule del to 10.77.0.1 ipproto udp prohibit";

@@ -80,6 +80,20 @@ impl<L: Line> Ethernet<L> {
         (now < self.carried).then_some((self.carried, now))
     }
 
+    /// Does the interface still carry the longest frame of the job? One that does not drops longer frames when they
+    /// arrive, and says nothing: who only receives has to ask.
+    ///
+    /// # Errors
+    /// [`ChannelError::Device`] with EMSGSIZE (90) if it does not.
+    pub fn check(&self) -> Result<(), ChannelError> {
+        match self.shrunk() {
+            Some((_, now)) if now < self.mtu + frame::OURS => {
+                Err(ChannelError::Device(libc::EMSGSIZE))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// For who waits on several: readable when frames have come; negative: none.
     pub fn fds(&self) -> [i32; 2] {
         self.line.descriptors()

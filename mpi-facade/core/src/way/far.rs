@@ -27,6 +27,8 @@ pub struct Far<const RANKS: usize> {
     polls: u32,
     /// When the next look at the connections is due.
     due: u64,
+    /// When the next look at the interface is due.
+    check_due: u64,
     /// Since when everything has arrived; 0: not yet.
     settled: u64,
     address: IpAddr,
@@ -45,6 +47,8 @@ const POLLS: u32 = 64;
 const LONGEST_SLEEP: u64 = 100_000_000;
 /// Nanoseconds between two looks at the connections.
 const LOOK: u64 = 50_000_000;
+/// Nanoseconds between two looks at the interface. Whoever only receives learns from nothing else that it carries less.
+const CHECK: u64 = 1_000_000_000;
 
 impl<const RANKS: usize> Far<RANKS> {
     pub(super) fn new(
@@ -58,6 +62,7 @@ impl<const RANKS: usize> Far<RANKS> {
             vigil,
             polls: 0,
             due: 0,
+            check_due: 0,
             settled: 0,
             address,
             timeout,
@@ -144,6 +149,15 @@ impl<const RANKS: usize> Far<RANKS> {
             self.vigil.look(|gone| reliable.declare_lost(gone));
         }
     }
+
+    /// Looks whether the interface still carries the job's frames.
+    fn check(&mut self, now: u64) -> Result<(), ChannelError> {
+        if now < self.check_due {
+            return Ok(());
+        }
+        self.check_due = now.saturating_add(CHECK);
+        self.link().inner().check()
+    }
 }
 
 impl<const RANKS: usize> Channel for Far<RANKS> {
@@ -176,7 +190,11 @@ impl<const RANKS: usize> Channel for Far<RANKS> {
 
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         match self.polls {
-            0 => self.look(self.now()),
+            0 => {
+                let now = self.now();
+                self.look(now);
+                self.check(now)?;
+            }
             _ => self.polls -= 1,
         }
         self.reliable.poll(f)

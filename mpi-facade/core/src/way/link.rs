@@ -84,6 +84,17 @@ impl<U: Datagrams> Device<U> {
         }
     }
 
+    /// Does the interface still carry frames of the length that the job agreed on? Datagrams are cut by the system.
+    ///
+    /// # Errors
+    /// EMSGSIZE if it does not.
+    pub(super) fn check(&self) -> Result<(), ChannelError> {
+        match self {
+            Device::Udp(_) => Ok(()),
+            Device::Ethernet(device) => device.check(),
+        }
+    }
+
     /// What is known of a failure, behind the system's words for that error number.
     pub(super) fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
         match self {
