@@ -210,6 +210,21 @@ fn who_does_not_listen_is_killed() {
 }
 
 #[test]
+fn a_job_that_takes_too_long_is_ended() {
+    let named = "pombo: the job took longer than 0.2 s; ending 2 ranks";
+    let sleep = ["sleep", "1000"];
+    let option = [&["run", "-n", "2", "--timeout", "0.2"][..], &sleep].concat();
+    let outcome = finish(&mut pombo(option));
+    assert_eq!((outcome.code, outcome.err.trim_end()), (124, named));
+    let variable = [&["run", "-n", "2"][..], &sleep].concat();
+    let outcome = finish(pombo(&variable).env("MPIEXEC_TIMEOUT", "0.2"));
+    assert_eq!((outcome.code, outcome.err.trim_end()), (124, named));
+    let outcome = finish(pombo(variable).env("MPIEXEC_TIMEOUT", "soon"));
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.err.contains("MPIEXEC_TIMEOUT is 'soon'"));
+}
+
+#[test]
 fn a_stopped_rank_ends_too() {
     let stop = fails_on_rank_0(6, "echo $$; kill -STOP $$");
     let mut job = Job::start(script(2, &stop).env("POMBO_GRACE", DAY));

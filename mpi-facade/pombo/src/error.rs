@@ -24,6 +24,11 @@ pub(crate) enum Error {
         given: String,
         want: &'static str,
     },
+    /// An option of another launcher that this one cannot do.
+    ForeignOption {
+        option: String,
+        instead: &'static str,
+    },
     /// `pombo run` without a program.
     NoProgram { context: usize },
     /// The program is nowhere.
@@ -163,6 +168,9 @@ impl fmt::Display for Error {
             }
             Error::Value { what, given, want } => {
                 write!(f, "{what} is '{}'; give {want}", start_of(given))
+            }
+            Error::ForeignOption { option, instead } => {
+                write!(f, "{} is not built: {instead}", start_of(option))
             }
             Error::NoProgram { context: 0 } => f.write_str(
                 "no program given; write: pombo run -n 4 ./program arguments (more: pombo run -h)",

@@ -7,10 +7,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 use pombo_mpi::settings::{self, Verdict};
 
+use super::other_launchers::{self, Meaning};
 use crate::error::Error;
 use crate::terminal::warn;
 use crate::variables;
@@ -28,6 +30,10 @@ pub(crate) struct Request {
     pub(crate) hosts: Option<Hosts>,
     /// Whether to tell at the end what became of messages and frames.
     pub(crate) stats: bool,
+    /// After what time the job is ended.
+    pub(crate) timeout: Option<Duration>,
+    /// For the launcher that starts ranks on other hosts, as it spells them.
+    pub(crate) hydra: Vec<OsString>,
 }
 
 /// Machines, as another launcher wants to be told of them.
@@ -63,7 +69,7 @@ enum Binding {
 #[derive(Args)]
 struct Options {
     /// Number of ranks of this program [default: 1]
-    #[arg(short = 'n', long = "np", alias = "n", value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
+    #[arg(short = 'n', long = "np", alias = "n", visible_short_alias = 'c', value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
     ranks: Option<usize>,
 
     /// Directory in which the program starts
@@ -96,8 +102,21 @@ struct Options {
     oversubscribe: bool,
 
     /// Begin every line of output with its rank in brackets
-    #[arg(short = 'l', long = "tag-output")]
+    #[arg(short = 'l', long = "tag-output", visible_alias = "prepend-rank")]
     tag: bool,
+
+    /// End the job after so many seconds, with exit code 124 [default: $MPIEXEC_TIMEOUT, else never]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    timeout: Option<Duration>,
+
+    /// Ranks of each host: their number where -n is not given; for jobs on several hosts
+    #[arg(long = "ppn", visible_aliases = ["perhost", "npernode"], alias = "N", short = 'N', value_name = "N",
+          value_parser = ranks, allow_negative_numbers = true)]
+    per_host: Option<usize>,
+
+    /// Ranks say how they reach each other (POMBO_VERBOSE=1)
+    #[arg(short = 'v', long)]
+    verbose: bool,
 
     /// By what ranks reach each other: auto, shm, udp, udp:ADDRESS, udp:INTERFACE, ethernet or ethernet:INTERFACE
     /// [default: auto]
@@ -132,7 +151,16 @@ pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error
     let mut request = Request::default();
     let mut everywhere = Vec::new();
     for (index, part) in arguments.split(|word| word == ":").enumerate() {
-        let options = options(name, part)?;
+        let options = options(name, part, &mut request.hydra)?;
+        if let Some(ranks) = options.per_host {
+            request
+                .hydra
+                .extend(["-ppn".into(), ranks.to_string().into()]);
+        }
+        request.timeout = request.timeout.or(options.timeout);
+        if options.verbose {
+            everywhere.push((settings::VERBOSE.name().into(), "1".into()));
+        }
         request.tag |= options.tag;
         request.bind |= options.bind == Some(Binding::Core);
         request.stats |= options.stats;
@@ -170,10 +198,11 @@ const AFTER_HELP: &str = "\
 Exit code: that of the first rank that failed, 128+N if signal N ended it; 1 for wrong usage,
 126 for a program that cannot be run, 127 for a program that is not there.";
 
-fn options(name: &str, words: &[OsString]) -> Result<Options, Error> {
+/// The options of a part; those that are for Hydra alone go to `hydra`.
+fn options(name: &str, words: &[OsString], hydra: &mut Vec<OsString>) -> Result<Options, Error> {
     let mut command = command(name);
     command.build();
-    let words = normalise(&command, words);
+    let words = normalise(&command, words, hydra)?;
     let matches = command.try_get_matches_from(words)?;
     Ok(Options::from_arg_matches(&matches)?)
 }
@@ -185,7 +214,7 @@ fn context(index: usize, options: Options) -> Result<Context, Error> {
     }
     let mut words = options.program.into_iter();
     Ok(Context {
-        ranks: options.ranks.unwrap_or(1),
+        ranks: options.ranks.or(options.per_host).unwrap_or(1),
         directory: options.directory,
         environment,
         program: words.next().ok_or(Error::NoProgram { context: index })?,
@@ -198,6 +227,29 @@ fn ranks(text: &str) -> Result<usize, String> {
         Ok(0) => Err("a job needs at least 1 rank".into()),
         Ok(ranks) => Ok(ranks),
         Err(_) => Err("give a whole number, 1 or more".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "give seconds, more than 0".into())
+}
+
+/// After what time the job is to be ended: as asked for, or by the variable that other launchers know too.
+pub(super) fn timeout(request: &Request) -> Result<Option<Duration>, Error> {
+    const VARIABLE: &str = "MPIEXEC_TIMEOUT";
+    match (request.timeout, std::env::var(VARIABLE)) {
+        (Some(time), _) => Ok(Some(time)),
+        (None, Ok(text)) if !text.is_empty() => match seconds(&text) {
+            Ok(time) => Ok(Some(time)),
+            Err(_) => Err(Error::Value {
+                what: VARIABLE,
+                given: text,
+                want: "seconds, more than 0",
+            }),
+        },
+        (None, _) => Ok(None),
     }
 }
 
@@ -250,11 +302,26 @@ fn variable(what: &'static str, name: &OsStr) -> Result<OsString, Error> {
     Ok(name.to_owned())
 }
 
-/// Options in clap's spelling, then `--`, then the program and its arguments as they are.
-fn normalise(command: &Command, words: &[OsString]) -> Vec<OsString> {
+/// Options in clap's spelling, then `--`, then the program and its arguments as they are. Options of other launchers go
+/// no further than here.
+fn normalise(
+    command: &Command,
+    words: &[OsString],
+    hydra: &mut Vec<OsString>,
+) -> Result<Vec<OsString>, Error> {
     let mut out = Vec::with_capacity(words.len() + 1);
     let mut rest = words.iter();
     while let Some(word) = rest.as_slice().first() {
+        if let Some((name, joined)) = word.to_str().and_then(|text| unknown(command, text))
+            && let Some((meaning, values)) = other_launchers::meaning(name)
+        {
+            let length = 1 + if joined { 0 } else { values };
+            let words = rest.as_slice();
+            let words = &words[..length.min(words.len())];
+            rest.nth(length - 1);
+            foreign(meaning, words, hydra)?;
+            continue;
+        }
         let Some((spelled, values)) = word.to_str().and_then(|text| option(command, text)) else {
             break;
         };
@@ -266,7 +333,41 @@ fn normalise(command: &Command, words: &[OsString]) -> Vec<OsString> {
         out.push("--".into());
     }
     out.extend(rest.cloned());
-    out
+    Ok(out)
+}
+
+/// Does what an option of another launcher, with its values, is worth.
+fn foreign(meaning: Meaning, words: &[OsString], hydra: &mut Vec<OsString>) -> Result<(), Error> {
+    let text = || words.join(OsStr::new(" ")).to_string_lossy().into_owned();
+    match meaning {
+        Meaning::Granted => {}
+        Meaning::Ignored(why) => warn(&format!("{} has no effect: {why}", text())),
+        Meaning::Hydra => hydra.extend_from_slice(words),
+        Meaning::Refused(instead) => {
+            return Err(Error::ForeignOption {
+                option: text(),
+                instead,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The name of an option that is not ours, and whether a value is joined to it.
+fn unknown<'a>(command: &Command, word: &'a str) -> Option<(&'a str, bool)> {
+    let name = word.strip_prefix('-')?;
+    let name = name.strip_prefix('-').unwrap_or(name);
+    let (bare, joined) = match name.split_once('=') {
+        Some((bare, _)) => (bare, true),
+        None => (name, false),
+    };
+    let ours = command.get_arguments().any(|argument| {
+        let aliases = argument.get_all_aliases().unwrap_or_default();
+        argument.get_long() == Some(bare)
+            || aliases.contains(&bare)
+            || (bare.len() == 1 && has_letter(argument, bare))
+    });
+    (!ours && !bare.is_empty()).then_some((bare, joined))
 }
 
 /// How clap spells this option and how many of the following words belong to it; None if the
@@ -291,10 +392,9 @@ fn option(command: &Command, word: &str) -> Option<(String, usize)> {
     if let Some(known) = known.filter(|_| long || bare.len() > 1) {
         return Some((format!("--{name}"), if joined { 0 } else { values(known) }));
     }
-    let short = command.get_arguments().find(|argument| {
-        let letter = argument.get_short();
-        letter.is_some() && letter == name.chars().next()
-    });
+    let short = command
+        .get_arguments()
+        .find(|argument| has_letter(argument, name));
     match short {
         // It takes the following words unless its value is joined to it, as in -n4.
         Some(short) if !long && name.len() == 1 => Some((word.to_owned(), values(short))),
@@ -302,6 +402,14 @@ fn option(command: &Command, word: &str) -> Option<(String, usize)> {
         // Unknown; as a long option it is refused by its whole name.
         None => Some((format!("--{name}"), 0)),
     }
+}
+
+/// Is its short form, or one of them, the first letter of this name?
+fn has_letter(argument: &clap::Arg, name: &str) -> bool {
+    let letters = argument.get_short_and_visible_aliases().unwrap_or_default();
+    name.chars()
+        .next()
+        .is_some_and(|letter| letters.contains(&letter))
 }
 
 fn values(argument: &clap::Arg) -> usize {
@@ -390,6 +498,24 @@ mod tests {
     }
 
     #[test]
+    fn options_of_other_launchers() {
+        let line = "--allow-run-as-root --mca btl tcp,self -map-by ppr:2:node -c 3 -genvall p -mca";
+        let job = one(line);
+        assert_eq!((job.ranks, job.program), (3, "p".into()));
+        assert_eq!(job.arguments, ["-mca"]);
+        assert_eq!(one("--map-by=core p").program, "p");
+        for line in ["-ppn 2 p", "-N 2 p", "--npernode 2 -n 2 p"] {
+            assert_eq!(one(line).ranks, 2, "{line}");
+        }
+        let hydra = parse("-iface eth0 -ppn 2 -launcher ssh p").unwrap().hydra;
+        assert_eq!(hydra, ["-iface", "eth0", "-launcher", "ssh", "-ppn", "2"]);
+        let timeout = |line: &str| parse(line).unwrap().timeout;
+        let half = Some(Duration::from_millis(500));
+        assert_eq!(timeout("--timeout 0.5 p : --timeout 3 q"), half);
+        assert_eq!(timeout("p"), None);
+    }
+
+    #[test]
     fn refusals_name_the_thing() {
         for (line, name) in [
             ("-n 0 p", "0"),
@@ -409,6 +535,12 @@ mod tests {
             ("-net ethernet: p", "ethernet:"),
             ("-net shm:eth0 p", "shm:eth0"),
             ("-host a -f b p", "--host"),
+            ("-output-filename x p", "-output-filename x"),
+            ("--cpu-set=1 p", "taskset"),
+            ("--mca btl", "no program"),
+            ("--timeout -1 p", "'-1'"),
+            ("--timeout nan p", "'nan'"),
+            ("-N 0 p", "'0'"),
         ] {
             let error = parse(line).unwrap_err();
             assert_eq!(error.exit_code(), 1, "{line}");

@@ -104,6 +104,11 @@ fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
         Hosts::File(file) => vec!["-f".into(), file.into()],
         Hosts::List(list) => vec!["-hosts".into(), list.clone()],
     };
+    words.extend(request.hydra.iter().cloned());
+    if let Some(time) = request.timeout {
+        let seconds = time.as_secs_f64().ceil();
+        words.extend(["-timeout".into(), seconds.to_string().into()]);
+    }
     if request.tag {
         words.push("-prepend-rank".into());
     }

@@ -7,6 +7,7 @@ mod foreign;
 pub(crate) mod guard;
 mod input;
 mod job;
+mod other_launchers;
 mod output;
 mod poll;
 mod program;
@@ -55,7 +56,11 @@ pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     let signals = Signals::block()?;
     let guard = guard::Guard::start()?;
     let job = Job::create(plan.len())?;
-    let mut supervisor = Supervisor::new(signals, guard, job, grace, request.tag)?;
+    let limits = supervise::Limits {
+        grace,
+        timeout: arguments::timeout(request)?,
+    };
+    let mut supervisor = Supervisor::new(signals, guard, job, limits, request.tag)?;
     for rank in &plan {
         supervisor.start(rank)?;
     }

@@ -29,6 +29,17 @@ pub(crate) fn grace() -> Result<Duration, Error> {
     })
 }
 
+/// How long a job may take.
+pub(crate) struct Limits {
+    /// Between asking its ranks to end and killing them.
+    pub(crate) grace: Duration,
+    /// Until it is ended; None: never.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// The exit code of a job that took too long, as `timeout` has it.
+const TIMED_OUT: i32 = 124;
+
 /// The job while it runs.
 pub(crate) struct Supervisor {
     ranks: Vec<Rank>,
@@ -38,6 +49,8 @@ pub(crate) struct Supervisor {
     guard: Guard,
     job: Job,
     grace: Duration,
+    /// When it is ended, and after what time that is.
+    timeout: Option<(Instant, Duration)>,
     /// Whether a rank should call `MPI_Init`.
     uses_mpi: bool,
     ending: Option<Ending>,
@@ -62,7 +75,7 @@ impl Supervisor {
         signals: Signals,
         guard: Guard,
         job: Job,
-        grace: Duration,
+        limits: Limits,
         tag: bool,
     ) -> Result<Supervisor, Error> {
         Ok(Supervisor {
@@ -72,7 +85,10 @@ impl Supervisor {
             signals,
             guard,
             job,
-            grace,
+            grace: limits.grace,
+            timeout: limits
+                .timeout
+                .and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             uses_mpi: false,
             ending: None,
         })
@@ -266,6 +282,19 @@ impl Supervisor {
         self.end(Signal::SIGTERM, code, Some(index));
     }
 
+    /// The job has taken as long as it may.
+    fn time_out(&mut self) {
+        let Some((_, time)) = self.timeout.take() else {
+            return;
+        };
+        if self.ending.is_none() {
+            let (seconds, others) = (time.as_secs_f64(), self.those_running());
+            self.outputs
+                .say(&format!("the job took longer than {seconds} s{others}"));
+            self.end(Signal::SIGTERM, TIMED_OUT, None);
+        }
+    }
+
     fn has_anybody_joined(&self) -> bool {
         (0..self.ranks.len()).any(|rank| self.job.has_joined(rank))
     }
@@ -309,7 +338,8 @@ impl Supervisor {
             State::Left(since) => Some(since + self.grace),
             _ => None,
         });
-        left.chain(ending).min()
+        let timeout = self.timeout.map(|(end, _)| end);
+        left.chain(ending).chain(timeout).min()
     }
 
     /// Ends what is due.
@@ -323,6 +353,9 @@ impl Supervisor {
                 self.guard.remove(rank.group);
                 rank.finish();
             }
+        }
+        if self.timeout.is_some_and(|(end, _)| end <= now) {
+            self.time_out();
         }
         let Some(ending) = &mut self.ending else {
             return;
