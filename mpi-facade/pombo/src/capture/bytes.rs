@@ -19,8 +19,3 @@ pub(super) fn u32_at(from: &[u8], at: usize) -> Option<u32> {
 pub(super) fn u64_at(from: &[u8], at: usize) -> Option<u64> {
     bytes(from, at).map(u64::from_le_bytes)
 }
-
-/// Big-endian, as the Internet's protocols write.
-pub(super) fn net16_at(from: &[u8], at: usize) -> Option<u16> {
-    bytes(from, at).map(u16::from_be_bytes)
-}

@@ -1,11 +1,12 @@
 //! What stands in front of our protocols: Ethernet with our own header, or with IP and UDP. The decoder only.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
+use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice, UdpSlice};
 use pombo_netdrivers::ethernet::ETHER_TYPE;
 
-use super::bytes::{bytes, net16_at, u16_at};
+use super::bytes::{bytes, u16_at};
 
 /// Who sends or receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +32,6 @@ pub(super) struct Carried<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-const VLAN: [u16; 2] = [0x8100, 0x88a8];
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
-const UDP: u8 = 17;
 /// Bytes of our header behind Ethernet's.
 const OURS: usize = 10;
 const UDP_HEAD: usize = 8;
@@ -43,17 +40,13 @@ pub(super) const ALL: u16 = u16::MAX;
 
 /// Takes an Ethernet frame apart. `None`: neither ours nor UDP, or cut within these headers.
 pub(super) fn open(frame: &[u8]) -> Option<Carried<'_>> {
-    let mut at = 12;
-    let mut kind = net16_at(frame, at)?;
-    while VLAN.contains(&kind) {
-        at += 4;
-        kind = net16_at(frame, at)?;
+    let packet = LaxSlicedPacket::from_ethernet(frame).ok()?;
+    if let Some(TransportSlice::Udp(datagram)) = &packet.transport {
+        return udp(packet.net.as_ref()?, datagram);
     }
-    let rest = frame.get(at + 2..)?;
-    match kind {
-        ETHER_TYPE => ours(rest),
-        IPV4 => internet(rest),
-        IPV6 => internet_6(rest),
+    let inside = packet.ether_payload()?;
+    match inside.ether_type.0 {
+        ETHER_TYPE => ours(inside.payload),
         _ => None,
     }
 }
@@ -74,38 +67,25 @@ fn ours(rest: &[u8]) -> Option<Carried<'_>> {
     })
 }
 
-fn internet(rest: &[u8]) -> Option<Carried<'_>> {
-    let [first] = bytes(rest, 0)?;
-    let head = usize::from(first & 15) * 4;
-    // Not the first piece of a datagram: no header of UDP.
-    let offset = net16_at(rest, 6)? & 0x1fff;
-    if first >> 4 != 4 || head < 20 || bytes(rest, 9)? != [UDP] || offset != 0 {
-        return None;
-    }
-    let ips = [12, 16].map(|at| bytes::<4>(rest, at));
-    let [from, to] = [ips[0]?, ips[1]?].map(|ip| IpAddr::V4(Ipv4Addr::from(ip)));
-    datagram(rest.get(head..)?, from, to)
-}
-
-fn internet_6(rest: &[u8]) -> Option<Carried<'_>> {
-    let [first] = bytes(rest, 0)?;
-    if first >> 4 != 6 || bytes(rest, 6)? != [UDP] {
-        return None;
-    }
-    let ips = [8, 24].map(|at| bytes::<16>(rest, at));
-    let [from, to] = [ips[0]?, ips[1]?].map(|ip| IpAddr::V6(Ipv6Addr::from(ip)));
-    datagram(rest.get(40..)?, from, to)
-}
-
-fn datagram(rest: &[u8], from: IpAddr, to: IpAddr) -> Option<Carried<'_>> {
-    let socket = |ip, at| Some(End::Socket(SocketAddr::new(ip, net16_at(rest, at)?)));
-    let told = usize::from(net16_at(rest, 4)?).checked_sub(UDP_HEAD)?;
+fn udp<'a>(net: &LaxNetSlice<'_>, datagram: &UdpSlice<'a>) -> Option<Carried<'a>> {
+    let [from, to]: [IpAddr; 2] = match net {
+        LaxNetSlice::Ipv4(ip) => [
+            ip.header().source_addr().into(),
+            ip.header().destination_addr().into(),
+        ],
+        LaxNetSlice::Ipv6(ip) => [
+            ip.header().source_addr().into(),
+            ip.header().destination_addr().into(),
+        ],
+        LaxNetSlice::Arp(_) => return None,
+    };
+    let told = usize::from(datagram.length()).checked_sub(UDP_HEAD)?;
     Some(Carried {
-        from: socket(from, 0)?,
-        to: socket(to, 2)?,
+        from: End::Socket(SocketAddr::new(from, datagram.source_port())),
+        to: End::Socket(SocketAddr::new(to, datagram.destination_port())),
         job: None,
         told,
-        bytes: first(rest.get(UDP_HEAD..)?, told),
+        bytes: first(datagram.payload(), told),
     })
 }
 
