@@ -110,6 +110,8 @@ pub mod header;
 pub mod matching;
 pub mod memory;
 pub mod network;
+pub mod prelude;
+mod select;
 mod slab;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
@@ -126,3 +128,9 @@ pub use memory::{
     Values, ValuesMut,
 };
 pub use network::Network;
+pub use select::{Any, Exact, Select};
+
+// What `header!` expands to names this package from outside, and its tests are inside.
+extern crate self as pombo_kernel;
+#[doc(hidden)]
+pub use zerocopy as __zerocopy;
