@@ -10,7 +10,7 @@ use std::path::Path;
 const RANDOM: u64 = 3000;
 
 fn replay(target: &str, run: fn(&[u8])) {
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz");
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz");
     let corpus = fs::read_dir(fuzz.join("corpus").join(target)).expect("the corpus");
     let mut inputs = 0;
     for input in corpus {

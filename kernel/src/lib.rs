@@ -100,7 +100,6 @@
 
 pub mod aspect;
 pub mod channel;
-pub mod checksum;
 mod communicator;
 mod config;
 mod envelope;

@@ -1,7 +1,7 @@
 //! A device below the channels: a [`Network`] moves frames, and may lose, repeat, delay, cut or damage them.
 //!
 //! Drivers implement it (package `pombo-netdrivers`); a protocol that makes a [`Channel`](crate::Channel) of it uses
-//! it. Source: the EPOS communication system, section 3.7, where networks and channels are separate as well.
+//! it (package `pombo-transport`). Source: the EPOS communication system, section 3.7, where networks and channels are separate as well.
 
 use crate::channel::{Arrival, ChannelError, MIN_LIMIT, Wake};
 use crate::header::Node;

@@ -8,8 +8,6 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg(feature = "sealed")]
-pub mod authenticated;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod clock;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
@@ -24,7 +22,6 @@ pub mod ethernet;
 #[cfg(feature = "fault")]
 pub mod fault;
 mod growing;
-mod in_place;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 mod interfaces;
 #[cfg(feature = "std")]
@@ -36,8 +33,6 @@ mod sleep;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
 
-#[cfg(feature = "sealed")]
-pub use authenticated::Authenticated;
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
     target_os = "linux"
@@ -46,7 +41,6 @@ pub use errno::Errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub use ethernet::Ethernet;
 pub use growing::Growing;
-pub use in_place::InPlace;
 #[cfg(feature = "std")]
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]

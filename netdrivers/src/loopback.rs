@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
-use crate::InPlace;
+use pombo_transport::InPlace;
 
 /// One rank of a world of threads. Dropping it means that the node is gone.
 pub struct Loopback {

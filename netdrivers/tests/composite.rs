@@ -9,11 +9,12 @@ mod sleeps;
 #[path = "composite/world.rs"]
 mod world;
 
-use pombo_kernel::channel::{Channel, ChannelError, Composite, Cookie, Event};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Error, Node, Part};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::conformance::{Worlds, threads};
+use pombo_transport::Composite;
 
 type Pair = Composite<Loopback, Loopback>;
 

@@ -2,7 +2,6 @@
 //! No rights are needed where the system lets users make namespaces; elsewhere the tests say that they are skipped.
 #![cfg(all(feature = "ethernet", target_os = "linux"))]
 
-#[cfg(feature = "sealed")]
 #[path = "ethernet/authenticated.rs"]
 mod authenticated;
 #[path = "ethernet/cast.rs"]

@@ -6,13 +6,13 @@ use crate::case::Case;
 use crate::common::{Hosted, Tagged, Wanted, tagged, wanted};
 use pombo_collective::{Call, Protocol, Shared};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Channel, Communicator, Compose, Config, Node, Operate, Size};
 use pombo_netdrivers::fault::{Dice, Faults};
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::{Growing, Loopback, loopback};
 use pombo_testing::{Moods, Moody, Sim, SimNetwork};
+use pombo_transport::reliable::{Reliable, Window};
 use zerocopy::little_endian::U32;
 
 /// Room for eight operations and two early messages from each of 20 nodes; everything else waits or is announced.

@@ -3,7 +3,7 @@
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{NETS, alone, compile, expect_ok, job};
 use crate::support::{directory, finish};
-use pombo_netdrivers::authenticated::{Cover, Key};
+use pombo_transport::authenticated::{Cover, Key};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -1,18 +1,13 @@
-//! The transport below the kernel: a [`Channel`] is reliable and keeps the order of frames per peer.
+//! What the kernel stands on: a [`Channel`] is reliable and keeps the order of frames per peer.
 //!
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
 //! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::pieces`]).
 
-pub mod composite;
-pub mod group;
-pub mod reliable;
 mod waiting;
 mod wake;
 
-pub use composite::Composite;
-pub use reliable::Reliable;
 pub use waiting::Waiting;
-pub use wake::Wake;
+pub use wake::{NAP, Wake};
 
 use crate::header::Node;
 use crate::memory::Part;
@@ -173,6 +168,19 @@ pub enum Event<A> {
     /// This peer is gone: reported once, after the last frame that it sent. Nothing of frames to it is needed any
     /// more, and no [`Event::Completed`] follows.
     PeerLost(Node),
+}
+
+impl<A> Event<A> {
+    /// The same, with another arrival: for channels made of others, which hand on whatever these report.
+    #[inline(always)]
+    pub fn map<B>(self, f: impl FnOnce(A) -> B) -> Event<B> {
+        match self {
+            Event::Arrival(frame) => Event::Arrival(f(frame)),
+            Event::Completed(cookie) => Event::Completed(cookie),
+            Event::Again(cookie) => Event::Again(cookie),
+            Event::PeerLost(node) => Event::PeerLost(node),
+        }
+    }
 }
 
 /// How a frame was taken.

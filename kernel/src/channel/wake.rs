@@ -1,4 +1,4 @@
-//! What ends a sleep: [`Wake`]. For who sleeps for two channels at once; [`Composite`](super::Composite) does.
+//! What ends a sleep: [`Wake`]. For who sleeps for two channels at once, as a channel made of two does.
 
 /// What wakes a channel, or a network, that has nothing to do: descriptors of the system, and a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub struct Wake {
 }
 
 /// Nanoseconds that a channel sleeps at most while another one, which would not wake it, has to be looked at too.
-pub(super) const NAP: u64 = 400_000;
+pub const NAP: u64 = 400_000;
 
 impl Wake {
     /// The timer alone.

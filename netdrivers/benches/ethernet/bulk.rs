@@ -2,11 +2,11 @@
 
 use crate::hosts::Hosts;
 use crate::median;
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::Traffic;
 use pombo_netdrivers::{Ethernet, Growing};
+use pombo_transport::reliable::{Reliable, Window};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;

@@ -4,10 +4,10 @@ use crate::cast::{Looks, TIMING, broadcast};
 use crate::hosts::Hosts;
 use crate::median;
 use crate::simulated;
-use pombo_kernel::channel::group::{HEAD, Habits};
 use pombo_netdrivers::ethernet::Traffic;
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_testing::Limits;
+use pombo_transport::group::{HEAD, Habits};
 use std::time::Duration;
 
 /// Short messages.

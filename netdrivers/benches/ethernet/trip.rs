@@ -2,12 +2,12 @@
 
 use crate::hosts::Hosts;
 use crate::median;
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::{ETHER_TYPE, Traffic};
 use pombo_netdrivers::{Ethernet, Growing};
+use pombo_transport::reliable::{Reliable, Window};
 use std::time::Instant;
 
 const TRIPS: u32 = 2000;

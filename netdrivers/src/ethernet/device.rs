@@ -4,7 +4,6 @@ use super::frame::{self, ALL, Refusal, Seat};
 use super::interface;
 use super::line::{Line, Packets};
 use super::table::Table;
-use crate::InPlace;
 use crate::clock::now;
 use crate::udp::waiting::Patience;
 use alloc::string::String;
@@ -12,6 +11,7 @@ use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
+use pombo_transport::InPlace;
 
 /// One node's device. Dropping it closes its socket.
 pub struct Ethernet<L: Line = Packets> {

@@ -10,7 +10,7 @@
 //! when it comes: to look for frames is no system call. Nodes of the same
 //! host reach each other by its loopback interface, not by the segment; shared memory is better for that. What comes
 //! from an interface that the table does not have for that node is counted and dropped: this keeps mistakes out, not
-//! enemies, for whom there is [`Authenticated`](crate::Authenticated).
+//! enemies, for whom there is authentication (`pombo-transport`).
 //! Interfaces check a sum of 32 bits, which whoever writes to the segment makes as well: it does not count as a check.
 //!
 //! | bound | |

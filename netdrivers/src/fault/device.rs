@@ -2,12 +2,12 @@
 
 use super::injector::{Everything, Injector, Losses};
 use super::{Counts, Faults, Rate};
-use crate::InPlace;
 use alloc::boxed::Box;
 use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
+use pombo_transport::InPlace;
 
 /// A network that does to the frames that arrive what [`Faults`] says. With the same plan and seed at every node, what
 /// one frame for many nodes suffers differs from node to node, as on a real network. The plan's times count from when

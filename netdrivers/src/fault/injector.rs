@@ -2,12 +2,12 @@
 //! who loses frames does not carry the code of what else can go wrong.
 
 use super::{CRASHED, Counts, Faults, InFlight, LinkFaults, Rate};
-use crate::InPlace;
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
+use pombo_transport::InPlace;
 
 /// Late frames that one node keeps; beyond it they are lost.
 pub const LATE_FRAMES: usize = 4096;

@@ -4,7 +4,7 @@ use pombo_kernel::channel::{Arrival, Event, Taker, Target};
 use pombo_kernel::header::Node;
 
 use super::remote::Remote;
-use crate::InPlace;
+use pombo_transport::InPlace;
 
 /// A frame that arrived.
 #[derive(Clone, Copy, Debug)]

@@ -7,12 +7,12 @@ use super::address::{Raw, Table};
 use super::common::{Common, Counts, To};
 use super::ring::Ring;
 use super::socket::Socket;
-use crate::InPlace;
 use crate::clock::now;
 use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
+use pombo_transport::InPlace;
 
 /// One node's device for groups: what is broadcast goes through a multicast or broadcast address, what is for one node
 /// to the socket that this device has there. Dropping it closes both its sockets.

@@ -10,10 +10,10 @@ use super::refused::Refused;
 use super::ring::Ring;
 use super::socket::{Socket, Taken};
 use super::waiting::Patience;
-use crate::InPlace;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
+use pombo_transport::InPlace;
 
 /// What has happened at a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -7,12 +7,12 @@ use super::address::Table;
 use super::common::{Common, Counts, To};
 use super::ring::Ring;
 use super::socket::Socket;
-use crate::InPlace;
 use crate::clock::now;
 use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
+use pombo_transport::InPlace;
 
 /// One node's device. Dropping it closes its socket.
 pub struct Udp {

@@ -2,10 +2,11 @@
 //! end in time.
 
 use pombo_kernel::channel::{
-    Arrival, Channel, ChannelError, Composite, Cookie, Event, Sent, Taker, Waiting, Wake,
+    Arrival, Channel, ChannelError, Cookie, Event, Sent, Taker, Waiting, Wake,
 };
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Loopback;
+use pombo_transport::Composite;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A leaf whose frames have a short way, and which says how it was waited for.

@@ -1,11 +1,11 @@
 //! Ranks as threads on two hosts, over shared memory and the system's sockets: they sleep for both.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::Composite;
-use pombo_kernel::channel::reliable::Window;
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::udp::{Bound, Udp};
 use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_transport::Composite;
+use pombo_transport::reliable::Window;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 

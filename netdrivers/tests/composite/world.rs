@@ -1,12 +1,12 @@
 //! Ranks as threads that share hosts in turn: node `n` is on host `n` modulo the number of hosts.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::Composite;
-use pombo_kernel::channel::reliable::Window;
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Faults;
 use pombo_testing::conformance::{Launched, Launcher, threads};
 use pombo_testing::{Sim, SimNetwork};
+use pombo_transport::Composite;
+use pombo_transport::reliable::Window;
 use std::sync::{Arc, Mutex};
 
 /// A rank's channel.

@@ -6,8 +6,8 @@ use crate::strangers::next;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::authenticated::{Authenticated, Cover, Key};
 use pombo_netdrivers::ethernet::{Address, Opened, Traffic};
+use pombo_transport::authenticated::{Authenticated, Cover, Key};
 
 pub(crate) const KEY: Key = Key {
     secret: *b"nobody knows it.",

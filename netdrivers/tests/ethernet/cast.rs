@@ -1,10 +1,10 @@
 //! One source and its receivers, each a thread: for tests, and for the bench.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::group::{Group, Habits, Name, Sink, Source};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::Growing;
+use pombo_transport::group::{Group, Habits, Name, Sink, Source};
+use pombo_transport::reliable::Timing;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 

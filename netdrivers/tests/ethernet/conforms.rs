@@ -3,12 +3,12 @@
 use crate::segment::{opened_by, segment};
 use crate::stranger::{Forged, Stranger};
 use pombo_kernel::Node;
-use pombo_kernel::channel::reliable::Window;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{Address, EthernetError, Line, Opened, Seat, Traffic};
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_transport::reliable::Window;
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.
@@ -82,10 +82,9 @@ conforms!(rough, FaultyNetwork<Ethernet>, 1, |ethernet| {
     FaultyNetwork::new(ethernet, Faults::rough(), 7)
 });
 
-#[cfg(feature = "sealed")]
 conforms!(
     authenticated,
-    pombo_netdrivers::Authenticated<FaultyNetwork<Ethernet>>,
+    pombo_transport::Authenticated<FaultyNetwork<Ethernet>>,
     2,
     |ethernet| {
         let faults = Faults::NONE
@@ -93,9 +92,9 @@ conforms!(
             .duplicate(Rate::percent(3))
             .reorder(Rate::percent(1), 100_000);
         let faulty = FaultyNetwork::new(ethernet, faults, 9);
-        let cover = pombo_netdrivers::authenticated::Cover::Whole;
+        let cover = pombo_transport::authenticated::Cover::Whole;
         let under = Some((crate::authenticated::KEY, cover));
-        pombo_netdrivers::Authenticated::new(faulty, under).expect("room")
+        pombo_transport::Authenticated::new(faulty, under).expect("room")
     }
 );
 

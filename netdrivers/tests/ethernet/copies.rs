@@ -4,13 +4,14 @@
 use crate::inside::inside;
 use crate::segment::{HANG, opened, segment};
 use crate::stranger::{Forged, Stranger};
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::Traffic;
 use pombo_netdrivers::fault::Dice;
-use pombo_netdrivers::{Ethernet, Growing, InPlace};
+use pombo_netdrivers::{Ethernet, Growing};
+use pombo_transport::InPlace;
+use pombo_transport::reliable::{Reliable, Window};
 use std::time::Instant;
 
 /// A channel of a job.
@@ -92,10 +93,9 @@ fn a_checksum_tells_changed_frames() {
     });
 }
 
-#[cfg(feature = "sealed")]
 #[test]
 fn a_tag_tells_changed_and_repeated_frames() {
-    use pombo_netdrivers::authenticated::{Authenticated, Cover};
+    use pombo_transport::authenticated::{Authenticated, Cover};
     inside!(a_tag_tells_changed_and_repeated_frames, || {
         copied(
             |ethernet| {

@@ -3,13 +3,13 @@
 use crate::inside::inside;
 use crate::segment::{HANG, network, opened, segment};
 use crate::stranger::{Forged, Stranger};
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::{Opened, Traffic};
 use pombo_netdrivers::fault::Dice;
 use pombo_netdrivers::{Ethernet, Growing};
+use pombo_transport::reliable::{Reliable, Window};
 use std::time::Instant;
 
 /// The next frame that comes to that node, alone.

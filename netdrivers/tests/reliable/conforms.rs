@@ -1,10 +1,10 @@
 //! It is a channel: the suite of every driver, with ranks as threads over the simulated network.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::reliable::Window;
 use pombo_netdrivers::fault::Faults;
 use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
 use pombo_testing::{Sim, SimNetwork};
+use pombo_transport::reliable::Window;
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.

@@ -1,13 +1,13 @@
 //! Frames that nobody sent, and peers that are silent: nothing is believed, nothing is given up.
 
 use crate::trusted::{Trusted, frames};
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Dice, Faults, Rate};
 use pombo_testing::{Sim, SimNetwork};
+use pombo_transport::reliable::{Reliable, Window};
 
 type Sizes = Window<4, 8, 1500>;
 type Channels<N> = Reliable<N, Sizes, Growing>;

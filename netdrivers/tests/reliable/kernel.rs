@@ -6,7 +6,6 @@ mod numbered;
 use crate::conforms::{Rank, run};
 use numbered::{Numbered, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
     Channel, Communicator, Compose, Config, Error, Lent, Loan, Node, Operate, Size, Ticket,
@@ -14,6 +13,7 @@ use pombo_kernel::{
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Dice, Faults};
 use pombo_testing::{Sim, SimNetwork};
+use pombo_transport::reliable::{Reliable, Window};
 use std::collections::VecDeque;
 use zerocopy::little_endian::{I32, U32};
 

@@ -2,12 +2,12 @@
 //! that do nothing for a while, nodes that crash. What arrives is what was sent, in order and once.
 
 use pombo_kernel::aspect::{Static, Storage};
-use pombo_kernel::channel::reliable::{Counts, Reliable, Timing, Window, Windows};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Dice, Faults};
 use pombo_testing::{Limits, Sim, SimNetwork, Wire};
+use pombo_transport::reliable::{Counts, Reliable, Timing, Window, Windows};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;

@@ -3,8 +3,8 @@
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Arrival, Node, Part};
-use pombo_netdrivers::InPlace;
 use pombo_testing::{Sim, SimNetwork};
+use pombo_transport::InPlace;
 
 /// Says that it checks frames: they carry no sums.
 pub(crate) struct Trusted(pub(crate) SimNetwork);

@@ -1,12 +1,12 @@
 //! A source and its receivers at work.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::group::{Counts, Group, HEAD, Habits, Name, Repair, Sink, Source};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Dice, Faults};
 use pombo_testing::{Limits, Sim, SimNetwork, Wire};
+use pombo_transport::group::{Counts, Group, HEAD, Habits, Name, Repair, Sink, Source};
+use pombo_transport::reliable::Timing;
 
 pub(crate) const NAME: Name = Name {
     group: 3,

@@ -1,10 +1,10 @@
 //! Networks that carry frames for one, and those for all not or not any more, as where somebody filters multicast.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::group::{Begun, Casts, Group, Hands};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::{Filtered, Sim, SimNetwork};
+use pombo_transport::group::{Begun, Casts, Group, Hands};
 
 const NODES: u16 = 4;
 /// Polls of all nodes; some thousands are usual.

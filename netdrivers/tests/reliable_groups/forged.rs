@@ -4,13 +4,13 @@ use crate::cast::{NAME, bytes};
 use crate::trusted::{Trusted, frames};
 use pombo_kernel::aspect::Static;
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::channel::group::{Begun, Group, Habits, Sink, Source};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::Network;
 use pombo_kernel::{Error, Node};
-use pombo_netdrivers::InPlace;
 use pombo_netdrivers::fault::{Dice, Faults};
 use pombo_testing::Sim;
+use pombo_transport::InPlace;
+use pombo_transport::group::{Begun, Group, Habits, Sink, Source};
+use pombo_transport::reliable::Timing;
 
 const MESSAGE: usize = 10_000;
 const KIND: usize = 0;

@@ -2,10 +2,10 @@
 
 use crate::bound;
 use crate::cast::{Cast, bytes, ideal};
-use pombo_kernel::channel::group::{Habits, Repair};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::Limits;
+use pombo_transport::group::{Habits, Repair};
+use pombo_transport::reliable::Timing;
 
 const RECEIVERS: u16 = 7;
 /// What the device takes is short, as a sender's queue should be: repairs stand in it too.

@@ -2,10 +2,10 @@
 //! faults; receivers that do nothing for a while, post late, or crash.
 
 use crate::cast::{Cast, bytes};
-use pombo_kernel::channel::group::{Habits, Repair};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_netdrivers::fault::{Dice, Faults};
 use pombo_testing::Limits;
+use pombo_transport::group::{Habits, Repair};
+use pombo_transport::reliable::Timing;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 

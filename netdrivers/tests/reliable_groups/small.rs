@@ -1,11 +1,11 @@
 //! Small messages, in simulated time: how soon they are everywhere, and how many fit on the wire.
 
 use crate::cast::{WIRE, bytes};
-use pombo_kernel::channel::group::{Begun, Casts, Group, HEAD, NoHands};
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::{Limits, Sim, SimNetwork};
+use pombo_transport::group::{Begun, Casts, Group, HEAD, NoHands};
 
 type Table = Casts<SimNetwork, Group<7, 1500>, Growing>;
 

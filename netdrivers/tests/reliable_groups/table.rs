@@ -3,13 +3,13 @@
 
 use crate::schedules::{Told, number, run_all};
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::channel::group::{Begun, Casts, Counts, Group, Habits, Hands, Repair};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::Network;
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Dice, Faults};
 use pombo_testing::{Limits, Sim, SimNetwork, Wire};
+use pombo_transport::group::{Begun, Casts, Counts, Group, Habits, Hands, Repair};
+use pombo_transport::reliable::Timing;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 

@@ -2,14 +2,14 @@
 
 use crate::bound;
 use crate::strangers::next;
-use pombo_kernel::channel::group::{Group, Habits, Name, Sink, Source};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Arrival, Node};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::fault::{Dice, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::{Bound, UdpCast, UdpError, multicast_group};
+use pombo_transport::group::{Group, Habits, Name, Sink, Source};
+use pombo_transport::reliable::Timing;
 use std::net::{Ipv6Addr, SocketAddrV4, UdpSocket};
 use std::sync::mpsc;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! A reliable channel over it passes the suite of every driver, on a good and on a bad network.
 
 use pombo_kernel::Node;
-use pombo_kernel::channel::reliable::Window;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
 use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_transport::reliable::Window;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 

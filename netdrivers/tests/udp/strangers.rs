@@ -2,12 +2,13 @@
 
 use crate::{bound, bound_at, network};
 use pombo_kernel::Node;
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::fault::Dice;
-use pombo_netdrivers::{Growing, InPlace, Udp};
+use pombo_netdrivers::{Growing, Udp};
+use pombo_transport::InPlace;
+use pombo_transport::reliable::{Reliable, Window};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 

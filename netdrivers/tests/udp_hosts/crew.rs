@@ -3,10 +3,10 @@
 
 use crate::hosts::{Hosts, on_hosts};
 use pombo_kernel::Node;
-use pombo_kernel::channel::reliable::Window;
 use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
 use pombo_testing::conformance::{Launched, Launcher};
+use pombo_transport::reliable::Window;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};

@@ -4,8 +4,8 @@ use super::feed::Feed;
 use super::line::{Line, NODES, number};
 use pombo_kernel::aspect::Static;
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::channel::group::{Begun, Casts, Group, Hands};
 use pombo_kernel::{Error, Node};
+use pombo_transport::group::{Begun, Casts, Group, Hands};
 use std::collections::HashMap;
 
 type Small = Casts<Line, Group<2, 256, 4, 40, 2>, Static>;

@@ -3,9 +3,9 @@
 use super::feed::Feed;
 use super::line::{Line, NODES, number};
 use pombo_kernel::aspect::Static;
-use pombo_kernel::channel::reliable::{Reliable, Window};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Node, Part};
+use pombo_transport::reliable::{Reliable, Window};
 use std::collections::VecDeque;
 
 type Small = Reliable<Line, Window<3, 4, 256>, Static>;

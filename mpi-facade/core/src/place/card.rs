@@ -9,7 +9,7 @@ use super::word::Word;
 use crate::environment::random;
 use crate::settings::AUTH;
 #[cfg(feature = "hosts")]
-use pombo_netdrivers::authenticated::{Cover, Key};
+use pombo_transport::authenticated::{Cover, Key};
 
 /// A rank's first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,12 +7,13 @@ use super::traffic::Traffic;
 use super::vigil::Vigil;
 use crate::place::Job;
 use core::net::IpAddr;
-use pombo_kernel::channel::reliable::{Arrived, Reliable, Timing, Window};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::udp::Udp;
-use pombo_netdrivers::{Growing, InPlace, sleep};
+use pombo_netdrivers::{Growing, sleep};
+use pombo_transport::InPlace;
+use pombo_transport::reliable::{Arrived, Reliable, Timing, Window};
 
 /// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
 /// longest. What a pair of ranks has used of it stays in memory, for each place as much as its longest frame: on either

@@ -9,7 +9,7 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::ethernet::Ethernet;
 use pombo_netdrivers::udp::{Udp, UdpCast};
-use pombo_netdrivers::{Authenticated, InPlace};
+use pombo_transport::{Authenticated, InPlace};
 
 /// A device, whose frames only ranks of the job can write if there is a key.
 pub(crate) type Link<U> = Authenticated<Device<U>>;

@@ -6,9 +6,9 @@ use crate::place::PlaceError;
 use crate::settings::LOSS;
 use crate::settings::loss::parse;
 use pombo_kernel::Network;
-use pombo_netdrivers::InPlace;
 #[cfg(feature = "fault")]
 use pombo_netdrivers::fault::{FaultyNetwork, Rate};
+use pombo_transport::InPlace;
 
 /// A network of which frames are lost on purpose.
 #[cfg(feature = "fault")]

@@ -6,10 +6,10 @@ use super::traffic::Traffic;
 use crate::hosts::Hosts;
 use core::fmt;
 use pombo_kernel::aspect::Cap;
-use pombo_kernel::channel::Composite;
 use pombo_kernel::{Channel, Node};
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::shm::Shm;
+use pombo_transport::Composite;
 
 /// To every rank of a job of up to so many: its rank is its node.
 pub type Way<const RANKS: usize> = Composite<Shm, Far<RANKS>, Cap<RANKS>, Growing>;

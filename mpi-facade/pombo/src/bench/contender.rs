@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use pombo_kernel::channel::group::HEAD;
-use pombo_netdrivers::authenticated::HEAD as TAGGED;
+use pombo_transport::authenticated::HEAD as TAGGED;
+use pombo_transport::group::HEAD;
 
 use super::field::bursts::{self, Bursts};
 use super::hosts::{Hosts, SETTINGS};

@@ -1,12 +1,12 @@
 //! Ranks over a network that can lose frames, as the tests of drivers run them: a reliable channel, and somebody who
 //! tells who has gone, as a launcher does.
 
-use pombo_kernel::channel::reliable::{Arrived, Reliable, Windows};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Growing;
+use pombo_transport::reliable::{Arrived, Reliable, Windows};
 use std::sync::{Arc, Mutex};
 use std::thread::panicking;
 

@@ -5,7 +5,7 @@ use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_netdrivers::InPlace;
+use pombo_transport::InPlace;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One node of a [`Sim`](super::Sim). Dropping it stops the node. At a node that has stopped every call fails with

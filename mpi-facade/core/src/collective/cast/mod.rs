@@ -15,7 +15,7 @@
 //! | ranks | 64 of a job | the same |
 //! | small messages of a root that not all have | 32, of up to 1024 bytes | the root waits |
 //!
-//! [`Casts`]: pombo_kernel::channel::group::Casts
+//! [`Casts`]: pombo_transport::group::Casts
 
 mod call;
 mod opening;

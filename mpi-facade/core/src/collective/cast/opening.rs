@@ -10,9 +10,9 @@ use crate::way::groups::{Card, Ears, Reach};
 use crate::world::{self, Fault, World};
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_kernel::channel::group::Habits;
-use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::{Network, Node};
+use pombo_transport::group::Habits;
+use pombo_transport::reliable::Timing;
 
 const _: () = assert!(MOST >= RANKS);
 

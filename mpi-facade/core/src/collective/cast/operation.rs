@@ -4,8 +4,8 @@ use super::table::{Casting, Open};
 use crate::error::Error;
 use crate::memory::Region;
 use crate::world::World;
-use pombo_kernel::channel::group::Begun;
 use pombo_kernel::{ChannelError, Node};
+use pombo_transport::group::Begun;
 
 /// One rank's part in a broadcast.
 pub(in crate::collective) struct Cast {

@@ -6,9 +6,9 @@ use crate::way::{Traffic, groups, link, loss};
 use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pombo_kernel::channel::group::{Begun, Casts, Group, Hands, Room};
 use pombo_kernel::{ChannelError, Network, Node, Sink, Source};
 use pombo_netdrivers::Growing;
+use pombo_transport::group::{Begun, Casts, Group, Hands, Room};
 
 /// Communicators of a rank that have a group.
 pub(super) const GROUPS: usize = 32;

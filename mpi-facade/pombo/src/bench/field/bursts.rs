@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, setns};
 use pombo_kernel::Node;
-use pombo_kernel::channel::group::{Group, HEAD, Habits, Name, Repair, Sink, Source};
-use pombo_kernel::channel::reliable::Timing;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Growing;
 use pombo_netdrivers::ethernet::{Ethernet, Seat, Traffic};
+use pombo_transport::group::{Group, HEAD, Habits, Name, Repair, Sink, Source};
+use pombo_transport::reliable::Timing;
 
 use super::super::figure::Spread;
 use crate::error::Error;

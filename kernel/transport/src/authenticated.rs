@@ -1,0 +1,426 @@
+//! Frames that only who has the job's key can write, over any [`Network`] whose frames lie in one piece. Whoever builds a
+//! program uses it where others may share the wire; without a key frames pass as they are, for a comparison each.
+//!
+//! In front of every frame stand a tag of SipHash-2-4 under the key, the number of the frame at its source, and for whom
+//! it is. The tag covers these, the source, the life of the job, and of the frame either every byte ([`Cover::Whole`]) or
+//! its first [`HEADERS`] bytes, its length, and a checksum of the rest ([`Cover::Headers`]), which takes a fraction of the
+//! time. A receiver takes each number of a source once, and none far below the highest it has had.
+//!
+//! So what a stranger invents or sends again is counted and dropped, and so is what was damaged. A stranger who stands
+//! in the way of frames, or overtakes them, can under [`Cover::Headers`] still put another content of the same checksum in
+//! the place of one that it has seen, behind the headers; under [`Cover::Whole`] it cannot. It may always listen, and keep
+//! the wire busy; and nodes of one job trust each other.
+
+use crate::InPlace;
+use crate::checksum::Checksum;
+use alloc::vec::Vec;
+use core::hash::Hasher;
+use pombo_kernel::channel::{Arrival, ChannelError, Wake};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
+use siphasher::sip::SipHasher24;
+
+/// A network whose frames carry tags if there is a key.
+pub struct Authenticated<N> {
+    inner: N,
+    /// None: frames pass as they are.
+    tags: Option<Tags>,
+}
+
+/// What writes tags and checks them.
+struct Tags {
+    me: Node,
+    /// Has read what all frames have in common.
+    begun: Tag,
+    /// Of the frame before.
+    number: u64,
+    heard: Vec<Heard>,
+    counts: AuthenticatedCounts,
+    /// For frames of many pieces; as long as a frame below.
+    room: Vec<u8>,
+}
+
+/// What tags are made with: the same at all nodes of a job, and for each of its networks another `domain`.
+#[derive(Clone, Copy)]
+pub struct Key {
+    /// Nobody else knows it.
+    pub secret: [u8; 16],
+    /// The life of the job: a secret never meets the same one twice.
+    pub epoch: u64,
+    /// Which of the networks of a node.
+    pub domain: u8,
+}
+
+/// What of a frame a tag covers: the same at all nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cover {
+    /// Its first [`HEADERS`] bytes, its length, and a checksum of the rest.
+    Headers,
+    /// Every byte.
+    Whole,
+}
+
+/// Bytes of a frame that every tag covers itself: the headers of a channel and of a message, and short messages.
+pub const HEADERS: usize = 64;
+
+impl Key {
+    /// A tag of these bytes, for who has to show once that it knows the key.
+    pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
+        let mut begun = self.begun();
+        begun.write(bytes);
+        begun.finish().to_le_bytes()
+    }
+
+    fn begun(&self) -> SipHasher24 {
+        let mut begun = SipHasher24::new_with_key(&self.secret);
+        begun.write(&self.epoch.to_le_bytes());
+        begun.write(&[self.domain]);
+        begun
+    }
+}
+
+/// What was dropped: nothing without a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct AuthenticatedCounts {
+    /// Frames whose tag is not that of this job, network, source, and way.
+    pub forged: u64,
+    /// Frames that were here before, or may have been.
+    pub replayed: u64,
+}
+
+/// Bytes in front of every frame: tag, number and destination.
+pub const HEAD: usize = 16;
+const TAG: usize = 8;
+/// Numbers have 48 bits; the destination takes the rest.
+const NUMBERS: u64 = 1 << 48;
+/// The destination of what is for all.
+const ALL: u16 = u16::MAX;
+/// Pieces of a frame that stay where they are.
+const PIECES: usize = 8;
+/// Bytes read at once where they do not lie in place.
+const CHUNK: usize = 256;
+
+/// Which numbers of a source have come: the highest, and those below it.
+#[derive(Clone, Copy, Default)]
+struct Heard {
+    highest: u64,
+    below: u128,
+}
+
+impl Heard {
+    /// False if it may have come before. Numbers begin at 1.
+    fn take(&mut self, number: u64) -> bool {
+        if number > self.highest {
+            let ahead = number - self.highest;
+            // The old highest becomes one of those below.
+            self.below = match u32::try_from(ahead) {
+                Ok(ahead) if ahead <= u128::BITS => {
+                    let moved = self.below.checked_shl(ahead).unwrap_or(0);
+                    moved | 1 << (ahead - 1)
+                }
+                _ => 0,
+            };
+            self.highest = number;
+            return true;
+        }
+        let back = self.highest - number;
+        if back == 0 || back > u64::from(u128::BITS) {
+            return false;
+        }
+        let bit = 1 << (back - 1);
+        let fresh = self.below & bit == 0;
+        self.below |= bit;
+        fresh
+    }
+}
+
+impl<N: Network> Authenticated<N> {
+    /// Over that network, which carries frames as long as they were sent; without a key it is that network.
+    ///
+    /// # Errors
+    /// [`ChannelError::TooLong`]: its frames are too short for the tag.
+    pub fn new(inner: N, under: Option<(Key, Cover)>) -> Result<Self, ChannelError> {
+        let tags = under.map(|(key, cover)| Tags::new(&inner, key, cover));
+        let tags = tags.transpose()?;
+        Ok(Authenticated { inner, tags })
+    }
+
+    /// The network below.
+    pub fn inner(&self) -> &N {
+        &self.inner
+    }
+
+    /// What was dropped so far.
+    pub fn counts(&self) -> AuthenticatedCounts {
+        let tags = self.tags.as_ref();
+        tags.map_or_else(AuthenticatedCounts::default, |tags| tags.counts)
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        to: u16,
+        parts: &[Part<'_>],
+        give: impl FnOnce(&mut N, &[Part<'_>]) -> Result<(), ChannelError>,
+    ) -> Result<(), ChannelError> {
+        match &mut self.tags {
+            None => give(&mut self.inner, parts),
+            Some(tags) => tags.send(to, parts, |parts| give(&mut self.inner, parts)),
+        }
+    }
+}
+
+impl Tags {
+    fn new(network: &impl Network, key: Key, cover: Cover) -> Result<Self, ChannelError> {
+        let limit = network.mtu();
+        if limit < MIN_MTU + HEAD {
+            return Err(ChannelError::TooLong { limit });
+        }
+        Ok(Tags {
+            me: network.node(),
+            begun: Tag::under(key, cover),
+            number: 0,
+            heard: alloc::vec![Heard::default(); network.nodes()],
+            counts: AuthenticatedCounts::default(),
+            room: alloc::vec![0; limit],
+        })
+    }
+
+    fn send(
+        &mut self,
+        to: u16,
+        parts: &[Part<'_>],
+        give: impl FnOnce(&[Part<'_>]) -> Result<(), ChannelError>,
+    ) -> Result<(), ChannelError> {
+        let (limit, len) = (self.room.len() - HEAD, Part::total(parts));
+        if len > limit {
+            return Err(ChannelError::TooLong { limit });
+        }
+        let number = self.number + 1;
+        if number >= NUMBERS {
+            return Err(ChannelError::Device(EOVERFLOW));
+        }
+        let way = number | u64::from(to) << 48;
+        let mut tag = self.begun.of(self.me, way);
+        parts.iter().for_each(|part| tag.add_part(part));
+        let mut head = [0; HEAD];
+        head[..TAG].copy_from_slice(&tag.end().to_le_bytes());
+        head[TAG..].copy_from_slice(&way.to_le_bytes());
+        let mut all = [Part::Bytes(&head); PIECES + 1];
+        let pieces = if let Some(places) = all.get_mut(1..=parts.len()) {
+            places.copy_from_slice(parts);
+            parts.len()
+        } else {
+            let mut end = 0;
+            for part in parts {
+                part.copy_to(0, &mut self.room[end..end + part.len()]);
+                end += part.len();
+            }
+            all[1] = Part::Bytes(&self.room[..end]);
+            1
+        };
+        give(&all[..=pieces])?;
+        // A frame that was not taken leaves its number to the next: nobody has seen it.
+        self.number = number;
+        Ok(())
+    }
+
+    /// What stands behind the tag of a frame of the job for this node that has not been here before.
+    fn open<'a>(&mut self, frame: InPlace<'a>) -> Option<InPlace<'a>> {
+        let source = self.heard.get_mut(frame.from().index());
+        let told = self.begun.verify(frame, self.me);
+        let Some(((number, rest), source)) = told.zip(source) else {
+            self.counts.forged += 1;
+            return None;
+        };
+        if !source.take(number) {
+            self.counts.replayed += 1;
+            return None;
+        }
+        Some(rest)
+    }
+}
+
+/// Value too large, as the system says it.
+const EOVERFLOW: i32 = 75;
+
+/// A tag that grows with the bytes of a frame.
+#[derive(Clone, Copy)]
+struct Tag {
+    keyed: SipHasher24,
+    /// Bytes that the tag itself still covers.
+    left: usize,
+    /// Of those behind.
+    rest: Checksum,
+}
+
+impl Tag {
+    fn under(key: Key, cover: Cover) -> Self {
+        let mut keyed = key.begun();
+        keyed.write(&[cover as u8]);
+        Tag {
+            keyed,
+            left: match cover {
+                Cover::Headers => HEADERS,
+                Cover::Whole => usize::MAX,
+            },
+            rest: Checksum::new(0),
+        }
+    }
+
+    /// Of a frame.
+    fn of(&self, from: Node, way: u64) -> Self {
+        let mut tag = *self;
+        tag.keyed.write(&from.0.to_le_bytes());
+        tag.keyed.write(&way.to_le_bytes());
+        tag
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at(bytes.len().min(self.left));
+        if !first.is_empty() {
+            self.left -= first.len();
+            self.keyed.write(first);
+        }
+        if !rest.is_empty() {
+            self.rest.add(rest);
+        }
+    }
+
+    fn add_part(&mut self, part: &Part<'_>) {
+        if let Part::Bytes(bytes) = part {
+            return self.add(bytes);
+        }
+        let mut chunk = [0; CHUNK];
+        for at in (0..part.len()).step_by(CHUNK) {
+            let chunk = &mut chunk[..CHUNK.min(part.len() - at)];
+            part.copy_to(at, chunk);
+            self.add(chunk);
+        }
+    }
+
+    /// Where the headers are whole a checksum of what stands behind them follows, which counts its bytes.
+    fn end(mut self) -> u64 {
+        if self.left == 0 {
+            self.keyed.write(&self.rest.wide().to_le_bytes());
+        }
+        self.keyed.finish()
+    }
+    /// The number of a frame of the job for that node, and what stands behind its tag.
+    fn verify<'a>(&self, frame: InPlace<'a>, me: Node) -> Option<(u64, InPlace<'a>)> {
+        let (tag, bytes) = frame.bytes().split_first_chunk()?;
+        let (way, bytes) = bytes.split_first_chunk()?;
+        let way = u64::from_le_bytes(*way);
+        let to = (way >> 48) as u16;
+        let mut own = self.of(frame.from(), way);
+        own.add(bytes);
+        // Both as one number each: how long it takes does not tell how much was right.
+        let same = own.end() == u64::from_le_bytes(*tag);
+        let rest = InPlace::new(frame.from(), bytes);
+        (same && (to == me.0 || to == ALL)).then_some((way % NUMBERS, rest))
+    }
+}
+
+impl<N> Network for Authenticated<N>
+where
+    N: for<'a> Network<Frame<'a> = InPlace<'a>>,
+{
+    type Frame<'a> = InPlace<'a>;
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.tags.is_some() || self.inner.is_checked()
+    }
+
+    fn node(&self) -> Node {
+        self.inner.node()
+    }
+
+    fn nodes(&self) -> usize {
+        self.inner.nodes()
+    }
+
+    fn mtu(&self) -> usize {
+        let head = self.tags.as_ref().map_or(0, |_| HEAD);
+        self.inner.mtu() - head
+    }
+
+    #[inline]
+    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.send(to.0, parts, |inner, parts| inner.transmit(to, parts))
+    }
+
+    fn gather(&mut self, on: bool) {
+        self.inner.gather(on);
+    }
+
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+        let Authenticated { inner, tags } = self;
+        let mut any = false;
+        inner.poll(|frame| {
+            let frame = match tags {
+                None => Some(frame),
+                Some(tags) => tags.open(frame),
+            };
+            if let Some(frame) = frame {
+                any = true;
+                f(frame);
+            }
+        })?;
+        Ok(any)
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        self.inner.wait(idle, until)
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        self.inner.wakes_by()
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        self.inner.now()
+    }
+}
+
+impl<N> Broadcast for Authenticated<N>
+where
+    N: Broadcast + for<'a> Network<Frame<'a> = InPlace<'a>>,
+{
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.send(ALL, parts, N::broadcast)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Heard;
+    use alloc::collections::BTreeSet;
+
+    #[test]
+    fn each_number_is_taken_once_and_none_far_behind() {
+        let mut heard = Heard::default();
+        let (mut taken, mut highest) = (BTreeSet::new(), 0);
+        let mut dice = 1_u64;
+        for _ in 0..100_000 {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = 1 + (highest + dice % 400).saturating_sub((dice >> 20) % 397);
+            let expected = number + 128 >= highest && !taken.contains(&number);
+            assert_eq!(heard.take(number), expected, "{number} after {highest}");
+            if expected {
+                taken.insert(number);
+                highest = highest.max(number);
+            }
+            // Most steps go back and forth in one place.
+            if (dice >> 40).is_multiple_of(50) {
+                highest += dice % 300;
+                assert_eq!(heard.take(highest), taken.insert(highest));
+            }
+        }
+        assert!(!heard.take(0) && heard.take(u64::MAX) && !heard.take(u64::MAX));
+    }
+}

@@ -1,0 +1,31 @@
+//! Channels made of networks: what stands between the devices of `pombo-netdrivers` and the kernel, which knows only
+//! [`Channel`](pombo_kernel::Channel) and [`Network`](pombo_kernel::Network). Drivers and whoever builds a program
+//! use it.
+//!
+//! | module | makes |
+//! | --- | --- |
+//! | [`reliable`] | a channel of a network that loses frames |
+//! | [`group`] | reliable broadcast to groups of nodes, of such a network |
+//! | [`composite`] | one channel of two |
+//! | `authenticated`, a feature | of a network one whose frames only who has the job's key can write |
+//!
+//! `no_std`, no `unsafe`; an allocator for authentication alone.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "authenticated")]
+extern crate alloc;
+
+#[cfg(feature = "authenticated")]
+pub mod authenticated;
+mod checksum;
+pub mod composite;
+pub mod group;
+mod in_place;
+pub mod reliable;
+
+#[cfg(feature = "authenticated")]
+pub use authenticated::Authenticated;
+pub use composite::Composite;
+pub use in_place::InPlace;
+pub use reliable::Reliable;

@@ -1,0 +1,114 @@
+//! What travels: one header, and behind it the payload of a frame or the bitmap of a report. `reliable` only.
+
+use crate::checksum::Checksum;
+use pombo_kernel::channel::Arrival;
+use pombo_kernel::header::Node;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// In front of everything. Both kinds say how far the other direction has come.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(super) struct Head {
+    /// Version in the upper half, [`DATA`] or [`REPORT`] in the lower.
+    pub(super) kind: u8,
+    /// [`ASK`] or nothing.
+    pub(super) flags: u8,
+    /// Bytes behind the header; a device may fill the frame up.
+    pub(super) len: U16,
+    /// Over everything, and from and to whom; 0 where the network checks.
+    pub(super) check: U32,
+    /// The life of the job.
+    pub(super) epoch: U32,
+    /// Data: its place in the order of the sender. Report: 0.
+    pub(super) number: U32,
+    /// Data: counts every transmission, so that a frame sent again is told from the first. Report: 0.
+    pub(super) stamp: U32,
+    /// The number that its sender waits for; everything before has arrived.
+    pub(super) expected: U32,
+    /// The highest stamp that its sender has heard, 0 before the first.
+    pub(super) echo: U32,
+    /// How many numbers from the expected one on it has places for.
+    pub(super) credit: U16,
+    pub(super) reserved: U16,
+}
+
+const _: () = assert!(size_of::<Head>() == HEAD);
+
+/// Bytes of the header.
+pub(super) const HEAD: usize = 32;
+const VERSION: u8 = 1 << 4;
+pub(super) const DATA: u8 = VERSION | 1;
+/// Behind it stands which of the numbers above the expected one have arrived, as a [`U64`].
+pub(super) const REPORT: u8 = VERSION | 2;
+/// Please report at once.
+pub(super) const ASK: u8 = 1;
+
+/// Why a frame is not believed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// Too short, of another version or kind, of a node that is not there.
+    Foreign,
+    /// Bytes were damaged or cut.
+    Corrupt,
+    /// Of another life.
+    Stale,
+}
+
+impl Head {
+    /// Writes the checksum: the last thing before it leaves.
+    pub(super) fn seal(&mut self, way: (Node, Node), rest: &[u8]) {
+        self.check = U32::ZERO;
+        let mut check = self.begin(way);
+        check.add(rest);
+        self.check = U32::new(check.end());
+    }
+
+    /// Looks at a frame that came in `way`, from and to.
+    pub(super) fn read<A: Arrival>(
+        frame: &A,
+        way: (Node, Node),
+        epoch: u32,
+        checked: bool,
+    ) -> Result<Head, Refusal> {
+        let bytes = frame.head(HEAD).ok_or(Refusal::Foreign)?;
+        let mut head = Head::read_from_bytes(bytes).map_err(|_| Refusal::Foreign)?;
+        let whole = frame.len() >= HEAD + head.len();
+        if checked && (!whole || !head.is_intact(frame, way)) {
+            return Err(Refusal::Corrupt);
+        }
+        let report = head.kind == REPORT && head.len() == size_of::<U64>();
+        if !whole || !(report || head.kind == DATA) || head.flags & !ASK != 0 {
+            return Err(Refusal::Foreign);
+        }
+        match head.epoch.get() == epoch {
+            true => Ok(head),
+            false => Err(Refusal::Stale),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len.get().into()
+    }
+
+    /// The bitmap of a report.
+    pub(super) fn seen<A: Arrival>(&self, frame: &A) -> Option<u64> {
+        let whole = frame.head(HEAD + size_of::<U64>())?;
+        let seen = U64::read_from_bytes(&whole[HEAD..]).ok()?;
+        (self.kind == REPORT).then(|| seen.get())
+    }
+
+    fn is_intact<A: Arrival>(&mut self, frame: &A, way: (Node, Node)) -> bool {
+        let told = core::mem::replace(&mut self.check, U32::ZERO);
+        let mut check = self.begin(way);
+        frame.pieces(HEAD, self.len(), |piece| check.add(piece));
+        check.end() == told.get()
+    }
+
+    /// Nodes count although they do not travel: a frame that went astray has the wrong sum.
+    fn begin(&self, (from, to): (Node, Node)) -> Checksum {
+        let mut check = Checksum::new(u64::from(from.0) << 16 | u64::from(to.0));
+        check.add(self.as_bytes());
+        check
+    }
+}

@@ -1,0 +1,299 @@
+//! One direction to one peer: what was sent and not acknowledged, and when to send it again. `reliable` only.
+
+use super::throttle::Throttle;
+use super::timing::{RoundTrip, Timing};
+use super::windows::{Frame, Windows, place};
+use pombo_kernel::aspect::{Slice, Storage};
+use pombo_kernel::memory::Part;
+
+/// Numbers `first..next` are under way; bit i of a bitmap is number `first` + i.
+pub(super) struct Sender<Z: Windows, S: Storage> {
+    first: u32,
+    next: u32,
+    /// At most under way: a power of two.
+    frames: u32,
+    seen: u64,
+    lost: u64,
+    /// Of the latest transmission; 0: none yet.
+    stamp: u32,
+    credit: u32,
+    throttle: Throttle,
+    trip: RoundTrip,
+    /// Since when the peer owes an answer, and how often it was asked since.
+    since: u64,
+    asked: u32,
+    kept: S::Slice<Kept<Frame<Z, S>>, Z::Frames>,
+}
+
+/// The copy of a frame, at the place of its number.
+struct Kept<B> {
+    bytes: B,
+    len: usize,
+    stamp: u32,
+    at: u64,
+    /// Its answer measures the way: nothing delays it.
+    prompt: bool,
+}
+
+/// What a peer says of the frames it got.
+pub(super) struct Said {
+    pub(super) expected: u32,
+    pub(super) echo: u32,
+    pub(super) credit: u16,
+    /// Above the expected number, if it is a report.
+    pub(super) seen: Option<u64>,
+}
+
+/// How a transmission has to be marked.
+pub(super) struct Marks {
+    pub(super) stamp: u32,
+    pub(super) ask: bool,
+}
+
+impl<Z: Windows, S: Storage> Sender<Z, S> {
+    pub(super) fn new(frames: u32) -> Self {
+        Sender {
+            first: 0,
+            next: 0,
+            frames,
+            seen: 0,
+            lost: 0,
+            stamp: 0,
+            credit: frames,
+            throttle: Throttle::new(frames),
+            trip: RoundTrip::default(),
+            since: 0,
+            asked: 0,
+            kept: S::Slice::new(),
+        }
+    }
+
+    /// Everything has arrived.
+    pub(super) fn is_empty(&self) -> bool {
+        self.first == self.next
+    }
+
+    pub(super) fn first(&self) -> u32 {
+        self.first
+    }
+
+    pub(super) fn next(&self) -> u32 {
+        self.next
+    }
+
+    fn place(&self, number: u32) -> usize {
+        place(number, self.frames)
+    }
+
+    fn outstanding(&self) -> u32 {
+        self.next.wrapping_sub(self.first)
+    }
+
+    fn under_way(&self) -> u32 {
+        self.outstanding() - (self.seen | self.lost).count_ones()
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.outstanding() < self.credit && self.under_way() < self.throttle.frames()
+    }
+
+    /// Keeps a copy as the next frame, which is not sent before [`Sender::sent`]. False if memory ran out.
+    pub(super) fn keep(&mut self, parts: &[Part<'_>], total: usize) -> bool {
+        let place = self.place(self.next);
+        while self.kept.as_ref().len() <= place {
+            let kept = Kept {
+                bytes: Frame::<Z, S>::new(),
+                len: 0,
+                stamp: 0,
+                at: 0,
+                prompt: false,
+            };
+            if self.kept.push(kept).is_err() {
+                return false;
+            }
+        }
+        let kept = &mut self.kept.as_mut()[place];
+        if !widen(&mut kept.bytes, total) {
+            return false;
+        }
+        let mut at = 0;
+        for part in parts {
+            part.copy_to(0, &mut kept.bytes.as_mut()[at..at + part.len()]);
+            at += part.len();
+        }
+        kept.len = total;
+        true
+    }
+
+    /// The copy of a frame that is under way, or the one that was kept last.
+    pub(super) fn bytes(&self, number: u32) -> &[u8] {
+        let kept = &self.kept.as_ref()[self.place(number)];
+        &kept.bytes.as_ref()[..kept.len]
+    }
+
+    /// How the next transmission of this number would be marked.
+    pub(super) fn marks(&self, number: u32, timing: &Timing) -> Marks {
+        if number != self.next {
+            // A question leaves everything before it behind, so its answer decides over all.
+            let leap = u32::from(timing.overtakers.max(1));
+            return Marks {
+                stamp: self.stamp.wrapping_add(leap),
+                ask: true,
+            };
+        }
+        // Often enough that the window never closes for want of a report. Where frames of the peer tell what has
+        // arrived there is nothing to ask, once it is known how long an answer takes.
+        let quarter = (self.frames / 4).max(1);
+        let open = self.outstanding() + 1;
+        let closes = open == self.credit || self.under_way() + 1 == self.throttle.frames();
+        let curious = open == 1 && self.trip.usual().is_none();
+        Marks {
+            stamp: self.stamp.wrapping_add(1),
+            ask: open.is_multiple_of(quarter) || closes || curious,
+        }
+    }
+
+    /// It has left.
+    pub(super) fn sent(&mut self, number: u32, marks: &Marks, now: u64) {
+        let place = self.place(number);
+        let kept = &mut self.kept.as_mut()[place];
+        (kept.stamp, kept.at, kept.prompt) = (marks.stamp, now, marks.ask);
+        self.stamp = marks.stamp;
+        if self.is_empty() {
+            (self.since, self.asked) = (now, 0);
+        }
+        if number == self.next {
+            self.next = number.wrapping_add(1);
+        } else {
+            self.lost &= !bit(number.wrapping_sub(self.first));
+        }
+    }
+
+    /// Frames up to there need no memory any more.
+    pub(super) fn forget(&mut self, until: u32) {
+        let passed = until.wrapping_sub(self.first);
+        self.seen = self.seen.checked_shr(passed).unwrap_or(0);
+        self.lost = self.lost.checked_shr(passed).unwrap_or(0);
+        self.first = until;
+    }
+
+    /// Takes what the peer says; false if it cannot be true.
+    pub(super) fn hear(&mut self, said: &Said, now: u64, timing: &Timing) -> bool {
+        let passed = said.expected.wrapping_sub(self.first);
+        let behind = self.first.wrapping_sub(said.expected);
+        let outstanding = self.outstanding();
+        let unknown = self.stamp.wrapping_sub(said.echo) >= 1 << 31;
+        if unknown || (passed > outstanding && behind >= 1 << 31) {
+            return false;
+        }
+        if passed > outstanding {
+            return true;
+        }
+        // Bit i of a report is the number expected + 1 + i.
+        let above = said.seen.unwrap_or(0);
+        let sent_above = outstanding - passed;
+        if above.checked_shr(sent_above.saturating_sub(1)).unwrap_or(0) != 0 {
+            return false;
+        }
+        self.credit = u32::from(said.credit).clamp(1, self.frames);
+        let reported = above.checked_shl(passed + 1).unwrap_or(0);
+        let before = bit(passed).wrapping_sub(1);
+        let arrived = (reported | before) & !self.seen & mask(outstanding);
+        self.measure(arrived, said.echo, now);
+        self.seen |= arrived;
+        self.lost &= !arrived;
+        self.throttle.note(arrived.count_ones(), 0);
+        if arrived != 0 || said.seen.is_some() {
+            (self.since, self.asked) = (now, 0);
+        }
+        self.forget(said.expected);
+        if said.seen.is_some() {
+            self.find_lost(said.echo, timing);
+        }
+        true
+    }
+
+    /// The answer to a frame that called for one at once.
+    fn measure(&mut self, arrived: u64, echo: u32, now: u64) {
+        for i in bits(arrived) {
+            let kept = &self.kept.as_ref()[self.place(self.first.wrapping_add(i))];
+            if kept.stamp == echo && kept.prompt {
+                self.trip.note(now.saturating_sub(kept.at));
+            }
+        }
+    }
+
+    /// What has not arrived although enough that left later has.
+    fn find_lost(&mut self, echo: u32, timing: &Timing) {
+        let open = mask(self.outstanding()) & !(self.seen | self.lost);
+        let mut lost = 0;
+        for i in bits(open) {
+            let kept = &self.kept.as_ref()[self.place(self.first.wrapping_add(i))];
+            let overtaken = echo.wrapping_sub(kept.stamp);
+            if overtaken >= u32::from(timing.overtakers.max(1)) && overtaken < 1 << 31 {
+                lost |= bit(i);
+            }
+        }
+        self.throttle.note(0, lost.count_ones());
+        self.lost |= lost;
+    }
+
+    /// The next frame to send again.
+    pub(super) fn next_lost(&self) -> Option<u32> {
+        let next = bits(self.lost).next()?;
+        // A question is always allowed.
+        let asks = self.asked > 0 && next == 0;
+        let may = asks || self.under_way() < self.throttle.frames();
+        may.then(|| self.first.wrapping_add(next))
+    }
+
+    /// The peer has been silent for too long: its first frame is the question.
+    pub(super) fn expire(&mut self, now: u64, timing: &Timing) {
+        if self.deadline(timing) <= now {
+            self.lost |= 1;
+            self.since = now;
+            self.asked += 1;
+        }
+    }
+
+    /// When [`Sender::expire`] has something to do.
+    pub(super) fn deadline(&self, timing: &Timing) -> u64 {
+        match self.is_empty() {
+            true => u64::MAX,
+            false => {
+                let patience = self.trip.patience(timing, self.asked);
+                self.since.saturating_add(patience)
+            }
+        }
+    }
+}
+
+/// Makes room for that many bytes; false if memory ran out.
+pub(super) fn widen(bytes: &mut impl Slice<u8>, len: usize) -> bool {
+    while let Some(missing) = len.checked_sub(bytes.as_ref().len()).filter(|n| *n > 0) {
+        if !bytes.extend(&ZEROS[..missing.min(ZEROS.len())]) {
+            return false;
+        }
+    }
+    true
+}
+
+static ZEROS: [u8; 256] = [0; 256];
+
+/// The bit, or none beyond the bitmap.
+fn bit(i: u32) -> u64 {
+    1_u64.checked_shl(i).unwrap_or(0)
+}
+
+/// The lowest so many bits.
+fn mask(n: u32) -> u64 {
+    bit(n).wrapping_sub(1)
+}
+
+fn bits(mut set: u64) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        let lowest = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (lowest < u64::BITS).then_some(lowest)
+    })
+}

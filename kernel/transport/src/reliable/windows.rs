@@ -1,0 +1,68 @@
+//! How much a [`Reliable`](super::Reliable) keeps: [`Windows`], which programs write down, and what follows from it.
+
+use pombo_kernel::aspect::{Cap, Capacity, Storage};
+
+/// How much a [`Reliable`](super::Reliable) keeps: for each node twice [`Windows::Frames`] of [`Windows::Mtu`] bytes. A
+/// growing storage takes it when it is first used, no more than the frames there were long.
+pub trait Windows: 'static {
+    /// Nodes on the network.
+    type Nodes: Capacity;
+    /// Frames under way in one direction between two nodes: a power of two up to 64. The smaller one of the two counts.
+    type Frames: Capacity;
+    /// Bytes of the longest frame of the network that is used, from [`MIN_MTU`](pombo_kernel::network::MIN_MTU) to 65535.
+    type Mtu: Capacity;
+    /// Bytes under way in one direction between two nodes: where the network's frames are long, there are fewer of them
+    /// under way, but 4 always.
+    const BYTES: usize = usize::MAX;
+}
+
+/// Windows written down as a type.
+pub struct Window<
+    const NODES: usize,
+    const FRAMES: usize,
+    const MTU: usize,
+    const BYTES: usize = { usize::MAX },
+>;
+
+impl<const NODES: usize, const FRAMES: usize, const MTU: usize, const BYTES: usize> Windows
+    for Window<NODES, FRAMES, MTU, BYTES>
+{
+    type Nodes = Cap<NODES>;
+    type Frames = Cap<FRAMES>;
+    type Mtu = Cap<MTU>;
+    const BYTES: usize = BYTES;
+}
+
+/// The bytes of a frame that is kept: growing storage takes no more than the longest one needed.
+pub(super) type Frame<Z, S> = <S as Storage>::Slice<u8, <Z as Windows>::Mtu>;
+
+/// Frames of that many bytes that may be under way: a power of two, so that numbers find their places also where they
+/// begin again.
+pub(super) fn frames<Z: Windows>(longest: usize) -> u32 {
+    let fit = (Z::BYTES / longest.max(1)).max(FEWEST);
+    1 << fit.min(Z::Frames::N).ilog2()
+}
+
+/// With fewer a sender waits for every answer.
+const FEWEST: usize = 4;
+
+/// Where the frame of that number is kept, of so many.
+pub(super) fn place(number: u32, frames: u32) -> usize {
+    (number & (frames - 1)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_long_frames_has_fewer() {
+        type Bounded = Window<2, 64, 65535, { 512 << 10 }>;
+        for (mtu, expected) in [(1500, 64), (8192, 64), (9000, 32), (65_000, 8)] {
+            assert_eq!(frames::<Bounded>(mtu), expected, "{mtu}");
+            assert_eq!(frames::<Window<2, 16, 65535>>(mtu), 16);
+            assert_eq!(frames::<Window<2, 16, 65535, 1>>(mtu), 4);
+        }
+        assert_eq!(frames::<Window<2, 2, 1500, 1>>(1500), 2);
+    }
+}
