@@ -5,7 +5,7 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(feature = "std")]
+#[cfg(any(test, feature = "pnet"))]
 extern crate std;
 
 #[cfg(feature = "sealed")]
@@ -23,11 +23,15 @@ mod errno;
 pub mod ethernet;
 #[cfg(feature = "fault")]
 pub mod fault;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod futex;
 mod growing;
 mod in_place;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 mod interfaces;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod lock;
+#[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
@@ -47,7 +51,7 @@ pub use errno::Errno;
 pub use ethernet::Ethernet;
 pub use growing::Growing;
 pub use in_place::InPlace;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "shm", target_os = "linux"))]
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
