@@ -1,4 +1,4 @@
-//! The time. Used by `shm`, `udp` and `ethernet`.
+//! The time. Used by `shm`, `loopback`, `udp` and `ethernet`.
 
 /// Nanoseconds on a clock that never goes back.
 #[inline]

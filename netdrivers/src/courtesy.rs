@@ -1,4 +1,5 @@
-//! Leaving the processor to whoever is ready, as long as it comes back soon. Used by `shm`, `udp` and `ethernet`.
+//! Leaving the processor to whoever is ready, as long as it comes back soon. Used by `shm`, `loopback`, `udp` and
+//! `ethernet`.
 //!
 //! Linux charges who yields the rest of its slice, a millisecond and more, for a look of a microsecond. Where all that
 //! are ready yield, all pay alike. Beside a task that computes, one that yields hardly gets a turn any more; one that
@@ -129,7 +130,8 @@ fn length(word: u64) -> u64 {
     FIRST << (word & NUMBER)
 }
 
-fn give_way() {
+/// Lets others have the processor, whatever it costs.
+pub(crate) fn give_way() {
     // SAFETY: takes nothing and touches no memory.
     unsafe { libc::sched_yield() };
 }

@@ -41,7 +41,7 @@ impl fmt::Display for Errno {
     }
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::std::string::ToString;

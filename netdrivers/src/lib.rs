@@ -5,7 +5,7 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(feature = "std")]
+#[cfg(any(test, feature = "pnet"))]
 extern crate std;
 
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
@@ -21,10 +21,14 @@ mod errno;
 pub mod ethernet;
 #[cfg(feature = "fault")]
 pub mod fault;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod futex;
 mod growing;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 mod interfaces;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod lock;
+#[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
@@ -41,7 +45,7 @@ pub use errno::Errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub use ethernet::Ethernet;
 pub use growing::Growing;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "shm", target_os = "linux"))]
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;

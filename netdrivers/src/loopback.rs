@@ -1,14 +1,19 @@
 //! Ranks as threads of one process: a bounded inbox per rank behind a lock. Tests and small programs use it.
 
+use crate::clock::now;
+use crate::courtesy::give_way;
+use crate::futex;
+use crate::lock::Lock;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use std::boxed::Box;
-use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use std::vec::Vec;
-
 use pombo_transport::InPlace;
 
 /// One rank of a world of threads. Dropping it means that the node is gone.
@@ -52,7 +57,7 @@ impl Loopback {
     /// A world with other limits.
     pub fn world_with(nodes: u16, limits: Limits) -> Vec<Loopback> {
         let world = Arc::new(World {
-            start: Instant::now(),
+            start: now(),
             limits: Limits {
                 frame: limits.frame.max(MIN_LIMIT),
                 frames_in_flight: limits.frames_in_flight.max(1),
@@ -80,21 +85,21 @@ impl Loopback {
     /// Moves the oldest letters to the batch and tells senders that found no room.
     fn fetch(&mut self) {
         let mut roomy = Vec::new();
-        let mut state = self.world.inboxes[self.node.index()].lock();
-        while self.batch.len() < BATCH {
-            let Some(letter) = state.letters.pop_front() else {
-                break;
-            };
-            if let Letter::Frame(from, _) = letter {
-                let lane = &mut state.lanes[from.index()];
-                lane.waiting -= 1;
-                if core::mem::take(&mut lane.starved) {
-                    roomy.push(from);
+        self.world.inboxes[self.node.index()].state.with(|state| {
+            while self.batch.len() < BATCH {
+                let Some(letter) = state.letters.pop_front() else {
+                    break;
+                };
+                if let Letter::Frame(from, _) = letter {
+                    let lane = &mut state.lanes[from.index()];
+                    lane.waiting -= 1;
+                    if core::mem::take(&mut lane.starved) {
+                        roomy.push(from);
+                    }
                 }
+                self.batch.push(letter);
             }
-            self.batch.push(letter);
-        }
-        drop(state);
+        });
         for node in roomy {
             self.world.inboxes[node.index()].ring();
         }
@@ -129,20 +134,22 @@ impl Channel for Loopback {
                 limit: limits.frame,
             });
         }
-        let mut state = inbox.lock();
-        if state.closed {
-            return Err(ChannelError::PeerLost(to));
-        }
-        let lane = &mut state.lanes[self.node.index()];
-        if lane.waiting == limits.frames_in_flight {
-            lane.starved = true;
-            return Err(ChannelError::Full);
-        }
-        // Gathered before anything is counted: a lender that panics leaves the inbox as it was.
-        let frame = gather(parts);
-        lane.waiting += 1;
-        state.letters.push_back(Letter::Frame(self.node, frame));
-        inbox.ring_locked(state);
+        inbox.state.with(|state| {
+            if state.closed {
+                return Err(ChannelError::PeerLost(to));
+            }
+            let lane = &mut state.lanes[self.node.index()];
+            if lane.waiting == limits.frames_in_flight {
+                lane.starved = true;
+                return Err(ChannelError::Full);
+            }
+            // Gathered before anything is counted: a lender that panics leaves the inbox as it was.
+            let frame = gather(parts);
+            lane.waiting += 1;
+            state.letters.push_back(Letter::Frame(self.node, frame));
+            Ok(())
+        })?;
+        inbox.ring();
         Ok(Sent::Done)
     }
 
@@ -166,7 +173,7 @@ impl Channel for Loopback {
         if idle < SPINS {
             core::hint::spin_loop();
         } else if idle < SPINS + YIELDS {
-            std::thread::yield_now();
+            give_way();
         } else {
             self.own().sleep(Duration::from_nanos(nanoseconds));
         }
@@ -174,28 +181,34 @@ impl Channel for Loopback {
     }
 
     fn now(&self) -> u64 {
-        self.world.start.elapsed().as_nanos() as u64
+        now() - self.world.start
     }
 }
 
 impl Drop for Loopback {
     fn drop(&mut self) {
-        let mut state = self.own().lock();
-        state.closed = true;
-        state.letters = VecDeque::new();
-        drop(state);
+        let unread = self.own().state.with(|state| {
+            state.closed = true;
+            core::mem::take(&mut state.letters)
+        });
+        drop(unread);
         for (i, inbox) in self.world.inboxes.iter().enumerate() {
-            let mut state = inbox.lock();
-            if i != self.node.index() && !state.closed {
-                state.letters.push_back(Letter::Lost(self.node));
-                inbox.ring_locked(state);
+            let tells = inbox.state.with(|state| {
+                let tells = i != self.node.index() && !state.closed;
+                if tells {
+                    state.letters.push_back(Letter::Lost(self.node));
+                }
+                tells
+            });
+            if tells {
+                inbox.ring();
             }
         }
     }
 }
 
 fn gather(parts: &[Part<'_>]) -> Box<[u8]> {
-    let mut frame = std::vec![0; Part::total(parts)].into_boxed_slice();
+    let mut frame = vec![0; Part::total(parts)].into_boxed_slice();
     let mut at = 0;
     for part in parts {
         part.copy_to(0, &mut frame[at..at + part.len()]);
@@ -206,15 +219,16 @@ fn gather(parts: &[Part<'_>]) -> Box<[u8]> {
 
 /// What the ranks share.
 struct World {
-    start: Instant,
+    start: u64,
     limits: Limits,
     inboxes: Box<[Inbox]>,
 }
 
 /// Everything that is on its way to one rank, and the bell that wakes it.
 struct Inbox {
-    state: Mutex<InboxState>,
-    bell: Condvar,
+    /// A rank that panicked leaves it consistent: every change is made in one step.
+    state: Lock<InboxState>,
+    bell: AtomicU32,
 }
 
 struct InboxState {
@@ -224,9 +238,14 @@ struct InboxState {
     lanes: Box<[Lane]>,
     /// The owner is gone.
     closed: bool,
-    /// Something happened since the owner last slept: a letter, or room for a lane of its own.
-    rung: bool,
 }
+
+/// The values of a bell: nothing happened since the owner last slept.
+const QUIET: u32 = 0;
+/// The same, and the owner sleeps.
+const ASLEEP: u32 = 1;
+/// Something happened: a letter, or room for a lane of its own.
+const RUNG: u32 = 2;
 
 /// One sender's share of an inbox.
 #[derive(Clone, Default)]
@@ -244,38 +263,31 @@ enum Letter {
 impl Inbox {
     fn new(nodes: u16) -> Self {
         Self {
-            state: Mutex::new(InboxState {
+            state: Lock::new(InboxState {
                 letters: VecDeque::new(),
-                lanes: std::vec![Lane::default(); nodes.into()].into_boxed_slice(),
+                lanes: vec![Lane::default(); nodes.into()].into_boxed_slice(),
                 closed: false,
-                rung: false,
             }),
-            bell: Condvar::new(),
+            bell: AtomicU32::new(QUIET),
         }
     }
 
-    /// A rank that panicked leaves a consistent inbox: every change is made in one step.
-    fn lock(&self) -> MutexGuard<'_, InboxState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+    /// After a change that the owner may sleep for.
     fn ring(&self) {
-        self.ring_locked(self.lock());
-    }
-
-    fn ring_locked(&self, mut state: MutexGuard<'_, InboxState>) {
-        state.rung = true;
-        drop(state);
-        self.bell.notify_one();
+        if self.bell.swap(RUNG, Ordering::Release) == ASLEEP {
+            futex::wake(&self.bell, 1);
+        }
     }
 
     /// For that long at most. Returns at once if anything happened since the last sleep: what came between a poll and
-    /// this call counts.
+    /// this call counts. Only the owner calls it.
     fn sleep(&self, limit: Duration) {
-        let state = self.lock();
-        let slept = self
-            .bell
-            .wait_timeout_while(state, limit, |state| !state.rung);
-        slept.unwrap_or_else(PoisonError::into_inner).0.rung = false;
+        let (asleep, rung) = (Ordering::Relaxed, Ordering::Relaxed);
+        let quiet = self.bell.compare_exchange(QUIET, ASLEEP, asleep, rung);
+        if quiet.is_ok() {
+            futex::wait(&self.bell, ASLEEP, Some(limit));
+        }
+        // What happened before a bell that this takes back is seen from here on.
+        self.bell.swap(QUIET, Ordering::Acquire);
     }
 }

@@ -1,5 +1,5 @@
 //! Two channels as one: ranks of a host over threads, hosts over the simulated network.
-#![cfg(feature = "std")]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 #[path = "composite/forwards.rs"]
 mod forwards;

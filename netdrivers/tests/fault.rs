@@ -1,5 +1,5 @@
 //! The misbehaviour that tests rely on: it is what the plan says, it repeats, and it stays inside what is allowed.
-#![cfg(feature = "std")]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 #[path = "fault/arq.rs"]
 mod arq;

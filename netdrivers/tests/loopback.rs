@@ -1,5 +1,5 @@
 //! The conformance suite over ranks as threads, with the usual limits and with the smallest.
-#![cfg(feature = "std")]
+#![cfg(all(feature = "shm", target_os = "linux"))]
 
 use pombo_netdrivers::loopback::{Limits, Loopback};
 use pombo_testing::conformance::{Worlds, threads};

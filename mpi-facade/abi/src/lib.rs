@@ -1,9 +1,9 @@
 //! The C interface: every function of the MPI standard ABI, as `MPI_X` and as `PMPI_X`.
 //!
 //! Nothing here is called from Rust. Built functions stand in one module per chapter of the standard, the rest
-//! in [`unbuilt`]. The library carries no Rust runtime, except under `cargo test`, where panics unwind, and
-//! where something else in the same build brings the standard library.
-#![cfg_attr(all(panic = "abort", not(hosted)), no_std)]
+//! in [`unbuilt`]. The library carries no Rust runtime, except under `cargo test`, where panics unwind, and with
+//! the feature `pnet`, which brings the standard library along.
+#![cfg_attr(all(panic = "abort", not(feature = "pnet")), no_std)]
 
 #[macro_use]
 mod export;
@@ -18,7 +18,7 @@ mod lifetime;
 mod messages;
 mod operations;
 mod requests;
-#[cfg(all(panic = "abort", not(hosted)))]
+#[cfg(all(panic = "abort", not(feature = "pnet")))]
 mod runtime;
 mod several;
 mod statuses;

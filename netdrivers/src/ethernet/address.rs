@@ -61,7 +61,7 @@ impl FromStr for Address {
     }
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use alloc::string::ToString;

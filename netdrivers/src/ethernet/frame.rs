@@ -150,7 +150,7 @@ pub(super) fn read(frame: &[u8], seat: Seat) -> Result<Read<'_>, Refusal> {
     })
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use alloc::vec::Vec;

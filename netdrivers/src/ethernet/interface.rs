@@ -95,7 +95,7 @@ fn read(entry: &Entry<'_>) -> Option<Interface> {
     })
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -214,7 +214,7 @@ pub fn asked<'a>(words: &[&'a str]) -> Option<(&'a str, Seat)> {
     Some((interface, seat))
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use alloc::string::ToString;

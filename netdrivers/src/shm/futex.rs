@@ -4,6 +4,7 @@ use super::bell::Park;
 use super::door::knock;
 use super::error::ShmError;
 use super::sync::{AtomicU32, Ordering};
+use crate::futex;
 use core::sync::atomic::{compiler_fence, fence};
 use core::time::Duration;
 
@@ -54,34 +55,14 @@ impl Park for Futex {
     }
 
     fn sleep(&self, word: &AtomicU32, value: u32, limit: Option<Duration>) {
-        let limit = limit.map(|limit| libc::timespec {
-            tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: limit.subsec_nanos().into(),
-        });
-        let limit = limit
-            .as_ref()
-            .map_or(core::ptr::null(), |limit| &raw const *limit);
-        // SAFETY: the word and the limit are valid for the call, and no limit is allowed. The word is shared between
-        // processes, hence no FUTEX_PRIVATE_FLAG. Every reason to return is a reason to look again.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                word.as_ptr(),
-                libc::FUTEX_WAIT,
-                value,
-                limit,
-            );
-        }
+        futex::wait(word, value, limit);
     }
 
     fn wake(&self, word: &AtomicU32, door: u32) {
         if door != 0 {
             return knock(door);
         }
-        // SAFETY: the word is valid for the call, which reads nothing else.
-        unsafe {
-            libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX);
-        }
+        futex::wake(word, i32::MAX);
     }
 }
 

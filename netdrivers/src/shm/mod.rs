@@ -39,7 +39,7 @@ mod ring;
 mod segment;
 mod socket;
 mod sync;
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests;
 mod watch;
 mod witness;

@@ -100,7 +100,7 @@ fn read<'a>(files: &mut impl Files, parts: &[&[u8]], into: &'a mut [u8]) -> Opti
     files.read(CStr::from_bytes_until_nul(&path).ok()?, into)
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::std::{collections::BTreeMap, string::String};

@@ -87,7 +87,7 @@ fn is_gone(process: i32) -> bool {
     unsafe { libc::poll(&mut poll, 1, 0) == 1 }
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::std::process::Command;

@@ -130,7 +130,7 @@ fn cannot_cut(errno: i32) -> bool {
     [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP].contains(&errno)
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::std::net::UdpSocket;

@@ -97,7 +97,7 @@ fn in_place(part: &Part<'_>) -> Option<*const u8> {
     }
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::std::{vec, vec::Vec};

@@ -8,7 +8,7 @@ mod pcapng;
 mod protocol;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Stdout, Write, stdout};
+use std::io::{self, BufReader, BufWriter, Stdout, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -80,13 +80,14 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
 
 fn from_file(path: &Path, to: &mut Out, most: u64) -> Result<(), Error> {
     let file = File::open(path).map_err(Error::file("open", path))?;
-    let mut reader = Reader::new(file).map_err(Error::file("read", path))?;
+    let mut reader = Reader::new(BufReader::new(file));
     let (mut shown, mut others) = (0, 0);
     while shown < most {
         let Some(frame) = reader.next().map_err(Error::file("read", path))? else {
             break;
         };
-        match to.put(frame.time, frame.bytes.len(), &frame.bytes)? {
+        let (time, bytes) = (frame.time, frame.bytes);
+        match to.put(time, bytes.len(), bytes)? {
             Put::Done(frames) => shown += frames,
             Put::Foreign => others += 1,
             Put::Closed => return Ok(()),

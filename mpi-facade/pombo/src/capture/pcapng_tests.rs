@@ -4,12 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const SIMPLE: u32 = 3;
-const PACKET: u32 = 6;
-const MAGIC: u32 = 0x1a2b_3c4d;
-
 type Frames = Vec<(u64, Vec<u8>)>;
 
 fn write(frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
@@ -17,11 +11,11 @@ fn write(frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     for (time, bytes) in frames {
         writer.frame(*time, bytes.len() + 7, bytes).expect("memory");
     }
-    writer.0.into_inner()
+    writer.0
 }
 
 fn read(file: &[u8]) -> io::Result<Frames> {
-    let mut reader = Reader::new(file)?;
+    let mut reader = Reader::new(file);
     let mut all = Vec::new();
     while let Some(frame) = reader.next()? {
         all.push((frame.time, frame.bytes.to_vec()));
