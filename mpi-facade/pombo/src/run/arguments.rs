@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
-use pombo_mpi::settings::{self, Verdict};
+use pombo_job::settings::{self, Verdict};
 
 use crate::error::Error;
 use crate::terminal::warn;
