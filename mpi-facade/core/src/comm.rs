@@ -3,11 +3,12 @@
 use crate::collective::KINDS;
 use crate::constants::*;
 use crate::error::{Error, Kind};
-use crate::hosts::{Hosts, Levels};
+use crate::hosts::Levels;
 use crate::world::Fault;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ffi::c_int;
+use pombo_job::Hosts;
 use pombo_kernel::Node;
 
 /// A communicator as one rank sees it.
@@ -167,7 +168,7 @@ impl Comms {
     /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
     pub(crate) fn new(own: Node, world: usize, hosts: &Hosts) -> Self {
         let all: Vec<Node> = (0..world).map(|node| Node(node as u16)).collect();
-        let levels = hosts.levels(&all, own);
+        let levels = Levels::of(hosts, &all, own);
         let handler = MPI_ERRORS_ARE_FATAL;
         let mut table = [
             Group::new(0, own, all, world, handler),

@@ -1,11 +1,11 @@
 //! The way out without the others: `MPI_Abort`, and errors that end the program.
 
 use crate::constants::{Comm, MPI_COMM_SELF, MPI_COMM_WORLD};
-use crate::output::{self, Line};
 use crate::phase::{self, Phase, phase};
-use crate::{place, world};
+use crate::world;
 use core::ffi::c_int;
 use core::fmt::Write;
+use pombo_job::output::{self, Line};
 
 /// Ends this process with the code; the launcher ends the others.
 pub fn abort(comm: Comm, code: c_int) -> ! {
@@ -43,7 +43,7 @@ pub fn exit(code: c_int) -> ! {
 /// This process's rank in `MPI_COMM_WORLD`, as well as it is known.
 pub fn world_rank() -> usize {
     match phase() {
-        Phase::Before => place::rank(),
+        Phase::Before => pombo_job::rank(),
         _ => phase::rank(),
     }
 }

@@ -3,12 +3,12 @@
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::exit::{exit, world_rank};
-use crate::output::{self, Line};
 use crate::phase::{Phase, phase};
-use crate::way::WorldChannel;
 use crate::world::{self, Fault, World};
 use core::ffi::c_int;
 use core::fmt::{self, Write};
+use pombo_job::WorldChannel;
+use pombo_job::output::{self, Line};
 use pombo_kernel::Node;
 use pombo_kernel::channel::ChannelError;
 

@@ -11,9 +11,9 @@ use crate::constants::*;
 use crate::error::Error;
 use crate::header::Wanted;
 use crate::request::{is_of_engine, ticket};
-use crate::way::WorldChannel;
 use crate::world::{Fault, World};
 use core::ffi::c_int;
+use pombo_job::WorldChannel;
 use pombo_kernel::{Node, Pattern};
 
 /// Looks in vain between two looks who has gone.

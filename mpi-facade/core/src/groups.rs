@@ -4,6 +4,7 @@ use crate::collective::{self, Buffer, Casting, Collective, Reduced};
 use crate::comm::{Boards, Group};
 use crate::constants::*;
 use crate::error::{Class, Error};
+use crate::hosts::Levels;
 use crate::world::{self, Fault, World};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -75,7 +76,7 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
         let (handler, context) = (group.handler, agreed.context);
         let nodes: Vec<Node> = members.into_iter().map(|(_, node)| node).collect();
         let (own, ranks) = (world.kernel.node(), world.kernel.nodes());
-        let levels = world.hosts.levels(&nodes, own);
+        let levels = Levels::of(&world.hosts, &nodes, own);
         let mut group = Group::new(context, own, nodes, ranks, handler);
         group.levels = levels;
         Ok(insert(world, group, agreed))

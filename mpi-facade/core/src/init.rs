@@ -4,23 +4,22 @@ use crate::buffered;
 use crate::collective::{self, Casting, Collective};
 use crate::comm::Comms;
 use crate::constants::*;
-use crate::environment::variable;
 use crate::error::{Class, Error};
 use crate::exit::world_rank;
 use crate::header::{FINGERPRINT, RANKS};
 use crate::kernel::Kernel;
-use crate::output::{self, Line};
 use crate::phase::{Phase, phase};
-use crate::place::launcher::Launcher;
-use crate::place::{self, PlaceError, Refused};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
-use crate::settings::{self, Variable};
-use crate::way::{self, Joined, Traffic, WorldChannel};
+use crate::settings;
 use crate::world::{self, Fault, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use core::fmt::Write;
+use pombo_job::environment::variable;
+use pombo_job::output::{self, Line};
+use pombo_job::settings::{STATS, Variable};
+use pombo_job::{JobError, Joined, Refused, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
@@ -40,8 +39,8 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         mut way,
         hosts,
         launcher,
-    } = place::start(settings::check_all(), FINGERPRINT)
-        .and_then(way::join::<RANKS>)
+    } = pombo_job::start(settings::check_all(), FINGERPRINT)
+        .and_then(pombo_job::join::<RANKS>)
         .map_err(turn_away)?;
     let one_copy = settings::ONE_COPY.read(settings::one_copy);
     way.memory()
@@ -89,7 +88,7 @@ pub fn finalize() -> Result<(), Fault> {
 
 /// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS` names.
 fn report(world: &mut World) {
-    let Some(path) = variable(settings::STATS.name) else {
+    let Some(path) = variable(STATS.name) else {
         return;
     };
     let (rank, (messages, bytes)) = (world.kernel.node(), world.sent);
@@ -139,26 +138,17 @@ fn told(variable: &Variable) -> Result<usize, Error> {
 
 /// Who is refused says why, then ends the job with the code that this process will have.
 fn turn_away(refused: Box<Refused>) -> Error {
-    let Refused { error, launcher } = *refused;
-    let rank = launcher.as_ref().map_or_else(place::rank, Launcher::rank);
-    let refused = refuse_as(rank, &error);
-    match launcher {
-        Some(mut launcher) => {
-            launcher.abort(refused.code());
-            // When its connection closes the launcher may kill this process before it has that code.
-            core::mem::forget(launcher);
-        }
-        None => place::last_words(),
-    }
-    refused
+    let error = refuse_as(refused.rank(), refused.error());
+    refused.abort(error.code());
+    error
 }
 
 /// What is wrong with the environment is said where it is found, and classed as the standard has it.
-fn refuse(error: &PlaceError) -> Error {
+fn refuse(error: &JobError) -> Error {
     refuse_as(world_rank(), error)
 }
 
-fn refuse_as(rank: usize, error: &PlaceError) -> Error {
+fn refuse_as(rank: usize, error: &JobError) -> Error {
     let mut line = Line::new();
     // A line that is too long is cut.
     let _ = write!(line, "pombo: rank {rank} cannot join its job: {error}");

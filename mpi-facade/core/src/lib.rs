@@ -11,7 +11,6 @@ pub mod collective;
 mod comm;
 pub mod constants;
 pub mod datatype;
-mod environment;
 pub mod error;
 pub mod exit;
 pub mod fault;
@@ -19,16 +18,14 @@ mod forsaken;
 pub mod glance;
 pub mod groups;
 pub mod header;
-pub mod hosts;
+mod hosts;
 pub mod init;
 mod kernel;
 pub mod matched;
 pub mod memory;
 pub mod op;
-mod output;
 mod parts;
 mod phase;
-pub mod place;
 pub mod point;
 #[cfg(feature = "progress-thread")]
 mod progress;
@@ -37,10 +34,8 @@ pub mod settings;
 pub mod several;
 mod stall;
 pub mod status;
-pub mod text;
 #[cfg(feature = "progress-thread")]
 mod turn;
-pub mod way;
 mod world;
 
 pub use error::Fault;

@@ -4,7 +4,6 @@
 //! Only with the feature `progress-thread`, and only where `POMBO_PROGRESS_THREAD` is 1: it takes time from the
 //! program.
 
-use crate::place::PlaceError;
 use crate::settings::PROGRESS_THREAD;
 use crate::turn;
 use crate::world::{self, World};
@@ -12,6 +11,7 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use pombo_job::JobError;
 
 /// It has to end.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -22,7 +22,7 @@ static THREAD: AtomicU64 = AtomicU64::new(0);
 const PAUSES: (i64, i64) = (50_000, 1_000_000);
 
 /// Starts the thread if the user wants it. Only after the world has begun.
-pub(crate) fn start() -> Result<(), PlaceError> {
+pub(crate) fn start() -> Result<(), JobError> {
     if !PROGRESS_THREAD.is_on() {
         return Ok(());
     }
@@ -41,7 +41,7 @@ pub(crate) fn start() -> Result<(), PlaceError> {
     };
     if made != 0 {
         turn::forget();
-        return Err(PlaceError::System {
+        return Err(JobError::System {
             doing: "start the thread for progress",
             errno: made,
         });

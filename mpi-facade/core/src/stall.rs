@@ -4,9 +4,9 @@
 
 use crate::constants::Request;
 use crate::forsaken;
-use crate::output::{self, Line};
 use crate::request::ticket;
 use crate::world::World;
+use pombo_job::output::{self, Line};
 use pombo_kernel::Error;
 
 /// Looks in a row that found no room for a copy, and the user is told, once: what comes next is a sleep.

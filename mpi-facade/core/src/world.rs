@@ -5,20 +5,17 @@ pub(crate) use crate::error::Fault;
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
-use crate::hosts::Hosts;
 use crate::kernel::Kernel;
 use crate::parts::Parts;
 use crate::phase::{self, Phase, phase};
-use crate::place;
-use crate::place::launcher::Launcher;
 use crate::request::Standing;
 use crate::status::Status;
-use crate::way::WorldChannel;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
+use pombo_job::{Hosts, Launcher, WorldChannel};
 use pombo_netdrivers::shm::Shm;
 
 /// Everything that MPI keeps.
@@ -190,7 +187,7 @@ extern "C" fn forked() {
     if phase() == Phase::Running {
         phase::enter(Phase::Forked);
         WORLD.store(null_mut(), Ordering::Relaxed);
-        place::descriptor::close_all();
+        pombo_job::let_go();
         #[cfg(feature = "progress-thread")]
         crate::turn::forget();
     }

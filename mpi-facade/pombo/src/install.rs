@@ -110,7 +110,7 @@ fn foreign(prefix: &Path) -> Vec<PathBuf> {
 /// In every header of ours.
 const HEADER_MARK: &str = "POMBO_MPI_H";
 /// In every library of ours: it asks for the variable.
-const LIBRARY_MARK: &str = pombo_mpi::settings::RANK.name();
+const LIBRARY_MARK: &str = pombo_job::settings::RANK.name();
 
 fn is_link_to_launcher(path: &Path) -> bool {
     fs::read_link(path).is_ok_and(|target| target.file_name() == Some(LAUNCHER.as_ref()))

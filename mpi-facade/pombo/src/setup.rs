@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pombo_mpi::settings;
+use pombo_job::settings;
 
 use crate::error::Error;
 use crate::helper::{self, HELPER};

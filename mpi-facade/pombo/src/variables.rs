@@ -1,9 +1,10 @@
-//! The variables that the launcher alone reads, beside those of ranks, which `pombo_mpi::settings` has. `run` checks all
-//! of them and `info` prints them; the README has what the test below makes of both tables.
+//! The variables that the launcher alone reads, beside those of ranks, which `pombo_job` and `pombo_mpi` have. `run` checks all
+//! of them and `info` prints them; the README has what the test below makes of the tables.
 
 use std::time::Duration;
 
-use pombo_mpi::settings::{self, Values, Variable, Verdict};
+use pombo_job::settings::{Values, Variable, Verdict};
+use pombo_mpi::settings;
 
 /// The directory of the library; whatever needs that reads it.
 pub(crate) const LIB: Variable = Variable {
@@ -48,8 +49,11 @@ const COMPILER: Values = Values {
     fits: |_| true,
 };
 
-/// Those of ranks, then the launcher's own.
-static TABLES: [&[Variable]; 2] = [settings::VARIABLES, &[LIB, CC, CXX, GRACE]];
+/// Those of a job, those of MPI, then the launcher's own.
+static TABLES: [&[Variable]; 3] = {
+    let [job, mpi] = settings::TABLES;
+    [job, mpi, &[LIB, CC, CXX, GRACE]]
+};
 
 /// Every variable, in the order in which a user reads them.
 pub(crate) fn all() -> impl Iterator<Item = &'static Variable> {
@@ -117,7 +121,7 @@ mod tests {
     /// A rank knows by name whatever the launcher alone reads, and the README has the tables as they are.
     #[test]
     fn the_tables_agree() {
-        let own = TABLES[1].iter().map(|variable| variable.name());
+        let own = TABLES[2].iter().map(|variable| variable.name());
         assert!(own.eq(settings::OF_LAUNCHER));
         let readme = include_str!("../../../README.md");
         let head = "| variable | without it | what it says | |\n| --- | --- | --- | --- |\n";

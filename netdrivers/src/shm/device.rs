@@ -392,7 +392,8 @@ impl Shm {
         }
     }
 
-    #[inline]
+    /// Never inlined: what every call that waits carries stays short.
+    #[inline(never)]
     fn pause(&mut self, idle: u32, limit: Option<Duration>) {
         match self.step(idle) {
             Step::Look => self.look(),

@@ -1,11 +1,11 @@
 //! Which algorithm carries out which operation: a table, measured, that a user can print (`pombo info`) and override
 //! (`POMBO_COLL_<OPERATION>=<algorithm>`). All ranks of a job must choose alike.
 
-use crate::environment;
 use crate::error::{Class, Error};
-use crate::settings::LOCAL_CORES;
 use core::ffi::CStr;
 use core::fmt;
+use pombo_job::environment;
+use pombo_job::settings::LOCAL_CORES;
 
 /// A collective operation, as far as algorithms are chosen for it. The forms with counts for every rank go with the
 /// others, except that gatherv and scatterv are always `linear`.

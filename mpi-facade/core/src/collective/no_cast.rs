@@ -3,8 +3,8 @@
 use super::call::Call;
 use crate::error::Error;
 use crate::memory::Region;
-use crate::way::Traffic;
 use crate::world::{Fault, World};
+use pombo_job::Traffic;
 use pombo_kernel::Node;
 
 /// There are none.

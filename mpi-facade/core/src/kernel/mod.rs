@@ -13,7 +13,7 @@ pub(crate) use posted::Posted;
 
 use crate::header::{Composition, Envelope, RANKS, Wanted};
 use crate::memory::{Foreign, Region};
-use crate::way::{self, WorldChannel};
+use pombo_job::WorldChannel;
 use pombo_kernel::{
     Communicator, Completed, Error, Limits, Loan, Mode, Node, Operate, Seen, Ticket,
 };
@@ -22,7 +22,7 @@ use pombo_kernel::{
 pub(crate) type Found = pombo_kernel::Envelope<Envelope, Composition>;
 
 /// The channel to all ranks of a world.
-pub(crate) type Way = way::Way<RANKS>;
+pub(crate) type Way = pombo_job::Way<RANKS>;
 
 /// The kernel with MPI's header, over the ways to all ranks.
 pub(crate) struct Kernel(Communicator<Envelope, Way, Foreign, Composition>);

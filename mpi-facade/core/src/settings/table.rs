@@ -1,57 +1,11 @@
-//! The one table of the variables that ranks read or find, but for those that choose algorithms, which
+//! The one table of the variables that MPI reads, but for those that choose algorithms, which
 //! [`crate::collective::TABLE`] has. Bounds and defaults of the composition come from there.
 
-use super::loss;
-use super::values::{Values, numbers};
-use super::variable::{Variable, named};
-use super::words::words;
 use crate::header;
-use crate::place::{Auth, Net};
-
-macro_rules! variables {
-    ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
-        /// All of them, in the order in which a user reads them.
-        pub static VARIABLES: &[Variable] = &[$(Variable {
-            name: named(concat!("POMBO_", stringify!($name), "\0")),
-            values: $values,
-            default: $default,
-            meaning: $meaning,
-        }),*];
-
-        /// Their places.
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "as the variables are called")]
-        enum Place { $($name),* }
-
-        $(
-            #[doc = concat!("`POMBO_", stringify!($name), "`: ", $meaning, ".")]
-            pub const $name: &Variable = &VARIABLES[Place::$name as usize];
-        )*
-    };
-}
-
-/// Bytes of the file that [`AUTH_KEY_FILE`] names, at least and at most.
-pub(crate) const KEY_FILE_BYTES: (usize, usize) = (16, 1024);
+use pombo_job::settings::{Values, numbers, variables, words};
+use pombo_netdrivers::shm::OneCopy;
 
 variables! {
-    NET: Values { must: Net::MUST, fits: |text| Net::split(text).is_some() }, default "auto",
-        "what carries messages between hosts; ranks of one host share memory. auto: raw Ethernet if all ranks may and \
-         hear each other, else UDP; shm: nothing; the others: that, where there is one host between all ranks";
-    AUTH: Values { must: Auth::MUST, fits: |text| Auth::read(text).is_some() }, default "on",
-        "what tells frames between hosts from those of strangers; rank 0 says it for all. on: a tag over headers and a \
-         checksum of the payload; full: a tag over every byte; off: nothing, so whoever can send to these hosts can \
-         write messages of the job";
-    AUTH_KEY_FILE:
-        Values::text(words!(
-            "a file of ", KEY_FILE_BYTES.0, " to ", KEY_FILE_BYTES.1; " bytes, as of `head -c 32 /dev/urandom`"
-        )), default "",
-        "the same at all ranks, and of mode 0600: without it whoever can change what the launcher carries between hosts \
-         can come to know the key of the job";
-    ETHERNET_HELPER: Values::text("a program"), default "pombo-ethernet",
-        "opens raw sockets for ranks without the right to; see pombo setup";
-    VERBOSE: Values::SWITCH, default "0",
-        "1: rank 0 of a job on several hosts says what carries messages between them, and why";
-    HOST_TIMEOUT: numbers!("seconds", 1, 3600), default "10",
-        "a host that does not answer for so long counts as gone, and the ranks on it";
     CREDIT: numbers!("a whole number", 1, header::CREDIT as usize),
         default words!("", header::CREDIT as usize),
         "unexpected messages that a rank keeps for each peer";
@@ -59,30 +13,24 @@ variables! {
         "the longest message that is sent without asking";
     SEND_BUFFER_BYTES: Values::BYTES, default words!("", header::SEND_BUFFER_BYTES),
         "what copies of short messages take in a rank at most, so that their sends return at once";
-    ONE_COPY: Values::COPIES, default "auto",
+    ONE_COPY: COPIES, default "auto",
         "which long messages, or from how many bytes on, the receiver reads from the sender's memory instead of through \
          the ring";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
-    STATS: Values::text("a file"), default "",
-        "every rank appends to it at its end: rank, messages and bytes sent; frames between hosts sent, sent again, \
-         repairing others, arrived again, dropped, rejected";
-    JOB: Values::text("a name"), default "",
-        "under it ranks meet that no launcher started, each given RANK and SIZE";
-    RANK: Values::NUMBER, default "0",
-        "set by the launcher: this process's rank in the job";
-    SIZE: Values::NUMBER, default "1",
-        "set by the launcher: number of ranks in the job";
-    LOCAL_RANK: Values::NUMBER, default "0",
-        "set by the launcher: this process's rank among those on this machine";
-    LOCAL_SIZE: Values::NUMBER, default "1",
-        "set by the launcher: number of ranks on this machine";
-    LOCAL_CORES: Values::NUMBER, default "all of the machine",
-        "set by the launcher: processors that the ranks on this machine share";
-    SHM_FD: Values::NUMBER, default "",
-        "set by the launcher: descriptor of the memory file that the ranks share";
-    HOST: Values::text("a name"), default "found out",
-        "for tests: the host that this rank is on; ranks with the same one share memory";
-    LOSS: Values { must: loss::LOSS, fits: |text| loss::parse(text).is_some() }, default "0",
-        "for tests: frames from other hosts that are lost on purpose";
+}
+
+const COPIES: Values = Values {
+    must: "auto, never, always, or a number of bytes",
+    fits: |text| one_copy(text).is_some(),
+};
+
+/// Which messages are read where they lie.
+pub(crate) fn one_copy(text: &str) -> Option<OneCopy> {
+    Some(match text {
+        "auto" => OneCopy::Auto,
+        "never" => OneCopy::Never,
+        "always" => OneCopy::From(0),
+        bytes => OneCopy::From(bytes.parse().ok()?),
+    })
 }

@@ -6,7 +6,7 @@ mod costs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pombo_mpi::settings;
+use pombo_job::settings;
 
 use crate::compiler;
 use crate::error::Error;

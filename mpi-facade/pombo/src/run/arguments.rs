@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
-use pombo_mpi::settings::{self, Verdict};
+use pombo_job::settings::{self, Verdict};
 
 use super::other_launchers::{self, Meaning};
 use crate::error::Error;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use pombo_mpi::settings::Verdict;
+use pombo_job::settings::Verdict;
 
 use super::arguments::Request;
 use crate::error::Error;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
-use pombo_mpi::settings;
+use pombo_job::settings;
 
 use super::arguments::{Context, Request};
 use super::job::Job;

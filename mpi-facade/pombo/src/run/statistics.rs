@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pombo_mpi::settings;
+use pombo_job::settings;
 
 use super::arguments::Request;
 use crate::error::Error;

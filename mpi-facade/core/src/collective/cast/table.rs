@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::memory::Region;
-use crate::way::{Traffic, groups, link, loss};
 use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use pombo_job::{Traffic, groups};
 use pombo_kernel::{ChannelError, Network, Node, Sink, Source};
 use pombo_netdrivers::Growing;
 use pombo_transport::group::{Begun, Casts, Group, Hands, Room};
@@ -176,13 +176,13 @@ impl Casting {
             return Traffic::default();
         };
         let (counts, network) = (open.table.counts(), open.table.network());
-        let (refused, overflow) = link::refused(loss::below(network));
+        let (refused, overflow) = groups::refused(network);
         Traffic {
             frames: counts.packets + counts.polls + counts.reports,
             resent: counts.resent,
             repairs: counts.repairs,
             duplicates: counts.useless + counts.stale,
-            dropped: loss::lost(network) + overflow,
+            dropped: groups::lost(network) + overflow,
             rejected: refused + counts.foreign + counts.corrupt + counts.impossible,
         }
     }

@@ -1,0 +1,66 @@
+//! Environment variables, read while nobody changes them, and random numbers.
+
+use crate::place::JobError;
+use crate::settings::Values;
+use core::ffi::{CStr, c_char};
+
+/// One that holds a number.
+pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
+    let parse = |value: &str| value.parse().map_err(|_| wrong(name, Values::NUMBER.must));
+    text(name).map(parse).transpose()
+}
+
+/// One that holds text. Who changes the environment of a process in a job does so before it starts or after it has left.
+pub fn text(name: &CStr) -> Option<&'static str> {
+    variable(name)?.to_str().ok()
+}
+
+/// As it is: see [`text`].
+pub fn variable(name: &CStr) -> Option<&'static CStr> {
+    // SAFETY: the name ends with a zero.
+    let value: *const c_char = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: not null, so a string of the environment, which nobody changes while this process is in a job.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+}
+
+/// Names and values of this process's environment; those without a name, or with one that is no text, are not ours.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static CStr)> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    // SAFETY: nobody changes the environment while the process starts; where there is none the list is null.
+    let mut entry = unsafe { environ };
+    let lines = core::iter::from_fn(move || {
+        // SAFETY: the list ends with a null pointer, behind which nobody looks.
+        let line = unsafe { entry.as_ref() }.filter(|line| !line.is_null())?;
+        // SAFETY: there is another entry behind one that is not null.
+        entry = unsafe { entry.add(1) };
+        // SAFETY: every entry is a string of C that stays where it is while the process starts.
+        Some(unsafe { CStr::from_ptr(*line) })
+    });
+    lines.filter_map(|line| {
+        let bytes = line.to_bytes_with_nul();
+        let at = bytes.iter().position(|byte| *byte == b'=')?;
+        let name = core::str::from_utf8(bytes.get(..at)?).ok()?;
+        let value = CStr::from_bytes_with_nul(bytes.get(at + 1..)?).ok()?;
+        Some((name, value))
+    })
+}
+
+/// The error of a variable that says something else.
+pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> JobError {
+    let got = text(name);
+    let name = name.to_str().unwrap_or("an environment variable");
+    JobError::variable(name, must, got)
+}
+
+/// Bytes that nobody can guess; at most 256.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], JobError> {
+    let mut bytes = [0; N];
+    // SAFETY: the buffer is valid for its length. So few bytes come at once or not at all.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    match got == bytes.len() as isize {
+        true => Ok(bytes),
+        false => Err(JobError::last("get random numbers")),
+    }
+}

@@ -1,0 +1,89 @@
+//! Which ranks are on which host: `place` finds out.
+
+use alloc::vec::Vec;
+use pombo_kernel::Node;
+
+/// For every rank of the job its host. Hosts have numbers from 0, in the order of their first ranks.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    of: Vec<u16>,
+    /// The ranks of every host in ascending order.
+    members: Vec<Vec<Node>>,
+}
+
+impl Hosts {
+    /// All ranks on this machine.
+    pub fn one(ranks: usize) -> Self {
+        Self::by(&alloc::vec![0; ranks])
+    }
+
+    /// Ranks with equal names share a host.
+    pub fn by(names: &[u64]) -> Self {
+        let (mut known, mut hosts) = (Vec::new(), Hosts::default());
+        for (rank, name) in names.iter().enumerate() {
+            let host = known.iter().position(|other| *other == name);
+            let host = host.unwrap_or_else(|| {
+                known.push(name);
+                hosts.members.push(Vec::new());
+                known.len() - 1
+            });
+            hosts.of.push(host as u16);
+            hosts.members[host].push(Node(rank as u16));
+        }
+        hosts
+    }
+
+    /// How many hosts.
+    pub fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Shares every rank one host?
+    pub fn is_one(&self) -> bool {
+        self.count() <= 1
+    }
+
+    /// The host of a rank.
+    pub fn of(&self, rank: Node) -> usize {
+        self.of.get(rank.index()).map_or(0, |host| (*host).into())
+    }
+
+    /// The ranks of a host in ascending order.
+    pub fn members(&self, host: usize) -> &[Node] {
+        self.members.get(host).map_or(&[], Vec::as_slice)
+    }
+
+    /// The place of a rank among those of its host.
+    pub fn place(&self, rank: Node) -> Option<usize> {
+        let mut members = self.members(self.of(rank)).iter();
+        members.position(|member| *member == rank)
+    }
+
+    /// Do both reach each other through memory?
+    pub fn are_near(&self, one: Node, other: Node) -> bool {
+        self.of(one) == self.of(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_numbered_by_their_first_ranks() {
+        let hosts = Hosts::by(&[2, 1, 2, 3, 1]);
+        assert_eq!(hosts.count(), 3);
+        let of = |rank| hosts.of(Node(rank));
+        assert_eq!([of(0), of(1), of(2), of(3), of(4)], [0, 1, 0, 2, 1]);
+        assert_eq!(hosts.members(1), [Node(1), Node(4)]);
+        assert!(hosts.are_near(Node(0), Node(2)) && !hosts.are_near(Node(0), Node(1)));
+    }
+
+    #[test]
+    fn one_host_has_all() {
+        let hosts = Hosts::one(3);
+        assert!(hosts.is_one());
+        assert_eq!(hosts.members(0), [Node(0), Node(1), Node(2)]);
+        assert_eq!(hosts.members(1), []);
+    }
+}

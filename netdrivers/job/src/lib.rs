@@ -1,0 +1,129 @@
+//! Who is in this job, and one channel to all of them: a Rust program over [`pombo_kernel::Communicator`] starts and
+//! spans hosts by it. `no_std` with an allocator and libc.
+//!
+//! A job is a number of processes, its *ranks*, on one host or several. What started them says so in the environment:
+//! `pombo run`, a launcher that speaks PMI-1 (Hydra's `mpiexec`, `srun --mpi=pmi2`), or somebody by hand, with
+//! `POMBO_JOB`, `POMBO_RANK` and `POMBO_SIZE`; who was started by nobody is a job of one. Ranks of one host share
+//! memory; between hosts go frames by UDP or raw Ethernet, with tags that only ranks can write. Each pair of ranks on
+//! different hosts has a TCP connection that carries nothing: it ends when one of them does, and by that the channel
+//! learns who is dead ([`pombo_kernel::Event::PeerLost`]).
+//!
+//! ```
+//! use pombo_job::{Joined, WorldChannel};
+//! use pombo_kernel::aspect::Rendezvous;
+//! use pombo_kernel::matching::Linear;
+//! use pombo_kernel::{Communicator, Compose, Header, Lent, Node, Operate, Pattern, Size, fingerprint};
+//! use pombo_netdrivers::Growing;
+//! use std::error::Error;
+//! use zerocopy::little_endian::U32;
+//! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+//!
+//! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+//! #[repr(C)]
+//! struct Topic(u8);
+//!
+//! impl Header for Topic {
+//!     const NAME: &str = "Topic";
+//!     type Pattern = Topic;
+//! }
+//!
+//! impl Pattern<Topic> for Topic {
+//!     fn matches(&self, _from: Node, arrived: &Topic) -> bool {
+//!         self.0 == arrived.0
+//!     }
+//!     fn source(&self) -> Option<Node> {
+//!         None
+//!     }
+//! }
+//!
+//! /// Of up to so many ranks.
+//! const RANKS: usize = 64;
+//! type News = Compose<U32, Rendezvous<1024>, Linear, Growing, Size<64, 64, 1024, RANKS>>;
+//!
+//! fn main() -> Result<(), Box<dyn Error>> {
+//!     let checked = pombo_job::settings::check_own();
+//!     let start = pombo_job::start(checked, fingerprint::<Topic, News>());
+//!     let joined = start.and_then(pombo_job::join::<RANKS>);
+//!     let Joined { way, launcher, .. } = joined.map_err(|refused| {
+//!         let text = refused.to_string();
+//!         refused.abort(1);
+//!         text
+//!     })?;
+//!
+//!     // Every rank greets the next one, in a ring.
+//!     let mut comm = Communicator::<Topic, _, Lent<'_>, News>::new(way)?;
+//!     let (me, ranks) = (comm.node(), comm.nodes() as u16);
+//!     comm.send_from(Node((me.0 + 1) % ranks), Topic(7), b"good morning")?;
+//!     let mut text = [0; 16];
+//!     let envelope = comm.receive_into(Topic(7), &mut text)?;
+//!     assert_eq!(envelope.node(), Node((me.0 + ranks - 1) % ranks));
+//!     assert_eq!(&text[..envelope.len()], b"good morning");
+//!
+//!     // Goes in good order: what it sent has arrived.
+//!     let mut idle = 0;
+//!     while !(comm.is_flushed() && comm.channel_mut().is_settled()) {
+//!         comm.advance(&mut idle)?;
+//!     }
+//!     comm.channel_mut().leave();
+//!     launcher.into_iter().for_each(|mut launcher| launcher.finish());
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Alone it greets itself; `pombo run -n 4 ./greet` makes a ring of four, `mpiexec -hosts one,two -n 4 ./greet` (Hydra's)
+//! one over two hosts.
+//!
+//! # States
+//!
+//! | state | by | what the other ranks see |
+//! | --- | --- | --- |
+//! | not joined | | they wait: a rank that ends now is found by the launcher, or after a minute |
+//! | started | [`start`]: ranks of one host share memory, all have told each other where they are | the same |
+//! | refused | [`start`], [`join`] | after [`Refused::abort`] the launcher ends the job |
+//! | joined | [`join`]: a channel to all | its frames |
+//! | left | [`WorldChannel::leave`], then [`Launcher::finish`] | [`pombo_kernel::Event::PeerLost`], and [`WorldChannel::has_finished`] |
+//! | dead | the process or its host ends before that | [`pombo_kernel::Event::PeerLost`]; whom it blames: [`WorldChannel::blamed`] |
+//!
+//! Whoever has joined may fork; the child calls [`let_go`] and leaves the channel alone.
+//!
+//! # Bounds
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | ranks of a job | `RANKS` of [`join`] | an error at the start |
+//! | ranks of a job over several hosts | 256, each pair on different hosts has a connection | [`JobError::TooManyRanks`] |
+//! | frames under way between two ranks of different hosts | 64, and 512 KiB of payload | the sender waits |
+//! | what a rank tells through the launcher | 255 bytes | cut; its reader says [`JobError::Card`] |
+//! | connections at a rank's door that have not said who they are | 256 | the oldest is closed |
+//! | time that ranks of several hosts wait for each other at the start | 60 s | [`JobError::Missing`] |
+//! | time that a host may not answer | `POMBO_HOST_TIMEOUT` | its ranks are dead |
+//!
+//! # Errors
+//!
+//! [`JobError`] is the one of this package; each says what to do. They come at the start: a channel that was made fails
+//! as any other does, and [`WorldChannel::explain`] knows more of it.
+//!
+//! # Features
+//!
+//! `hosts`: jobs over several hosts; without it ranks of several hosts are refused. `fault`: `POMBO_LOSS` loses frames
+//! between hosts, for tests. The environment variables are in [`settings`].
+#![no_std]
+
+extern crate alloc;
+
+pub mod environment;
+mod hosts;
+pub mod output;
+mod place;
+pub mod settings;
+mod text;
+mod way;
+
+pub use hosts::Hosts;
+#[cfg(feature = "hosts")]
+pub use place::Why;
+pub use place::{Excerpt, JobError, Launcher, Refused, Start, let_go, rank, start};
+pub use text::Text;
+#[cfg(feature = "hosts")]
+pub use way::{Far, groups};
+pub use way::{Joined, Traffic, Way, WorldChannel, join};

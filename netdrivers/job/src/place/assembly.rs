@@ -1,0 +1,133 @@
+//! The ranks of `pombo run` where they are not to talk through memory: they meet there, exchange addresses, and part.
+//! `place` only.
+
+use super::JobError;
+use super::word::Word;
+use alloc::vec;
+use alloc::vec::Vec;
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::{Node, Part};
+use pombo_netdrivers::shm::Shm;
+
+/// All ranks of a job in the launcher's memory file.
+pub(crate) struct Assembly {
+    shm: Shm,
+    /// What every rank has said and this one has not read: at most the words of two rounds.
+    said: Vec<Vec<Word>>,
+}
+
+impl Assembly {
+    pub(super) fn new(shm: Shm) -> Self {
+        let said = vec![Vec::new(); shm.nodes()];
+        Assembly { shm, said }
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.shm.node().index()
+    }
+
+    /// One word of each, in the order of ranks.
+    pub(super) fn exchange(&mut self, own: &Word) -> Result<Vec<Word>, JobError> {
+        let ranks = self.said.len() as u16;
+        for to in (0..ranks).map(Node) {
+            self.send(to, own.as_bytes())?;
+        }
+        let mut idle = 0;
+        while self.said.iter().any(Vec::is_empty) {
+            self.turn(&mut idle)?;
+        }
+        Ok(self.said.iter_mut().map(|said| said.remove(0)).collect())
+    }
+
+    fn send(&mut self, to: Node, word: &[u8]) -> Result<(), JobError> {
+        let (parts, mut idle) = ([Part::Bytes(word)], 0);
+        loop {
+            match self.shm.try_send(to, Cookie::COPY, &parts) {
+                Ok(_) => return Ok(()),
+                Err(ChannelError::Full) => self.turn(&mut idle)?,
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+    }
+
+    fn turn(&mut self, idle: &mut u32) -> Result<(), JobError> {
+        let (said, mut lost) = (&mut self.said, None);
+        let any = self.shm.poll(|event| match event {
+            Event::Arrival(frame) => {
+                let mut word = Vec::new();
+                frame.pieces(0, frame.len(), |piece| word.extend_from_slice(piece));
+                let word = core::str::from_utf8(&word).unwrap_or_default();
+                said[frame.from().index()].push(Word::from(word));
+            }
+            Event::PeerLost(node) => lost = Some(node),
+            _ => {}
+        });
+        if let Some(node) = lost.filter(|node| self.said[node.index()].is_empty()) {
+            return Err(JobError::Ended { rank: node.index() });
+        }
+        *idle = if any.map_err(wrong)? { 0 } else { *idle + 1 };
+        match *idle {
+            0 => Ok(()),
+            idle => self.shm.wait(idle - 1).map_err(wrong),
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.shm.finish();
+    }
+}
+
+fn wrong(error: ChannelError) -> JobError {
+    match error {
+        ChannelError::PeerLost(node) => JobError::Ended { rank: node.index() },
+        error => JobError::Kernel(pombo_kernel::Error::Channel(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use alloc::format;
+    use pombo_netdrivers::shm;
+    use std::thread;
+
+    fn word(round: usize, rank: usize) -> Word {
+        Word::of(format_args!("{round} of {rank}"))
+    }
+
+    #[test]
+    fn everybody_hears_everybody_round_by_round() {
+        let job = format!("assembly-{}", std::process::id());
+        let ranks = (0..3).map(|rank| {
+            let job = job.clone();
+            thread::spawn(move || {
+                let shm = shm::meet(&job, rank, 3, 7).expect("they meet");
+                let mut assembly = Assembly::new(shm);
+                for round in 0..50 {
+                    let said = assembly.exchange(&word(round, rank));
+                    let expected: Vec<_> = (0..3).map(|from| word(round, from)).collect();
+                    assert_eq!(said, Ok(expected));
+                }
+                assembly.finish();
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks
+            .into_iter()
+            .for_each(|rank| rank.join().expect("no panic"));
+    }
+
+    #[test]
+    fn one_who_ends_is_named() {
+        let job = format!("assembly-end-{}", std::process::id());
+        let other = job.clone();
+        let gone = thread::spawn(move || drop(shm::meet(&other, 1, 2, 7)));
+        let mut assembly = Assembly::new(shm::meet(&job, 0, 2, 7).expect("they meet"));
+        assert_eq!(
+            assembly.exchange(&Word::from("word")),
+            Err(JobError::Ended { rank: 1 })
+        );
+        gone.join().expect("no panic");
+    }
+}

@@ -1,0 +1,342 @@
+//! The place of this process in its job: what launcher and environment say of it, and what the ranks tell each other
+//! through them. `way` makes a channel of it.
+//!
+//! | who started it | says so by | ranks meet |
+//! | --- | --- | --- |
+//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` names a network or `POMBO_HOST` is set they only exchange addresses there |
+//! | somebody, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | by the name of the job |
+//! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | by the launcher's store of keys and values |
+//! | nobody | | alone |
+//!
+//! Ranks of a launcher that tells them nothing of each other are refused: `untold`.
+
+#[cfg(feature = "hosts")]
+mod agreement;
+mod assembly;
+mod auth;
+mod card;
+pub(crate) mod descriptor;
+mod error;
+mod host;
+#[cfg(feature = "hosts")]
+mod key_file;
+mod launcher;
+mod net;
+mod pmi;
+mod processor;
+#[cfg(feature = "hosts")]
+mod raw;
+mod untold;
+mod word;
+
+#[cfg(feature = "hosts")]
+pub(crate) use agreement::{Block, Links};
+pub(crate) use auth::Auth;
+pub(crate) use card::Name;
+#[cfg(feature = "hosts")]
+pub(crate) use card::{Job, Seal};
+pub use descriptor::let_go;
+pub(crate) use error::excerpt;
+pub use error::{Excerpt, JobError};
+pub use launcher::Launcher;
+pub(crate) use net::Net;
+#[cfg(feature = "hosts")]
+pub use raw::Why;
+
+use crate::environment::{number, wrong};
+use crate::hosts::Hosts;
+use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use assembly::Assembly;
+use card::Card;
+use core::ffi::c_int;
+use core::fmt;
+use pmi::Pmi;
+use pombo_kernel::Node;
+use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
+pub(crate) use word::Word;
+
+/// What a process knows of its job before it has a channel to all ranks.
+pub struct Start {
+    /// The memory that it shares with the ranks of its host.
+    pub(crate) near: Shm,
+    pub(crate) hosts: Hosts,
+    /// The launcher, if it wants to hear of the end.
+    pub(crate) launcher: Option<Launcher>,
+    /// What the ranks have told each other, where they are on several hosts.
+    pub(crate) met: Option<Met>,
+}
+
+/// Why a process cannot join. Who gets it says so and calls [`Refused::abort`].
+pub struct Refused {
+    pub(crate) error: JobError,
+    pub(crate) launcher: Option<Launcher>,
+}
+
+impl Refused {
+    /// Why.
+    pub fn error(&self) -> &JobError {
+        &self.error
+    }
+
+    /// This process's rank, as well as it is known.
+    pub fn rank(&self) -> usize {
+        self.launcher.as_ref().map_or_else(rank, Launcher::rank)
+    }
+
+    /// Tells the launcher, if it was reached, that the job ends, with the code that this process will exit with: it does
+    /// not take the end of a process that has joined nothing for the end of the job, and the other ranks would wait for
+    /// ever.
+    pub fn abort(self, code: c_int) {
+        match self.launcher {
+            Some(mut launcher) => {
+                launcher.abort(code);
+                // When its connection closes the launcher may kill this process before it has that code.
+                core::mem::forget(launcher);
+            }
+            None => pmi::last_words(),
+        }
+    }
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.error, f)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+impl core::error::Error for Refused {}
+
+impl From<JobError> for Box<Refused> {
+    fn from(error: JobError) -> Self {
+        let launcher = None;
+        Box::new(Refused { error, launcher })
+    }
+}
+
+impl From<ShmError> for Box<Refused> {
+    fn from(error: ShmError) -> Self {
+        JobError::from(error).into()
+    }
+}
+
+/// Finds the job that the environment names, or makes a job of one. `checked`: whether the variables say what they may,
+/// as [`crate::settings::check_own`] tells; `fingerprint`: what all ranks must be composed as, as
+/// [`pombo_kernel::fingerprint`] tells. Waits for the other ranks.
+///
+/// # Errors
+/// The environment says what cannot be, the launcher or another rank does not answer as it must, or this process was
+/// composed otherwise than another rank: [`Refused::error`].
+#[cold]
+#[inline(never)]
+pub fn start(checked: Result<(), JobError>, fingerprint: u64) -> Result<Start, Box<Refused>> {
+    let net = checked.and_then(|()| NET.read(Net::parse));
+    let near = match (number(RANK.name)?, number(SIZE.name)?) {
+        (None, None) => match Pmi::connect()? {
+            Some(pmi) => return by_launcher(Launcher::pmi(pmi), net, fingerprint),
+            None => {
+                net?;
+                untold::alone()?;
+                Shm::alone()?
+            }
+        },
+        (Some(rank), Some(size)) if rank < size => {
+            let net = net?;
+            let shm = on_this_host(rank, size, fingerprint)?;
+            let apart = net.is_named() || host::told().is_some();
+            if apart && size > 1 {
+                return by_launcher(Launcher::memory(Assembly::new(shm)), Ok(net), fingerprint);
+            }
+            processor::spread(rank, size, processor::number_of(shm.segment()));
+            shm
+        }
+        _ => {
+            let must = "a rank below a size, both set or neither";
+            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must).into());
+        }
+    };
+    let hosts = Hosts::one(near.segment().ranks());
+    Ok(Start {
+        near,
+        hosts,
+        launcher: None,
+        met: None,
+    })
+}
+
+/// The rank as the environment tells it, before anybody has joined.
+pub fn rank() -> usize {
+    let rank = [RANK.name, c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
+    let rank = rank.into_iter();
+    rank.flat_map(number).flatten().next().unwrap_or(0)
+}
+
+fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobError> {
+    Ok(match (number(SHM_FD.name)?, JOB.text()) {
+        (Some(file), _) => {
+            let segment = Segment::open(file as c_int).map_err(|error| match error {
+                ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
+                    SHM_FD.name,
+                    "the launcher's descriptor: whatever starts the program has to leave it open",
+                ),
+                error => error.into(),
+            })?;
+            Shm::attach(segment, rank, fingerprint)?
+        }
+        (None, Some(job)) => shm::meet(job, rank, size, fingerprint)?,
+        // A rank of a larger world that nobody can reach.
+        (None, None) if size > 1 => {
+            return Err(wrong(
+                c"POMBO_SHM_FD or POMBO_JOB",
+                "set where POMBO_SIZE is above 1",
+            ));
+        }
+        (None, None) => Shm::alone()?,
+    })
+}
+
+/// Every rank tells where it is; those of one host meet in memory.
+#[inline(never)]
+fn by_launcher(
+    mut launcher: Launcher,
+    net: Result<Net, JobError>,
+    fingerprint: u64,
+) -> Result<Start, Box<Refused>> {
+    let told = net.and_then(|net| {
+        let (met, hosts) = introduce(&mut launcher, net, fingerprint)?;
+        let members = hosts.members(hosts.of(met.me));
+        let near = meet(met.job.id, met.me, members, fingerprint)?;
+        Ok((met, hosts, near))
+    });
+    let launcher = Some(launcher);
+    match told {
+        Ok((met, hosts, near)) => Ok(Start {
+            near,
+            launcher,
+            met: (!hosts.is_one()).then_some(met),
+            hosts,
+        }),
+        Err(error) => Err(Box::new(Refused { error, launcher })),
+    }
+}
+
+/// What the ranks have told each other.
+pub(crate) struct Met {
+    pub(crate) me: Node,
+    /// What this rank was told.
+    pub(crate) net: Net,
+    pub(crate) job: Name,
+    /// With the ranks before and after this one; none where all are on one host.
+    #[cfg(feature = "hosts")]
+    pub(crate) links: Option<Links>,
+    /// All of them are on one machine, whatever hosts they pretend to be.
+    pub(crate) one_machine: bool,
+}
+
+#[cfg(all(test, feature = "hosts"))]
+impl Met {
+    /// Of a rank that pretends to be on another host than the other one.
+    pub(crate) fn for_tests(net: Net) -> Self {
+        Met {
+            me: Node(0),
+            net,
+            job: Name::new().expect("random numbers"),
+            links: None,
+            one_machine: true,
+        }
+    }
+}
+
+/// Exchanges cards.
+#[inline(never)]
+fn introduce(
+    launcher: &mut Launcher,
+    net: Net,
+    fingerprint: u64,
+) -> Result<(Met, Hosts), JobError> {
+    let rank = launcher.rank();
+    let (job, machine) = (Name::new()?, host::machine());
+    #[cfg(feature = "hosts")]
+    let secret = agreement::Secret::new()?;
+    let card = Card {
+        host: host::told().unwrap_or(machine),
+        machine,
+        fingerprint,
+        #[cfg(feature = "hosts")]
+        public: secret.public(),
+        job: (rank == 0).then_some(job),
+    };
+    let words = launcher.exchange("pombo", &card.text())?;
+    let cards = read(&words, Card::read)?;
+    let mut ranks = cards.iter().enumerate();
+    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
+        return Err(JobError::Fingerprint {
+            rank,
+            ours: fingerprint,
+            theirs: other.fingerprint,
+        });
+    }
+    let job = cards.first().and_then(|card| card.job).unwrap_or(job);
+    let before = cards.get(..rank).unwrap_or_default();
+    processor::spread(on(machine, before), on(machine, &cards), job.id);
+    let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
+    // A network that is asked for is used: on a single host every rank stands for one.
+    if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
+        hosts = (0..cards.len() as u64).collect();
+    }
+    let hosts = Hosts::by(&hosts);
+    let met = Met {
+        me: Node(rank as u16),
+        net,
+        #[cfg(feature = "hosts")]
+        links: match hosts.is_one() {
+            true => None,
+            false => {
+                let publics: Vec<_> = cards.iter().map(|card| card.public).collect();
+                Some(secret.links(rank, &words, &publics)?)
+            }
+        },
+        job,
+        one_machine: cards.iter().all(|card| card.machine == machine),
+    };
+    Ok((met, hosts))
+}
+
+/// How many are on that machine.
+#[inline(never)]
+fn on(machine: u64, cards: &[Card]) -> usize {
+    cards.iter().filter(|card| card.machine == machine).count()
+}
+
+/// What the words mean, by rank.
+pub(crate) fn read<T>(
+    words: &[Word],
+    read: impl Fn(usize, &str) -> Result<T, JobError>,
+) -> Result<Vec<T>, JobError> {
+    let words = words.iter().enumerate();
+    words
+        .map(|(rank, word)| read(rank, word.as_str()))
+        .collect()
+}
+
+/// Meets the ranks of this host.
+fn meet(job: u64, me: Node, members: &[Node], fingerprint: u64) -> Result<Shm, JobError> {
+    let (Some(first), 2..) = (members.first(), members.len()) else {
+        return Ok(Shm::alone()?);
+    };
+    let place = members.iter().position(|node| *node == me);
+    let (name, ranks) = (Word::of(format_args!("{job:016x}-{first}")), members.len());
+    Ok(shm::meet(
+        name.as_str(),
+        place.unwrap_or(0),
+        ranks,
+        fingerprint,
+    )?)
+}

@@ -1,0 +1,100 @@
+//! Short texts in place: start-up and errors need no allocator for them. For every package above.
+
+use core::fmt;
+
+/// Text of at most `N` bytes; what is beyond is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Text<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Text<N> {
+    /// Empty.
+    pub const fn new() -> Self {
+        Text {
+            bytes: [0; N],
+            len: 0,
+        }
+    }
+
+    /// What the arguments say, as far as there is room. Use [`format_args!`].
+    #[cold]
+    #[inline(never)]
+    pub fn of(arguments: fmt::Arguments<'_>) -> Self {
+        let mut text = Self::new();
+        // What does not fit is cut, which is no error.
+        let _ = fmt::Write::write_fmt(&mut text, arguments);
+        text
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        // It grows by whole characters.
+        core::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> Default for Text<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> fmt::Write for Text<N> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut cut = text.len().min(N - self.len);
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let place = self.bytes.get_mut(self.len..self.len + cut);
+        if let Some((place, text)) = place.zip(text.as_bytes().get(..cut)) {
+            place.copy_from_slice(text);
+            self.len += cut;
+        }
+        match cut == text.len() {
+            true => Ok(()),
+            // Nothing behind it either.
+            false => Err(fmt::Error),
+        }
+    }
+}
+
+impl<const N: usize> fmt::Display for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<const N: usize> fmt::Debug for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl<const N: usize> From<&str> for Text<N> {
+    fn from(text: &str) -> Self {
+        Self::of(format_args!("{text}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_cut_between_characters() {
+        let text = Text::<5>::from("abc");
+        assert_eq!(text.as_str(), "abc");
+        assert_eq!(Text::<5>::from("abcdefg").as_str(), "abcde");
+        assert_eq!(Text::<5>::from("abcdé").as_str(), "abcd");
+        let text = Text::<6>::of(format_args!("{}{:?}", "abcd", "é"));
+        assert_eq!(text.as_str(), "abcd\"");
+        assert_eq!(Text::<0>::from("a").as_str(), "");
+    }
+}

@@ -1,0 +1,73 @@
+//! What a rank asks of its channel beside messages.
+
+use super::traffic::Traffic;
+use crate::hosts::Hosts;
+use core::fmt;
+use pombo_kernel::{Channel, Node};
+use pombo_netdrivers::shm::{RankState, Shm};
+
+/// A channel to every rank of a job, whose rank is its node: shared memory alone, or beside a network.
+pub trait WorldChannel: Channel {
+    /// The memory that the ranks of this host share.
+    fn memory(&mut self) -> &mut Shm;
+
+    /// Has everything that this rank sent arrived, and has it told others what has arrived here?
+    fn is_settled(&mut self) -> bool;
+
+    /// Goes in good order.
+    fn leave(&mut self);
+
+    /// Tells the others that this rank ends because that one has.
+    fn blame(&mut self, other: Node);
+
+    /// Because of whom that rank has ended, if it has said so.
+    fn blamed(&mut self, hosts: &Hosts, node: Node) -> Option<Node>;
+
+    /// Has that rank, which has gone, done so in good order?
+    fn has_finished(&mut self, hosts: &Hosts, node: Node) -> bool;
+
+    /// What is known of a failure of the network, behind the system's words for that error number.
+    fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// What has become of frames between hosts so far.
+    fn traffic(&self) -> Traffic;
+}
+
+/// All ranks share one host.
+impl WorldChannel for Shm {
+    #[inline]
+    fn memory(&mut self) -> &mut Shm {
+        self
+    }
+
+    fn is_settled(&mut self) -> bool {
+        true
+    }
+
+    fn leave(&mut self) {
+        Shm::finish(self);
+    }
+
+    fn blame(&mut self, other: Node) {
+        // Only an unknown rank is refused.
+        let _ = self.segment().blame(self.node().index(), other.0);
+    }
+
+    fn blamed(&mut self, hosts: &Hosts, node: Node) -> Option<Node> {
+        let place = hosts.place(node)?;
+        self.segment().blamed(place).map(Node)
+    }
+
+    fn has_finished(&mut self, hosts: &Hosts, node: Node) -> bool {
+        let state = hosts.place(node).map(|place| self.segment().state(place));
+        matches!(state, Some(Ok(RankState::Finished)))
+    }
+
+    fn explain(&self, _: i32, _: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
+}

@@ -1,0 +1,134 @@
+//! Connections at a rank's door whose other side has not said yet who it is. All of them are heard together: one that
+//! says nothing, or something wrong, costs a descriptor and nobody's time. `vigil` only.
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | guests that have not said all | as many as a job has ranks | the one that has been there longest is sent away |
+
+use crate::place::JobError;
+use crate::place::descriptor::{Descriptor, check};
+use alloc::vec::Vec;
+
+/// Guests of one door, of which each is to say `SIZE` bytes that begin with `begin`.
+pub(super) struct Guests<const SIZE: usize> {
+    begin: &'static [u8],
+    most: usize,
+    /// In the order in which they came.
+    guests: Vec<Guest<SIZE>>,
+}
+
+struct Guest<const SIZE: usize> {
+    line: Descriptor,
+    said: [u8; SIZE],
+    len: usize,
+}
+
+/// Guests let in before the others are heard again.
+const AT_ONCE: usize = 16;
+
+impl<const SIZE: usize> Guests<SIZE> {
+    pub(super) fn new(begin: &'static [u8], most: usize) -> Self {
+        Guests {
+            begin,
+            most,
+            guests: Vec::new(),
+        }
+    }
+
+    /// Waits until guests come or say something, for that many milliseconds at most, and hands out those that have
+    /// said all. May return early. The door does not block.
+    ///
+    /// # Errors
+    /// [`JobError::System`]: the door lets nobody in.
+    pub(super) fn hear(
+        &mut self,
+        door: &Descriptor,
+        milliseconds: u64,
+        mut all: impl FnMut(&[u8; SIZE], Descriptor),
+    ) -> Result<(), JobError> {
+        let lines = self.guests.iter().map(|guest| &guest.line);
+        let polled = core::iter::once(door)
+            .chain(lines)
+            .map(|line| libc::pollfd {
+                fd: line.number(),
+                events: libc::POLLIN,
+                revents: 0,
+            });
+        let mut polled: Vec<_> = polled.collect();
+        let (entries, count) = (polled.as_mut_ptr(), polled.len() as libc::nfds_t);
+        let limit = i32::try_from(milliseconds).unwrap_or(i32::MAX);
+        // SAFETY: the entries are valid for the call.
+        if unsafe { libc::poll(entries, count, limit) } <= 0 {
+            return Ok(());
+        }
+        for index in (0..self.guests.len()).rev() {
+            if polled[index + 1].revents == 0 {
+                continue;
+            }
+            let guest = &mut self.guests[index];
+            let goes_on = guest.read(self.begin);
+            if !goes_on || guest.len == SIZE {
+                let Guest { line, said, .. } = self.guests.remove(index);
+                if goes_on {
+                    all(&said, line);
+                }
+            }
+        }
+        match polled[0].revents {
+            0 => Ok(()),
+            _ => self.let_in(door),
+        }
+    }
+
+    fn let_in(&mut self, door: &Descriptor) -> Result<(), JobError> {
+        for _ in 0..AT_ONCE {
+            let none = core::ptr::null_mut();
+            // SAFETY: null pointers are allowed for an address that nobody asks for.
+            let fd = unsafe { libc::accept4(door.number(), none, none.cast(), libc::SOCK_CLOEXEC) };
+            match Descriptor::returned(fd, "let a rank of another host in") {
+                Ok(line) => {
+                    self.make_room(self.most);
+                    self.guests.push(Guest {
+                        line,
+                        said: [0; SIZE],
+                        len: 0,
+                    });
+                }
+                Err(error) if error.is(libc::EAGAIN) => break,
+                // It has gone already.
+                Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => {}
+                Err(error) if error.is(libc::EMFILE) && !self.guests.is_empty() => {
+                    self.make_room(self.guests.len());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// For one more among so many.
+    fn make_room(&mut self, most: usize) {
+        if self.guests.len() >= most {
+            self.guests.remove(0);
+        }
+    }
+}
+
+impl<const SIZE: usize> Guest<SIZE> {
+    /// Takes what it says. False: it has gone, or says what no rank does.
+    fn read(&mut self, begin: &[u8]) -> bool {
+        let place = &mut self.said[self.len..];
+        let (into, room) = (place.as_mut_ptr().cast(), place.len());
+        // SAFETY: the place is valid for its length.
+        let got = unsafe { libc::recv(self.line.number(), into, room, libc::MSG_DONTWAIT) };
+        match check(got, "hear a rank of another host") {
+            Ok(0) => false,
+            Ok(more) => {
+                self.len += more;
+                let both = self.said[..self.len].iter().zip(begin);
+                both.into_iter().all(|(said, known)| said == known)
+            }
+            Err(error) => error.is(libc::EAGAIN) || error.is(libc::EINTR),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `opening` only.
+
+use super::addresses::Addresses;
+use crate::hosts::Hosts;
+use crate::place::Launcher;
+use crate::place::Word;
+use crate::place::{JobError, Met, Why, read};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+use pombo_kernel::channel::Arrival;
+use pombo_kernel::{Network, Node, Part};
+use pombo_netdrivers::Ethernet;
+use pombo_netdrivers::ethernet::{Address, Opened, Seat, Traffic};
+
+/// A seat at the interface of that name, or at the only one with a link.
+pub(super) fn open(
+    name: &str,
+    (job, node): (u64, Node),
+    traffic: Traffic,
+) -> Result<Opened, JobError> {
+    let job = job as u16;
+    let opened = Ethernet::open(name, Seat { job, node, traffic })?;
+    match opened.interface().running {
+        true => Ok(opened),
+        false => Err(refuse(node.index(), Why::NoLink)),
+    }
+}
+
+/// At the interface that has this address.
+pub(super) fn open_at(ip: IpAddr, (job, node): (u64, Node)) -> Result<Opened, JobError> {
+    let all = pombo_netdrivers::udp::interfaces()?;
+    let at = all.iter().find(|one| one.address == ip && !one.loopback);
+    let why = Why::NoInterface;
+    let at = at.ok_or(refuse(node.index(), why))?;
+    open(&at.name, (job, node), Traffic::Single)
+}
+
+/// That rank cannot.
+pub(super) fn refuse(rank: usize, why: Why) -> JobError {
+    JobError::NoEthernet { rank, why }
+}
+
+/// Joins the others if all of them are there and hear each other; all ranks get the same answer.
+pub(super) fn join(
+    opened: Result<Opened, JobError>,
+    (met, hosts): (&Met, &Hosts),
+    all: &[Addresses],
+    launcher: &mut Launcher,
+) -> Result<Ethernet, JobError> {
+    let mut addresses: Vec<Address> = Vec::new();
+    for (rank, at) in all.iter().enumerate() {
+        addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
+    }
+    let mut device = opened?.join(&addresses)?;
+    let others = elsewhere(&device, met.me, hosts);
+    // All have called before anybody counts the time, and what comes meanwhile waits: nobody need be quick to be heard.
+    call(&mut device, &others);
+    launcher.exchange("pombo-called", &Word::from("-"))?;
+    let unheard = hear(&mut device, &others);
+    let word = unheard.map_or(Word::from("-"), |rank| Word::of(format_args!("{rank}")));
+    let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
+        Ok(word.parse().ok())
+    })?;
+    for (rank, unheard) in words.into_iter().enumerate() {
+        if let Some(unheard) = unheard {
+            return Err(refuse(rank, Why::Unheard { rank: unheard }));
+        }
+    }
+    // All of that was sent before all had said so, and nobody says anything else yet.
+    while device.poll(|_| ()).is_ok_and(|any| any) {}
+    Ok(device)
+}
+
+/// Nanoseconds that ranks wait for each other's first frames when all have sent some: far longer than those take where
+/// they come at all.
+const TRIAL: u64 = 1_000_000_000;
+/// Nanoseconds between two frames to a rank, and how many it gets at least: any of them may be lost.
+const ROUND: u64 = 20_000_000;
+const ROUNDS: u64 = 3;
+
+/// The ranks of other hosts.
+fn elsewhere(device: &Ethernet, me: Node, hosts: &Hosts) -> Vec<Node> {
+    let nodes = (0..device.nodes()).map(|node| Node(node as u16));
+    let is_far = |node: &Node| !hosts.are_near(me, *node);
+    nodes.filter(is_far).collect()
+}
+
+/// Says something to each of them, in as many bytes as a frame may ever have: a switch that does not carry those is
+/// found now.
+fn call(device: &mut Ethernet, others: &[Node]) {
+    let longest = vec![b'?'; device.mtu()];
+    for node in others {
+        // One that does not leave is like one that is lost.
+        let _ = device.transmit(*node, &[Part::Bytes(&longest)]);
+    }
+}
+
+/// Hears something of each of them, and goes on calling meanwhile. The first that it does not hear.
+fn hear(device: &mut Ethernet, others: &[Node]) -> Option<usize> {
+    let (begin, mut missing) = (device.now(), others.to_vec());
+    let (mut rounds, mut idle) = (0, 0);
+    loop {
+        let now = device.now();
+        if now >= begin + rounds * ROUND || missing.is_empty() {
+            rounds += 1;
+            call(device, others);
+        }
+        let came = device.poll(|frame| {
+            missing.retain(|node| *node != frame.from());
+        });
+        // Time is up when nothing waits to be read any more.
+        let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
+        if missing.is_empty() && rounds >= ROUNDS || over {
+            return missing.first().map(|node| node.index());
+        }
+        idle = if came == Ok(true) { 0 } else { idle + 1 };
+        let _ = device.wait(idle, begin + rounds * ROUND);
+    }
+}
