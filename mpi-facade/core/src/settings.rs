@@ -1,8 +1,10 @@
 //! Every environment variable whose name begins with `POMBO_`: what it may say, what holds without it, what it means.
 //! `init` checks all of them, whatever the network; a launcher does before it starts anybody, so that a job says it once.
 
+mod former;
 mod table;
 
+pub use former::FORMER_NAMES;
 pub(crate) use table::one_copy;
 pub use table::{CREDIT, EAGER_LIMIT, ONE_COPY, PROGRESS_THREAD, SEND_BUFFER_BYTES, VARIABLES};
 
@@ -22,13 +24,18 @@ pub const OF_LAUNCHER: [&str; 4] = ["POMBO_LIB", "POMBO_CC", "POMBO_CXX", "POMBO
 pub fn check(tables: &[&'static [Variable]], name: &str, value: Option<&str>) -> Verdict {
     let mut choices = collective::TABLE.iter();
     if let Some(choice) = choices.find(|choice| choice.variable() == name) {
+        let mut former = former::FORMER_VALUES.iter();
+        let former = former.find(|(was, now, _)| value == Some(was) && choice.allows(now));
         return match value.is_some_and(|it| choice.allows(it)) {
             true => Verdict::Fine,
             false => Verdict::Wrong {
                 name: choice.variable(),
-                must: Choice::MUST,
+                must: former.map_or(Choice::MUST, |(_, _, must)| must),
             },
         };
+    }
+    if let Some(&(name, now)) = FORMER_NAMES.iter().find(|(was, _)| *was == name) {
+        return Verdict::Renamed { name, now };
     }
     let choices = collective::TABLE.iter().map(Choice::variable);
     settings::check(tables, OF_LAUNCHER.into_iter().chain(choices), name, value)
@@ -131,17 +138,21 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_have_near_ones() {
-        let nearest = |name: &str| match check(&TABLES, name, Some("1")) {
-            Verdict::Unknown { nearest } => nearest,
-            other => panic!("{name}: {other:?}"),
-        };
-        assert_eq!(nearest("POMBO_VERBOS"), Some("POMBO_VERBOSE"));
-        assert_eq!(nearest("POMBO_CREDITS"), Some("POMBO_CREDIT"));
-        assert_eq!(nearest("POMBO_COLL_BCATS"), Some("POMBO_COLL_BCAST"));
-        assert_eq!(nearest("POMBO_SOMETHING_ELSE"), None);
+    fn who_knows_what() {
+        assert_eq!(check(&TABLES, "POMBO_VERBOS", Some("1")), Verdict::Unknown);
         assert_eq!(check(&TABLES, "PATH", Some("/")), Verdict::Fine);
         assert_eq!(check(&TABLES, "POMBO_TEST_HOSTS", Some("")), Verdict::Fine);
+    }
+
+    #[test]
+    fn former_algorithms_lead_to_present_ones() {
+        for (was, now, must) in former::FORMER_VALUES {
+            let mut choices = collective::TABLE.iter();
+            let choice = choices.find(|choice| choice.allows(now)).expect(now);
+            let name = choice.variable();
+            let verdict = check(&TABLES, name, Some(was));
+            assert_eq!(verdict, Verdict::Wrong { name, must });
+        }
     }
 
     #[test]

@@ -24,6 +24,11 @@ pub(crate) enum Error {
         given: String,
         want: &'static str,
     },
+    /// A variable has another name now.
+    Renamed {
+        name: &'static str,
+        now: &'static str,
+    },
     /// An option of another launcher that this one cannot do.
     ForeignOption {
         option: String,
@@ -168,6 +173,9 @@ impl fmt::Display for Error {
             }
             Error::Value { what, given, want } => {
                 write!(f, "{what} is '{}'; give {want}", start_of(given))
+            }
+            Error::Renamed { name, now } => {
+                write!(f, "{name} is set, which is called {now} now: set that instead")
             }
             Error::ForeignOption { option, instead } => {
                 write!(f, "{} is not built: {instead}", start_of(option))

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use pombo_job::settings::{Values, Variable, Verdict};
+use pombo_mpi::collective::{Choice, TABLE};
 use pombo_mpi::settings;
 
 /// The directory of the library; whatever needs that reads it.
@@ -65,6 +66,15 @@ pub(crate) fn check(name: &str, value: Option<&str>) -> Verdict {
     settings::check(&TABLES, name, value)
 }
 
+/// The variable whose name is at most three letters away.
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let names = all().map(Variable::name);
+    let names = names.chain(TABLE.iter().map(Choice::variable));
+    let near = names.map(|known| (strsim::levenshtein(name, known), known));
+    let (letters, known) = near.min_by_key(|(letters, _)| *letters)?;
+    (letters <= 3).then_some(known)
+}
+
 /// The longest grace: a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
@@ -98,6 +108,23 @@ mod tests {
         }
         assert_eq!(check("POMBO_LIB", Some("")), Verdict::Fine);
         assert_ne!(check("POMBO_LIB", None), Verdict::Fine, "no text");
+    }
+
+    #[test]
+    fn unknown_names_have_near_ones() {
+        assert_eq!(nearest("POMBO_VERBOS"), Some("POMBO_VERBOSE"));
+        assert_eq!(nearest("POMBO_CREDITS"), Some("POMBO_CREDIT"));
+        assert_eq!(nearest("POMBO_COLL_BCATS"), Some("POMBO_COLL_BCAST"));
+        assert_eq!(nearest("POMBO_LIBS"), Some("POMBO_LIB"));
+        assert_eq!(nearest("POMBO_SOMETHING_ELSE"), None);
+    }
+
+    #[test]
+    fn former_names_lead_to_present_ones() {
+        for &(name, now) in settings::FORMER_NAMES {
+            assert_eq!(check(name, Some("1")), Verdict::Renamed { name, now });
+            assert!(all().any(|variable| variable.name() == now), "{now}");
+        }
     }
 
     /// A default that could be given, and a name, are what one types.

@@ -31,36 +31,38 @@ pub enum Verdict {
         /// What it must be.
         must: &'static str,
     },
-    /// There is no such variable.
-    Unknown {
-        /// One that is called nearly so.
-        nearest: Option<&'static str>,
+    /// It has another name now.
+    Renamed {
+        /// The former name.
+        name: &'static str,
+        /// The present one.
+        now: &'static str,
     },
+    /// There is no such variable.
+    Unknown,
 }
 
 /// What is to be said of a variable whose name begins with `POMBO_`, by these tables; of one with a name of `others`
 /// nothing. A value that is no text is `None`.
 pub fn check(
     tables: &[&'static [Variable]],
-    others: impl Iterator<Item = &'static str> + Clone,
+    mut others: impl Iterator<Item = &'static str>,
     name: &str,
     value: Option<&str>,
 ) -> Verdict {
     if !name.starts_with("POMBO_") || name.starts_with(OF_TESTS) {
         return Verdict::Fine;
     }
-    let all = || tables.iter().flat_map(|table| table.iter());
-    let known = all().find(|variable| variable.name() == name);
+    let mut all = tables.iter().flat_map(|table| table.iter());
+    let known = all.find(|variable| variable.name() == name);
     match known {
         Some(known) if value.is_some_and(known.values.fits) => Verdict::Fine,
         Some(known) => Verdict::Wrong {
             name: known.name(),
             must: known.values.must,
         },
-        None if others.clone().any(|other| other == name) => Verdict::Fine,
-        None => Verdict::Unknown {
-            nearest: nearest(name, all().map(Variable::name).chain(others)),
-        },
+        None if others.any(|other| other == name) => Verdict::Fine,
+        None => Verdict::Unknown,
     }
 }
 
@@ -71,7 +73,7 @@ const OF_TESTS: &str = "POMBO_TEST_";
 /// knows, if no launcher has.
 ///
 /// # Errors
-/// [`JobError::Variable`]: the first that is wrong.
+/// [`JobError::Variable`] or [`JobError::Renamed`]: the first that is wrong.
 pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), JobError> {
     let warns = place::rank() == 0 && environment::variable(SHM_FD.name).is_none();
     for (name, value) in environment::all() {
@@ -80,8 +82,9 @@ pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Jo
             Verdict::Wrong { name, must } => {
                 return Err(JobError::variable(name, must, value.to_str().ok()));
             }
-            Verdict::Unknown { nearest } if warns => output::error(&unknown(name, nearest)),
-            Verdict::Unknown { .. } => {}
+            Verdict::Renamed { name, now } => return Err(JobError::Renamed { name, now }),
+            Verdict::Unknown if warns => output::error(&unknown(name)),
+            Verdict::Unknown => {}
         }
     }
     Ok(())
@@ -94,47 +97,15 @@ pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Jo
 pub fn check_own() -> Result<(), JobError> {
     check_all(
         |name, value| match check(&[VARIABLES], core::iter::empty(), name, value) {
-            Verdict::Unknown { .. } => Verdict::Fine,
+            Verdict::Unknown => Verdict::Fine,
             known => known,
         },
     )
 }
 
-fn unknown(name: &str, nearest: Option<&str>) -> Line {
+fn unknown(name: &str) -> Line {
     let shown = place::excerpt(name);
-    match nearest {
-        Some(nearest) => Line::of(format_args!(
-            "pombo: there is no variable {shown}; did you mean {nearest}?"
-        )),
-        None => Line::of(format_args!(
-            "pombo: there is no variable {shown}; `pombo info` lists all"
-        )),
-    }
-}
-
-/// At most three letters away.
-fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let near = names.map(|known| (distance(name, known), known));
-    let (letters, known) = near.min_by_key(|(letters, _)| *letters)?;
-    (letters <= 3).then_some(known)
-}
-
-/// Letters to insert, to take out or to change until both are the same. Of names that are too long: many.
-fn distance(one: &str, other: &str) -> usize {
-    const LONGEST: usize = 48;
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    if one.len() >= LONGEST || other.len() >= LONGEST {
-        return LONGEST;
-    }
-    let mut row: [usize; LONGEST] = core::array::from_fn(|place| place);
-    for (index, letter) in one.iter().enumerate() {
-        let mut before = index;
-        row[0] = index + 1;
-        for (place, known) in other.iter().enumerate() {
-            let changed = before + usize::from(letter != known);
-            before = row[place + 1];
-            row[place + 1] = changed.min(before + 1).min(row[place] + 1);
-        }
-    }
-    row[other.len()]
+    Line::of(format_args!(
+        "pombo: there is no variable {shown}; `pombo info` lists all"
+    ))
 }

@@ -36,8 +36,9 @@ pub(crate) fn check(request: &Request) -> Result<(), Error> {
                     want: must,
                 });
             }
-            Verdict::Unknown { nearest } if !warned.contains(&name) => {
-                warn(&unknown(text, nearest));
+            Verdict::Renamed { name, now } => return Err(Error::Renamed { name, now }),
+            Verdict::Unknown if !warned.contains(&name) => {
+                warn(&unknown(text, variables::nearest(text)));
                 warned.push(name);
             }
             _ => {}

@@ -24,6 +24,13 @@ pub enum JobError {
         /// What it says, if it is set and text.
         got: Option<&'static str>,
     },
+    /// An environment variable has another name now.
+    Renamed {
+        /// The former name, which is set.
+        name: &'static str,
+        /// The present one.
+        now: &'static str,
+    },
     /// An environment variable asks for what this library is built without.
     #[cfg(all(feature = "hosts", not(feature = "fault")))]
     NotBuilt {
@@ -158,6 +165,9 @@ impl fmt::Display for JobError {
                 Some(got) => write!(f, "{name} must be {must}, not '{}'", excerpt(got)),
                 None => write!(f, "{name} must be {must}"),
             },
+            Self::Renamed { name, now } => {
+                write!(f, "{name} is set, which is called {now} now: set that instead")
+            }
             #[cfg(all(feature = "hosts", not(feature = "fault")))]
             Self::NotBuilt { name, feature } => write!(
                 f,
