@@ -1,52 +1,36 @@
 //! A task farm over `Communicator` with a header of its own: no MPI anywhere.
 //!
-//! `cargo run --release --example farm`
+//! ```text
+//! cargo build --release --example farm
+//! target/release/examples/farm threads                     # four threads
+//! pombo run -n 4 target/release/examples/farm              # four processes
+//! mpiexec.mpich -hosts one,two -n 4 target/release/examples/farm # on two hosts
+//! ```
 //!
-//! Rank 0 hands out intervals of a sum, the workers (threads here; processes with the driver `shm`) give partial sums
-//! back. The header says what a message is and which task it belongs to; a receive selects by kind.
+//! Rank 0 hands out intervals of a sum, the workers give partial sums back. The header says what a message is and which
+//! task it belongs to; a receive selects by kind.
 
+use pombo_job::Joined;
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Communicator, Compose, Error, Header, Lent, Node, Operate, Pattern, Size};
+use pombo_kernel::prelude::*;
+use pombo_kernel::{Channel, Compose, Size};
 use pombo_netdrivers::{Growing, Loopback};
-use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The protocol: every message is a task, an answer, or the end.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct Work {
-    kind: u8,
-    task: U32,
+header! {
+    /// The protocol: every message is a task, an answer, or the end.
+    struct Work { kind: u8, task: U32 }
 }
 
 const TASK: u8 = 1;
 const ANSWER: u8 = 2;
 const END: u8 = 3;
 
-/// A receive wants one kind, or any (0), from anybody.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct Kind(u8);
-
-impl Header for Work {
-    const NAME: &str = "Work";
-    type Pattern = Kind;
-}
-
-impl Pattern<Work> for Kind {
-    fn matches(&self, _from: Node, header: &Work) -> bool {
-        self.0 == 0 || self.0 == header.kind
-    }
-
-    fn source(&self) -> Option<Node> {
-        None
-    }
-}
-
+/// So many ranks at most.
+const RANKS: usize = 64;
 /// The composition: 32-bit lengths, rendezvous above 1 KiB, linear matching, heap storage, and how much of everything.
-type Farm = Compose<U32, Rendezvous<1024>, Linear, Growing, Size<64, 64, 1024, 8>>;
-type Comm = Communicator<Work, Loopback, Lent<'static>, Farm>;
+type Farm = Compose<U32, Rendezvous<1024>, Linear, Growing, Size<64, 64, 1024, RANKS>>;
+type Comm<L> = Communicator<Work, L, Lent<'static>, Farm>;
 
 const TASKS: u32 = 1000;
 const TERMS: u64 = 10_000;
@@ -54,33 +38,35 @@ const TERMS: u64 = 10_000;
 fn work(kind: u8, task: u32) -> Work {
     Work {
         kind,
-        task: U32::new(task),
+        task: task.into(),
     }
 }
 
-/// Gives every worker a task, then a new one for each answer.
-fn manager(comm: &mut Comm) -> Result<f64, Error> {
-    let workers = comm.nodes() as u16 - 1;
+/// Gives every worker a task, then a new one for each answer; the workers that get none get the end.
+fn manager(comm: &mut Comm<impl Channel>) -> Result<f64, Error> {
+    let workers = comm.nodes() as u32 - 1;
     let (mut next, mut sum) = (0, 0.0);
-    for worker in 1..=workers {
-        comm.send_from(Node(worker), work(TASK, next), &[])?;
+    let mut give = |comm: &mut Comm<_>, worker| {
+        let kind = if next < TASKS { TASK } else { END };
         next += 1;
+        comm.send_from(worker, work(kind, next - 1), &[])
+    };
+    for worker in 1..=workers {
+        give(comm, Node(worker as u16))?;
     }
     for _ in 0..TASKS {
         let mut answer = [0; 8];
-        let envelope = comm.receive_into(Kind(ANSWER), &mut answer)?;
+        let envelope = comm.receive_into(Work::kind(ANSWER), &mut answer)?;
         sum += f64::from_le_bytes(answer);
-        let kind = if next < TASKS { TASK } else { END };
-        comm.send_from(envelope.node(), work(kind, next), &[])?;
-        next += 1;
+        give(comm, envelope.node())?;
     }
     Ok(sum)
 }
 
 /// Answers tasks until the end.
-fn worker(comm: &mut Comm) -> Result<(), Error> {
+fn worker(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
     loop {
-        let header = comm.receive_into(Kind(0), &mut [])?.header();
+        let header = comm.receive_into(Any.into(), &mut [])?.header();
         if header.kind == END {
             return Ok(());
         }
@@ -93,20 +79,40 @@ fn worker(comm: &mut Comm) -> Result<(), Error> {
     }
 }
 
-fn main() -> Result<(), Error> {
-    let mut channels = Loopback::world(4).into_iter();
-    let zero = channels.next().expect("a world of four has a first rank");
-    let workers: Vec<_> = channels
-        .map(|channel| std::thread::spawn(move || worker(&mut Comm::new(channel)?)))
-        .collect();
-    let pi = manager(&mut Comm::new(zero)?)?;
-    for worker in workers {
-        worker.join().expect("no worker panics")?;
+/// What every rank does, whatever carries its messages.
+fn farm(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
+    match comm.node() {
+        Node(0) if comm.nodes() > 1 => println!("pi is {:.9} after {TASKS} tasks", manager(comm)?),
+        Node(0) => println!("a farm takes two ranks or more: farm threads, or pombo run -n 4 farm"),
+        _ => worker(comm)?,
     }
-    println!("pi is {pi:.9} after {TASKS} tasks");
-    println!(
-        "an envelope takes {} bytes",
-        size_of::<pombo_kernel::Envelope<Work, Farm>>()
-    );
     Ok(())
+}
+
+/// Ranks as threads of this process.
+fn threads() -> Result<(), Error> {
+    let run = |channel| farm(&mut Comm::new(channel)?);
+    let ranks = Loopback::world(4).into_iter();
+    let ranks: Vec<_> = ranks
+        .map(|channel| std::thread::spawn(move || run(channel)))
+        .collect();
+    let mut ended = ranks
+        .into_iter()
+        .map(|rank| rank.join().expect("no rank panics"));
+    ended.try_for_each(|ended| ended)
+}
+
+/// This process as a rank of the job that a launcher has started.
+fn job() -> Result<(), Box<dyn std::error::Error>> {
+    let Joined { way, launcher, .. } = pombo_job::enter::<Work, Farm, RANKS>()?;
+    let mut comm = Comm::new(way)?;
+    farm(&mut comm)?;
+    Ok(pombo_job::leave(comm, launcher)?)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    match std::env::args().nth(1).as_deref() {
+        Some("threads") => Ok(threads()?),
+        _ => job(),
+    }
 }

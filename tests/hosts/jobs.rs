@@ -282,6 +282,46 @@ fn ip(hosts: &Hosts, host: usize, command: &str) {
     assert!(status.expect("ip").success(), "{command}");
 }
 
+/// A program without MPI joins by the same means: what is one process per rank elsewhere is a thread in the other test.
+#[test]
+fn a_farm_without_mpi_on_four_hosts() {
+    let _alone = alone();
+    let test = here!(a_farm_without_mpi_on_four_hosts);
+    on_hosts(test, HOSTS, |hosts| {
+        for net in NETS {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            let outcome = finish(command.arg(farm()).env("POMBO_NET", net));
+            assert_eq!((outcome.code, &*outcome.out), (0, PI), "{}", outcome.err);
+        }
+    });
+}
+
+/// What eight ranks find.
+const PI: &str = "pi is 3.141592554 after 1000 tasks\n";
+
+/// The example, built as the tests are: cargo does so by itself only for those who run all tests of the package.
+fn farm() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "build",
+        "--quiet",
+        "--offline",
+        "--package",
+        "pombo",
+        "--example",
+        "farm",
+    ]);
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
+    assert!(built.expect("cargo").success());
+    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
+    launcher.with_file_name("examples").join("farm")
+}
+
 /// The interface is there, it only carries less.
 #[test]
 fn an_mtu_that_is_lowered_is_named() {

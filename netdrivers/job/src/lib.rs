@@ -9,64 +9,31 @@
 //! learns who is dead ([`pombo_kernel::Event::PeerLost`]).
 //!
 //! ```
-//! use pombo_job::{Joined, WorldChannel};
+//! use pombo_job::Joined;
 //! use pombo_kernel::aspect::Rendezvous;
 //! use pombo_kernel::matching::Linear;
-//! use pombo_kernel::{Communicator, Compose, Header, Lent, Node, Operate, Pattern, Size, fingerprint};
+//! use pombo_kernel::prelude::*;
+//! use pombo_kernel::{Compose, Size};
 //! use pombo_netdrivers::Growing;
-//! use std::error::Error;
-//! use zerocopy::little_endian::U32;
-//! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 //!
-//! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-//! #[repr(C)]
-//! struct Topic(u8);
-//!
-//! impl Header for Topic {
-//!     const NAME: &str = "Topic";
-//!     type Pattern = Topic;
-//! }
-//!
-//! impl Pattern<Topic> for Topic {
-//!     fn matches(&self, _from: Node, arrived: &Topic) -> bool {
-//!         self.0 == arrived.0
-//!     }
-//!     fn source(&self) -> Option<Node> {
-//!         None
-//!     }
-//! }
+//! header! { struct Topic { number: u8 } }
 //!
 //! /// Of up to so many ranks.
 //! const RANKS: usize = 64;
 //! type News = Compose<U32, Rendezvous<1024>, Linear, Growing, Size<64, 64, 1024, RANKS>>;
 //!
-//! fn main() -> Result<(), Box<dyn Error>> {
-//!     let checked = pombo_job::settings::check_own();
-//!     let start = pombo_job::start(checked, fingerprint::<Topic, News>());
-//!     let joined = start.and_then(pombo_job::join::<RANKS>);
-//!     let Joined { way, launcher, .. } = joined.map_err(|refused| {
-//!         let text = refused.to_string();
-//!         refused.abort(1);
-//!         text
-//!     })?;
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let Joined { way, launcher, .. } = pombo_job::enter::<Topic, News, RANKS>()?;
+//!     let mut comm = Communicator::<Topic, _, Lent<'_>, News>::new(way)?;
 //!
 //!     // Every rank greets the next one, in a ring.
-//!     let mut comm = Communicator::<Topic, _, Lent<'_>, News>::new(way)?;
 //!     let (me, ranks) = (comm.node(), comm.nodes() as u16);
-//!     comm.send_from(Node((me.0 + 1) % ranks), Topic(7), b"good morning")?;
+//!     comm.send_from(Node((me.0 + 1) % ranks), Topic { number: 7 }, b"good morning")?;
 //!     let mut text = [0; 16];
-//!     let envelope = comm.receive_into(Topic(7), &mut text)?;
+//!     let envelope = comm.receive_into(Topic::number(7), &mut text)?;
 //!     assert_eq!(envelope.node(), Node((me.0 + ranks - 1) % ranks));
 //!     assert_eq!(&text[..envelope.len()], b"good morning");
-//!
-//!     // Goes in good order: what it sent has arrived.
-//!     let mut idle = 0;
-//!     while !(comm.is_flushed() && comm.channel_mut().is_settled()) {
-//!         comm.advance(&mut idle)?;
-//!     }
-//!     comm.channel_mut().leave();
-//!     launcher.into_iter().for_each(|mut launcher| launcher.finish());
-//!     Ok(())
+//!     Ok(pombo_job::leave(comm, launcher)?)
 //! }
 //! ```
 //!
@@ -81,7 +48,7 @@
 //! | started | [`start`]: ranks of one host share memory, all have told each other where they are | the same |
 //! | refused | [`start`], [`join`] | after [`Refused::abort`] the launcher ends the job |
 //! | joined | [`join`]: a channel to all | its frames |
-//! | left | [`WorldChannel::leave`], then [`Launcher::finish`] | [`pombo_kernel::Event::PeerLost`], and [`WorldChannel::has_finished`] |
+//! | left | [`leave`], or [`WorldChannel::leave`] and then [`Launcher::finish`] | [`pombo_kernel::Event::PeerLost`], and [`WorldChannel::has_finished`] |
 //! | dead | the process or its host ends before that | [`pombo_kernel::Event::PeerLost`]; whom it blames: [`WorldChannel::blamed`] |
 //!
 //! Whoever has joined may fork; the child calls [`let_go`] and leaves the channel alone.
@@ -115,6 +82,7 @@ pub mod environment;
 mod hosts;
 pub mod output;
 mod place;
+mod session;
 pub mod settings;
 mod text;
 mod way;
@@ -123,6 +91,7 @@ pub use hosts::Hosts;
 #[cfg(feature = "hosts")]
 pub use place::Why;
 pub use place::{Excerpt, JobError, Launcher, Refused, Start, let_go, rank, start};
+pub use session::{enter, leave};
 pub use text::Text;
 #[cfg(feature = "hosts")]
 pub use way::{Far, groups};

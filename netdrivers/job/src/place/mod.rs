@@ -87,8 +87,8 @@ impl Refused {
 
     /// Tells the launcher, if it was reached, that the job ends, with the code that this process will exit with: it does
     /// not take the end of a process that has joined nothing for the end of the job, and the other ranks would wait for
-    /// ever.
-    pub fn abort(self, code: c_int) {
+    /// ever. Gives back why.
+    pub fn abort(self, code: c_int) -> JobError {
         match self.launcher {
             Some(mut launcher) => {
                 launcher.abort(code);
@@ -97,6 +97,7 @@ impl Refused {
             }
             None => pmi::last_words(),
         }
+        self.error
     }
 }
 
