@@ -14,7 +14,7 @@ fn one_frame_for_all_hosts() {
                 return;
             };
             command.arg(&program).args([size, "1"]);
-            expect_ok(&finish(command.env("POMBO_LOSS", loss)), "bcast");
+            expect_ok(&finish(command.env("POMBO_FAULT_LOSS", loss)), "bcast");
         }
     });
 }

@@ -21,7 +21,7 @@ fn run(hosts: &Hosts, net: &str, script: &str) -> Option<Outcome> {
 /// The ranks as they are.
 const PLAIN: &str = "exec \"$0\"";
 /// Frames get lost.
-const LOSSY: &str = "POMBO_LOSS=2 exec \"$0\"";
+const LOSSY: &str = "POMBO_FAULT_LOSS=2 exec \"$0\"";
 /// Rank 5 has no right to raw sockets, and nothing that it starts has.
 const ONE_MAY_NOT: &str =
     "[ $PMI_RANK != 5 ] || exec setpriv --bounding-set=-net_raw \"$0\"; exec \"$0\"";
@@ -202,7 +202,7 @@ fn frames_carry_everything_whatever_they_are_believed_by() {
                 command.args(["1000000", "1"]);
             }
             command.env("POMBO_NET", net).env("POMBO_AUTH", auth);
-            expect_ok(&finish(command.env("POMBO_LOSS", "2")), name);
+            expect_ok(&finish(command.env("POMBO_FAULT_LOSS", "2")), name);
         }
     });
 }

@@ -67,7 +67,7 @@ fn programs(hosts: &Hosts, test: &str, loss: &str) {
                 return;
             };
             command.arg(&program).env("POMBO_NET", net);
-            expect_ok(&finish(command.env("POMBO_LOSS", loss)), name);
+            expect_ok(&finish(command.env("POMBO_FAULT_LOSS", loss)), name);
         }
     }
 }
@@ -127,7 +127,7 @@ fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
             let Some(mut command) = job(hosts) else {
                 return;
             };
-            command.env("POMBO_NET", net).env("POMBO_LOSS", loss);
+            command.env("POMBO_NET", net).env("POMBO_FAULT_LOSS", loss);
             let four = picture(&format!("hosts-heat-{net}-{loss}"), &program, command);
             assert!(
                 one == four,
@@ -148,7 +148,7 @@ fn a_rank_that_sleeps_is_not_dead() {
         };
         // Shorter than the nap: silence is no sign of death.
         command
-            .env("POMBO_LOSS", "5")
+            .env("POMBO_FAULT_LOSS", "5")
             .env("POMBO_HOST_TIMEOUT", "1");
         command
             .arg(compile("hosts-nap", "tests/hosts/nap.c"))
@@ -181,7 +181,7 @@ impl Waiting {
         command
             .env("POMBO_HOST_TIMEOUT", "2")
             .env("POMBO_NET", net)
-            .env("POMBO_LOSS", loss);
+            .env("POMBO_FAULT_LOSS", loss);
         let waiting = Waiting {
             said,
             _launcher: Job::start(&mut command),

@@ -191,7 +191,7 @@ fn nobody_waits_for_a_rank_that_never_joins() {
 #[test]
 fn the_other_ranks_may_clean_up() {
     let clean = "trap 'echo clean $POMBO_RANK; exit 0' TERM; echo ready; while :; do sleep 1; done";
-    let mut job = Job::start(script(3, &fails_on_rank_0(3, clean)).env("POMBO_GRACE", AMPLE));
+    let mut job = Job::start(script(3, &fails_on_rank_0(3, clean)).env("POMBO_KILL_TIMEOUT", AMPLE));
     job.lines(2);
     job.child.stdin = None;
     let outcome = job.finish();
@@ -202,7 +202,7 @@ fn the_other_ranks_may_clean_up() {
 #[test]
 fn who_does_not_listen_is_killed() {
     let deaf = "trap '' TERM INT; echo $$; while :; do sleep 1; done";
-    let mut job = Job::start(script(3, &fails_on_rank_0(4, deaf)).env("POMBO_GRACE", "0.2"));
+    let mut job = Job::start(script(3, &fails_on_rank_0(4, deaf)).env("POMBO_KILL_TIMEOUT", "0.2"));
     let left = pids(&job.lines(2));
     job.child.stdin = None;
     assert_eq!(job.finish().code, 4);
@@ -227,7 +227,7 @@ fn a_job_that_takes_too_long_is_ended() {
 #[test]
 fn a_stopped_rank_ends_too() {
     let stop = fails_on_rank_0(6, "echo $$; kill -STOP $$");
-    let mut job = Job::start(script(2, &stop).env("POMBO_GRACE", DAY));
+    let mut job = Job::start(script(2, &stop).env("POMBO_KILL_TIMEOUT", DAY));
     let left = pids(&job.lines(1));
     job.child.stdin = None;
     assert_eq!(job.finish().code, 6);
@@ -264,7 +264,7 @@ fn signals_are_passed_on_and_end_the_job() {
 #[test]
 fn ranks_see_the_signal_itself() {
     let catch = "trap 'echo INT $POMBO_RANK; exit 0' INT; echo ready; while :; do sleep 1; done";
-    let mut job = Job::start(script(2, catch).env("POMBO_GRACE", AMPLE));
+    let mut job = Job::start(script(2, catch).env("POMBO_KILL_TIMEOUT", AMPLE));
     assert_eq!(job.lines(2), ["ready", "ready"]);
     job.signal(Signal::SIGINT);
     let outcome = job.finish();
@@ -276,7 +276,7 @@ fn ranks_see_the_signal_itself() {
 fn a_second_signal_ends_the_grace() {
     // They hear and do not listen. Two signals that the launcher has not seen yet would be one.
     let deaf = "trap 'echo heard' INT; echo ready; while :; do sleep 1; done";
-    let mut job = Job::start(script(2, deaf).env("POMBO_GRACE", DAY));
+    let mut job = Job::start(script(2, deaf).env("POMBO_KILL_TIMEOUT", DAY));
     job.lines(2);
     job.signal(Signal::SIGINT);
     assert_eq!(job.lines(2), ["heard", "heard"]);

@@ -140,10 +140,10 @@ fn directories_and_grace() {
         &["/no/such", "-wdir"],
     );
     assert_refused(&["run", "-wdir", "/dev/null", "true"], 1, &["/dev/null"]);
-    for grace in ["x", "-1", "inf", "1e9"] {
-        let outcome = finish(pombo(["run", "true"]).env("POMBO_GRACE", grace));
+    for timeout in ["x", "-1", "inf", "1e9"] {
+        let outcome = finish(pombo(["run", "true"]).env("POMBO_KILL_TIMEOUT", timeout));
         assert_eq!(outcome.code, 1);
-        assert!(outcome.err.contains("POMBO_GRACE") && outcome.err.contains(grace));
+        assert!(outcome.err.contains("POMBO_KILL_TIMEOUT") && outcome.err.contains(timeout));
     }
 }
 
@@ -183,7 +183,7 @@ fn help_and_version_are_no_errors() {
 
 #[test]
 fn info_lists_every_variable() {
-    let outcome = finish(pombo(["info"]).env("POMBO_GRACE", "7.25"));
+    let outcome = finish(pombo(["info"]).env("POMBO_KILL_TIMEOUT", "7.25"));
     for name in [
         "RANK",
         "SIZE",
@@ -193,7 +193,7 @@ fn info_lists_every_variable() {
         "LIB",
         "CC",
         "CXX",
-        "GRACE",
+        "KILL_TIMEOUT",
     ] {
         assert!(outcome.out.contains(&format!("  POMBO_{name} ")), "{name}");
     }

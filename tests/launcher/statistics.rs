@@ -1,4 +1,4 @@
-//! `--stats` and `POMBO_STATS`: what a file that others can foresee, a full disk and a limit on files do.
+//! `--stats` and `POMBO_STATS_FILE`: what a file that others can foresee, a full disk and a limit on files do.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ fn written_to(file: &Path, program: &Path) -> Outcome {
     finish(
         pombo(["run", "-n", "2"])
             .arg(program)
-            .env("POMBO_STATS", file),
+            .env("POMBO_STATS_FILE", file),
     )
 }
 
@@ -36,7 +36,7 @@ fn what_others_put_in_the_way_is_left_alone() {
     for file in [&link, &name, &pipe, &dangling] {
         let outcome = written_to(file, &program);
         assert_eq!(outcome.code, 0, "{file:?}: {outcome:?}");
-        assert!(outcome.err.contains("POMBO_STATS"), "{file:?}: {outcome:?}");
+        assert!(outcome.err.contains("POMBO_STATS_FILE"), "{file:?}: {outcome:?}");
     }
     assert_eq!(fs::read_to_string(&victim).unwrap(), "mine\n");
     assert!(!place.join("made").exists());
@@ -81,7 +81,7 @@ fn a_full_disk_is_named() {
     assert!(output.status.success(), "{err}");
     for rank in ["rank 0", "rank 1"] {
         let said =
-            format!("{rank} cannot write the file that POMBO_STATS names: No space left on device");
+            format!("{rank} cannot write the file that POMBO_STATS_FILE names: No space left on device");
         assert!(err.contains(&said), "{err}");
     }
     assert!(

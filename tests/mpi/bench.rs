@@ -32,7 +32,7 @@ fn every_measurement_has_a_figure() {
         "init",
         "memory",
         "launch",
-        "bars met",
+        "targets met",
     ] {
         assert!(outcome.out.contains(name), "{name}: {}", outcome.out);
     }

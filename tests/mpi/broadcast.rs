@@ -11,7 +11,7 @@ fn ok_on(hosts: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]
     let mut command = pombo(["run"]);
     for (rank, host) in hosts.chars().enumerate() {
         let next = (rank > 0).then_some(":");
-        command.args(next).args(["-n", "1", "-env", "POMBO_HOST"]);
+        command.args(next).args(["-n", "1", "-env", "POMBO_FAKE_HOST"]);
         command
             .arg(host.to_string())
             .arg(program(name))
@@ -28,24 +28,24 @@ fn ok_on(hosts: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]
 }
 
 const UDP: (&str, &str) = ("POMBO_NET", "udp");
-const CAST: (&str, &str) = ("POMBO_COLL_BCAST", "cast");
+const MULTICAST: (&str, &str) = ("POMBO_COLL_BCAST", "multicast");
 
 #[test]
 fn every_rank_a_host() {
     ok(2, "bcast", &[], &[UDP]);
-    ok(5, "bcast", &["200000", "1"], &[UDP, CAST]);
+    ok(5, "bcast", &["200000", "1"], &[UDP, MULTICAST]);
 }
 
 #[test]
 fn frames_get_lost() {
-    ok(4, "bcast", &["8388608", "1"], &[UDP, ("POMBO_LOSS", "2")]);
-    ok(3, "bcast", &["300000", "1"], &[UDP, ("POMBO_LOSS", "20:3")]);
+    ok(4, "bcast", &["8388608", "1"], &[UDP, ("POMBO_FAULT_LOSS", "2")]);
+    ok(3, "bcast", &["300000", "1"], &[UDP, ("POMBO_FAULT_LOSS", "20:3")]);
 }
 
 #[test]
 fn several_ranks_on_a_host() {
-    for algorithm in ["cast", "binomial"] {
-        let variables = [("POMBO_COLL_BCAST", algorithm), ("POMBO_LOSS", "1")];
+    for algorithm in ["multicast", "binomial"] {
+        let variables = [("POMBO_COLL_BCAST", algorithm), ("POMBO_FAULT_LOSS", "1")];
         let outcome = on_two_hosts("bcast", &variables);
         let expected = (0, "ok bcast\n".to_owned());
         assert_eq!((outcome.code, outcome.out), expected, "{}", outcome.err);
@@ -80,7 +80,7 @@ fn ranks_lie_anywhere() {
         "aabab",
         "bcast",
         &["100000", "1"],
-        &[udp, ("POMBO_LOSS", "2")],
+        &[udp, ("POMBO_FAULT_LOSS", "2")],
     );
     ok_on(
         "aabab",
@@ -95,7 +95,7 @@ fn ranks_lie_anywhere() {
 fn as_if_there_were_no_hosts() {
     let flat =
         ["BARRIER", "ALLREDUCE", "REDUCE", "ALLGATHER"].map(|name| format!("POMBO_COLL_{name}"));
-    let mut variables = vec![("POMBO_NET", "udp"), ("POMBO_COLL_BCAST", "hosts")];
+    let mut variables = vec![("POMBO_NET", "udp"), ("POMBO_COLL_BCAST", "hierarchical")];
     ok_on("abab", "collectives", &[], &variables);
     variables.extend(flat.iter().map(|name| (name.as_str(), "linear")));
     ok_on("abab", "collectives", &[], &variables);
@@ -105,7 +105,7 @@ fn as_if_there_were_no_hosts() {
 #[test]
 fn one_host_needs_none() {
     ok(4, "bcast", &["100000", "1"], &[]);
-    ok(3, "bcast", &["100000", "1"], &[CAST]);
+    ok(3, "bcast", &["100000", "1"], &[MULTICAST]);
 }
 
 /// The root is gone before it has sent anything, and no launcher ends the others: each of them names it.

@@ -195,12 +195,12 @@ fn the_first_that_died_is_named() {
 #[test]
 fn a_bad_setting_is_named_by_the_launcher() {
     for (name, value) in [
-        ("POMBO_CREDIT", "many"),
-        ("POMBO_CREDIT", "0"),
-        ("POMBO_CREDIT", "9999"),
+        ("POMBO_UNEXPECTED_CREDIT", "many"),
+        ("POMBO_UNEXPECTED_CREDIT", "0"),
+        ("POMBO_UNEXPECTED_CREDIT", "9999"),
         ("POMBO_VERBOSE", "x"),
         ("POMBO_AUTH", "yes"),
-        ("POMBO_LOSS", "100"),
+        ("POMBO_FAULT_LOSS", "100"),
         ("POMBO_COLL_BCAST", "fastest"),
     ] {
         let outcome = run(3, "env", &[], &[(name, value)]);
@@ -220,9 +220,9 @@ fn a_bad_setting_is_named_by_the_launcher() {
 #[test]
 fn a_bad_setting_is_named_by_the_rank() {
     for (name, value) in [
-        ("POMBO_CREDIT", "0"),
+        ("POMBO_UNEXPECTED_CREDIT", "0"),
         ("POMBO_AUTH", "yes"),
-        ("POMBO_LOSS", "100"),
+        ("POMBO_FAULT_LOSS", "100"),
     ] {
         let ends = unwatched(1, &["env"], &[(name, value)]);
         let (code, said) = &ends[0];

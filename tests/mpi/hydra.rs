@@ -57,15 +57,15 @@ fn in_memory_and_over_udp_by_descriptor_and_by_port() {
 
 #[test]
 fn hosts_of_several_ranks() {
-    let Some(mut command) = hydra(&["-n", "3", "-env", "POMBO_HOST", "a"]) else {
+    let Some(mut command) = hydra(&["-n", "3", "-env", "POMBO_FAKE_HOST", "a"]) else {
         return;
     };
     command
         .arg(program("many"))
-        .args([":", "-n", "1", "-env", "POMBO_HOST", "b"]);
+        .args([":", "-n", "1", "-env", "POMBO_FAKE_HOST", "b"]);
     command
         .arg(program("many"))
-        .args([":", "-n", "2", "-env", "POMBO_HOST", "a"]);
+        .args([":", "-n", "2", "-env", "POMBO_FAKE_HOST", "a"]);
     expect_ok(&job(command.arg(program("many"))), "many");
 }
 

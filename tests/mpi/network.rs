@@ -13,10 +13,10 @@ const UDP: (&str, &str) = ("POMBO_NET", "udp");
 /// Two ranks on each of two hosts, with variables for the library.
 pub(crate) fn on_two_hosts(name: &str, variables: &[(&str, &str)]) -> Outcome {
     let program = program(name);
-    let mut command = pombo(["run", "--stats", "-n", "2", "-env", "POMBO_HOST", "a"]);
+    let mut command = pombo(["run", "--stats", "-n", "2", "-env", "POMBO_FAKE_HOST", "a"]);
     command
         .arg(&program)
-        .args([":", "-n", "2", "-env", "POMBO_HOST", "b"]);
+        .args([":", "-n", "2", "-env", "POMBO_FAKE_HOST", "b"]);
     job(command.arg(&program).envs(variables.iter().copied()))
 }
 
@@ -49,7 +49,7 @@ fn programs_over_udp_that_loses() {
     for name in ["p2p", "ordering", "many"] {
         for auth in ["on", "full", "off"] {
             let auth = ("POMBO_AUTH", auth);
-            ok(4, name, &[], &[UDP, auth, ("POMBO_LOSS", "2:7")]);
+            ok(4, name, &[], &[UDP, auth, ("POMBO_FAULT_LOSS", "2:7")]);
         }
     }
 }
@@ -145,7 +145,7 @@ fn programs_on_two_hosts() {
 
 #[test]
 fn the_table_tells_what_the_network_did() {
-    let outcome = on_two_hosts("many", &[("POMBO_LOSS", "5")]);
+    let outcome = on_two_hosts("many", &[("POMBO_FAULT_LOSS", "5")]);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let table = table(&outcome);
     assert_eq!(table.len(), 4, "{}", outcome.err);
@@ -179,7 +179,7 @@ fn a_killed_rank_is_named_by_all_others() {
     for way in ["receive", "send", "spin", "collective", "any"] {
         let mut command = pombo(["run", "-l", "--net", "udp", "-n", "4"]);
         command.arg(program("die")).args(["1", way, "stubborn"]);
-        let outcome = job(command.env("POMBO_GRACE", "60"));
+        let outcome = job(command.env("POMBO_KILL_TIMEOUT", "60"));
         assert_eq!(outcome.code, 137, "{way}: {}", outcome.err);
         let says = |rank: &str, what: &str| {
             let mut lines = outcome.err.lines();
@@ -195,7 +195,7 @@ fn a_killed_rank_is_named_by_all_others() {
 #[test]
 fn the_thread_serves_others_while_the_program_computes() {
     let done = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi-served");
-    for variables in [&[][..], &[UDP], &[UDP, ("POMBO_LOSS", "5")]] {
+    for variables in [&[][..], &[UDP], &[UDP, ("POMBO_FAULT_LOSS", "5")]] {
         let _ = std::fs::remove_file(&done);
         let mut command = pombo(["run", "-n", "2"]);
         command.arg(program("busy")).arg(&done);
@@ -214,7 +214,7 @@ fn the_thread_serves_others_while_the_program_computes() {
     for name in ["p2p", "collectives", "ordering"] {
         let thread = ("POMBO_PROGRESS_THREAD", "1");
         ok(3, name, &[], &[thread]);
-        ok(3, name, &[], &[thread, UDP, ("POMBO_LOSS", "2")]);
+        ok(3, name, &[], &[thread, UDP, ("POMBO_FAULT_LOSS", "2")]);
     }
 }
 
@@ -247,6 +247,6 @@ fn what_cannot_be_is_named() {
     );
     let outcome = on_two_hosts("p2p", &[("POMBO_AUTH", "yes")]);
     assert!(outcome.err.contains("POMBO_AUTH"), "{}", outcome.err);
-    let outcome = on_two_hosts("p2p", &[("POMBO_LOSS", "much")]);
-    assert!(outcome.err.contains("POMBO_LOSS"), "{}", outcome.err);
+    let outcome = on_two_hosts("p2p", &[("POMBO_FAULT_LOSS", "much")]);
+    assert!(outcome.err.contains("POMBO_FAULT_LOSS"), "{}", outcome.err);
 }

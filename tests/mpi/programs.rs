@@ -1,7 +1,7 @@
 //! Compiling and running the programs of `tests/c`; the self-checking ones of them.
 
 use crate::support::{Outcome, finish, pombo};
-use pombo_mpi::collective::{Choice, TABLE};
+use pombo_mpi::collective::{Selection, TABLE};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -86,17 +86,17 @@ pub(crate) fn ok(ranks: usize, name: &str, arguments: &[&str], variables: &[(&st
 }
 
 /// The smallest pool, and announces for everything but the shortest messages.
-pub(crate) const SMALLEST: [(&str, &str); 2] = [("POMBO_CREDIT", "1"), ("POMBO_EAGER_LIMIT", "16")];
+pub(crate) const SMALLEST: [(&str, &str); 2] = [("POMBO_UNEXPECTED_CREDIT", "1"), ("POMBO_EAGER_LIMIT", "16")];
 
 /// Long messages are read from the sender's memory.
-pub(crate) const ONE_COPY: [(&str, &str); 1] = [("POMBO_ONE_COPY", "always")];
+pub(crate) const SINGLE_COPY: [(&str, &str); 1] = [("POMBO_SHM_SINGLE_COPY", "always")];
 
 fn on_all_worlds(name: &str) {
     for ranks in [1, 2, 3, 4, 7] {
         ok(ranks, name, &[], &[]);
     }
     ok(4, name, &[], &SMALLEST);
-    ok(4, name, &[], &ONE_COPY);
+    ok(4, name, &[], &SINGLE_COPY);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn thousands_of_communicators() {
 fn every_algorithm() {
     let longest = TABLE.iter().map(|choice| choice.allowed.len()).max();
     for turn in 0..longest.unwrap_or(0) {
-        let one = |choice: &Choice| choice.allowed[turn % choice.allowed.len()].name();
+        let one = |choice: &Selection| choice.allowed[turn % choice.allowed.len()].name();
         let wanted: Vec<_> = TABLE
             .iter()
             .map(|choice| (choice.variable(), one(choice)))

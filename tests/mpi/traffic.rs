@@ -1,6 +1,6 @@
 //! Much traffic: what must not deadlock, lose or reorder, with the smallest pool and with the usual one.
 
-use crate::programs::{ONE_COPY, SMALLEST, ok, run};
+use crate::programs::{SINGLE_COPY, SMALLEST, ok, run};
 
 /// Ten thousand sends of tag 1 and one of tag 2, received in the other order.
 #[test]
@@ -27,7 +27,7 @@ fn a_sleeping_rank() {
 #[test]
 fn a_message_of_one_gibibyte() {
     ok(2, "big", &[], &[]);
-    ok(2, "big", &[], &ONE_COPY);
+    ok(2, "big", &[], &SINGLE_COPY);
 }
 
 /// Matching over processes against a plan that every rank computes: order per sender, wildcards, probes, contents.
@@ -38,7 +38,7 @@ fn random_traffic() {
         ok(2, "random", &[&seed], &[]);
         ok(4, "random", &[&seed], &SMALLEST);
         ok(8, "random", &[&seed], &[]);
-        ok(4, "random", &[&seed], &ONE_COPY);
+        ok(4, "random", &[&seed], &SINGLE_COPY);
     }
 }
 

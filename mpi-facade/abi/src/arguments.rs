@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::status::Status;
-use pombo_mpi::{Fault, fault};
+use pombo_mpi::{CommError, errhandler};
 
 /// What C passes, and what of it a call's body gets to see.
 pub(crate) trait Argument {
@@ -30,35 +30,35 @@ pub(crate) type InOut<T> = Out<T>;
 pub(crate) struct In<T>(*const T);
 
 /// A place that is not null.
-pub(crate) struct Place<T>(NonNull<T>);
+pub(crate) struct OutPointer<T>(NonNull<T>);
 
-impl<T> Clone for Place<T> {
+impl<T> Clone for OutPointer<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Place<T> {}
+impl<T> Copy for OutPointer<T> {}
 
 impl<T> Argument for Out<T> {
-    type Checked = Place<T>;
+    type Checked = OutPointer<T>;
 
     #[inline(always)]
-    fn check(self) -> Option<Place<T>> {
-        NonNull::new(self.0).map(Place)
+    fn check(self) -> Option<OutPointer<T>> {
+        NonNull::new(self.0).map(OutPointer)
     }
 }
 
 impl<T> Argument for In<T> {
-    type Checked = Place<T>;
+    type Checked = OutPointer<T>;
 
     #[inline(always)]
-    fn check(self) -> Option<Place<T>> {
+    fn check(self) -> Option<OutPointer<T>> {
         Out(self.0.cast_mut()).check()
     }
 }
 
-impl<T> Place<T> {
+impl<T> OutPointer<T> {
     /// Writes a result to the caller's memory.
     #[inline(always)]
     pub(crate) fn set(self, value: T) {
@@ -167,8 +167,8 @@ impl Statuses {
     }
 
     /// Writes one, and what went wrong with its operation.
-    pub(crate) fn set(&mut self, index: usize, status: &Status, fault: Option<Fault>) {
-        let error = fault.map_or(0, |fault| fault.error.code());
+    pub(crate) fn set(&mut self, index: usize, status: &Status, failure: Option<CommError>) {
+        let error = failure.map_or(0, |failure| failure.error.code());
         self.0.set(index, status.with_error(error));
     }
 }
@@ -179,7 +179,7 @@ impl Statuses {
 #[inline(never)]
 pub(crate) fn refuse(named: &'static str) -> c_int {
     let (function, argument) = named.split_once(' ').unwrap_or((named, "argument"));
-    fault::raise(function, null(argument).into())
+    errhandler::raise(function, null(argument).into())
 }
 
 #[cold]

@@ -31,7 +31,7 @@ macro_rules! buffered {
         ) {
             // SAFETY: the caller's buffer holds `count` items.
             unsafe { buffered::send(buf, count.into(), datatype, dest, tag, comm) }?;
-            give!(request = request::SENT);
+            out!(request = request::SENT);
             Ok(())
         }
 
@@ -41,7 +41,7 @@ macro_rules! buffered {
 
         fn $detach(buffer_addr: Out<*mut c_void>, size: Out<$count>) {
             let attached = buffered::detach()?;
-            give!(buffer_addr = attached.address, size = attached.size as $count);
+            out!(buffer_addr = attached.address, size = attached.size as $count);
             Ok(())
         }
     )*}};

@@ -68,7 +68,7 @@ macro_rules! both {
 
         fn $immediate($($arg: $type,)* request: Out<Request>) {
             // SAFETY: the caller's buffers, which stay until the request is over.
-            give!(request = unsafe { $body }.start()?);
+            out!(request = unsafe { $body }.start()?);
             Ok(())
         }
     )*}};
@@ -80,7 +80,7 @@ mpi! {
     }
 
     fn MPI_Ibarrier(comm: Comm, request: Out<Request>) {
-        give!(request = collective::barrier(comm).start()?);
+        out!(request = collective::barrier(comm).start()?);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Versions, clocks, memory and the machine: what needs no world.
 
 use crate::arguments::Out;
-use crate::export::give_text;
+use crate::export::out_text;
 use core::ffi::{CStr, c_char, c_double, c_int, c_void};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
@@ -14,18 +14,18 @@ const LIBRARY_VERSION: &str = concat!(
 
 mpi! {
     fn MPI_Get_version(version: Out<c_int>, subversion: Out<c_int>) {
-        give!(version = MPI_VERSION, subversion = MPI_SUBVERSION);
+        out!(version = MPI_VERSION, subversion = MPI_SUBVERSION);
         Ok(())
     }
 
     fn MPI_Abi_get_version(abi_major: Out<c_int>, abi_minor: Out<c_int>) {
-        give!(abi_major = MPI_ABI_VERSION, abi_minor = MPI_ABI_SUBVERSION);
+        out!(abi_major = MPI_ABI_VERSION, abi_minor = MPI_ABI_SUBVERSION);
         Ok(())
     }
 
     fn MPI_Get_library_version(version: Out<c_char>, resultlen: Out<c_int>) {
         // SAFETY: the caller's string has MPI_MAX_LIBRARY_VERSION_STRING bytes, more than this text.
-        give!(resultlen = unsafe { give_text(LIBRARY_VERSION, version) });
+        out!(resultlen = unsafe { out_text(LIBRARY_VERSION, version) });
         Ok(())
     }
 
@@ -36,12 +36,12 @@ mpi! {
         // a zero, so one is written behind the last place.
         unsafe {
             if libc::gethostname(text, ROOM) != 0 {
-                give_text("localhost", name);
+                out_text("localhost", name);
             }
             text.add(ROOM - 1).write(0);
         }
         // SAFETY: it ends in a zero now.
-        give!(resultlen = unsafe { CStr::from_ptr(text) }.count_bytes() as c_int);
+        out!(resultlen = unsafe { CStr::from_ptr(text) }.count_bytes() as c_int);
         Ok(())
     }
 
@@ -61,7 +61,7 @@ mpi! {
         if memory.is_null() {
             return Err(Error::NoMemory { bytes: bytes as u64 }.into());
         }
-        give!(baseptr = memory);
+        out!(baseptr = memory);
         Ok(())
     }
 

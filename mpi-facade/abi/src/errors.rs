@@ -1,7 +1,7 @@
 //! Error codes and their texts.
 
 use crate::arguments::Out;
-use crate::export::give_text;
+use crate::export::out_text;
 use core::ffi::{c_char, c_int};
 use pombo_mpi::error::{Class, Error, error_string};
 
@@ -15,14 +15,14 @@ const UNKNOWN_CODE: Error = Error::Argument {
 mpi! {
     fn MPI_Error_class(errorcode: c_int, errorclass: Out<c_int>) {
         let class = Class::from_code(errorcode).ok_or(UNKNOWN_CODE)?;
-        give!(errorclass = class as c_int);
+        out!(errorclass = class as c_int);
         Ok(())
     }
 
     fn MPI_Error_string(errorcode: c_int, string: Out<c_char>, resultlen: Out<c_int>) {
         let text = error_string(errorcode).ok_or(UNKNOWN_CODE)?;
         // SAFETY: the caller's string has MPI_MAX_ERROR_STRING bytes, more than any of these texts.
-        give!(resultlen = unsafe { give_text(text, string) });
+        out!(resultlen = unsafe { out_text(text, string) });
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! How functions become visible to C, and how they write to C memory. For every module that exports.
 
-use crate::arguments::Place;
+use crate::arguments::OutPointer;
 use core::ffi::{c_char, c_int};
 use pombo_mpi::constants::{Count, MPI_UNDEFINED};
 
 /// Defines functions of the C interface. Arguments are checked first (see [`crate::arguments`]). The body is `PMPI_X`;
 /// `MPI_X`, which a profiling layer may replace, jumps to it.
 ///
-/// A function without a result type is one that can fail: its body is a `Result<(), Fault>`, and a fault goes to
+/// A function without a result type is one that can fail: its body is a `Result<(), CommError>`, and a fault goes to
 /// the error handler that it names.
 ///
 /// All are unsafe in the way of C: pointers must be what the standard says of them. Reasons for unsafe blocks
@@ -17,10 +17,10 @@ macro_rules! mpi {
         $(#[$meta:meta])*
         fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $body:block
     )*) => {
-        $(mpi! { @one [$(#[$meta])*] $name($($arg: $type),*) [$($ret)?] $body })*
+        $(mpi! { @write_any [$(#[$meta])*] $name($($arg: $type),*) [$($ret)?] $body })*
     };
-    (@one $meta:tt $name:ident($($arg:ident: $type:ty),*) [] $body:block) => {
-        mpi! { @one $meta $name($($arg: $type),*) [core::ffi::c_int] {
+    (@write_any $meta:tt $name:ident($($arg:ident: $type:ty),*) [] $body:block) => {
+        mpi! { @write_any $meta $name($($arg: $type),*) [core::ffi::c_int] {
             // Without arguments there is nothing to check.
             #[allow(unused_imports)]
             use $crate::arguments::Argument;
@@ -29,14 +29,14 @@ macro_rules! mpi {
                     return $crate::arguments::refuse(concat!(stringify!($name), " ", stringify!($arg)));
                 };
             )*
-            let call = || -> Result<(), pombo_mpi::Fault> { $body };
+            let call = || -> Result<(), pombo_mpi::CommError> { $body };
             match call() {
                 Ok(()) => 0,
-                Err(fault) => pombo_mpi::fault::raise(stringify!($name), fault),
+                Err(failure) => pombo_mpi::errhandler::raise(stringify!($name), failure),
             }
         } }
     };
-    (@one [$(#[$meta:meta])*] $name:ident($($arg:ident: $type:ty),*) [$ret:ty] $body:block) => {
+    (@write_any [$(#[$meta:meta])*] $name:ident($($arg:ident: $type:ty),*) [$ret:ty] $body:block) => {
         $(#[$meta])*
         #[unsafe(export_name = concat!("P", stringify!($name)))]
         #[inline(never)]
@@ -75,11 +75,11 @@ macro_rules! jump {
     };
 }
 
-/// Writes results to C memory: `give!(place = value, ..)`. A place is what became of an [`Out`](crate::arguments::Out).
-macro_rules! give {
+/// Writes results to C memory: `out!(place = value, ..)`. A place is what became of an [`Out`](crate::arguments::Out).
+macro_rules! out {
     ($($place:ident = $value:expr),+ $(,)?) => {$({
         let value = $value;
-        $crate::arguments::Place::set($place, value);
+        $crate::arguments::OutPointer::set($place, value);
     })+};
 }
 
@@ -87,7 +87,7 @@ macro_rules! give {
 ///
 /// # Safety
 /// `to` has room for it.
-pub(crate) unsafe fn give_text(text: &str, to: Place<c_char>) -> c_int {
+pub(crate) unsafe fn out_text(text: &str, to: OutPointer<c_char>) -> c_int {
     let to = to.pointer();
     // SAFETY: the caller's promise.
     unsafe {

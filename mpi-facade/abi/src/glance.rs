@@ -2,36 +2,36 @@
 
 use crate::arguments::{InOut, Out, StatusWriter, Statuses};
 use crate::requests::handles;
-use crate::several::{Found, one};
+use crate::several::{SomeStatuses, write_any};
 use core::ffi::c_int;
-use pombo_mpi::Fault;
+use pombo_mpi::CommError;
 use pombo_mpi::constants::*;
-use pombo_mpi::fault::in_status;
+use pombo_mpi::errhandler::in_status;
 use pombo_mpi::glance;
-use pombo_mpi::several::Look;
+use pombo_mpi::several::Completion;
 use pombo_mpi::status::Status;
 
 /// Hears of requests that end together, and writes their statuses.
-struct Told {
+struct AllStatuses {
     statuses: Statuses,
-    failed: Option<Fault>,
+    failed: Option<CommError>,
 }
 
-impl Told {
+impl AllStatuses {
     fn new(statuses: Statuses) -> Self {
-        Told {
+        AllStatuses {
             statuses,
             failed: None,
         }
     }
 
-    fn add(&mut self, index: usize, status: &Status, fault: Option<Fault>) {
-        self.statuses.set(index, status, fault);
-        self.failed = self.failed.or(fault);
+    fn add(&mut self, index: usize, status: &Status, failure: Option<CommError>) {
+        self.statuses.set(index, status, failure);
+        self.failed = self.failed.or(failure);
     }
 
-    fn end(self) -> Result<(), Fault> {
-        self.failed.map_or(Ok(()), |fault| Err(in_status(fault)))
+    fn end(self) -> Result<(), CommError> {
+        self.failed.map_or(Ok(()), |failure| Err(in_status(failure)))
     }
 }
 
@@ -43,21 +43,21 @@ mpi! {
         array_of_statuses: *mut Status,
     ) {
         let requests = handles(count, array_of_requests)?;
-        let mut told = Told::new(Statuses::of(requests.len(), array_of_statuses));
-        let all = glance::test_all(requests, &mut |index, status, fault| {
-            told.add(index, status, fault);
+        let mut all_statuses = AllStatuses::new(Statuses::of(requests.len(), array_of_statuses));
+        let all = glance::test_all(requests, &mut |index, status, failure| {
+            all_statuses.add(index, status, failure);
         })?;
-        give!(flag = c_int::from(all));
-        told.end()
+        out!(flag = c_int::from(all));
+        all_statuses.end()
     }
 
     fn MPI_Request_get_status(request: Request, flag: Out<c_int>, status: StatusWriter) {
         let mut found = Status::EMPTY;
         let seen = glance::get_status(&[request], 0, &mut found)?;
-        give!(flag = c_int::from(!matches!(seen, Look::Open)));
+        out!(flag = c_int::from(!matches!(seen, Completion::Pending)));
         match seen {
-            Look::Open => {}
-            Look::Over(_, Some(fault)) => return Err(fault),
+            Completion::Pending => {}
+            Completion::Complete(_, Some(failure)) => return Err(failure),
             _ => status.store(found),
         }
         Ok(())
@@ -70,12 +70,12 @@ mpi! {
         array_of_statuses: *mut Status,
     ) {
         let requests = handles(count, array_of_requests.cast_mut())?;
-        let mut told = Told::new(Statuses::of(requests.len(), array_of_statuses));
-        let all = glance::get_status_all(requests, &mut |index, status, fault| {
-            told.add(index, status, fault);
+        let mut all_statuses = AllStatuses::new(Statuses::of(requests.len(), array_of_statuses));
+        let all = glance::get_status_all(requests, &mut |index, status, failure| {
+            all_statuses.add(index, status, failure);
         })?;
-        give!(flag = c_int::from(all));
-        told.end()
+        out!(flag = c_int::from(all));
+        all_statuses.end()
     }
 
     fn MPI_Request_get_status_any(
@@ -88,8 +88,8 @@ mpi! {
         let requests = handles(count, array_of_requests.cast_mut())?;
         let mut found = Status::EMPTY;
         let seen = glance::get_status(requests, 0, &mut found)?;
-        give!(flag = c_int::from(!matches!(seen, Look::Open)));
-        one(seen, found, index, status).map(drop)
+        out!(flag = c_int::from(!matches!(seen, Completion::Pending)));
+        write_any(seen, found, index, status).map(drop)
     }
 
     fn MPI_Request_get_status_some(
@@ -100,25 +100,25 @@ mpi! {
         array_of_statuses: *mut Status,
     ) {
         let requests = handles(incount, array_of_requests.cast_mut())?;
-        let mut found = Found::new(incount, array_of_indices, array_of_statuses)?;
+        let mut found = SomeStatuses::new(incount, array_of_indices, array_of_statuses)?;
         let (mut first, mut status) = (0, Status::EMPTY);
         let last = loop {
             match glance::get_status(requests, first, &mut status)? {
-                Look::Over(index, fault) => {
-                    found.add(index, status, fault);
+                Completion::Complete(index, failure) => {
+                    found.add(index, status, failure);
                     first = index + 1;
                 }
                 last => break last,
             }
         };
-        let none = first == 0 && matches!(last, Look::Nothing);
-        give!(outcount = if none { MPI_UNDEFINED } else { found.count as c_int });
+        let none = first == 0 && matches!(last, Completion::NoneActive);
+        out!(outcount = if none { MPI_UNDEFINED } else { found.count as c_int });
         found.end()
     }
 
     fn MPI_Request_free(request: InOut<Request>) {
         glance::free(request.get())?;
-        give!(request = Request::NULL);
+        out!(request = Request::NULL);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The C interface: every function of the MPI standard ABI, as `MPI_X` and as `PMPI_X`.
 //!
 //! Nothing here is called from Rust. Built functions stand in one module per chapter of the standard, the rest
-//! in [`unbuilt`]. The library carries no Rust runtime, except under `cargo test`, where panics unwind, and with
+//! in [`unsupported`]. The library carries no Rust runtime, except under `cargo test`, where panics unwind, and with
 //! the feature `pnet`, which brings the standard library along.
 #![cfg_attr(all(panic = "abort", not(feature = "pnet")), no_std)]
 
@@ -23,4 +23,4 @@ mod runtime;
 mod several;
 mod statuses;
 mod types;
-mod unbuilt;
+mod unsupported;

@@ -3,7 +3,7 @@
 use crate::arguments::{InOut, Out};
 use core::ffi::{c_char, c_int};
 use pombo_mpi::constants::*;
-use pombo_mpi::{Phase, exit, fault, groups, init, is_main_thread, phase, threads};
+use pombo_mpi::{Phase, errhandler, exit, groups, init, is_main_thread, phase, threads};
 
 mpi! {
     fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
@@ -17,12 +17,12 @@ mpi! {
         required: c_int,
         provided: Out<c_int>,
     ) {
-        give!(provided = init::init(required)?);
+        out!(provided = init::init(required)?);
         Ok(())
     }
 
     fn MPI_Initialized(flag: Out<c_int>) {
-        give!(flag = c_int::from(phase() != Phase::Before));
+        out!(flag = c_int::from(phase() != Phase::Before));
         Ok(())
     }
 
@@ -31,17 +31,17 @@ mpi! {
     }
 
     fn MPI_Finalized(flag: Out<c_int>) {
-        give!(flag = c_int::from(phase() == Phase::After));
+        out!(flag = c_int::from(phase() == Phase::After));
         Ok(())
     }
 
     fn MPI_Query_thread(provided: Out<c_int>) {
-        give!(provided = threads()?);
+        out!(provided = threads()?);
         Ok(())
     }
 
     fn MPI_Is_thread_main(flag: Out<c_int>) {
-        give!(flag = c_int::from(is_main_thread()?));
+        out!(flag = c_int::from(is_main_thread()?));
         Ok(())
     }
 
@@ -50,37 +50,37 @@ mpi! {
     }
 
     fn MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) {
-        fault::set_handler(comm, errhandler)
+        errhandler::set_handler(comm, errhandler)
     }
 
     fn MPI_Comm_get_errhandler(comm: Comm, errhandler: Out<Errhandler>) {
-        give!(errhandler = fault::get_handler(comm)?);
+        out!(errhandler = errhandler::get_handler(comm)?);
         Ok(())
     }
 
     fn MPI_Comm_rank(comm: Comm, rank: Out<c_int>) {
-        give!(rank = groups::rank(comm)?);
+        out!(rank = groups::rank(comm)?);
         Ok(())
     }
 
     fn MPI_Comm_size(comm: Comm, size: Out<c_int>) {
-        give!(size = groups::size(comm)?);
+        out!(size = groups::size(comm)?);
         Ok(())
     }
 
     fn MPI_Comm_dup(comm: Comm, newcomm: Out<Comm>) {
-        give!(newcomm = groups::duplicate(comm)?);
+        out!(newcomm = groups::duplicate(comm)?);
         Ok(())
     }
 
     fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: Out<Comm>) {
-        give!(newcomm = groups::split(comm, color, key)?);
+        out!(newcomm = groups::split(comm, color, key)?);
         Ok(())
     }
 
     fn MPI_Comm_free(comm: InOut<Comm>) {
         groups::free(comm.get())?;
-        give!(comm = Comm::NULL);
+        out!(comm = Comm::NULL);
         Ok(())
     }
 }

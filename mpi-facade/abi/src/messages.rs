@@ -36,7 +36,7 @@ macro_rules! sends {
             ) {
                 // SAFETY: the caller's buffer holds `count` items until the request is over.
                 let begun = unsafe { point::isend(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) };
-                give!(request = begun?);
+                out!(request = begun?);
                 Ok(())
             }
         }
@@ -79,7 +79,7 @@ macro_rules! receives {
         ) {
             // SAFETY: the caller's buffer has room for `count` items until the request is over.
             let begun = unsafe { point::ireceive(buf, count.into(), datatype, source, tag, comm) };
-            give!(request = begun?);
+            out!(request = begun?);
             Ok(())
         }
 
@@ -133,7 +133,7 @@ mpi! {
 
     fn MPI_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: Out<c_int>, status: StatusWriter) {
         let found = point::iprobe(source, tag, comm)?;
-        give!(flag = c_int::from(found.is_some()));
+        out!(flag = c_int::from(found.is_some()));
         if let Some(found) = found {
             status.store(found);
         }
@@ -144,7 +144,7 @@ mpi! {
 mpi! {
     fn MPI_Mprobe(source: c_int, tag: c_int, comm: Comm, message: Out<Message>, status: StatusWriter) {
         let mut found = Status::EMPTY;
-        give!(message = matched::probe(source, tag, comm, &mut found)?);
+        out!(message = matched::probe(source, tag, comm, &mut found)?);
         status.store(found);
         Ok(())
     }
@@ -159,9 +159,9 @@ mpi! {
     ) {
         let mut found = Status::EMPTY;
         let taken = matched::iprobe(source, tag, comm, &mut found)?;
-        give!(flag = c_int::from(taken.is_some()));
+        out!(flag = c_int::from(taken.is_some()));
         if let Some(taken) = taken {
-            give!(message = taken);
+            out!(message = taken);
             status.store(found);
         }
         Ok(())
@@ -181,7 +181,7 @@ macro_rules! matched_receives {
             let mut handle = message.get();
             // SAFETY: the caller's buffer has room for `count` items.
             let outcome = unsafe { matched::receive(buf, count.into(), datatype, &mut handle, &mut found) };
-            give!(message = handle);
+            out!(message = handle);
             outcome?;
             status.store(found);
             Ok(())
@@ -197,8 +197,8 @@ macro_rules! matched_receives {
             let mut handle = message.get();
             // SAFETY: the caller's buffer has room for `count` items until the request is over.
             let begun = unsafe { matched::ireceive(buf, count.into(), datatype, &mut handle) };
-            give!(message = handle);
-            give!(request = begun?);
+            out!(message = handle);
+            out!(request = begun?);
             Ok(())
         }
     )*}};

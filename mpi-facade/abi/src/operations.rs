@@ -9,7 +9,7 @@ use pombo_mpi::{memory, op};
 mpi! {
     fn MPI_Op_commutative(op: Op, commute: Out<c_int>) {
         op::name(op).ok_or(Error::Handle { kind: Kind::Op, got: op.0 })?;
-        give!(commute = c_int::from(op::is_commutative(op)));
+        out!(commute = c_int::from(op::is_commutative(op)));
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use crate::arguments::{Array, InOut, Out, StatusWriter, Statuses};
 use core::ffi::c_int;
 use pombo_mpi::constants::*;
 use pombo_mpi::error::Error;
-use pombo_mpi::fault::in_status;
+use pombo_mpi::errhandler::in_status;
 use pombo_mpi::request;
 use pombo_mpi::status::Status;
 
@@ -22,7 +22,7 @@ mpi! {
         let mut found = Status::EMPTY;
         let mut handle = request.get();
         let outcome = request::wait(&mut handle, &mut found);
-        give!(request = handle);
+        out!(request = handle);
         outcome?;
         status.store(found);
         Ok(())
@@ -32,9 +32,9 @@ mpi! {
         let mut found = Status::EMPTY;
         let mut handle = request.get();
         let outcome = request::test(&mut handle, &mut found);
-        give!(request = handle);
+        out!(request = handle);
         // A request that failed is over.
-        give!(flag = c_int::from(!matches!(outcome, Ok(false))));
+        out!(flag = c_int::from(!matches!(outcome, Ok(false))));
         if outcome? {
             status.store(found);
         }
@@ -45,10 +45,10 @@ mpi! {
         let requests = handles(count, array_of_requests)?;
         let mut statuses = Statuses::of(requests.len(), array_of_statuses);
         let (mut failed, wanted) = (None, statuses.are_wanted());
-        request::wait_all(requests, wanted, |index, status, fault| {
-            statuses.set(index, status, fault);
-            failed = failed.or(fault);
+        request::wait_all(requests, wanted, |index, status, failure| {
+            statuses.set(index, status, failure);
+            failed = failed.or(failure);
         })?;
-        failed.map_or(Ok(()), |fault| Err(in_status(fault)))
+        failed.map_or(Ok(()), |failure| Err(in_status(failure)))
     }
 }

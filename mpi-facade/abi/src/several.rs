@@ -1,30 +1,30 @@
 //! Completion of any or some of several requests, and cancelling.
 
-use crate::arguments::{Array, InOut, Out, Place, StatusWriter, Statuses};
+use crate::arguments::{Array, InOut, Out, OutPointer, StatusWriter, Statuses};
 use crate::requests::handles;
 use core::ffi::c_int;
-use pombo_mpi::Fault;
+use pombo_mpi::CommError;
 use pombo_mpi::constants::*;
 use pombo_mpi::error::Error;
-use pombo_mpi::fault::in_status;
-use pombo_mpi::several::{self, Look};
+use pombo_mpi::errhandler::in_status;
+use pombo_mpi::several::{self, Completion};
 use pombo_mpi::status::Status;
 
 /// What `MPI_Waitany` and `MPI_Testany` tell: the index, the status, and whether anything is left to wait for.
-pub(crate) fn one(
-    seen: Look,
+pub(crate) fn write_any(
+    seen: Completion,
     found: Status,
-    index: Place<c_int>,
+    index: OutPointer<c_int>,
     status: StatusWriter,
-) -> Result<bool, Fault> {
+) -> Result<bool, CommError> {
     let place = match seen {
-        Look::Over(place, _) => place as c_int,
+        Completion::Complete(place, _) => place as c_int,
         _ => MPI_UNDEFINED,
     };
-    give!(index = place);
+    out!(index = place);
     match seen {
-        Look::Open => return Ok(false),
-        Look::Over(_, Some(fault)) => return Err(fault),
+        Completion::Pending => return Ok(false),
+        Completion::Complete(_, Some(failure)) => return Err(failure),
         _ => {}
     }
     status.store(found);
@@ -32,21 +32,21 @@ pub(crate) fn one(
 }
 
 /// What `MPI_Waitsome` and `MPI_Testsome` write.
-pub(crate) struct Found {
+pub(crate) struct SomeStatuses {
     indices: Array<c_int>,
     statuses: Statuses,
     pub(crate) count: usize,
-    failed: Option<Fault>,
+    failed: Option<CommError>,
 }
 
-impl Found {
+impl SomeStatuses {
     /// For as many as there are requests.
     pub(crate) fn new(
         requests: c_int,
         indices: *mut c_int,
         statuses: *mut Status,
     ) -> Result<Self, Error> {
-        Ok(Found {
+        Ok(SomeStatuses {
             indices: Array::of(requests, indices, "array_of_indices")?,
             statuses: Statuses::of(requests as usize, statuses),
             count: 0,
@@ -55,22 +55,22 @@ impl Found {
     }
 
     /// One more that is over.
-    pub(crate) fn add(&mut self, index: usize, status: Status, fault: Option<Fault>) {
+    pub(crate) fn add(&mut self, index: usize, status: Status, failure: Option<CommError>) {
         self.indices.set(self.count, index as c_int);
-        self.statuses.set(self.count, &status, fault);
+        self.statuses.set(self.count, &status, failure);
         self.count += 1;
-        self.failed = self.failed.or(fault);
+        self.failed = self.failed.or(failure);
     }
 
     /// Those from `first` on.
-    fn rest(&mut self, requests: &mut [Request], first: usize) -> Result<(), Fault> {
-        several::all_over(requests, first, |index, status, fault| {
-            self.add(index, status, fault);
+    fn rest(&mut self, requests: &mut [Request], first: usize) -> Result<(), CommError> {
+        several::each_complete(requests, first, |index, status, failure| {
+            self.add(index, status, failure);
         })
     }
 
-    pub(crate) fn end(self) -> Result<(), Fault> {
-        self.failed.map_or(Ok(()), |fault| Err(in_status(fault)))
+    pub(crate) fn end(self) -> Result<(), CommError> {
+        self.failed.map_or(Ok(()), |failure| Err(in_status(failure)))
     }
 }
 
@@ -84,7 +84,7 @@ mpi! {
         let requests = handles(count, array_of_requests)?;
         let mut found = Status::EMPTY;
         let seen = several::wait_any(requests, &mut found)?;
-        one(seen, found, index, status).map(drop)
+        write_any(seen, found, index, status).map(drop)
     }
 
     fn MPI_Testany(
@@ -97,8 +97,8 @@ mpi! {
         let requests = handles(count, array_of_requests)?;
         let mut found = Status::EMPTY;
         let seen = several::test_any(requests, &mut found)?;
-        give!(flag = c_int::from(!matches!(seen, Look::Open)));
-        one(seen, found, index, status).map(drop)
+        out!(flag = c_int::from(!matches!(seen, Completion::Pending)));
+        write_any(seen, found, index, status).map(drop)
     }
 
     fn MPI_Waitsome(
@@ -109,15 +109,15 @@ mpi! {
         array_of_statuses: *mut Status,
     ) {
         let requests = handles(incount, array_of_requests)?;
-        let mut found = Found::new(incount, array_of_indices, array_of_statuses)?;
+        let mut found = SomeStatuses::new(incount, array_of_indices, array_of_statuses)?;
         let mut status = Status::EMPTY;
-        let Look::Over(first, fault) = several::wait_any(requests, &mut status)? else {
-            give!(outcount = MPI_UNDEFINED);
+        let Completion::Complete(first, failure) = several::wait_any(requests, &mut status)? else {
+            out!(outcount = MPI_UNDEFINED);
             return Ok(());
         };
-        found.add(first, status, fault);
+        found.add(first, status, failure);
         let rest = found.rest(requests, first + 1);
-        give!(outcount = found.count as c_int);
+        out!(outcount = found.count as c_int);
         rest?;
         found.end()
     }
@@ -130,20 +130,20 @@ mpi! {
         array_of_statuses: *mut Status,
     ) {
         let requests = handles(incount, array_of_requests)?;
-        let mut found = Found::new(incount, array_of_indices, array_of_statuses)?;
+        let mut found = SomeStatuses::new(incount, array_of_indices, array_of_statuses)?;
         let mut status = Status::EMPTY;
         let rest = match several::test_any(requests, &mut status)? {
-            Look::Over(first, fault) => {
-                found.add(first, status, fault);
+            Completion::Complete(first, failure) => {
+                found.add(first, status, failure);
                 found.rest(requests, first + 1)
             }
-            Look::Open => Ok(()),
-            Look::Nothing => {
-                give!(outcount = MPI_UNDEFINED);
+            Completion::Pending => Ok(()),
+            Completion::NoneActive => {
+                out!(outcount = MPI_UNDEFINED);
                 return Ok(());
             }
         };
-        give!(outcount = found.count as c_int);
+        out!(outcount = found.count as c_int);
         rest?;
         found.end()
     }

@@ -1,6 +1,6 @@
 //! What a status says, and how to change it.
 
-use crate::arguments::{In, Out, Place};
+use crate::arguments::{In, Out, OutPointer};
 use crate::export::{count, int};
 use crate::types::known;
 use core::ffi::c_int;
@@ -11,34 +11,34 @@ use pombo_mpi::status::Status;
 
 mpi! {
     fn MPI_Get_count(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
-        give!(number = int(known(datatype)?.count(bytes(status))));
+        out!(number = int(known(datatype)?.count(bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_count_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        give!(number = count(known(datatype)?.count(bytes(status))));
+        out!(number = count(known(datatype)?.count(bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_elements(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
-        give!(number = int(known(datatype)?.elements(bytes(status))));
+        out!(number = int(known(datatype)?.elements(bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_elements_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        give!(number = count(known(datatype)?.elements(bytes(status))));
+        out!(number = count(known(datatype)?.elements(bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_elements_x(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        give!(number = count(known(datatype)?.elements(bytes(status))));
+        out!(number = count(known(datatype)?.elements(bytes(status))));
         Ok(())
     }
 
     fn MPI_Test_cancelled(status: In<Status>, flag: Out<c_int>) {
         // SAFETY: the caller's status has been filled in.
         let cancelled = unsafe { Status::load_cancelled(status.pointer()) };
-        give!(flag = c_int::from(cancelled));
+        out!(flag = c_int::from(cancelled));
         Ok(())
     }
 
@@ -97,19 +97,19 @@ mpi! {
     }
 }
 
-fn bytes(status: Place<Status>) -> u64 {
+fn bytes(status: OutPointer<Status>) -> u64 {
     // SAFETY: the caller of C passes a status that has been filled in.
     unsafe { Status::load_bytes(status.pointer()) }
 }
 
 /// Copies a number that nobody may have written yet: calls that complete one operation leave the error alone.
-fn copy(from: *const c_int, to: Place<c_int>) {
+fn copy(from: *const c_int, to: OutPointer<c_int>) {
     let to = to.pointer().cast::<MaybeUninit<c_int>>();
     // SAFETY: both lie in memory of the caller of C, and neither is null.
     unsafe { from.cast::<MaybeUninit<c_int>>().copy_to(to, 1) };
 }
 
-fn set_elements(status: Place<Status>, datatype: Datatype, number: Count) -> Result<(), Error> {
+fn set_elements(status: OutPointer<Status>, datatype: Datatype, number: Count) -> Result<(), Error> {
     let elements = u64::try_from(number).map_err(|_| Error::Count { got: number })?;
     let bytes = known(datatype)?
         .element_bytes(elements)

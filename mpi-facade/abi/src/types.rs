@@ -1,7 +1,7 @@
 //! Predefined datatypes: sizes, bounds, names. And arithmetic on addresses.
 
 use crate::arguments::Out;
-use crate::export::give_text;
+use crate::export::out_text;
 use core::ffi::{c_char, c_int, c_void};
 use pombo_mpi::constants::*;
 use pombo_mpi::datatype::{self, Family, Predefined};
@@ -17,47 +17,47 @@ pub(crate) fn known(datatype: Datatype) -> Result<&'static Predefined, Error> {
 
 mpi! {
     fn MPI_Type_size(datatype: Datatype, size: Out<c_int>) {
-        give!(size = known(datatype)?.size() as c_int);
+        out!(size = known(datatype)?.size() as c_int);
         Ok(())
     }
 
     fn MPI_Type_size_c(datatype: Datatype, size: Out<Count>) {
-        give!(size = known(datatype)?.size() as Count);
+        out!(size = known(datatype)?.size() as Count);
         Ok(())
     }
 
     fn MPI_Type_size_x(datatype: Datatype, size: Out<Count>) {
-        give!(size = known(datatype)?.size() as Count);
+        out!(size = known(datatype)?.size() as Count);
         Ok(())
     }
 
     fn MPI_Type_get_extent(datatype: Datatype, lb: Out<Aint>, extent: Out<Aint>) {
-        give!(extent = known(datatype)?.extent() as Aint, lb = 0);
+        out!(extent = known(datatype)?.extent() as Aint, lb = 0);
         Ok(())
     }
 
     fn MPI_Type_get_extent_c(datatype: Datatype, lb: Out<Count>, extent: Out<Count>) {
-        give!(extent = known(datatype)?.extent() as Count, lb = 0);
+        out!(extent = known(datatype)?.extent() as Count, lb = 0);
         Ok(())
     }
 
     fn MPI_Type_get_extent_x(datatype: Datatype, lb: Out<Count>, extent: Out<Count>) {
-        give!(extent = known(datatype)?.extent() as Count, lb = 0);
+        out!(extent = known(datatype)?.extent() as Count, lb = 0);
         Ok(())
     }
 
     fn MPI_Type_get_true_extent(datatype: Datatype, true_lb: Out<Aint>, true_extent: Out<Aint>) {
-        give!(true_extent = known(datatype)?.true_extent() as Aint, true_lb = 0);
+        out!(true_extent = known(datatype)?.true_extent() as Aint, true_lb = 0);
         Ok(())
     }
 
     fn MPI_Type_get_true_extent_c(datatype: Datatype, true_lb: Out<Count>, true_extent: Out<Count>) {
-        give!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
+        out!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
         Ok(())
     }
 
     fn MPI_Type_get_true_extent_x(datatype: Datatype, true_lb: Out<Count>, true_extent: Out<Count>) {
-        give!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
+        out!(true_extent = known(datatype)?.true_extent() as Count, true_lb = 0);
         Ok(())
     }
 
@@ -67,7 +67,7 @@ mpi! {
             _ => known(datatype)?.name,
         };
         // SAFETY: the caller's string has MPI_MAX_OBJECT_NAME bytes, more than any of these names.
-        give!(resultlen = unsafe { give_text(name, type_name) });
+        out!(resultlen = unsafe { out_text(name, type_name) });
         Ok(())
     }
 
@@ -83,12 +83,12 @@ mpi! {
             .filter(|(_, known)| known.family == family && known.size() as c_int == size)
             .last()
             .ok_or(invalid("size", "the size of a Fortran datatype of that class"))?;
-        give!(datatype = found);
+        out!(datatype = found);
         Ok(())
     }
 
     fn MPI_Get_address(location: *const c_void, address: Out<Aint>) {
-        give!(address = location as Aint);
+        out!(address = location as Aint);
         Ok(())
     }
 

@@ -3,13 +3,13 @@
 use core::arch::naked_asm;
 use core::ffi::c_int;
 use pombo_mpi::error::Error;
-use pombo_mpi::fault;
+use pombo_mpi::errhandler;
 
 /// Raises the error of the function of that number. There are hundreds, so each is only its number and a jump.
 #[cold]
 extern "C" fn unsupported(number: u32) -> c_int {
     let name = NAMES.split(' ').nth(number as usize).unwrap_or_default();
-    fault::raise(name, Error::NotBuilt { name }.into())
+    errhandler::raise(name, Error::Unsupported { name }.into())
 }
 
 /// Puts the number where a function looks for its first argument.
@@ -27,7 +27,7 @@ macro_rules! number {
 }
 
 /// Exports functions under both names. Whatever the caller passes is ignored, as C's calling conventions allow.
-macro_rules! unbuilt {
+macro_rules! unsupported {
     ($($name:ident)*) => {
         /// In the order of their numbers.
         const NAMES: &str = concat!($(stringify!($name), " ",)*);
@@ -49,7 +49,7 @@ macro_rules! unbuilt {
     };
 }
 
-unbuilt! {
+unsupported! {
     // Initialisation and environment.
     MPI_Abi_get_fortran_booleans MPI_Abi_get_fortran_info MPI_Abi_get_info
     MPI_Abi_set_fortran_booleans MPI_Abi_set_fortran_info MPI_Get_hw_resource_info

@@ -7,9 +7,9 @@
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::point;
-use crate::request::{self, Standing, test_one};
+use crate::request::{self, RequestState, test_one};
 use crate::status::Status;
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -58,7 +58,7 @@ pub unsafe fn send(
     to: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<(), Fault> {
+) -> Result<(), CommError> {
     if to == MPI_PROC_NULL {
         // Nothing is copied.
         // SAFETY: the caller's promise; such a send is over at once.
@@ -69,15 +69,15 @@ pub unsafe fn send(
         world.comms.get(comm)?;
         // SAFETY: the caller's promise.
         let region =
-            unsafe { point::region(buf.cast_mut(), count, datatype) }.map_err(Fault::on(comm))?;
+            unsafe { point::region(buf.cast_mut(), count, datatype) }.map_err(CommError::on(comm))?;
         let takes = region.len().saturating_add(MPI_BSEND_OVERHEAD as usize);
         reap(world)?;
-        reserve(world, takes).map_err(Fault::on(comm))?;
+        reserve(world, takes).map_err(CommError::on(comm))?;
         let bytes = region.items().saturating_mul(region.extent());
         let mut memory = Vec::<u8>::new();
         let reserved = memory.try_reserve_exact(bytes);
         let bytes = bytes as u64;
-        reserved.map_err(|_| Fault::on(comm)(Error::NoMemory { bytes }))?;
+        reserved.map_err(|_| CommError::on(comm)(Error::NoMemory { bytes }))?;
         let copy = memory.as_mut_ptr().cast();
         // SAFETY: the memory has room for all items; the other side is the caller's promise.
         unsafe { region.copy_to(&region.at(copy)) };
@@ -99,7 +99,7 @@ pub unsafe fn send(
 }
 
 /// `MPI_Buffer_attach`.
-pub fn attach(buffer: Attached) -> Result<(), Fault> {
+pub fn attach(buffer: Attached) -> Result<(), CommError> {
     world::with(|world| match &mut buffered(world).attached {
         none @ None => {
             *none = Some(buffer);
@@ -110,7 +110,7 @@ pub fn attach(buffer: Attached) -> Result<(), Fault> {
 }
 
 /// `MPI_Buffer_detach`: waits for the copies.
-pub fn detach() -> Result<Attached, Fault> {
+pub fn detach() -> Result<Attached, CommError> {
     flush()?;
     world::with(|world| {
         let attached = buffered(world).attached.take();
@@ -119,7 +119,7 @@ pub fn detach() -> Result<Attached, Fault> {
 }
 
 /// `MPI_Buffer_flush`: waits until every copy has gone.
-pub fn flush() -> Result<(), Fault> {
+pub fn flush() -> Result<(), CommError> {
     world::with(|world| {
         world.until(|world| {
             reap(world)?;
@@ -130,7 +130,7 @@ pub fn flush() -> Result<(), Fault> {
 
 /// Lets go of the oldest copies, up to the first that is still needed. A send that failed has no handle that could tell:
 /// what its receiver does will.
-fn reap(world: &mut World) -> Result<(), Fault> {
+fn reap(world: &mut World) -> Result<(), CommError> {
     if buffered(world).copies.is_empty() {
         return Ok(());
     }
@@ -159,7 +159,7 @@ fn sweep(world: &mut World) {
 
 fn is_needed(world: &mut World, request: Request) -> bool {
     let standing = test_one(world, request, &mut { Status::EMPTY });
-    matches!(standing, Ok(Standing::Open))
+    matches!(standing, Ok(RequestState::Pending))
 }
 
 /// Is there room for one more?
@@ -183,7 +183,7 @@ fn reserve(world: &mut World, takes: usize) -> Result<(), Error> {
 }
 
 fn buffered(world: &mut World) -> &mut Buffered {
-    world.parts.get()
+    world.extensions.get()
 }
 
 fn refused(must: &'static str) -> Error {

@@ -3,8 +3,8 @@
 use crate::collective::KINDS;
 use crate::constants::*;
 use crate::error::{Error, Kind};
-use crate::hosts::Levels;
-use crate::world::Fault;
+use crate::hosts::HostLayout;
+use crate::world::CommError;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -12,7 +12,7 @@ use pombo_job::Hosts;
 use pombo_kernel::Node;
 
 /// A communicator as one rank sees it.
-pub(crate) struct Group {
+pub(crate) struct CommRecord {
     /// Twice this is the context of point-to-point messages; one more that of collective ones.
     pub(crate) context: u32,
     /// This rank's number in it.
@@ -26,13 +26,13 @@ pub(crate) struct Group {
     /// Numbers of collective operations so far.
     pub(crate) operations: u64,
     /// How many calls of each kind there were.
-    pub(crate) of_kind: [u32; KINDS],
+    pub(crate) calls_by_kind: [u32; KINDS],
     /// Where its ranks on this host publish for each other.
     pub(crate) boards: Boards,
     /// How its ranks lie on hosts, if on several.
-    pub(crate) levels: Option<Rc<Levels>>,
+    pub(crate) host_layout: Option<Rc<HostLayout>>,
     /// The first ranks of all hosts form a group of the network's own broadcast.
-    pub(crate) casts: bool,
+    pub(crate) multicast: bool,
     /// Requests that still name it.
     pub(crate) pending: usize,
     /// Freed by its user.
@@ -43,14 +43,14 @@ pub(crate) struct Group {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Boards {
     /// Not yet looked for: `MPI_COMM_WORLD` before its first operation.
-    Unasked,
+    NotEntered,
     /// No: no other is on this host, or there was no area left.
     None,
     /// In this area.
-    In(u8),
+    Area(u8),
 }
 
-impl Group {
+impl CommRecord {
     /// Of these nodes; `own` is among them.
     pub(crate) fn new(
         context: u32,
@@ -74,17 +74,17 @@ impl Group {
             }
         }
         let rank = nodes.iter().position(|&node| node == own).unwrap_or(0);
-        Group {
+        CommRecord {
             context,
             rank,
             nodes: nodes.into(),
             ranks: ranks.into(),
             handler,
             operations: 0,
-            of_kind: [0; KINDS],
+            calls_by_kind: [0; KINDS],
             boards: Boards::None,
-            levels: None,
-            casts: false,
+            host_layout: None,
+            multicast: false,
             pending: 0,
             freed: false,
         }
@@ -92,17 +92,17 @@ impl Group {
 
     /// Another one of the same ranks.
     pub(crate) fn duplicate(&self, context: u32) -> Self {
-        Group {
+        CommRecord {
             context,
             rank: self.rank,
             nodes: self.nodes.clone(),
             ranks: self.ranks.clone(),
             handler: self.handler,
             operations: 0,
-            of_kind: [0; KINDS],
+            calls_by_kind: [0; KINDS],
             boards: Boards::None,
-            levels: self.levels.clone(),
-            casts: false,
+            host_layout: self.host_layout.clone(),
+            multicast: false,
             pending: 0,
             freed: false,
         }
@@ -150,7 +150,7 @@ impl Group {
 
 /// All communicators of a process.
 pub(crate) struct Comms {
-    table: Vec<Option<Group>>,
+    table: Vec<Option<CommRecord>>,
     /// Places without a communicator.
     free: Vec<u32>,
     /// Contexts and places, in ascending order as contexts only grow; those of freed communicators stay for a while.
@@ -168,14 +168,14 @@ impl Comms {
     /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
     pub(crate) fn new(own: Node, world: usize, hosts: &Hosts) -> Self {
         let all: Vec<Node> = (0..world).map(|node| Node(node as u16)).collect();
-        let levels = Levels::of(hosts, &all, own);
+        let layout = HostLayout::of(hosts, &all, own);
         let handler = MPI_ERRORS_ARE_FATAL;
         let mut table = [
-            Group::new(0, own, all, world, handler),
-            Group::new(1, own, [own].into(), world, handler),
+            CommRecord::new(0, own, all, world, handler),
+            CommRecord::new(1, own, [own].into(), world, handler),
         ];
-        table[WORLD].boards = Boards::Unasked;
-        table[WORLD].levels = levels;
+        table[WORLD].boards = Boards::NotEntered;
+        table[WORLD].host_layout = layout;
         Comms {
             table: table.into_iter().map(Some).collect(),
             free: Vec::new(),
@@ -189,7 +189,7 @@ impl Comms {
     pub(crate) fn index(&self, comm: Comm) -> Result<usize, Error> {
         let index = place(comm);
         match self.table.get(index) {
-            Some(Some(group)) if !group.freed => Ok(index),
+            Some(Some(record)) if !record.freed => Ok(index),
             _ => Err(Error::Handle {
                 kind: Kind::Comm,
                 got: comm.0,
@@ -199,7 +199,7 @@ impl Comms {
 
     /// The communicator behind a handle.
     #[inline]
-    pub(crate) fn get(&mut self, comm: Comm) -> Result<&mut Group, Error> {
+    pub(crate) fn get(&mut self, comm: Comm) -> Result<&mut CommRecord, Error> {
         let index = self.index(comm)?;
         self.at(index).ok_or(Error::Handle {
             kind: Kind::Comm,
@@ -209,15 +209,15 @@ impl Comms {
 
     /// The communicator at an index.
     #[inline]
-    pub(crate) fn at(&mut self, index: usize) -> Option<&mut Group> {
+    pub(crate) fn at(&mut self, index: usize) -> Option<&mut CommRecord> {
         self.table.get_mut(index)?.as_mut()
     }
 
     /// The communicator whose messages carry this context, and its handle.
     #[inline]
-    pub(crate) fn of_context(&mut self, context: u32) -> Option<(Comm, &mut Group)> {
+    pub(crate) fn of_context(&mut self, context: u32) -> Option<(Comm, &mut CommRecord)> {
         let context = context / 2;
-        let is_it = |group: &Option<Group>| matches!(group, Some(it) if it.context == context);
+        let is_it = |record: &Option<CommRecord>| matches!(record, Some(it) if it.context == context);
         // Contexts and places are both counted, so it is nearly always there.
         let place = context as usize;
         let index = match self.table.get(place).is_some_and(is_it) {
@@ -229,13 +229,13 @@ impl Comms {
 
     /// A fault of a communicator that may be freed, and gone as soon as its last request is over: it notes the handler.
     #[cold]
-    pub(crate) fn noted(&mut self, fault: Fault) -> Fault {
-        match self.at(place(fault.comm)) {
-            Some(group) if fault.handler == Errhandler::NULL => Fault {
-                handler: group.handler,
-                ..fault
+    pub(crate) fn noted(&mut self, failure: CommError) -> CommError {
+        match self.at(place(failure.comm)) {
+            Some(record) if failure.handler == Errhandler::NULL => CommError {
+                handler: record.handler,
+                ..failure
             },
-            _ => fault,
+            _ => failure,
         }
     }
 
@@ -244,20 +244,20 @@ impl Comms {
     fn place(&self, context: u32) -> Option<usize> {
         let found = self.places.binary_search_by_key(&context, |(it, _)| *it);
         let &(_, place) = self.places.get(found.ok()?)?;
-        let group = self.table.get(place as usize)?.as_ref();
-        group.filter(|group| group.context == context)?;
+        let record = self.table.get(place as usize)?.as_ref();
+        record.filter(|record| record.context == context)?;
         Some(place as usize)
     }
 
     /// Takes a new communicator in, whose context is larger than all before it.
-    pub(crate) fn insert(&mut self, group: Group) -> Comm {
+    pub(crate) fn insert(&mut self, record: CommRecord) -> Comm {
         let index = self.free.pop().unwrap_or_else(|| {
             self.table.push(None);
             (self.table.len() - 1) as u32
         });
-        self.places.push((group.context, index));
+        self.places.push((record.context, index));
         if let Some(place) = self.table.get_mut(index as usize) {
-            *place = Some(group);
+            *place = Some(record);
         }
         handle(index as usize)
     }
@@ -271,8 +271,8 @@ impl Comms {
             });
         }
         let index = self.index(comm)?;
-        if let Some(group) = self.at(index) {
-            group.freed = true;
+        if let Some(record) = self.at(index) {
+            record.freed = true;
         }
         self.sweep(index);
         Ok(())
@@ -292,9 +292,9 @@ impl Comms {
     /// The communicator has another place, or was freed.
     #[cold]
     fn settled_late(&mut self, context: u32) {
-        if let Some((comm, group)) = self.of_context(context) {
-            group.pending = group.pending.saturating_sub(1);
-            if group.freed {
+        if let Some((comm, record)) = self.of_context(context) {
+            record.pending = record.pending.saturating_sub(1);
+            if record.freed {
                 self.sweep(place(comm));
             }
         }
@@ -305,7 +305,7 @@ impl Comms {
         if let Some(place) = self.table.get_mut(index)
             && place
                 .as_ref()
-                .is_some_and(|group| group.freed && group.pending == 0)
+                .is_some_and(|record| record.freed && record.pending == 0)
         {
             *place = None;
             self.free.push(index as u32);
@@ -318,8 +318,8 @@ impl Comms {
         let (table, live) = (&self.table, self.table.len() - self.free.len());
         if self.places.len() > 2 * live + FEW {
             self.places.retain(|&(context, place)| {
-                let group = table.get(place as usize).and_then(Option::as_ref);
-                group.is_some_and(|group| group.context == context)
+                let record = table.get(place as usize).and_then(Option::as_ref);
+                record.is_some_and(|record| record.context == context)
             });
         }
     }

@@ -3,10 +3,10 @@
 //! For everything in `mpi-facade`. Nothing here allocates, and every message fits `MPI_MAX_ERROR_STRING`.
 
 mod class;
-mod fault;
+mod comm_error;
 
 pub use class::Class;
-pub use fault::Fault;
+pub use comm_error::CommError;
 
 use crate::constants::{Datatype, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, Op};
 use crate::{datatype, op, phase};
@@ -98,7 +98,7 @@ pub enum Error {
         rank: c_int,
     },
     /// Something that this library exports but does not implement.
-    NotBuilt {
+    Unsupported {
         /// The function, datatype or operation.
         name: &'static str,
     },
@@ -175,7 +175,7 @@ impl Error {
             Self::Argument { class, .. } => *class,
             Self::Truncated { .. } | Self::Unequal { .. } => Class::Truncate,
             Self::PeerLost { .. } => Class::ProcAborted,
-            Self::NotBuilt { .. } => Class::UnsupportedOperation,
+            Self::Unsupported { .. } => Class::UnsupportedOperation,
             Self::NotInitialised | Self::Finalised | Self::NotJoined => Class::Other,
             Self::Overlapping | Self::Forked { .. } => Class::Other,
             Self::NoMemory { .. } => Class::NoMem,
@@ -319,7 +319,7 @@ impl fmt::Display for Error {
                 f,
                 "rank {rank} of MPI_COMM_WORLD has ended: see its own messages"
             ),
-            Self::NotBuilt { name } => {
+            Self::Unsupported { name } => {
                 write!(f, "{name} is not implemented in this version of Pombo")
             }
             Self::NotInitialised => f.write_str("MPI is not initialised: call MPI_Init first"),

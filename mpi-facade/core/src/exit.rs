@@ -5,11 +5,11 @@ use crate::phase::{self, Phase, phase};
 use crate::world;
 use core::ffi::c_int;
 use core::fmt::Write;
-use pombo_job::output::{self, Line};
+use pombo_job::output::{self, LogLine};
 
 /// Ends this process with the code; the launcher ends the others.
 pub fn abort(comm: Comm, code: c_int) -> ! {
-    let mut line = Line::new();
+    let mut line = LogLine::new();
     // A line that is too long is cut.
     let _ = write!(
         line,

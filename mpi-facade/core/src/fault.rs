@@ -4,27 +4,27 @@ use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::exit::{exit, world_rank};
 use crate::phase::{Phase, phase};
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 use pombo_job::WorldChannel;
-use pombo_job::output::{self, Line};
+use pombo_job::output::{self, LogLine};
 use pombo_kernel::Node;
 use pombo_kernel::channel::ChannelError;
 
 /// Hands an error of the named function to the handler that it concerns, and gives the code to return.
 #[cold]
-pub fn raise(function: &'static str, fault: Fault) -> c_int {
-    match handler(&fault) {
-        MPI_ERRORS_RETURN => fault.error.code(),
-        _ => die(function, &fault.error),
+pub fn raise(function: &'static str, failure: CommError) -> c_int {
+    match handler(&failure) {
+        MPI_ERRORS_RETURN => failure.error.code(),
+        _ => abort_job(function, &failure.error),
     }
 }
 
 /// What a call that completes several requests raises where the first that failed did so like this. Whoever gets a code
 /// is to look at the statuses; a program that ends here cannot, so its last words are of that request.
 #[cold]
-pub fn in_status(first: Fault) -> Fault {
+pub fn in_status(first: CommError) -> CommError {
     if handler(&first) != MPI_ERRORS_RETURN {
         return first;
     }
@@ -33,50 +33,50 @@ pub fn in_status(first: Fault) -> Fault {
         name: "requests",
         must: "looked at one by one: the statuses say which of them failed",
     };
-    Fault { error, ..first }
+    CommError { error, ..first }
 }
 
 /// Sets a communicator's handler.
-pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), Fault> {
+pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), CommError> {
     world::with(|world| {
         let known = [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler);
-        let group = world.comms.get(comm)?;
+        let record = world.comms.get(comm)?;
         if !known {
             let error = Error::Handle {
                 kind: Kind::Errhandler,
                 got: handler.0,
             };
-            return Err(Fault::new(error, comm));
+            return Err(CommError::new(error, comm));
         }
-        group.handler = handler;
+        record.handler = handler;
         Ok(())
     })
 }
 
 /// A communicator's handler.
-pub fn get_handler(comm: Comm) -> Result<Errhandler, Fault> {
+pub fn get_handler(comm: Comm) -> Result<Errhandler, CommError> {
     world::with(|world| Ok(world.comms.get(comm)?.handler))
 }
 
 /// Does it end the program?
-pub(crate) fn is_fatal(world: &mut World, fault: &Fault) -> bool {
-    let handler = world.comms.noted(*fault).handler;
+pub(crate) fn is_fatal(world: &mut World, failure: &CommError) -> bool {
+    let handler = world.comms.noted(*failure).handler;
     ![Errhandler::NULL, MPI_ERRORS_RETURN].contains(&handler)
 }
 
 /// An unknown communicator's errors are those of `MPI_COMM_SELF`; outside of the world's life all are fatal.
-fn handler(fault: &Fault) -> Errhandler {
+fn handler(failure: &CommError) -> Errhandler {
     let of = |comm| get_handler(comm).ok();
-    if fault.handler != Errhandler::NULL {
-        return fault.handler;
+    if failure.handler != Errhandler::NULL {
+        return failure.handler;
     }
-    of(fault.comm)
+    of(failure.comm)
         .or_else(|| of(MPI_COMM_SELF))
         .unwrap_or(MPI_ERRORS_ARE_FATAL)
 }
 
-fn die(function: &'static str, error: &Error) -> ! {
-    let mut line = Line::new();
+fn abort_job(function: &'static str, error: &Error) -> ! {
+    let mut line = LogLine::new();
     // A line that is too long is cut.
     let _ = match phase() {
         Phase::Running => write!(line, "pombo: rank {}: ", world_rank()),
@@ -84,7 +84,7 @@ fn die(function: &'static str, error: &Error) -> ! {
     };
     let _ = write!(line, "fatal error in {function}: {}: ", name(error));
     let _ = match *error {
-        Error::PeerLost { rank } => last(rank, &mut line),
+        Error::PeerLost { rank } => write_peer_lost(rank, &mut line),
         ref error => write!(line, "{error}"),
     };
     if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {
@@ -98,10 +98,10 @@ fn die(function: &'static str, error: &Error) -> ! {
 }
 
 /// Of a rank that has ended. If it did because of another one, that one is named, here and to the others.
-fn last(rank: c_int, line: &mut Line) -> fmt::Result {
+fn write_peer_lost(rank: c_int, line: &mut LogLine) -> fmt::Result {
     let first = world::with(|world| {
-        let first = first(world, Node(rank as u16));
-        world.kernel.channel_mut().blame(first);
+        let first = root_cause(world, Node(rank as u16));
+        world.kernel.channel_mut().report_root_cause(first);
         Ok(c_int::from(first.0))
     });
     let first = first.unwrap_or(rank);
@@ -113,12 +113,12 @@ fn last(rank: c_int, line: &mut Line) -> fmt::Result {
 }
 
 /// Whoever ended first of those that ended because of each other.
-fn first(world: &mut World, gone: Node) -> Node {
+fn root_cause(world: &mut World, gone: Node) -> Node {
     let World { kernel, hosts, .. } = world;
     let (own, mut first) = (kernel.node(), gone);
     // Nobody can blame more ranks than there are.
     for _ in 0..kernel.nodes() {
-        match kernel.channel_mut().blamed(hosts, first) {
+        match kernel.channel_mut().root_cause_of(hosts, first) {
             Some(other) if other != own && other.index() < kernel.nodes() => first = other,
             _ => break,
         }

@@ -9,45 +9,45 @@
 
 use crate::constants::*;
 use crate::error::Error;
-use crate::header::Wanted;
-use crate::request::{is_of_engine, ticket};
-use crate::world::{Fault, World};
+use crate::header::MpiPattern;
+use crate::request::{has_request_ops, ticket};
+use crate::world::{CommError, World};
 use core::ffi::c_int;
 use pombo_job::WorldChannel;
 use pombo_kernel::{Node, Pattern};
 
 /// Looks in vain between two looks who has gone.
-const LOOKS: u32 = 256;
+const CHECK_INTERVAL: u32 = 256;
 /// Looked in vain so often, a rank may sleep from one look to the next.
-const CALM: u32 = 400;
+const SLEEPING_AFTER: u32 = 400;
 
 /// Is a look due for who has looked so often in vain, one call long?
 #[inline]
 pub(crate) fn is_due(looks: u32) -> bool {
-    looks >= CALM || looks % LOOKS == LOOKS - 1
+    looks >= SLEEPING_AFTER || looks % CHECK_INTERVAL == CHECK_INTERVAL - 1
 }
 
 /// The same for calls that look once, of which this is one.
 #[inline]
 pub(crate) fn is_due_once(world: &mut World) -> bool {
-    let tested = &mut world.looks.tested;
-    *tested = (*tested + 1) % LOOKS;
+    let tested = &mut world.idle_counts.tested;
+    *tested = (*tested + 1) % CHECK_INTERVAL;
     *tested == 0
 }
 
 /// Ends those of the requests that nobody is left for.
 #[cold]
-pub(crate) fn end(world: &mut World, requests: &[Request]) {
+pub(crate) fn fail_orphaned(world: &mut World, requests: &[Request]) {
     for &request in requests {
-        if is_of_engine(request)
-            && let Some(engine) = world.engine
+        if has_request_ops(request)
+            && let Some(ops) = world.request_ops
         {
-            (engine.forsake)(world, request);
+            (ops.fail_if_peer_lost)(world, request);
         }
     }
     for ticket in requests.iter().filter_map(|it| ticket(*it)) {
-        if let Some(wanted) = world.kernel.wanted(ticket)
-            && let Some((node, _)) = missing(world, wanted)
+        if let Some(pattern) = world.kernel.pattern(ticket)
+            && let Some((node, _)) = dead_sender(world, pattern)
         {
             world.kernel.give_up(ticket, node);
         }
@@ -57,7 +57,7 @@ pub(crate) fn end(world: &mut World, requests: &[Request]) {
 /// A rank that has ended, of the communicator at that place. One that has gone in good order has done its part: it has
 /// met all others at its end.
 #[cold]
-pub(crate) fn ended(world: &mut World, comm: usize) -> Option<Node> {
+pub(crate) fn dead_member(world: &mut World, comm: usize) -> Option<Node> {
     let World {
         kernel,
         comms,
@@ -70,27 +70,27 @@ pub(crate) fn ended(world: &mut World, comm: usize) -> Option<Node> {
 
 /// Of a probe: an error if nobody is left for it.
 #[cold]
-pub(crate) fn check(world: &mut World, wanted: Wanted) -> Result<(), Fault> {
-    match missing(world, wanted) {
+pub(crate) fn check(world: &mut World, pattern: MpiPattern) -> Result<(), CommError> {
+    match dead_sender(world, pattern) {
         None => Ok(()),
         Some((node, comm)) => {
             let rank = c_int::from(node.0);
-            Err(Fault::on(comm)(Error::PeerLost { rank }))
+            Err(CommError::on(comm)(Error::PeerLost { rank }))
         }
     }
 }
 
 /// Who has gone and may be missed by who wants this from anybody, and in which communicator.
-fn missing(world: &mut World, wanted: Wanted) -> Option<(Node, Comm)> {
+fn dead_sender(world: &mut World, pattern: MpiPattern) -> Option<(Node, Comm)> {
     let World { kernel, comms, .. } = world;
-    if wanted.source().is_some() {
+    if pattern.source().is_some() {
         return None;
     }
-    let (comm, group) = comms.of_context(wanted.context())?;
+    let (comm, record) = comms.of_context(pattern.context())?;
     let own = kernel.node();
-    let mut others = group.nodes.iter().filter(|node| **node != own);
+    let mut others = record.nodes.iter().filter(|node| **node != own);
     let gone = |node: &&Node| kernel.is_gone(**node);
     let node = others.clone().find(gone)?;
-    let matters = group.handler != MPI_ERRORS_RETURN || others.all(|node| gone(&node));
+    let matters = record.handler != MPI_ERRORS_RETURN || others.all(|node| gone(&node));
     matters.then_some((*node, comm))
 }

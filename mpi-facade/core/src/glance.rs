@@ -4,11 +4,11 @@
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::forsaken;
-use crate::request::{self, Standing, test_one};
-use crate::several::Look;
+use crate::request::{self, RequestState, test_one};
+use crate::several::Completion;
 use crate::stall;
 use crate::status::Status;
-use crate::world::{self, Fault};
+use crate::world::{self, CommError};
 use alloc::vec::Vec;
 
 /// Requests whose handles were given up while they were under way.
@@ -23,11 +23,11 @@ struct Freed {
 const FEW: usize = 16;
 
 /// Hears of each request: its index, its status, what went wrong with it.
-pub type Hear<'a> = &'a mut dyn FnMut(usize, &Status, Option<Fault>);
+pub type OnComplete<'a> = &'a mut dyn FnMut(usize, &Status, Option<CommError>);
 
 /// `MPI_Testall`: false, and nothing has changed, while one of them is not over. Else all handles become null, and
 /// `over` hears of each with its index, its status and what went wrong with it.
-pub fn test_all(requests: &mut [Request], over: Hear<'_>) -> Result<bool, Fault> {
+pub fn test_all(requests: &mut [Request], over: OnComplete<'_>) -> Result<bool, CommError> {
     let all = get_status_all(requests, over)?;
     if all {
         world::with(|world| {
@@ -43,26 +43,26 @@ pub fn test_all(requests: &mut [Request], over: Hear<'_>) -> Result<bool, Fault>
 
 /// `MPI_Request_get_status_all`: false while one of them is not over. Else `over` hears of each as in [`test_all`],
 /// and the handles stay.
-pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Fault> {
+pub fn get_status_all(requests: &[Request], over: OnComplete<'_>) -> Result<bool, CommError> {
     world::with(|world| {
-        world.glance()?;
+        world.make_progress()?;
         if forsaken::is_due_once(world) {
-            stall::attend(world, requests);
+            stall::check(world, requests);
         }
         let (mut status, mut all) = (Status::EMPTY, true);
         for &request in requests {
-            all &= !matches!(request::peek(world, request, &mut status)?, Standing::Open);
+            all &= !matches!(request::peek(world, request, &mut status)?, RequestState::Pending);
         }
         if all {
             for (index, &request) in requests.iter().enumerate() {
-                let fault = match request::peek(world, request, &mut status)? {
-                    Standing::Failed(fault) => Some(fault),
+                let failure = match request::peek(world, request, &mut status)? {
+                    RequestState::Failed(failure) => Some(failure),
                     _ => None,
                 };
-                over(index, &status, fault);
+                over(index, &status, failure);
             }
         } else {
-            world.in_vain()?;
+            world.test_backoff()?;
         }
         Ok(all)
     })
@@ -70,51 +70,51 @@ pub fn get_status_all(requests: &[Request], over: Hear<'_>) -> Result<bool, Faul
 
 /// `MPI_Request_get_status` of one request, and `_any` of several: the first from `first` on that is over; its handle
 /// stays.
-pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Result<Look, Fault> {
+pub fn get_status(requests: &[Request], first: usize, status: &mut Status) -> Result<Completion, CommError> {
     world::with(|world| {
         if first == 0 {
-            world.glance()?;
+            world.make_progress()?;
             if forsaken::is_due_once(world) {
-                stall::attend(world, requests);
+                stall::check(world, requests);
             }
         }
-        let mut seen = Look::Nothing;
+        let mut seen = Completion::NoneActive;
         *status = Status::EMPTY;
         for (index, &request) in requests.iter().enumerate().skip(first) {
             if request == Request::NULL {
                 continue;
             }
             match request::peek(world, request, status)? {
-                Standing::Open => seen = Look::Open,
-                Standing::Over => return Ok(Look::Over(index, None)),
-                Standing::Failed(fault) => return Ok(Look::Over(index, Some(fault))),
+                RequestState::Pending => seen = Completion::Pending,
+                RequestState::Complete => return Ok(Completion::Complete(index, None)),
+                RequestState::Failed(failure) => return Ok(Completion::Complete(index, Some(failure))),
             }
         }
-        if let (Look::Open, 0) = (seen, first) {
-            world.in_vain()?;
+        if let (Completion::Pending, 0) = (seen, first) {
+            world.test_backoff()?;
         }
         Ok(seen)
     })
 }
 
 /// `MPI_Request_free`: the operation goes on, and nobody hears how it ends.
-pub fn free(request: Request) -> Result<(), Fault> {
+pub fn free(request: Request) -> Result<(), CommError> {
     world::with(|world| {
-        if request == Request::NULL || request::is_of_engine(request) {
+        if request == Request::NULL || request::has_request_ops(request) {
             let (kind, got) = (Kind::Request, request.0);
             return Err(Error::Handle { kind, got }.into());
         }
-        if let Standing::Open = test_one(world, request, &mut { Status::EMPTY })? {
-            let mut freed = core::mem::take(world.parts.get::<Freed>());
+        if let RequestState::Pending = test_one(world, request, &mut { Status::EMPTY })? {
+            let mut freed = core::mem::take(world.extensions.get::<Freed>());
             if freed.requests.len() >= freed.most {
                 freed.requests.retain(|&request| {
                     let standing = test_one(world, request, &mut { Status::EMPTY });
-                    matches!(standing, Ok(Standing::Open))
+                    matches!(standing, Ok(RequestState::Pending))
                 });
                 freed.most = FEW.max(2 * freed.requests.len());
             }
             freed.requests.push(request);
-            *world.parts.get() = freed;
+            *world.extensions.get() = freed;
         }
         Ok(())
     })

@@ -1,11 +1,11 @@
 //! Calls that make and free communicators. Source: MPI 5.0, chapter 7.
 
-use crate::collective::{self, Buffer, Casting, Collective, Reduced};
-use crate::comm::{Boards, Group};
+use crate::collective::{self, Buffer, MulticastBcast, Collective, Reduced};
+use crate::comm::{Boards, CommRecord};
 use crate::constants::*;
 use crate::error::{Class, Error};
-use crate::hosts::Levels;
-use crate::world::{self, Fault, World};
+use crate::hosts::HostLayout;
+use crate::world::{self, CommError, World};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -14,34 +14,34 @@ use pombo_netdrivers::shm::collective::AREAS;
 
 /// `MPI_Comm_rank`.
 #[inline]
-pub fn rank(comm: Comm) -> Result<c_int, Fault> {
+pub fn rank(comm: Comm) -> Result<c_int, CommError> {
     world::with(|world| Ok(world.comms.get(comm)?.rank as c_int))
 }
 
 /// `MPI_Comm_size`.
 #[inline]
-pub fn size(comm: Comm) -> Result<c_int, Fault> {
+pub fn size(comm: Comm) -> Result<c_int, CommError> {
     world::with(|world| Ok(world.comms.get(comm)?.size() as c_int))
 }
 
 /// `MPI_Comm_dup`.
-pub fn duplicate(comm: Comm) -> Result<Comm, Fault> {
+pub fn duplicate(comm: Comm) -> Result<Comm, CommError> {
     let agreed = agree(comm)?;
     world::with(|world| {
-        let group = world.comms.get(comm)?.duplicate(agreed.context);
-        Ok(insert(world, group, agreed))
+        let record = world.comms.get(comm)?.duplicate(agreed.context);
+        Ok(insert(world, record, agreed))
     })
 }
 
 /// `MPI_Comm_split`: ranks of one colour, ordered by key and then by rank. `MPI_COMM_NULL` for `MPI_UNDEFINED`.
-pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
+pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, CommError> {
     if colour < 0 && colour != MPI_UNDEFINED {
         let error = Error::Argument {
             class: Class::Arg,
             name: "color",
             must: "0 or more, or MPI_UNDEFINED",
         };
-        return Err(Fault::new(error, comm));
+        return Err(CommError::new(error, comm));
     }
     let ranks = size(comm)? as usize;
     let mut all: Vec<[c_int; 2]> = vec![[0; 2]; ranks];
@@ -64,22 +64,22 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, Fault> {
         return Ok(Comm::NULL);
     }
     world::with(|world| {
-        let group = world.comms.get(comm)?;
+        let record = world.comms.get(comm)?;
         let mut members = Vec::<(c_int, Node)>::with_capacity(all.len());
-        for (&[theirs, key], &node) in all.iter().zip(&*group.nodes) {
+        for (&[theirs, key], &node) in all.iter().zip(&*record.nodes) {
             if theirs == colour {
                 // Equal keys stay in rank order.
                 let at = members.partition_point(|&(other, _)| other <= key);
                 members.insert(at, (key, node));
             }
         }
-        let (handler, context) = (group.handler, agreed.context);
+        let (handler, context) = (record.handler, agreed.context);
         let nodes: Vec<Node> = members.into_iter().map(|(_, node)| node).collect();
         let (own, ranks) = (world.kernel.node(), world.kernel.nodes());
-        let levels = Levels::of(&world.hosts, &nodes, own);
-        let mut group = Group::new(context, own, nodes, ranks, handler);
-        group.levels = levels;
-        Ok(insert(world, group, agreed))
+        let layout = HostLayout::of(&world.hosts, &nodes, own);
+        let mut record = CommRecord::new(context, own, nodes, ranks, handler);
+        record.host_layout = layout;
+        Ok(insert(world, record, agreed))
     })
 }
 
@@ -89,38 +89,38 @@ struct Agreed {
     /// Where it may have boards, and the first operation there.
     area: Option<(usize, u64)>,
     /// May it have a group of the network's?
-    casts: bool,
+    multicast: bool,
 }
 
 /// Takes a new communicator in.
-fn insert(world: &mut World, mut group: Group, agreed: Agreed) -> Comm {
-    let Agreed { area, casts, .. } = agreed;
+fn insert(world: &mut World, mut record: CommRecord, agreed: Agreed) -> Comm {
+    let Agreed { area, multicast, .. } = agreed;
     if let Some((area, first)) = area
-        && group.size() > 1
+        && record.size() > 1
     {
-        group.boards = collective::enter(world, &group.nodes, area, first);
+        record.boards = collective::enter(world, &record.nodes, area, first);
     }
-    if let Some(levels) = group.levels.as_ref().filter(|_| casts) {
-        group.casts = world
-            .parts
-            .get::<Casting>()
-            .enter(group.context, levels.first());
+    if let Some(layout) = record.host_layout.as_ref().filter(|_| multicast) {
+        record.multicast = world
+            .extensions
+            .get::<MulticastBcast>()
+            .enter(record.context, layout.leaders());
     }
-    world.comms.insert(group)
+    world.comms.insert(record)
 }
 
 /// `MPI_Comm_free`.
-pub fn free(comm: Comm) -> Result<(), Fault> {
+pub fn free(comm: Comm) -> Result<(), CommError> {
     // The standard calls it collective; nobody has to wait, for contexts are never used again.
     world::with(|world| {
-        let boards = world.comms.get(comm).map(|group| group.boards);
-        let context = world.comms.get(comm).map(|group| group.context);
+        let boards = world.comms.get(comm).map(|record| record.boards);
+        let context = world.comms.get(comm).map(|record| record.context);
         world.comms.free(comm)?;
         if let Ok(context) = context {
-            world.parts.get::<Casting>().leave(context);
+            world.extensions.get::<MulticastBcast>().leave(context);
         }
-        if let Ok(Boards::In(area)) = boards {
-            world.near().leave_group(area.into());
+        if let Ok(Boards::Area(area)) = boards {
+            world.shm().leave_group(area.into());
         }
         Ok(())
     })
@@ -130,12 +130,12 @@ pub fn free(comm: Comm) -> Result<(), Fault> {
 const TAKEN: u64 = u64::MAX;
 
 /// A context that no member has used: the largest next one of all. An area for boards that all members have free.
-fn agree(comm: Comm) -> Result<Agreed, Fault> {
+fn agree(comm: Comm) -> Result<Agreed, CommError> {
     let mut all = world::with(|world| {
         world.comms.get(comm)?;
         let mut own = [0; 2 + AREAS];
         own[0] = u64::from(world.comms.next_context);
-        own[1] = u64::from(!world.parts.get::<Casting>().has_room());
+        own[1] = u64::from(!world.extensions.get::<MulticastBcast>().has_room());
         for (first, area) in own[2..].iter_mut().zip(collective::areas(world)) {
             *first = area.unwrap_or(TAKEN);
         }
@@ -162,13 +162,13 @@ fn agree(comm: Comm) -> Result<Agreed, Fault> {
                 name: "communicator",
                 must: "one of the first 2147483647 of a job: contexts are not used again",
             };
-            return Err(Fault::new(error, comm));
+            return Err(CommError::new(error, comm));
         }
         world.comms.next_context = next + 1;
         Ok(Agreed {
             context: next,
             area,
-            casts: full == 0,
+            multicast: full == 0,
         })
     })
 }

@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
 #[repr(C)]
-pub struct Envelope {
+pub struct MpiHeader {
     /// Tells communicators apart, and point-to-point from collective traffic.
     pub context: U32,
     /// The tag, 0 to `MPI_TAG_UB`.
@@ -23,9 +23,9 @@ pub struct Envelope {
 /// What a receive wants.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-pub struct Wanted {
+pub struct MpiPattern {
     /// The tag may be any.
-    header: Envelope,
+    header: MpiHeader,
     source: U16,
 }
 
@@ -34,44 +34,44 @@ const ANY_TAG: u32 = u32::MAX;
 /// Stands for any source; above every node.
 const ANY_SOURCE: u16 = u16::MAX;
 
-impl Envelope {
+impl MpiHeader {
     /// Of a message in a context.
     pub fn new(context: u32, tag: u32) -> Self {
-        Envelope {
+        MpiHeader {
             context: U32::new(context),
             tag: U32::new(tag),
         }
     }
 }
 
-impl Wanted {
+impl MpiPattern {
     /// `None` stands for any.
     pub fn new(context: u32, source: Option<Node>, tag: Option<u32>) -> Self {
-        Wanted {
-            header: Envelope::new(context, tag.unwrap_or(ANY_TAG)),
+        MpiPattern {
+            header: MpiHeader::new(context, tag.unwrap_or(ANY_TAG)),
             source: U16::new(source.map_or(ANY_SOURCE, |node| node.0)),
         }
     }
 }
 
-impl Wanted {
+impl MpiPattern {
     /// Of what communicator, and whether of its collective traffic.
     pub(crate) fn context(&self) -> u32 {
         self.header.context.get()
     }
 }
 
-impl Header for Envelope {
+impl Header for MpiHeader {
     const NAME: &str = "MPI";
-    type Pattern = Wanted;
+    type Pattern = MpiPattern;
 }
 
-impl Pattern<Envelope> for Wanted {
+impl Pattern<MpiHeader> for MpiPattern {
     /// Source and tag, each named or any.
     const CLASSES: usize = 4;
 
     #[inline]
-    fn matches(&self, from: Node, header: &Envelope) -> bool {
+    fn matches(&self, from: Node, header: &MpiHeader) -> bool {
         let wanted = &self.header;
         wanted.context == header.context
             && (wanted.tag == header.tag || wanted.tag.get() == ANY_TAG)
@@ -85,7 +85,7 @@ impl Pattern<Envelope> for Wanted {
     }
 
     /// For the communicator's sake.
-    fn stand_in(&self) -> Option<Envelope> {
+    fn stand_in(&self) -> Option<MpiHeader> {
         Some(self.header)
     }
 
@@ -99,7 +99,7 @@ impl Pattern<Envelope> for Wanted {
     }
 
     #[inline]
-    fn key(class: usize, from: Node, header: &Envelope) -> u32 {
+    fn key(class: usize, from: Node, header: &MpiHeader) -> u32 {
         let source = if class & 1 == 0 { from.0.into() } else { 0 };
         let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
         fold([header.context.get(), source, tag])
@@ -110,7 +110,7 @@ impl Pattern<Envelope> for Wanted {
 pub const RANKS: usize = 1024;
 /// The longest message in bytes that is sent without an announce; `POMBO_EAGER_LIMIT` lowers it.
 pub const EAGER: usize = 8192;
-/// Unexpected messages that a rank keeps for each peer, at most; `POMBO_CREDIT` lowers it. A peer that has used
+/// Unexpected messages that a rank keeps for each peer, at most; `POMBO_UNEXPECTED_CREDIT` lowers it. A peer that has used
 /// them up keeps its messages itself, so a rank never holds more than ranks x credit x eager limit bytes.
 pub const CREDIT: u32 = 128;
 
@@ -133,4 +133,4 @@ pub type Composition = Compose<
 >;
 
 /// What every rank of a job must share; the memory file carries it.
-pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<Envelope, Composition>();
+pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<MpiHeader, Composition>();

@@ -1,7 +1,7 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
 use crate::buffered;
-use crate::collective::{self, Casting, Collective};
+use crate::collective::{self, MulticastBcast, Collective};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -12,18 +12,18 @@ use crate::phase::{Phase, phase};
 #[cfg(feature = "progress-thread")]
 use crate::progress;
 use crate::settings;
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use core::fmt::Write;
 use pombo_job::environment::variable;
-use pombo_job::output::{self, Line};
-use pombo_job::settings::{STATS, Variable};
-use pombo_job::{JobError, Joined, Refused, Traffic, WorldChannel};
+use pombo_job::output::{self, LogLine};
+use pombo_job::settings::{STATS_FILE, Variable};
+use pombo_job::{JobError, Joined, JoinError, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
-pub fn init(required: c_int) -> Result<c_int, Fault> {
+pub fn init(required: c_int) -> Result<c_int, CommError> {
     if phase() == Phase::Forked {
         return Err(world::absent());
     }
@@ -36,40 +36,40 @@ pub fn init(required: c_int) -> Result<c_int, Fault> {
         .into());
     }
     let Joined {
-        mut way,
+        mut channel,
         hosts,
         launcher,
     } = pombo_job::start(settings::check_all(), FINGERPRINT)
         .and_then(pombo_job::join::<RANKS>)
         .map_err(turn_away)?;
-    let one_copy = settings::ONE_COPY.read(settings::one_copy);
-    way.memory()
-        .set_one_copy(one_copy.map_err(|error| refuse(&error))?);
+    let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
+    channel.memory()
+        .set_one_copy(single_copy.map_err(|error| refuse(&error))?);
     let limits = Limits {
-        credit: Some(told(settings::CREDIT)? as u32),
+        credit: Some(told(settings::UNEXPECTED_CREDIT)? as u32),
         eager: Some(told(settings::EAGER_LIMIT)?),
         copies: Some(told(settings::SEND_BUFFER_BYTES)?),
     };
-    let (own, size) = (way.node(), way.nodes());
-    let kernel = Kernel::new(way, limits)?;
+    let (own, size) = (channel.node(), channel.nodes());
+    let kernel = Kernel::new(channel, limits)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
     let comms = Comms::new(own, size, &hosts);
     let world = World::new(kernel, comms, hosts, launcher);
     world::begin(world, threads);
-    collective::open_casts()?;
+    collective::open_multicast()?;
     #[cfg(feature = "progress-thread")]
     progress::start().map_err(|error| refuse(&error))?;
     Ok(threads)
 }
 
 /// Waits for everybody, lets the last frames leave, and ends the world.
-pub fn finalize() -> Result<(), Fault> {
+pub fn finalize() -> Result<(), CommError> {
     #[cfg(feature = "progress-thread")]
     progress::stop();
     buffered::flush()?;
     // The others may need repairs of what this rank has broadcast.
     world::with(|world| {
-        world.until(|world| Ok(world.parts.get::<Casting>().is_settled().then_some(())))
+        world.until(|world| Ok(world.extensions.get::<MulticastBcast>().is_settled().then_some(())))
     })?;
     collective::barrier(MPI_COMM_WORLD).run()?;
     world::with(|world| {
@@ -86,9 +86,9 @@ pub fn finalize() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS` names.
+/// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS_FILE` names.
 fn report(world: &mut World) {
-    let Some(path) = variable(STATS.name) else {
+    let Some(path) = variable(STATS_FILE.name) else {
         return;
     };
     let (rank, (messages, bytes)) = (world.kernel.node(), world.sent);
@@ -101,15 +101,15 @@ fn report(world: &mut World) {
         mut rejected,
     } = world.kernel.channel().traffic();
     rejected += world.kernel.rejected();
-    let casts = world.parts.get::<Casting>().traffic();
+    let multicast = world.extensions.get::<MulticastBcast>().traffic();
     let (frames, resent, repairs) = (
-        frames + casts.frames,
-        resent + casts.resent,
-        repairs + casts.repairs,
+        frames + multicast.frames,
+        resent + multicast.resent,
+        repairs + multicast.repairs,
     );
-    let (duplicates, dropped) = (duplicates + casts.duplicates, dropped + casts.dropped);
-    rejected += casts.rejected;
-    let mut line = Line::new();
+    let (duplicates, dropped) = (duplicates + multicast.duplicates, dropped + multicast.dropped);
+    rejected += multicast.rejected;
+    let mut line = LogLine::new();
     // A line of nine numbers fits.
     let _ = write!(
         line,
@@ -126,8 +126,8 @@ fn report(world: &mut World) {
             }
             _ => "",
         };
-        output::error(&Line::of(format_args!(
-            "pombo: rank {rank} cannot write the file that POMBO_STATS names: {errno}{must}"
+        output::error(&LogLine::of(format_args!(
+            "pombo: rank {rank} cannot write the file that POMBO_STATS_FILE names: {errno}{must}"
         )));
     }
 }
@@ -137,7 +137,7 @@ fn told(variable: &Variable) -> Result<usize, Error> {
 }
 
 /// Who is refused says why, then ends the job with the code that this process will have.
-fn turn_away(refused: Box<Refused>) -> Error {
+fn turn_away(refused: Box<JoinError>) -> Error {
     let error = refuse_as(refused.rank(), refused.error());
     refused.abort(error.code());
     error
@@ -149,7 +149,7 @@ fn refuse(error: &JobError) -> Error {
 }
 
 fn refuse_as(rank: usize, error: &JobError) -> Error {
-    let mut line = Line::new();
+    let mut line = LogLine::new();
     // A line that is too long is cut.
     let _ = write!(line, "pombo: rank {rank} cannot join its job: {error}");
     output::error(&line);

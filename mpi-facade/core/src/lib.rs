@@ -13,7 +13,7 @@ pub mod constants;
 pub mod datatype;
 pub mod error;
 pub mod exit;
-pub mod fault;
+pub mod errhandler;
 mod forsaken;
 pub mod glance;
 pub mod groups;
@@ -38,7 +38,7 @@ pub mod status;
 mod turn;
 mod world;
 
-pub use error::Fault;
+pub use error::CommError;
 pub use kernel::KERNEL_BYTES;
 pub use phase::{Phase, phase};
 pub use pombo_kernel::Mode;

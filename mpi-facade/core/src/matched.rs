@@ -2,20 +2,20 @@
 
 use crate::constants::*;
 use crate::error::{Error, Kind};
-use crate::header::Wanted;
+use crate::header::MpiPattern;
 use crate::kernel::Posted;
 use crate::memory;
-use crate::point::{region, wait_for, wanted};
+use crate::point::{region, wait_for, pattern};
 use crate::request;
 use crate::status::Status;
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use core::ffi::{c_int, c_void};
 use pombo_kernel::Ticket;
 
 /// `MPI_Mprobe`.
-pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result<Message, Fault> {
-    world::with(|world| match wanted(world, from, tag, comm)? {
-        Some(wanted) => wait_for(world, wanted, |world| look(world, wanted, comm, status)),
+pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result<Message, CommError> {
+    world::with(|world| match pattern(world, from, tag, comm)? {
+        Some(pattern) => wait_for(world, pattern, |world| look(world, pattern, comm, status)),
         None => Ok(nobody(status)),
     })
 }
@@ -26,9 +26,9 @@ pub fn iprobe(
     tag: c_int,
     comm: Comm,
     status: &mut Status,
-) -> Result<Option<Message>, Fault> {
-    world::with(|world| match wanted(world, from, tag, comm)? {
-        Some(wanted) => world.look_for(wanted, |world| look(world, wanted, comm, status)),
+) -> Result<Option<Message>, CommError> {
+    world::with(|world| match pattern(world, from, tag, comm)? {
+        Some(pattern) => world.probe_for(pattern, |world| look(world, pattern, comm, status)),
         None => Ok(Some(nobody(status))),
     })
 }
@@ -40,21 +40,21 @@ fn nobody(status: &mut Status) -> Message {
 
 fn look(
     world: &mut World,
-    wanted: Wanted,
+    pattern: MpiPattern,
     comm: Comm,
     status: &mut Status,
-) -> Result<Option<Message>, Fault> {
+) -> Result<Option<Message>, CommError> {
     let Some((ticket, envelope)) = world
         .kernel
-        .matched_probe(wanted)
-        .map_err(Fault::on(comm))?
+        .matched_probe(pattern)
+        .map_err(CommError::on(comm))?
     else {
         return Ok(None);
     };
-    request::tell(&mut world.comms, &envelope, status);
+    request::write_source(&mut world.comms, &envelope, status);
     // Until it is received the message names its communicator as a request does.
-    if let Ok(group) = world.comms.get(comm) {
-        group.pending += 1;
+    if let Ok(record) = world.comms.get(comm) {
+        record.pending += 1;
     }
     Ok(Some(Message(ticket.to_bits() as usize)))
 }
@@ -69,7 +69,7 @@ pub unsafe fn receive(
     datatype: Datatype,
     message: &mut Message,
     status: &mut Status,
-) -> Result<(), Fault> {
+) -> Result<(), CommError> {
     world::with(|world| {
         // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
         let posted = unsafe { post(world, buf, count, datatype, message) }?;
@@ -86,7 +86,7 @@ pub unsafe fn ireceive(
     count: i64,
     datatype: Datatype,
     message: &mut Message,
-) -> Result<Request, Fault> {
+) -> Result<Request, CommError> {
     // SAFETY: the caller's buffer.
     world::with(|world| Ok(unsafe { post(world, buf, count, datatype, message) }?.hand_out()))
 }
@@ -99,7 +99,7 @@ unsafe fn post<'w>(
     count: i64,
     datatype: Datatype,
     message: &mut Message,
-) -> Result<Posted<'w>, Fault> {
+) -> Result<Posted<'w>, CommError> {
     let handle = *message;
     if handle == MPI_MESSAGE_NO_PROC {
         // Nobody looks at the buffer and its type.

@@ -63,7 +63,7 @@ fn check(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
     if !takes(op, known.family) {
         return Err(Error::Reduction { op, datatype });
     }
-    let run = select(op, known).ok_or(Error::NotBuilt { name: known.name })?;
+    let run = select(op, known).ok_or(Error::Unsupported { name: known.name })?;
     Ok(Reduction {
         run,
         steps: steps(op, known),

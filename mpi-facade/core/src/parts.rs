@@ -7,9 +7,9 @@ use core::any::{Any, TypeId};
 
 /// At most one of each type.
 #[derive(Default)]
-pub(crate) struct Parts(Vec<Box<dyn Any>>);
+pub(crate) struct Extensions(Vec<Box<dyn Any>>);
 
-impl Parts {
+impl Extensions {
     /// The part of that type, from the first time on. Not inlined: many calls have it.
     #[inline(never)]
     pub(crate) fn get<T: Any + Default>(&mut self) -> &mut T {

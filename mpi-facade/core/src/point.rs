@@ -1,17 +1,17 @@
 //! Point-to-point calls: check, build a header, call the kernel. Source: MPI 5.0, chapter 3.
 
-use crate::comm::Group;
+use crate::comm::CommRecord;
 use crate::constants::*;
 use crate::datatype;
 use crate::error::{Error, Kind};
-use crate::fault;
+use crate::errhandler;
 use crate::forsaken;
-use crate::header::{Envelope, Wanted};
+use crate::header::{MpiHeader, MpiPattern};
 use crate::kernel::Posted;
 use crate::memory::{self, Region, Shape};
 use crate::request;
 use crate::status::Status;
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use core::ffi::{c_int, c_void};
 use pombo_kernel::{Mode, Node};
 
@@ -28,7 +28,7 @@ pub unsafe fn send(
     to: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<(), Fault> {
+) -> Result<(), CommError> {
     world::with(move |world| {
         // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
         let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
@@ -49,7 +49,7 @@ pub unsafe fn isend(
     to: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
+) -> Result<Request, CommError> {
     // SAFETY: the caller's buffer, until the request is over.
     let post = |world: &mut World| unsafe {
         post_send(world, buf, count, datatype, to, tag, comm, mode).hand_out()
@@ -74,7 +74,7 @@ unsafe fn isend_in_turn(
     to: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
+) -> Result<Request, CommError> {
     world::with(|world| {
         // SAFETY: the caller's buffer, until the request is over.
         let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
@@ -85,10 +85,10 @@ unsafe fn isend_in_turn(
 /// Why nothing was posted by the call before this one.
 #[cold]
 #[inline(never)]
-fn refused() -> Fault {
+fn refused() -> CommError {
     let why = world::with(|world| Ok(world.refused.take()));
-    let unsaid = Fault::from(pombo_kernel::Error::UnknownTicket);
-    why.map_or_else(|fault| fault, |why| why.unwrap_or(unsaid))
+    let unsaid = CommError::from(pombo_kernel::Error::UnknownTicket);
+    why.map_or_else(|failure| failure, |why| why.unwrap_or(unsaid))
 }
 
 /// `MPI_Recv`.
@@ -104,7 +104,7 @@ pub unsafe fn receive(
     tag: c_int,
     comm: Comm,
     status: &mut Status,
-) -> Result<(), Fault> {
+) -> Result<(), CommError> {
     world::with(move |world| {
         // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
         let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
@@ -124,7 +124,7 @@ pub unsafe fn ireceive(
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
+) -> Result<Request, CommError> {
     // SAFETY: the caller's buffer, until the request is over.
     let post = |world: &mut World| unsafe {
         post_receive(world, buf, count, datatype, from, tag, comm).hand_out()
@@ -148,7 +148,7 @@ unsafe fn ireceive_in_turn(
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
+) -> Result<Request, CommError> {
     world::with(|world| {
         // SAFETY: the caller's buffer, until the request is over.
         let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
@@ -180,7 +180,7 @@ pub unsafe fn exchange(
     receive: Side,
     comm: Comm,
     status: &mut Status,
-) -> Result<(), Fault> {
+) -> Result<(), CommError> {
     world::with(move |world| {
         let (from, into) = (receive.partner, receive.tag);
         let Side {
@@ -213,11 +213,11 @@ pub unsafe fn exchange(
         let received = incoming.begun()?.wait(status);
         match received {
             // The other side of the send has no part in that.
-            Err(fault) if is_own(outgoing.world(), &fault) => {
+            Err(failure) if is_own(outgoing.world(), &failure) => {
                 outgoing.wait_sent()?;
-                Err(fault)
+                Err(failure)
             }
-            Err(fault) => Err(fault),
+            Err(failure) => Err(failure),
             Ok(()) => outgoing.wait_sent(),
         }
     })
@@ -225,22 +225,22 @@ pub unsafe fn exchange(
 
 /// Has a receive failed because of its own buffer, and goes the program on?
 #[cold]
-fn is_own(world: &mut World, fault: &Fault) -> bool {
-    matches!(fault.error, Error::Truncated { .. }) && !fault::is_fatal(world, fault)
+fn is_own(world: &mut World, failure: &CommError) -> bool {
+    matches!(failure.error, Error::Truncated { .. }) && !errhandler::is_fatal(world, failure)
 }
 
 /// `MPI_Iprobe`: the status of the first message that matches.
-pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Fault> {
-    world::with(move |world| match wanted(world, from, tag, comm)? {
-        Some(wanted) => world.look_for(wanted, |world| look(world, wanted, comm)),
+pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, CommError> {
+    world::with(move |world| match pattern(world, from, tag, comm)? {
+        Some(pattern) => world.probe_for(pattern, |world| look(world, pattern, comm)),
         None => Ok(Some(Status::PROC_NULL)),
     })
 }
 
 /// `MPI_Probe`.
-pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
-    world::with(move |world| match wanted(world, from, tag, comm)? {
-        Some(wanted) => wait_for(world, wanted, |world| look(world, wanted, comm)),
+pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, CommError> {
+    world::with(move |world| match pattern(world, from, tag, comm)? {
+        Some(pattern) => wait_for(world, pattern, |world| look(world, pattern, comm)),
         None => Ok(Status::PROC_NULL),
     })
 }
@@ -248,23 +248,23 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, Fault> {
 /// Waits for a message that is wanted, until no rank is left that could send it.
 pub(crate) fn wait_for<R>(
     world: &mut World,
-    wanted: Wanted,
-    mut look: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
-) -> Result<R, Fault> {
+    pattern: MpiPattern,
+    mut look: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
+) -> Result<R, CommError> {
     world.until(|world| {
         let found = look(world)?;
-        if found.is_none() && forsaken::is_due(world.looks.waiting) {
-            forsaken::check(world, wanted)?;
+        if found.is_none() && forsaken::is_due(world.idle_counts.waiting) {
+            forsaken::check(world, pattern)?;
         }
         Ok(found)
     })
 }
 
-fn look(world: &mut World, wanted: Wanted, comm: Comm) -> Result<Option<Status>, Fault> {
-    let found = world.kernel.probe(wanted).map_err(Fault::on(comm))?;
+fn look(world: &mut World, pattern: MpiPattern, comm: Comm) -> Result<Option<Status>, CommError> {
+    let found = world.kernel.probe(pattern).map_err(CommError::on(comm))?;
     Ok(found.map(|envelope| {
         let mut status = Status::EMPTY;
-        request::tell(&mut world.comms, &envelope, &mut status);
+        request::write_source(&mut world.comms, &envelope, &mut status);
         status
     }))
 }
@@ -308,18 +308,18 @@ pub(crate) unsafe fn post_send<'w>(
     let (node, header, region) = match checked {
         Ok(Some(checked)) => checked,
         Ok(None) => return Posted::over(world, request::SENT),
-        Err(fault) => return Posted::refuse(world, fault),
+        Err(failure) => return Posted::refuse(world, failure),
     };
     world.count(pombo_kernel::Source::len(&region));
     if mode == Mode::Standard {
         let now = match world.kernel.send_now(node, header, &region) {
-            Ok(false) => world.kernel.send_behind(node, header, &region),
+            Ok(false) => world.kernel.send_copy_behind(node, header, &region),
             now => now,
         };
         match now {
             Ok(true) => return Posted::over(world, request::SENT),
             Ok(false) => {}
-            Err(error) => return Posted::refuse(world, Fault::new(error, comm)),
+            Err(error) => return Posted::refuse(world, CommError::new(error, comm)),
         }
     }
     Posted::send(world, mode, node, header, region, comm)
@@ -338,18 +338,18 @@ unsafe fn check_send(
     to: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Option<(Node, Envelope, Region)>, Fault> {
-    let fault = Fault::on(comm);
-    let group = world.comms.get(comm)?;
-    let tag = check_tag(tag).map_err(&fault)?;
-    let Some(node) = partner(group, to).map_err(&fault)? else {
+) -> Result<Option<(Node, MpiHeader, Region)>, CommError> {
+    let failure = CommError::on(comm);
+    let record = world.comms.get(comm)?;
+    let tag = check_tag(tag).map_err(&failure)?;
+    let Some(node) = partner(record, to).map_err(&failure)? else {
         // Nobody looks at the buffer and its type.
-        memory::items(count).map_err(&fault)?;
+        memory::items(count).map_err(&failure)?;
         return Ok(None);
     };
     // SAFETY: the caller's promise.
-    let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&fault)?;
-    Ok(Some((node, Envelope::new(group.context * 2, tag), region)))
+    let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&failure)?;
+    Ok(Some((node, MpiHeader::new(record.context * 2, tag), region)))
 }
 
 /// # Safety
@@ -367,8 +367,8 @@ unsafe fn post_receive<'w>(
     // SAFETY: the caller's promise.
     match unsafe { check_receive(world, buf, count, datatype, from, tag, comm) } {
         Ok(None) => Posted::over(world, request::RECEIVED_FROM_NOBODY),
-        Ok(Some((wanted, region))) => Posted::receive(world, wanted, region, comm),
-        Err(fault) => Posted::refuse(world, fault),
+        Ok(Some((pattern, region))) => Posted::receive(world, pattern, region, comm),
+        Err(failure) => Posted::refuse(world, failure),
     }
 }
 
@@ -385,53 +385,53 @@ unsafe fn check_receive(
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Option<(Wanted, Region)>, Fault> {
-    let fault = Fault::on(comm);
-    let group = world.comms.get(comm)?;
-    let wanted = wanted_of(group, from, tag).map_err(&fault)?;
+) -> Result<Option<(MpiPattern, Region)>, CommError> {
+    let failure = CommError::on(comm);
+    let record = world.comms.get(comm)?;
+    let pattern = pattern_of(record, from, tag).map_err(&failure)?;
     if from == MPI_PROC_NULL {
-        memory::items(count).map_err(&fault)?;
+        memory::items(count).map_err(&failure)?;
         return Ok(None);
     }
     // SAFETY: the caller's promise.
-    let region = unsafe { region(buf, count, datatype) }.map_err(&fault)?;
-    Ok(Some((wanted, region)))
+    let region = unsafe { region(buf, count, datatype) }.map_err(&failure)?;
+    Ok(Some((pattern, region)))
 }
 
 /// What a probe asks for; none from `MPI_PROC_NULL`.
-pub(crate) fn wanted(
+pub(crate) fn pattern(
     world: &mut World,
     from: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Option<Wanted>, Fault> {
-    let group = world.comms.get(comm)?;
+) -> Result<Option<MpiPattern>, CommError> {
+    let record = world.comms.get(comm)?;
     if from == MPI_PROC_NULL {
         return Ok(None);
     }
-    let wanted = wanted_of(group, from, tag).map_err(Fault::on(comm))?;
-    Ok(Some(wanted))
+    let pattern = pattern_of(record, from, tag).map_err(CommError::on(comm))?;
+    Ok(Some(pattern))
 }
 
 #[inline]
-fn wanted_of(group: &Group, from: c_int, tag: c_int) -> Result<Wanted, Error> {
+fn pattern_of(record: &CommRecord, from: c_int, tag: c_int) -> Result<MpiPattern, Error> {
     let source = match from {
         MPI_ANY_SOURCE => None,
-        rank => partner(group, rank)?,
+        rank => partner(record, rank)?,
     };
     let tag = match tag {
         MPI_ANY_TAG => None,
         tag => Some(check_tag(tag)?),
     };
-    Ok(Wanted::new(group.context * 2, source, tag))
+    Ok(MpiPattern::new(record.context * 2, source, tag))
 }
 
 /// The node of a partner; none for `MPI_PROC_NULL`.
 #[inline]
-fn partner(group: &Group, rank: c_int) -> Result<Option<Node>, Error> {
+fn partner(record: &CommRecord, rank: c_int) -> Result<Option<Node>, Error> {
     match rank {
         MPI_PROC_NULL => Ok(None),
-        rank => group.node(rank).map(Some),
+        rank => record.node(rank).map(Some),
     }
 }
 

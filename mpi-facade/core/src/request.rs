@@ -2,18 +2,18 @@
 
 mod handle;
 
-pub(crate) use handle::{FIRST_OF_ENGINES, Standing, is_of_engine, ticket};
+pub(crate) use handle::{FIRST_WITH_OPS, RequestState, has_request_ops, ticket};
 pub use handle::{RECEIVED_FROM_NOBODY, SENT, handle};
 
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Error, Kind};
-use crate::fault;
+use crate::errhandler;
 use crate::forsaken;
-use crate::header::{Composition, Envelope};
+use crate::header::{Composition, MpiHeader};
 use crate::stall;
 use crate::status::Status;
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use pombo_kernel::Ticket;
 
 /// Looks whether a request is over and if so writes its status. `MPI_REQUEST_NULL` is always over. Makes no progress.
@@ -22,13 +22,13 @@ pub(crate) fn test_one(
     world: &mut World,
     request: Request,
     status: &mut Status,
-) -> Result<Standing, Fault> {
+) -> Result<RequestState, CommError> {
     let mut failed = None;
-    let over = look(world, request, Some(status), &mut failed)?;
+    let over = is_complete(world, request, Some(status), &mut failed)?;
     Ok(match failed {
-        Some(fault) => Standing::Failed(fault),
-        None if over => Standing::Over,
-        None => Standing::Open,
+        Some(failure) => RequestState::Failed(failure),
+        None if over => RequestState::Complete,
+        None => RequestState::Pending,
     })
 }
 
@@ -37,11 +37,11 @@ pub(crate) fn peek(
     world: &mut World,
     request: Request,
     status: &mut Status,
-) -> Result<Standing, Fault> {
-    if is_of_engine(request)
-        && let Some(engine) = world.engine
+) -> Result<RequestState, CommError> {
+    if has_request_ops(request)
+        && let Some(ops) = world.request_ops
     {
-        return (engine.peek)(world, request, status);
+        return (ops.peek)(world, request, status);
     }
     if ticket(request).is_none() {
         // Without state: there is nothing that could end.
@@ -50,10 +50,10 @@ pub(crate) fn peek(
     let World { kernel, comms, .. } = world;
     let seen = kernel.look(Ticket::from_bits(request.0 as u64));
     let Some(seen) = seen.map_err(|error| unknown(request, error))? else {
-        return Ok(Standing::Open);
+        return Ok(RequestState::Pending);
     };
     let mut failed = None;
-    write_down(
+    write_status(
         comms,
         seen.received,
         seen.envelope,
@@ -61,17 +61,17 @@ pub(crate) fn peek(
         Some(status),
         &mut failed,
     );
-    Ok(failed.map_or(Standing::Over, Standing::Failed))
+    Ok(failed.map_or(RequestState::Complete, RequestState::Failed))
 }
 
 /// Is it over? What went wrong with it goes to `failed`, which only then is written to.
 #[inline(always)]
-fn look(
+fn is_complete(
     world: &mut World,
     request: Request,
     status: Option<&mut Status>,
-    failed: &mut Option<Fault>,
-) -> Result<bool, Fault> {
+    failed: &mut Option<CommError>,
+) -> Result<bool, CommError> {
     if request == SENT {
         if let Some(status) = status {
             *status = Status::SENT;
@@ -79,7 +79,7 @@ fn look(
         return Ok(true);
     }
     if request.0 <= u32::MAX as usize {
-        return look_at_other(world, request, status, failed);
+        return is_other_complete(world, request, status, failed);
     }
     let World { kernel, comms, .. } = world;
     let ticket = Ticket::from_bits(request.0 as u64);
@@ -88,7 +88,7 @@ fn look(
         Err(error) => return Err(unknown(request, error)),
         Ok(Some(over)) => {
             let (received, envelope) = (over.received, over.envelope);
-            write_down(comms, received, envelope, over.outcome, status, failed);
+            write_status(comms, received, envelope, over.outcome, status, failed);
             // Collective traffic is not a user's request.
             if let Some(context) = envelope.map(|envelope| envelope.header().context.get())
                 && context.is_multiple_of(2)
@@ -104,26 +104,26 @@ fn look(
 
 /// Of a request that is no ticket.
 #[cold]
-fn look_at_other(
+fn is_other_complete(
     world: &mut World,
     request: Request,
     status: Option<&mut Status>,
-    failed: &mut Option<Fault>,
-) -> Result<bool, Fault> {
+    failed: &mut Option<CommError>,
+) -> Result<bool, CommError> {
     let mut unwanted = Status::EMPTY;
     let status = status.unwrap_or(&mut unwanted);
     match request {
         Request::NULL => *status = Status::EMPTY,
         RECEIVED_FROM_NOBODY => *status = Status::PROC_NULL,
         _ => {
-            let engine = world.engine.filter(|_| is_of_engine(request));
-            let Some(engine) = engine else {
+            let ops = world.request_ops.filter(|_| has_request_ops(request));
+            let Some(ops) = ops else {
                 return Err(unknown(request, pombo_kernel::Error::UnknownTicket));
             };
-            match (engine.test)(world, request, status)? {
-                Standing::Open => return Ok(false),
-                Standing::Over => {}
-                Standing::Failed(fault) => *failed = Some(fault),
+            match (ops.test)(world, request, status)? {
+                RequestState::Pending => return Ok(false),
+                RequestState::Complete => {}
+                RequestState::Failed(failure) => *failed = Some(failure),
             }
         }
     }
@@ -131,7 +131,7 @@ fn look_at_other(
 }
 
 #[cold]
-fn unknown(request: Request, error: pombo_kernel::Error) -> Fault {
+fn unknown(request: Request, error: pombo_kernel::Error) -> CommError {
     match error {
         pombo_kernel::Error::UnknownTicket => Error::Handle {
             kind: Kind::Request,
@@ -148,15 +148,15 @@ pub(crate) fn wait_one(
     world: &mut World,
     request: &mut Request,
     status: &mut Status,
-) -> Result<(), Fault> {
+) -> Result<(), CommError> {
     let mut failed = None;
     let waited = *request;
-    let attend = |world: &mut World| stall::attend(world, &[waited]);
+    let attend = |world: &mut World| stall::check(world, &[waited]);
     wait_until_over(world, waited, Some(status), &mut failed, attend)?;
     *request = Request::NULL;
     match failed {
         None => Ok(()),
-        Some(fault) => Err(fault),
+        Some(failure) => Err(failure),
     }
 }
 
@@ -166,11 +166,11 @@ fn wait_until_over(
     world: &mut World,
     request: Request,
     mut status: Option<&mut Status>,
-    failed: &mut Option<Fault>,
+    failed: &mut Option<CommError>,
     attend: impl Fn(&mut World),
-) -> Result<(), Fault> {
+) -> Result<(), CommError> {
     let mut idle = 0;
-    while !look(world, request, status.as_deref_mut(), failed)? {
+    while !is_complete(world, request, status.as_deref_mut(), failed)? {
         world.progress(&mut idle);
         world.kernel.advance(&mut idle)?;
         if forsaken::is_due(idle) {
@@ -181,24 +181,24 @@ fn wait_until_over(
 }
 
 /// `MPI_Wait`. The handle becomes null if the request is over, well or not.
-pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), Fault> {
+pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), CommError> {
     world::with(|world| wait_one(world, request, status))
 }
 
 /// `MPI_Test`: false while the request is not over. The handle becomes null if it is, well or not.
-pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, Fault> {
+pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, CommError> {
     world::with(|world| {
-        world.glance()?;
+        world.make_progress()?;
         if forsaken::is_due_once(world) {
-            stall::attend(world, &[*request]);
+            stall::check(world, &[*request]);
         }
         let standing = test_one(world, *request, status)?;
-        if let Standing::Open = standing {
-            return world.in_vain().map(|()| false);
+        if let RequestState::Pending = standing {
+            return world.test_backoff().map(|()| false);
         }
         *request = Request::NULL;
         match standing {
-            Standing::Failed(fault) => Err(fault),
+            RequestState::Failed(failure) => Err(failure),
             _ => Ok(true),
         }
     })
@@ -209,30 +209,30 @@ pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, Fault> {
 pub fn wait_all(
     requests: &mut [Request],
     wanted: bool,
-    mut over: impl FnMut(usize, &Status, Option<Fault>),
-) -> Result<(), Fault> {
+    mut over: impl FnMut(usize, &Status, Option<CommError>),
+) -> Result<(), CommError> {
     world::with(|world| {
         let (mut status, mut failed) = (Status::EMPTY, None);
         let mut next = 0;
         while next < requests.len() {
             if !wanted {
-                next += end_quietly(world, &mut requests[next..]);
+                next += test_all_inline(world, &mut requests[next..]);
             }
             let Some(left) = requests.get_mut(next..).filter(|left| !left.is_empty()) else {
                 break;
             };
             let status_of = wanted.then_some(&mut status);
             let request = left[0];
-            let attend = |world: &mut World| stall::attend(world, left);
+            let attend = |world: &mut World| stall::check(world, left);
             wait_until_over(world, request, status_of, &mut failed, attend)?;
             left[0] = Request::NULL;
             let index = next;
             next += 1;
             // What ends the program does not wait for the others: they may never be over.
-            if let Some(fault) = failed
-                && fault::is_fatal(world, &fault)
+            if let Some(failure) = failed
+                && errhandler::is_fatal(world, &failure)
             {
-                return Err(fault);
+                return Err(failure);
             }
             if wanted || failed.is_some() {
                 over(index, &status, failed.take());
@@ -244,13 +244,13 @@ pub fn wait_all(
 
 /// Ends the first requests of an array, as far as they are over, went well and nobody wants to know more: how many.
 #[inline(never)]
-fn end_quietly(world: &mut World, requests: &mut [Request]) -> usize {
+fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
     let World { kernel, comms, .. } = world;
     let over = |request: &&mut Request| {
         if **request == SENT {
             return true;
         }
-        match kernel.dismiss(Ticket::from_bits(request.0 as u64)) {
+        match kernel.take_completed(Ticket::from_bits(request.0 as u64)) {
             // Collective traffic is not a user's request.
             Some(header) if header.context.get().is_multiple_of(2) => {
                 comms.settled(header.context.get());
@@ -264,23 +264,23 @@ fn end_quietly(world: &mut World, requests: &mut [Request]) -> usize {
 }
 
 #[inline(always)]
-fn write_down(
+fn write_status(
     comms: &mut Comms,
     received: bool,
-    envelope: Option<&pombo_kernel::Envelope<Envelope, Composition>>,
+    envelope: Option<&pombo_kernel::Envelope<MpiHeader, Composition>>,
     outcome: Result<usize, &pombo_kernel::Error>,
     mut status: Option<&mut Status>,
-    failed: &mut Option<Fault>,
+    failed: &mut Option<CommError>,
 ) {
     if let Some(status) = status.as_deref_mut() {
         *status = Status::SENT;
         if received && let Some(envelope) = envelope {
             match outcome {
                 Ok(bytes) => {
-                    tell(comms, envelope, status);
+                    write_source(comms, envelope, status);
                     status.set_bytes(bytes as u64);
                 }
-                Err(pombo_kernel::Error::Truncated { .. }) => tell(comms, envelope, status),
+                Err(pombo_kernel::Error::Truncated { .. }) => write_source(comms, envelope, status),
                 // There may have been no message.
                 Err(_) => {}
             }
@@ -289,24 +289,24 @@ fn write_down(
     if let Err(&error) = outcome {
         let context = envelope.map(|envelope| envelope.header().context.get());
         let comm = context.and_then(|context| comms.of_context(context));
-        let fault = comm.map_or(Fault::from(error), |(comm, group)| Fault {
-            handler: group.handler,
-            ..Fault::new(error, comm)
+        let failure = comm.map_or(CommError::from(error), |(comm, record)| CommError {
+            handler: record.handler,
+            ..CommError::new(error, comm)
         });
-        end_badly(error, fault, status, failed);
+        end_with_errors(error, failure, status, failed);
     }
 }
 
 /// Cancellation is not an error in MPI.
 #[cold]
-fn end_badly(
+fn end_with_errors(
     error: pombo_kernel::Error,
-    fault: Fault,
+    failure: CommError,
     status: Option<&mut Status>,
-    failed: &mut Option<Fault>,
+    failed: &mut Option<CommError>,
 ) {
     if error != pombo_kernel::Error::Cancelled {
-        *failed = Some(fault);
+        *failed = Some(failure);
     } else if let Some(status) = status {
         status.set_cancelled(true);
     }
@@ -314,15 +314,15 @@ fn end_badly(
 
 /// Writes the status that tells of a message.
 #[inline]
-pub(crate) fn tell(
+pub(crate) fn write_source(
     comms: &mut Comms,
-    envelope: &pombo_kernel::Envelope<Envelope, Composition>,
+    envelope: &pombo_kernel::Envelope<MpiHeader, Composition>,
     status: &mut Status,
 ) {
     let header = envelope.header();
     let node = envelope.node();
     let source = match comms.of_context(header.context.get()) {
-        Some((_, group)) => group.rank_of(node),
+        Some((_, record)) => record.rank_of(node),
         None => node.0.into(),
     };
     *status = Status::received(source, header.tag.get() as i32, envelope.len() as u64);

@@ -5,10 +5,10 @@ mod former;
 mod table;
 
 pub use former::FORMER_NAMES;
-pub(crate) use table::one_copy;
-pub use table::{CREDIT, EAGER_LIMIT, ONE_COPY, PROGRESS_THREAD, SEND_BUFFER_BYTES, VARIABLES};
+pub(crate) use table::single_copy;
+pub use table::{UNEXPECTED_CREDIT, EAGER_LIMIT, SHM_SINGLE_COPY, PROGRESS_THREAD, SEND_BUFFER_BYTES, VARIABLES};
 
-use crate::collective::{self, Choice};
+use crate::collective::{self, Selection};
 use pombo_job::JobError;
 use pombo_job::settings::{self, Variable, Verdict};
 
@@ -17,7 +17,7 @@ use pombo_job::settings::{self, Variable, Verdict};
 pub const TABLES: [&[Variable]; 2] = [settings::VARIABLES, VARIABLES];
 
 /// Those that the launcher alone reads: its own table says what they may say, and a rank leaves them alone.
-pub const OF_LAUNCHER: [&str; 4] = ["POMBO_LIB", "POMBO_CC", "POMBO_CXX", "POMBO_GRACE"];
+pub const OF_LAUNCHER: [&str; 4] = ["POMBO_LIB", "POMBO_CC", "POMBO_CXX", "POMBO_KILL_TIMEOUT"];
 
 /// What is to be said of a variable, by these tables: [`TABLES`], and the launcher's where that is who asks. A value
 /// that is no text is `None`.
@@ -30,14 +30,14 @@ pub fn check(tables: &[&'static [Variable]], name: &str, value: Option<&str>) ->
             true => Verdict::Fine,
             false => Verdict::Wrong {
                 name: choice.variable(),
-                must: former.map_or(Choice::MUST, |(_, _, must)| must),
+                must: former.map_or(Selection::MUST, |(_, _, must)| must),
             },
         };
     }
     if let Some(&(name, now)) = FORMER_NAMES.iter().find(|(was, _)| *was == name) {
         return Verdict::Renamed { name, now };
     }
-    let choices = collective::TABLE.iter().map(Choice::variable);
+    let choices = collective::TABLE.iter().map(Selection::variable);
     settings::check(tables, OF_LAUNCHER.into_iter().chain(choices), name, value)
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::header;
     use pombo_job::settings::{
-        AUTH, ETHERNET_HELPER, HOST_TIMEOUT, LOSS, NET, RANK, SIZE, VERBOSE,
+        AUTH, ETHERNET_HELPER, HOST_TIMEOUT, FAULT_LOSS, NET, RANK, SIZE, VERBOSE,
     };
 
     fn is_wrong(name: &str, value: &str) -> bool {
@@ -61,12 +61,12 @@ mod tests {
     #[test]
     fn what_they_may_say() {
         for (name, right, wrong) in [
-            ("CREDIT", &["1", "128"][..], &["0", "129", "many", ""][..]),
+            ("UNEXPECTED_CREDIT", &["1", "128"][..], &["0", "129", "many", ""][..]),
             ("EAGER_LIMIT", &["0", "8192"], &["8193", "-1"]),
             ("VERBOSE", &["0", "1"], &["x", "2", "yes", ""]),
             ("AUTH", &["on", "full", "off"], &["0", "1", "yes", ""]),
-            ("LOSS", &["0", "5:42"], &["100", "much"]),
-            ("ONE_COPY", &["auto", "4096"], &["sometimes"]),
+            ("FAULT_LOSS", &["0", "5:42"], &["100", "much"]),
+            ("SHM_SINGLE_COPY", &["auto", "4096"], &["sometimes"]),
             ("NET", &["udp:eth0", "shm"], &["tcp", "udp:", "shm:1"]),
             ("COLL_BCAST", &["binomial"], &["fastest"]),
         ] {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn bounds_are_those_of_the_composition() {
         for (variable, bound) in [
-            (CREDIT, header::CREDIT as usize),
+            (UNEXPECTED_CREDIT, header::CREDIT as usize),
             (EAGER_LIMIT, header::EAGER),
         ] {
             let (name, most) = (variable.name(), alloc::format!("{bound}"));
@@ -112,14 +112,14 @@ mod tests {
             ETHERNET_HELPER,
             VERBOSE,
             HOST_TIMEOUT,
-            CREDIT,
+            UNEXPECTED_CREDIT,
             EAGER_LIMIT,
             SEND_BUFFER_BYTES,
-            ONE_COPY,
+            SHM_SINGLE_COPY,
             PROGRESS_THREAD,
             RANK,
             SIZE,
-            LOSS,
+            FAULT_LOSS,
         ] {
             assert!(
                 !is_wrong(variable.name(), variable.default),

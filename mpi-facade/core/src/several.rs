@@ -3,30 +3,30 @@
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::forsaken;
-use crate::request::{self, Standing, test_one};
+use crate::request::{self, RequestState, test_one};
 use crate::stall;
 use crate::status::Status;
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use pombo_kernel::Ticket;
 
 /// What a look at several requests shows.
 #[derive(Clone, Copy, Debug)]
-pub enum Look {
+pub enum Completion {
     /// None of them names an operation.
-    Nothing,
+    NoneActive,
     /// None of them is over.
-    Open,
+    Pending,
     /// That one is over; if something went wrong with it, what.
-    Over(usize, Option<Fault>),
+    Complete(usize, Option<CommError>),
 }
 
-/// `MPI_Waitany`: the first one that is over. Its handle becomes null. Never [`Look::Open`].
-pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Look, Fault> {
+/// `MPI_Waitany`: the first one that is over. Its handle becomes null. Never [`Completion::Open`].
+pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
     world::with(|world| {
-        world.until(|world| match look(world, requests, status)? {
-            Look::Open => {
-                if forsaken::is_due(world.looks.waiting) {
-                    stall::attend(world, requests);
+        world.until(|world| match first_complete(world, requests, status)? {
+            Completion::Pending => {
+                if forsaken::is_due(world.idle_counts.waiting) {
+                    stall::check(world, requests);
                 }
                 Ok(None)
             }
@@ -36,15 +36,15 @@ pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
 }
 
 /// `MPI_Testany`: as [`wait_any`], without waiting.
-pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Look, Fault> {
+pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
     world::with(|world| {
-        world.glance()?;
+        world.make_progress()?;
         if forsaken::is_due_once(world) {
-            stall::attend(world, requests);
+            stall::check(world, requests);
         }
-        let seen = look(world, requests, status)?;
-        if let Look::Open = seen {
-            world.in_vain()?;
+        let seen = first_complete(world, requests, status)?;
+        if let Completion::Pending = seen {
+            world.test_backoff()?;
         }
         Ok(seen)
     })
@@ -52,48 +52,48 @@ pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Look, F
 
 /// `MPI_Testsome`, and `MPI_Waitsome` after it has waited for one: `over` hears of each that is over, with its index
 /// from `first` on. Makes no progress.
-pub fn all_over(
+pub fn each_complete(
     requests: &mut [Request],
     first: usize,
-    mut over: impl FnMut(usize, Status, Option<Fault>),
-) -> Result<(), Fault> {
+    mut over: impl FnMut(usize, Status, Option<CommError>),
+) -> Result<(), CommError> {
     world::with(|world| {
         let mut at = first;
         while let Some(rest) = requests.get_mut(at..) {
             let mut status = Status::EMPTY;
-            let Look::Over(index, fault) = look(world, rest, &mut status)? else {
+            let Completion::Complete(index, failure) = first_complete(world, rest, &mut status)? else {
                 break;
             };
-            over(at + index, status, fault);
+            over(at + index, status, failure);
             at += index + 1;
         }
         Ok(())
     })
 }
 
-fn look(world: &mut World, requests: &mut [Request], status: &mut Status) -> Result<Look, Fault> {
-    let mut seen = Look::Nothing;
+fn first_complete(world: &mut World, requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
+    let mut seen = Completion::NoneActive;
     *status = Status::EMPTY;
     for (index, request) in requests.iter_mut().enumerate() {
         if *request == Request::NULL {
             continue;
         }
-        let fault = match test_one(world, *request, status)? {
-            Standing::Open => {
-                seen = Look::Open;
+        let failure = match test_one(world, *request, status)? {
+            RequestState::Pending => {
+                seen = Completion::Pending;
                 continue;
             }
-            Standing::Over => None,
-            Standing::Failed(fault) => Some(fault),
+            RequestState::Complete => None,
+            RequestState::Failed(failure) => Some(failure),
         };
         *request = Request::NULL;
-        return Ok(Look::Over(index, fault));
+        return Ok(Completion::Complete(index, failure));
     }
     Ok(seen)
 }
 
 /// `MPI_Cancel`: the operation is over soon, with or without a message; its status says which.
-pub fn cancel(request: Request) -> Result<(), Fault> {
+pub fn cancel(request: Request) -> Result<(), CommError> {
     let unknown = Error::Handle {
         kind: Kind::Request,
         got: request.0,
@@ -101,7 +101,7 @@ pub fn cancel(request: Request) -> Result<(), Fault> {
     world::with(|world| match request {
         // What is over stays as it is.
         request::SENT | request::RECEIVED_FROM_NOBODY => Ok(()),
-        _ if request == Request::NULL || request::is_of_engine(request) => Err(unknown.into()),
+        _ if request == Request::NULL || request::has_request_ops(request) => Err(unknown.into()),
         _ => match world.kernel.cancel(Ticket::from_bits(request.0 as u64)) {
             Err(pombo_kernel::Error::UnknownTicket) => Err(unknown.into()),
             done => Ok(done?),

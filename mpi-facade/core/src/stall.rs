@@ -6,33 +6,33 @@ use crate::constants::Request;
 use crate::forsaken;
 use crate::request::ticket;
 use crate::world::World;
-use pombo_job::output::{self, Line};
+use pombo_job::output::{self, LogLine};
 use pombo_kernel::Error;
 
 /// Looks in a row that found no room for a copy, and the user is told, once: what comes next is a sleep.
-const PATIENCE: u32 = 2;
+const WARN_AFTER: u32 = 2;
 
 /// Looks after the requests that the call waits for.
 #[cold]
-pub(crate) fn attend(world: &mut World, requests: &[Request]) {
+pub(crate) fn check(world: &mut World, requests: &[Request]) {
     for ticket in requests.iter().filter_map(|it| ticket(*it)) {
         match world.kernel.detach(ticket) {
-            Ok(true) if world.looks.stalled < PATIENCE => world.looks.stalled = 0,
-            Err(Error::Full) => complain(world),
+            Ok(true) if world.idle_counts.stalled < WARN_AFTER => world.idle_counts.stalled = 0,
+            Err(Error::Full) => warn(world),
             _ => {}
         }
     }
-    forsaken::end(world, requests);
+    forsaken::fail_orphaned(world, requests);
 }
 
 /// A send waits for its receive, as there is no room for its copy.
-fn complain(world: &mut World) {
-    world.looks.stalled = world.looks.stalled.saturating_add(1);
-    if world.looks.stalled != PATIENCE {
+fn warn(world: &mut World) {
+    world.idle_counts.stalled = world.idle_counts.stalled.saturating_add(1);
+    if world.idle_counts.stalled != WARN_AFTER {
         return;
     }
     let rank = world.kernel.node();
-    output::error(&Line::of(format_args!(
+    output::error(&LogLine::of(format_args!(
         "pombo: rank {rank} waits in a send until its receive is posted: all POMBO_SEND_BUFFER_BYTES are taken by short \
          messages that nobody has received yet"
     )));

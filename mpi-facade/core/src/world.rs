@@ -1,14 +1,14 @@
 //! The one MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it.
 
-pub(crate) use crate::error::Fault;
+pub(crate) use crate::error::CommError;
 
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::parts::Parts;
+use crate::parts::Extensions;
 use crate::phase::{self, Phase, phase};
-use crate::request::Standing;
+use crate::request::RequestState;
 use crate::status::Status;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,15 +25,15 @@ pub(crate) struct World {
     /// Communicators.
     pub(crate) comms: Comms,
     /// What parts of MPI keep here.
-    pub(crate) parts: Parts,
+    pub(crate) extensions: Extensions,
     /// What makes progress beside the kernel, as long as it has something to do.
-    busy: Vec<Progress>,
+    active: Vec<Progress>,
     /// Whose requests are none of the kernel's, once there was one.
-    pub(crate) engine: Option<&'static Engine>,
+    pub(crate) request_ops: Option<&'static RequestOps>,
     /// Why the last post was refused, until its call says it.
-    pub(crate) refused: Option<Fault>,
+    pub(crate) refused: Option<CommError>,
     /// Looks in vain.
-    pub(crate) looks: Looks,
+    pub(crate) idle_counts: IdleCounts,
     /// Messages and bytes that this rank has sent.
     pub(crate) sent: (u64, u64),
     /// Which ranks are on which host.
@@ -47,24 +47,24 @@ pub(crate) struct World {
 pub(crate) type Progress = fn(world: &mut World, idle: &mut u32, came: bool) -> bool;
 
 /// What has requests of its own, beside the kernel.
-pub(crate) struct Engine {
+pub(crate) struct RequestOps {
     /// Looks whether an operation is over; the handle is dead then.
-    pub(crate) test: fn(&mut World, Request, &mut Status) -> Result<Standing, Fault>,
+    pub(crate) test: fn(&mut World, Request, &mut Status) -> Result<RequestState, CommError>,
     /// The same, and the handle stays alive.
-    pub(crate) peek: fn(&mut World, Request, &mut Status) -> Result<Standing, Fault>,
+    pub(crate) peek: fn(&mut World, Request, &mut Status) -> Result<RequestState, CommError>,
     /// Ends an operation that waits without one of its ranks.
-    pub(crate) forsake: fn(&mut World, Request),
+    pub(crate) fail_if_peer_lost: fn(&mut World, Request),
 }
 
 /// How often something was looked for and not found.
 #[derive(Default)]
-pub(crate) struct Looks {
+pub(crate) struct IdleCounts {
     /// By the call that waits.
     pub(crate) waiting: u32,
     /// By calls that test, up to the next look who has gone.
     pub(crate) tested: u32,
     /// By calls that test, since that time in nanoseconds.
-    pub(crate) asked: (u32, u64),
+    pub(crate) untested: (u32, u64),
     /// For room for the copy of a send that waits.
     pub(crate) stalled: u32,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Looks {
 static WORLD: AtomicPtr<World> = AtomicPtr::new(null_mut());
 
 /// The level of thread support that was granted. For any thread.
-pub fn threads() -> Result<c_int, Fault> {
+pub fn threads() -> Result<c_int, CommError> {
     match phase() {
         Phase::Running => Ok(phase::granted()),
         _ => Err(absent()),
@@ -81,7 +81,7 @@ pub fn threads() -> Result<c_int, Fault> {
 }
 
 /// Is this the thread that has called `MPI_Init`? For any thread.
-pub fn is_main_thread() -> Result<bool, Fault> {
+pub fn is_main_thread() -> Result<bool, CommError> {
     match phase() {
         Phase::Running => Ok(phase::is_main_thread()),
         _ => Err(absent()),
@@ -90,7 +90,7 @@ pub fn is_main_thread() -> Result<bool, Fault> {
 
 /// Runs a call on the world.
 #[inline(always)]
-pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
+pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, CommError>) -> Result<R, CommError> {
     #[cfg(feature = "progress-thread")]
     let _turn = crate::turn::turn();
     with_turn(call)
@@ -131,7 +131,7 @@ pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
 
 /// As [`with`], for who has the turn already.
 #[inline(always)]
-pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) -> Result<R, Fault> {
+pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, CommError>) -> Result<R, CommError> {
     let taken = WORLD.load(Ordering::Relaxed);
     if taken.is_null() {
         return Err(absent());
@@ -149,7 +149,7 @@ pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, Fault>) ->
 /// Why there is no world to work on.
 #[cold]
 #[inline(never)]
-pub(crate) fn absent() -> Fault {
+pub(crate) fn absent() -> CommError {
     let rank = phase::rank() as c_int;
     match phase() {
         Phase::Before => Error::NotInitialised.into(),
@@ -203,11 +203,11 @@ impl World {
         World {
             kernel,
             comms,
-            parts: Parts::default(),
-            busy: Vec::new(),
-            engine: None,
+            extensions: Extensions::default(),
+            active: Vec::new(),
+            request_ops: None,
             refused: None,
-            looks: Looks::default(),
+            idle_counts: IdleCounts::default(),
             sent: (0, 0),
             hosts,
             launcher,
@@ -216,26 +216,26 @@ impl World {
 
     /// From now on this is called whenever a call waits or looks, until it says that it has nothing left to do.
     pub(crate) fn register(&mut self, progress: Progress) {
-        self.busy.push(progress);
+        self.active.push(progress);
     }
 
     /// Lets operations go as far as they can that the kernel does not know. `idle`: how often in a row nothing has come.
     #[inline]
     pub(crate) fn progress(&mut self, idle: &mut u32) {
-        if !self.busy.is_empty() {
+        if !self.active.is_empty() {
             let came = *idle == 0;
-            self.let_go_on(idle, came);
+            self.run_progress(idle, came);
         }
     }
 
     #[inline(never)]
-    fn let_go_on(&mut self, idle: &mut u32, mut came: bool) {
+    fn run_progress(&mut self, idle: &mut u32, mut came: bool) {
         let mut place = 0;
-        while let Some(progress) = self.busy.get(place).copied() {
+        while let Some(progress) = self.active.get(place).copied() {
             came |= *idle == 0;
             match progress(self, idle, came) {
                 true => place += 1,
-                false => drop(self.busy.remove(place)),
+                false => drop(self.active.remove(place)),
             }
         }
     }
@@ -243,8 +243,8 @@ impl World {
     /// Makes progress until `over` gives something.
     pub(crate) fn until<R>(
         &mut self,
-        over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
-    ) -> Result<R, Fault> {
+        over: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
+    ) -> Result<R, CommError> {
         self.until_after(0, over)
     }
 
@@ -253,34 +253,34 @@ impl World {
     pub(crate) fn until_after<R>(
         &mut self,
         looks: u32,
-        mut over: impl FnMut(&mut World) -> Result<Option<R>, Fault>,
-    ) -> Result<R, Fault> {
+        mut over: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
+    ) -> Result<R, CommError> {
         let (mut idle, mut came) = (looks, true);
-        self.looks.waiting = 0;
+        self.idle_counts.waiting = 0;
         loop {
             if let Some(result) = over(self)? {
                 return Ok(result);
             }
-            if !self.busy.is_empty() {
-                self.let_go_on(&mut idle, came);
+            if !self.active.is_empty() {
+                self.run_progress(&mut idle, came);
             }
             self.kernel.advance(&mut idle)?;
             came = idle == 0;
             idle = idle.max(looks);
-            self.looks.waiting = idle;
+            self.idle_counts.waiting = idle;
         }
     }
 
     /// Looks in vain after which ranks of several hosts, who wait for all of them, let others have the processor: at
     /// once. The wait takes longer than that, and on a host whose processors are busy each turn counts.
     #[inline]
-    pub(crate) fn patience(&self) -> u32 {
-        if self.hosts.is_one() { 0 } else { 256 }
+    pub(crate) fn first_idle(&self) -> u32 {
+        if self.hosts.is_single() { 0 } else { 256 }
     }
 
     /// The memory that the ranks of this host share.
     #[inline]
-    pub(crate) fn near(&mut self) -> &mut Shm {
+    pub(crate) fn shm(&mut self) -> &mut Shm {
         self.kernel.channel_mut().memory()
     }
 

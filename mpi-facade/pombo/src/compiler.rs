@@ -41,7 +41,7 @@ Options:
 Everything else goes to the compiler. The library is added unless -c, -S, -E or -M is given.";
 
 /// The wrapper's own options, taken out of the command line, and the rest.
-struct Wish<'a> {
+struct CompileRequest<'a> {
     show: Option<Show>,
     archive: bool,
     compiler: Option<String>,
@@ -52,16 +52,16 @@ struct Wish<'a> {
 
 /// Becomes the compiler.
 pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Error> {
-    let wish = read(arguments);
-    if wish.help {
+    let request = read(arguments);
+    if request.help {
         tell(HELP);
         return Ok(0);
     }
-    if wish.rest.is_empty() && wish.show.is_none() {
+    if request.rest.is_empty() && request.show.is_none() {
         return Err(Error::NoSource);
     }
-    let line = line(language, &wish)?;
-    if wish.show.is_some() {
+    let line = line(language, &request)?;
+    if request.show.is_some() {
         let words: Vec<String> = line.iter().map(|word| quoted(word)).collect();
         tell(&words.join(" "));
         return Ok(0);
@@ -92,8 +92,8 @@ pub(crate) fn compile(source: &Path, program: &Path) -> Result<(), Error> {
     }
 }
 
-fn read(arguments: &[OsString]) -> Wish<'_> {
-    let mut wish = Wish {
+fn read(arguments: &[OsString]) -> CompileRequest<'_> {
+    let mut request = CompileRequest {
         show: None,
         archive: false,
         compiler: None,
@@ -103,20 +103,20 @@ fn read(arguments: &[OsString]) -> Wish<'_> {
     };
     for word in arguments {
         match word.to_str().unwrap_or_default() {
-            "-show" | "--show" => wish.show = Some(Show::All),
-            "-compile_info" | "-compile-info" => wish.show = Some(Show::Compile),
-            "-link_info" | "-link-info" => wish.show = Some(Show::Link),
-            "-static-mpi" | "--static-mpi" => wish.archive = true,
-            "-help" | "--help" | "-h" if arguments.len() == 1 => wish.help = true,
+            "-show" | "--show" => request.show = Some(Show::All),
+            "-compile_info" | "-compile-info" => request.show = Some(Show::Compile),
+            "-link_info" | "-link-info" => request.show = Some(Show::Link),
+            "-static-mpi" | "--static-mpi" => request.archive = true,
+            "-help" | "--help" | "-h" if arguments.len() == 1 => request.help = true,
             text => {
                 let named = ["-cc=", "-CC=", "-cxx="]
                     .iter()
                     .find_map(|name| text.strip_prefix(name));
                 match named {
-                    Some(compiler) => wish.compiler = Some(compiler.to_owned()),
-                    None => wish.rest.push(word),
+                    Some(compiler) => request.compiler = Some(compiler.to_owned()),
+                    None => request.rest.push(word),
                 }
-                wish.links &= !matches!(text, "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only");
+                request.links &= !matches!(text, "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only");
             }
         }
     }
@@ -130,25 +130,25 @@ fn read(arguments: &[OsString]) -> Wish<'_> {
         "-print-search-dirs",
     ];
     let only_asks = |word: &&OsStr| word.to_str().is_some_and(|word| asks.contains(&word));
-    wish.links &= wish.rest.is_empty() || !wish.rest.iter().all(only_asks);
-    wish
+    request.links &= request.rest.is_empty() || !request.rest.iter().all(only_asks);
+    request
 }
 
 /// The plain compiler line.
-fn line(language: Language, wish: &Wish<'_>) -> Result<Vec<OsString>, Error> {
+fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
     let prefix = install::own()?;
-    let mut line = compiler(language, wish)?;
-    line.extend(wish.rest.iter().map(|&word| word.to_owned()));
-    if wish.show != Some(Show::Link) {
+    let mut line = compiler(language, request)?;
+    line.extend(request.rest.iter().map(|&word| word.to_owned()));
+    if request.show != Some(Show::Link) {
         line.push(joined("-I", &prefix.include));
     }
-    let links = match wish.show {
+    let links = match request.show {
         Some(Show::Compile) => false,
         Some(Show::Link) => true,
-        _ => wish.links,
+        _ => request.links,
     };
     if links {
-        line.extend(libraries(&prefix, wish.archive));
+        line.extend(libraries(&prefix, request.archive));
     }
     Ok(line)
 }
@@ -180,7 +180,7 @@ fn joined(option: &str, path: &Path) -> OsString {
 }
 
 /// The compiler and its own leading options.
-fn compiler(language: Language, wish: &Wish<'_>) -> Result<Vec<OsString>, Error> {
+fn compiler(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
     let (variable, habit, names) = match language {
         Language::C => (variables::CC.name(), "MPICH_CC", ["cc", "gcc", "clang"]),
         Language::Cxx => (
@@ -192,7 +192,7 @@ fn compiler(language: Language, wish: &Wish<'_>) -> Result<Vec<OsString>, Error>
     let named = [variable, habit]
         .into_iter()
         .find_map(|name| std::env::var(name).ok());
-    let named = wish.compiler.clone().or(named).unwrap_or_default();
+    let named = request.compiler.clone().or(named).unwrap_or_default();
     let mut words = named.split_whitespace().peekable();
     if words.peek().is_some() {
         return Ok(words.map(OsString::from).collect());

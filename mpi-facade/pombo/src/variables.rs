@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pombo_job::settings::{Values, Variable, Verdict};
-use pombo_mpi::collective::{Choice, TABLE};
+use pombo_mpi::collective::{Selection, TABLE};
 use pombo_mpi::settings;
 
 /// The directory of the library; whatever needs that reads it.
@@ -34,12 +34,12 @@ pub(crate) const CXX: Variable = Variable {
     meaning: "C++ compiler behind mpicxx, with its own leading options if need be",
 };
 
-/// Of `pombo run`; [`grace`] reads what it says.
-pub(crate) const GRACE: Variable = Variable {
-    name: c"POMBO_GRACE",
+/// Of `pombo run`; [`kill_timeout`] reads what it says.
+pub(crate) const KILL_TIMEOUT: Variable = Variable {
+    name: c"POMBO_KILL_TIMEOUT",
     values: Values {
         must: "seconds from 0 to 86400, such as 2.5",
-        fits: |text| grace(text).is_some(),
+        fits: |text| kill_timeout(text).is_some(),
     },
     default: "1",
     meaning: "between asking the ranks of an ending job to stop and killing them",
@@ -53,7 +53,7 @@ const COMPILER: Values = Values {
 /// Those of a job, those of MPI, then the launcher's own.
 static TABLES: [&[Variable]; 3] = {
     let [job, mpi] = settings::TABLES;
-    [job, mpi, &[LIB, CC, CXX, GRACE]]
+    [job, mpi, &[LIB, CC, CXX, KILL_TIMEOUT]]
 };
 
 /// Every variable, in the order in which a user reads them.
@@ -69,19 +69,19 @@ pub(crate) fn check(name: &str, value: Option<&str>) -> Verdict {
 /// The variable whose name is at most three letters away.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let names = all().map(Variable::name);
-    let names = names.chain(TABLE.iter().map(Choice::variable));
+    let names = names.chain(TABLE.iter().map(Selection::variable));
     let near = names.map(|known| (strsim::levenshtein(name, known), known));
     let (letters, known) = near.min_by_key(|(letters, _)| *letters)?;
     (letters <= 3).then_some(known)
 }
 
-/// The longest grace: a day.
+/// The longest time-out: a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// How long that is, if a grace may be so.
-pub(crate) fn grace(seconds: &str) -> Option<Duration> {
-    let grace = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
-    (grace <= LONGEST).then_some(grace)
+/// How long that is, if a time-out may be so.
+pub(crate) fn kill_timeout(seconds: &str) -> Option<Duration> {
+    let kill_timeout = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
+    (kill_timeout <= LONGEST).then_some(kill_timeout)
 }
 
 #[cfg(test)]
@@ -91,19 +91,19 @@ mod tests {
     #[test]
     fn defaults_are_those_of_the_library() {
         let (credit, eager) = (pombo_mpi::header::CREDIT, pombo_mpi::header::EAGER);
-        assert_eq!(settings::CREDIT.default, credit.to_string());
+        assert_eq!(settings::UNEXPECTED_CREDIT.default, credit.to_string());
         assert_eq!(settings::EAGER_LIMIT.default, eager.to_string());
     }
 
     #[test]
     fn what_the_launchers_may_say() {
         let longest = LONGEST.as_secs().to_string();
-        assert!(GRACE.values.must.contains(&format!(" {longest},")));
-        for right in [GRACE.default, "0", "2.5", &longest] {
-            assert_eq!(check("POMBO_GRACE", Some(right)), Verdict::Fine, "{right}");
+        assert!(KILL_TIMEOUT.values.must.contains(&format!(" {longest},")));
+        for right in [KILL_TIMEOUT.default, "0", "2.5", &longest] {
+            assert_eq!(check("POMBO_KILL_TIMEOUT", Some(right)), Verdict::Fine, "{right}");
         }
         for wrong in ["", "-1", "86400.5", "long", "NaN", "inf"] {
-            let verdict = check("POMBO_GRACE", Some(wrong));
+            let verdict = check("POMBO_KILL_TIMEOUT", Some(wrong));
             assert!(matches!(verdict, Verdict::Wrong { .. }), "{wrong}");
         }
         assert_eq!(check("POMBO_LIB", Some("")), Verdict::Fine);
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn unknown_names_have_near_ones() {
         assert_eq!(nearest("POMBO_VERBOS"), Some("POMBO_VERBOSE"));
-        assert_eq!(nearest("POMBO_CREDITS"), Some("POMBO_CREDIT"));
+        assert_eq!(nearest("POMBO_UNEXPECTED_CREDITS"), Some("POMBO_UNEXPECTED_CREDIT"));
         assert_eq!(nearest("POMBO_COLL_BCATS"), Some("POMBO_COLL_BCAST"));
         assert_eq!(nearest("POMBO_LIBS"), Some("POMBO_LIB"));
         assert_eq!(nearest("POMBO_SOMETHING_ELSE"), None);

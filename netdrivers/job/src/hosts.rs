@@ -13,12 +13,12 @@ pub struct Hosts {
 
 impl Hosts {
     /// All ranks on this machine.
-    pub fn one(ranks: usize) -> Self {
-        Self::by(&alloc::vec![0; ranks])
+    pub fn single(ranks: usize) -> Self {
+        Self::by_names(&alloc::vec![0; ranks])
     }
 
     /// Ranks with equal names share a host.
-    pub fn by(names: &[u64]) -> Self {
+    pub fn by_names(names: &[u64]) -> Self {
         let (mut known, mut hosts) = (Vec::new(), Hosts::default());
         for (rank, name) in names.iter().enumerate() {
             let host = known.iter().position(|other| *other == name);
@@ -39,7 +39,7 @@ impl Hosts {
     }
 
     /// Shares every rank one host?
-    pub fn is_one(&self) -> bool {
+    pub fn is_single(&self) -> bool {
         self.count() <= 1
     }
 
@@ -60,7 +60,7 @@ impl Hosts {
     }
 
     /// Do both reach each other through memory?
-    pub fn are_near(&self, one: Node, other: Node) -> bool {
+    pub fn share_host(&self, one: Node, other: Node) -> bool {
         self.of(one) == self.of(other)
     }
 }
@@ -71,18 +71,18 @@ mod tests {
 
     #[test]
     fn hosts_are_numbered_by_their_first_ranks() {
-        let hosts = Hosts::by(&[2, 1, 2, 3, 1]);
+        let hosts = Hosts::by_names(&[2, 1, 2, 3, 1]);
         assert_eq!(hosts.count(), 3);
         let of = |rank| hosts.of(Node(rank));
         assert_eq!([of(0), of(1), of(2), of(3), of(4)], [0, 1, 0, 2, 1]);
         assert_eq!(hosts.members(1), [Node(1), Node(4)]);
-        assert!(hosts.are_near(Node(0), Node(2)) && !hosts.are_near(Node(0), Node(1)));
+        assert!(hosts.share_host(Node(0), Node(2)) && !hosts.share_host(Node(0), Node(1)));
     }
 
     #[test]
     fn one_host_has_all() {
-        let hosts = Hosts::one(3);
-        assert!(hosts.is_one());
+        let hosts = Hosts::single(3);
+        assert!(hosts.is_single());
         assert_eq!(hosts.members(0), [Node(0), Node(1), Node(2)]);
         assert_eq!(hosts.members(1), []);
     }

@@ -46,7 +46,7 @@
 //! | --- | --- | --- |
 //! | not joined | | they wait: a rank that ends now is found by the launcher, or after a minute |
 //! | started | [`start`]: ranks of one host share memory, all have told each other where they are | the same |
-//! | refused | [`start`], [`join`] | after [`Refused::abort`] the launcher ends the job |
+//! | refused | [`start`], [`join`] | after [`JoinError::abort`] the launcher ends the job |
 //! | joined | [`join`]: a channel to all | its frames |
 //! | left | [`leave`], or [`WorldChannel::leave`] and then [`Launcher::finish`] | [`pombo_kernel::Event::PeerLost`], and [`WorldChannel::has_finished`] |
 //! | dead | the process or its host ends before that | [`pombo_kernel::Event::PeerLost`]; whom it blames: [`WorldChannel::blamed`] |
@@ -72,7 +72,7 @@
 //!
 //! # Features
 //!
-//! `hosts`: jobs over several hosts; without it ranks of several hosts are refused. `fault`: `POMBO_LOSS` loses frames
+//! `hosts`: jobs over several hosts; without it ranks of several hosts are refused. `fault`: `POMBO_FAULT_LOSS` loses frames
 //! between hosts, for tests. The environment variables are in [`settings`].
 #![no_std]
 
@@ -89,10 +89,10 @@ mod way;
 
 pub use hosts::Hosts;
 #[cfg(feature = "hosts")]
-pub use place::Why;
-pub use place::{Excerpt, JobError, Launcher, Refused, Start, let_go, rank, start};
+pub use place::RawUnavailable;
+pub use place::{Excerpt, JobError, Launcher, JoinError, Bootstrapped, let_go, rank, start};
 pub use session::{enter, leave};
 pub use text::Text;
 #[cfg(feature = "hosts")]
-pub use way::{Far, groups};
-pub use way::{Joined, Traffic, Way, WorldChannel, join};
+pub use way::{InterHost, groups};
+pub use way::{Joined, Traffic, JobChannel, WorldChannel, join};

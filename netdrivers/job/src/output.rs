@@ -6,12 +6,12 @@ use core::mem::zeroed;
 use pombo_netdrivers::Errno;
 
 /// A line of bounded length; what is beyond is cut.
-pub type Line = Text<LONGEST>;
+pub type LogLine = Text<LONGEST>;
 
 const LONGEST: usize = 511;
 
 /// Writes the line, and its end, to standard error in one piece.
-pub fn error(line: &Line) {
+pub fn error(line: &LogLine) {
     // There is nowhere to say that it failed.
     let _ = write(libc::STDERR_FILENO, line);
 }
@@ -21,7 +21,7 @@ pub fn error(line: &Line) {
 ///
 /// # Errors
 /// What the system says; `EPERM` if it is no plain file of this user alone, `ELOOP` if it is a link.
-pub fn append(path: &CStr, line: &Line) -> Result<(), Errno> {
+pub fn append(path: &CStr, line: &LogLine) -> Result<(), Errno> {
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_CLOEXEC;
     // Nobody waits for the reader of a pipe.
     let flags = flags | libc::O_NOFOLLOW | libc::O_NONBLOCK;
@@ -62,7 +62,7 @@ impl Drop for Opened {
 }
 
 /// In one piece, if the system takes it so.
-fn write(file: c_int, line: &Line) -> Result<(), Errno> {
+fn write(file: c_int, line: &LogLine) -> Result<(), Errno> {
     let (text, mut bytes) = (line.as_bytes(), [b'\n'; LONGEST + 1]);
     if let Some(place) = bytes.get_mut(..text.len()) {
         place.copy_from_slice(text);

@@ -1,7 +1,7 @@
 //! The short way into a job and out of it, for a program over [`Communicator`].
 
 use crate::settings::check_own;
-use crate::way::{Joined, Way, WorldChannel, join};
+use crate::way::{Joined, JobChannel, WorldChannel, join};
 use crate::{JobError, Launcher, start};
 use pombo_kernel::{Communicator, Config, Error, Header, Memory, Operate, fingerprint};
 
@@ -20,7 +20,7 @@ pub fn enter<H: Header, C: Config, const RANKS: usize>() -> Result<Joined<RANKS>
 /// # Errors
 /// [`Error::Channel`] when the channel is broken. The rank has not left then, and counts as dead when it ends.
 pub fn leave<H: Header, M: Memory, C: Config, const RANKS: usize>(
-    mut comm: Communicator<H, Way<RANKS>, M, C>,
+    mut comm: Communicator<H, JobChannel<RANKS>, M, C>,
     launcher: Option<Launcher>,
 ) -> Result<(), Error> {
     let mut idle = 0;

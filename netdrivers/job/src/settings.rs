@@ -16,7 +16,7 @@ pub use variable::{Variable, variables};
 pub use words::words;
 
 use crate::environment;
-use crate::output::{self, Line};
+use crate::output::{self, LogLine};
 use crate::place::{self, JobError};
 
 /// What a variable is found to be.
@@ -103,9 +103,9 @@ pub fn check_own() -> Result<(), JobError> {
     )
 }
 
-fn unknown(name: &str) -> Line {
+fn unknown(name: &str) -> LogLine {
     let shown = place::excerpt(name);
-    Line::of(format_args!(
+    LogLine::of(format_args!(
         "pombo: there is no variable {shown}; `pombo info` lists all"
     ))
 }

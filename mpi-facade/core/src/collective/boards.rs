@@ -7,10 +7,10 @@
 //! and how long its rank takes that to be, and whoever expects something else notes it and leaves the operation. The
 //! others hear that nothing more comes, if they need it, and all meet again in the next one.
 
-use super::call::{Call, Stop};
-use super::over_boards::{End, OverBoards};
-use super::schedule::{Part, Stand};
-use super::sides::{Side, Sides};
+use super::call::{Call, CallError};
+use super::over_boards::{End, ShmExecutor};
+use super::schedule::{StepSource, Position};
+use super::sides::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Operation};
 use crate::comm::Boards;
 use crate::error::Error;
@@ -32,52 +32,52 @@ const SHORTEST: usize = 8 << 10;
 const LINE: usize = 64;
 
 /// How a blocking call is carried out.
-pub(super) enum Way {
+pub(super) enum Method {
     /// Over the boards in that area.
-    Boards(u8),
-    /// Host by host: see `levels`.
-    Hosts,
+    SharedMemory(u8),
+    /// Host by host: see `hierarchical`.
+    Hierarchical,
     Messages,
 }
 
 impl Call<'_> {
     /// The way of this operation, or of its part. All ranks of it get the same answer.
     #[inline]
-    pub(super) fn way(&mut self, operation: Operation, bytes: usize) -> Result<Way, Error> {
-        let ground = self.ground(operation)?;
-        if ground.ranks < 2 {
-            return Ok(Way::Messages);
+    pub(super) fn method(&mut self, operation: Operation, bytes: usize) -> Result<Method, Error> {
+        let conditions = self.conditions(operation)?;
+        if conditions.ranks < 2 {
+            return Ok(Method::Messages);
         }
-        match self.choices().pick(operation, bytes, ground) {
-            Algorithm::Boards => {}
-            Algorithm::Hosts => return Ok(Way::Hosts),
-            _ => return Ok(Way::Messages),
+        match self.selector().select(operation, bytes, conditions) {
+            Algorithm::SharedMemory => {}
+            Algorithm::Hierarchical => return Ok(Method::Hierarchical),
+            _ => return Ok(Method::Messages),
         }
-        Ok(self.area()?.map_or(Way::Messages, Way::Boards))
+        Ok(self.area()?.map_or(Method::Messages, Method::SharedMemory))
     }
 
     /// Is it carried out host by host? `bytes` is asked where ranks are on several hosts.
     #[inline]
-    pub(super) fn goes_by_hosts(
+    pub(super) fn is_hierarchical(
         &mut self,
         operation: Operation,
         bytes: impl FnOnce() -> Result<usize, Error>,
     ) -> Result<bool, Error> {
-        if self.levels()?.is_none() {
+        if self.host_layout()?.is_none() {
             return Ok(false);
         }
-        Ok(matches!(self.way(operation, bytes()?)?, Way::Hosts))
+        Ok(matches!(self.method(operation, bytes()?)?, Method::Hierarchical))
     }
 
     /// The area of its boards, if there are any.
     #[inline]
     fn area(&mut self) -> Result<Option<u8>, Error> {
-        let boards = match self.group()?.boards {
-            Boards::Unasked => self.enter_world()?,
+        let boards = match self.record()?.boards {
+            Boards::NotEntered => self.enter_world()?,
             known => known,
         };
         Ok(match boards {
-            Boards::In(area) if self.has_number(area) => Some(area),
+            Boards::Area(area) if self.has_number(area) => Some(area),
             _ => None,
         })
     }
@@ -90,39 +90,39 @@ impl Call<'_> {
         &mut self,
         operation: Operation,
         (given, taken): (usize, usize),
-    ) -> Result<bool, Stop> {
-        let ground = self.ground(operation)?;
-        let short = self.choices().pick(operation, 0, ground);
-        if ground.ranks < 2 || short != Algorithm::Boards {
+    ) -> Result<bool, CallError> {
+        let conditions = self.conditions(operation)?;
+        let short = self.selector().select(operation, 0, conditions);
+        if conditions.ranks < 2 || short != Algorithm::SharedMemory {
             return Ok(false);
         }
         let Some(area) = self.area()? else {
             return Ok(false);
         };
-        let mut sides = Sides::plain(operation, taken, Side::nothing(), Side::nothing());
+        let mut buffers = ShmBuffers::plain(operation, taken, BlockedBuffer::nothing(), BlockedBuffer::nothing());
         if given != taken {
             // Then nobody agrees with this rank.
             self.note(Error::unequal(given as u64, taken as u64));
-            sides = sides.giving(operation, usize::MAX);
+            buffers = buffers.giving(operation, usize::MAX);
         }
-        let Stand { rank, ranks, .. } = self.stand;
-        self.run_over(area, &mut barrier_boards(rank, ranks), &sides)?;
+        let Position { rank, ranks, .. } = self.position;
+        self.run_shm(area, &mut barrier_boards(rank, ranks), &buffers)?;
         Ok(self.verdict().is_err())
     }
 
     #[cold]
     fn enter_world(&mut self) -> Result<Boards, Error> {
-        let group = self.group()?;
-        let nodes = group.nodes.clone();
+        let record = self.record()?;
+        let nodes = record.nodes.clone();
         let boards = enter(self.world, &nodes, WORLD, 0);
-        self.group()?.boards = boards;
+        self.record()?.boards = boards;
         Ok(boards)
     }
 
     #[inline]
     fn has_number(&mut self, area: u8) -> bool {
         let number = self.number;
-        let group = self.world.near().group(area.into());
+        let group = self.world.shm().group(area.into());
         group.is_some_and(|group| group.takes(number))
     }
 
@@ -134,8 +134,8 @@ impl Call<'_> {
         if whole <= SHORTEST {
             return (bytes, usize::from(bytes > 0));
         }
-        let ranks = self.stand.ranks;
-        let text = match self.choices().is_crowded(ranks) {
+        let ranks = self.position.ranks;
+        let text = match self.selector().is_oversubscribed(ranks) {
             true => TEXT,
             false => (whole / OVERLAP).clamp(SHORTEST, TEXT),
         };
@@ -151,13 +151,13 @@ impl Call<'_> {
 
     /// Runs an operation over boards to its end. Behind a pointer its steps cost a call each, and all of this exists once.
     #[inline(never)]
-    pub(super) fn run_over(
+    pub(super) fn run_shm(
         &mut self,
         area: u8,
-        steps: &mut dyn Part,
-        sides: &Sides,
-    ) -> Result<bool, Stop> {
-        self.run_steps(area, iter::from_fn(|| steps.next()), sides)
+        steps: &mut dyn StepSource,
+        buffers: &ShmBuffers,
+    ) -> Result<bool, CallError> {
+        self.run_steps(area, iter::from_fn(|| steps.next()), buffers)
     }
 
     /// The same with steps of one kind in line: for short operations, where a call for each step shows.
@@ -166,25 +166,25 @@ impl Call<'_> {
         &mut self,
         area: u8,
         steps: impl Iterator<Item = Step>,
-        sides: &Sides,
-    ) -> Result<bool, Stop> {
+        buffers: &ShmBuffers,
+    ) -> Result<bool, CallError> {
         let (mut running, mut incoming) = (Running::new(steps), core::ptr::null());
-        let (rank, number) = (self.stand.rank, self.number);
+        let (rank, number) = (self.position.rank, self.number);
         // A call of several parts has as many numbers.
         self.number += 1;
-        if let Some(mut group) = self.world.near().group(area.into()) {
-            group.begin(number, sides.gives);
+        if let Some(mut group) = self.world.shm().group(area.into()) {
+            group.begin(number, buffers.gives);
         }
         let mut end = None;
-        let looks = self.world.patience();
-        let done = self.world.until_after(looks, |world| {
-            let group = world.near().group(area.into());
-            let group = group.map(|group| if looks > 0 { group.yielding() } else { group });
+        let idle = self.world.first_idle();
+        let done = self.world.until_after(idle, |world| {
+            let group = world.shm().group(area.into());
+            let group = group.map(|group| if idle > 0 { group.yielding() } else { group });
             let polled = group.map(|group| {
-                running.poll(&mut OverBoards {
+                running.poll(&mut ShmExecutor {
                     group,
                     rank,
-                    sides,
+                    buffers,
                     incoming: &mut incoming,
                 })
             });
@@ -201,14 +201,14 @@ impl Call<'_> {
             return Ok(true);
         }
         self.leave(area, end)?;
-        done.map_err(Stop::Failed)?;
+        done.map_err(CallError::Failed)?;
         Ok(true)
     }
 
     /// Ends an operation before its time.
     #[cold]
-    fn leave(&mut self, area: u8, end: Option<End>) -> Result<(), Stop> {
-        if let Some(mut group) = self.world.near().group(area.into()) {
+    fn leave(&mut self, area: u8, end: Option<End>) -> Result<(), CallError> {
+        if let Some(mut group) = self.world.shm().group(area.into()) {
             group.end();
         }
         match end {
@@ -219,7 +219,7 @@ impl Call<'_> {
                 let host = world.hosts.of(world.kernel.node());
                 let node = world.hosts.members(host).get(near.index()).copied();
                 let lost = pombo_kernel::Error::PeerLost(node.unwrap_or(near));
-                return Err(Stop::Refused(lost.into()));
+                return Err(CallError::JoinError(lost.into()));
             }
         }
         Ok(())
@@ -229,7 +229,7 @@ impl Call<'_> {
 /// For each area that is free in this rank, for a new communicator, the first operation there; that of `MPI_COMM_WORLD`
 /// never is.
 pub(crate) fn areas(world: &mut World) -> [Option<u64>; AREAS] {
-    let mut areas = world.near().areas();
+    let mut areas = world.shm().areas();
     areas[WORLD] = None;
     areas
 }
@@ -244,8 +244,8 @@ pub(crate) fn enter(world: &mut World, nodes: &[Node], area: usize, first: u64) 
     if nodes.len() < 2 {
         return Boards::None;
     }
-    match world.near().enter(area, nodes.into_iter(), first) {
-        true => Boards::In(area as u8),
+    match world.shm().enter(area, nodes.into_iter(), first) {
+        true => Boards::Area(area as u8),
         false => Boards::None,
     }
 }

@@ -1,20 +1,20 @@
 //! What every call does before its operation can begin.
 
-use super::choice::{Choices, Ground};
-use super::exchange::Line;
+use super::choice::{Selector, Conditions};
+use super::exchange::Addressing;
 use super::layout::Layout;
-use super::prepared::{Operation, Ready};
+use super::prepared::{Operation, PreparedOperation};
 use super::requests;
-use super::schedule::Stand;
+use super::schedule::Position;
 use super::scratch::Pool;
 use super::{Algorithm, Operation as Kind};
-use crate::comm::{Boards, Group};
+use crate::comm::{Boards, CommRecord};
 use crate::constants::{Comm, Request};
 use crate::error::{Error, Kind as What};
-use crate::fault;
-use crate::header::Envelope;
-use crate::hosts::Levels;
-use crate::world::{self, Fault, World};
+use crate::errhandler;
+use crate::header::MpiHeader;
+use crate::hosts::HostLayout;
+use crate::world::{self, CommError, World};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use core::ffi::c_int;
@@ -28,23 +28,23 @@ const SEGMENT: usize = 32 << 10;
 #[must_use = "the other ranks wait for it"]
 pub trait Collective {
     /// The blocking call.
-    fn run(self) -> Result<(), Fault>;
+    fn run(self) -> Result<(), CommError>;
 
     /// The non-blocking call: it goes on whenever this rank is in a call.
-    fn start(self) -> Result<Request, Fault>;
+    fn start(self) -> Result<Request, CommError>;
 }
 
 /// A call whose two ways are known: at once, over boards or host by host, where that is chosen; and by messages.
-struct Prepared<B, M> {
+struct CollectiveCall<B, M> {
     kind: Kind,
     comm: Comm,
     root: c_int,
-    at_once: B,
+    fast_path: B,
     messages: M,
 }
 
 /// A call that knows messages only.
-struct ByMessages<M> {
+struct MessageCall<M> {
     kind: Kind,
     comm: Comm,
     root: c_int,
@@ -52,7 +52,7 @@ struct ByMessages<M> {
 }
 
 /// How a call goes by messages: behind a pointer, so that what comes after it is compiled once.
-type Messages<'a> = &'a dyn Fn(&mut Call<'_>) -> Result<Ready, Error>;
+type Messages<'a> = &'a dyn Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>;
 
 /// A call while it is made.
 pub(super) struct Call<'w> {
@@ -60,9 +60,9 @@ pub(super) struct Call<'w> {
     pub(super) comm: Comm,
     /// The communicator's place in the table.
     pub(super) index: usize,
-    pub(super) stand: Stand,
+    pub(super) position: Position,
     /// Who carries out what is next; none: all ranks.
-    pub(super) part: Option<Part>,
+    pub(super) subgroup: Option<SubGroup>,
     /// The number of its next operation over boards.
     pub(super) number: u64,
     /// The last number that it may use: what comes next on the communicator has a larger one, on all ranks.
@@ -71,28 +71,28 @@ pub(super) struct Call<'w> {
     /// of two kinds in another order on another rank, where nobody waits for all.
     tag: u32,
     /// The ranks do not agree on lengths, as this one has seen: what it returns when it is through.
-    noted: Option<Error>,
+    disagreement: Option<Error>,
 }
 
 /// Some of the communicator's ranks, which do a part of an operation by themselves.
-pub(super) struct Part {
+pub(super) struct SubGroup {
     /// Their nodes, in the order of their numbers in it.
     pub(super) nodes: Rc<[Node]>,
     /// They are all ranks of this host.
-    pub(super) near: bool,
+    pub(super) same_host: bool,
 }
 
 /// Why a call does not come to its end.
-pub(super) enum Stop {
+pub(super) enum CallError {
     /// The communicator's handler hears of it.
-    Refused(Error),
+    JoinError(Error),
     /// Something else has failed meanwhile.
-    Failed(Fault),
+    Failed(CommError),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
-        Stop::Refused(error)
+        CallError::JoinError(error)
     }
 }
 
@@ -100,10 +100,10 @@ impl From<Error> for Stop {
 pub(super) fn prepare(
     kind: Kind,
     comm: Comm,
-    at_once: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
-    messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
+    fast_path: impl Fn(&mut Call<'_>) -> Result<bool, CallError>,
+    messages: impl Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
 ) -> impl Collective {
-    prepare_rooted(kind, comm, 0, at_once, messages)
+    prepare_rooted(kind, comm, 0, fast_path, messages)
 }
 
 /// A call with a root.
@@ -111,14 +111,14 @@ pub(super) fn prepare_rooted(
     kind: Kind,
     comm: Comm,
     root: c_int,
-    at_once: impl Fn(&mut Call<'_>) -> Result<bool, Stop>,
-    messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
+    fast_path: impl Fn(&mut Call<'_>) -> Result<bool, CallError>,
+    messages: impl Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
 ) -> impl Collective {
-    Prepared {
+    CollectiveCall {
         kind,
         comm,
         root,
-        at_once,
+        fast_path,
         messages,
     }
 }
@@ -128,9 +128,9 @@ pub(super) fn by_messages(
     kind: Kind,
     comm: Comm,
     root: c_int,
-    messages: impl Fn(&mut Call<'_>) -> Result<Ready, Error>,
+    messages: impl Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
 ) -> impl Collective {
-    ByMessages {
+    MessageCall {
         kind,
         comm,
         root,
@@ -138,15 +138,15 @@ pub(super) fn by_messages(
     }
 }
 
-impl<B, M> Collective for Prepared<B, M>
+impl<B, M> Collective for CollectiveCall<B, M>
 where
-    B: Fn(&mut Call<'_>) -> Result<bool, Stop>,
-    M: Fn(&mut Call<'_>) -> Result<Ready, Error>,
+    B: Fn(&mut Call<'_>) -> Result<bool, CallError>,
+    M: Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
 {
-    fn run(self) -> Result<(), Fault> {
+    fn run(self) -> Result<(), CommError> {
         world::with(|world| {
             let mut call = Call::new(world, self.kind, self.comm, self.root)?;
-            match (self.at_once)(&mut call) {
+            match (self.fast_path)(&mut call) {
                 Ok(true) => call.verdict(),
                 Ok(false) => call.run(&self.messages),
                 Err(stop) => Err(call.refuse(stop)),
@@ -154,26 +154,26 @@ where
         })
     }
 
-    fn start(self) -> Result<Request, Fault> {
+    fn start(self) -> Result<Request, CommError> {
         start(self.kind, self.comm, self.root, &self.messages)
     }
 }
 
-impl<M: Fn(&mut Call<'_>) -> Result<Ready, Error>> Collective for ByMessages<M> {
-    fn run(self) -> Result<(), Fault> {
+impl<M: Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>> Collective for MessageCall<M> {
+    fn run(self) -> Result<(), CommError> {
         run(self.kind, self.comm, self.root, &self.messages)
     }
 
-    fn start(self) -> Result<Request, Fault> {
+    fn start(self) -> Result<Request, CommError> {
         start(self.kind, self.comm, self.root, &self.messages)
     }
 }
 
-fn run(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), Fault> {
+fn run(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), CommError> {
     world::with(|world| Call::new(world, kind, comm, root)?.run(messages))
 }
 
-fn start(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<Request, Fault> {
+fn start(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<Request, CommError> {
     world::with(|world| {
         let operation = Call::new(world, kind, comm, root)?.operation(messages)?;
         requests::start(world, operation)
@@ -182,33 +182,33 @@ fn start(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<
 
 impl<'w> Call<'w> {
     #[inline]
-    fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, Fault> {
+    fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, CommError> {
         let index = world.comms.index(comm)?;
-        let group = world.comms.get(comm)?;
+        let record = world.comms.get(comm)?;
         // Calls are counted before anything can go wrong with them, so that all ranks count alike, those whose call is
         // refused as well. Host by host a call takes two operations over boards.
-        let number = group.operations + 1;
-        group.operations = number + u64::from(group.levels.is_some());
-        let last = group.operations;
-        let of_kind = &mut group.of_kind[kind as usize];
-        *of_kind = of_kind.wrapping_add(1);
-        let tag = kind.tag(*of_kind);
-        let stand = Stand {
-            rank: group.rank,
-            ranks: group.size(),
+        let number = record.operations + 1;
+        record.operations = number + u64::from(record.host_layout.is_some());
+        let last = record.operations;
+        let calls_by_kind = &mut record.calls_by_kind[kind as usize];
+        *calls_by_kind = calls_by_kind.wrapping_add(1);
+        let tag = kind.tag(*calls_by_kind);
+        let position = Position {
+            rank: record.rank,
+            ranks: record.size(),
             root: root as usize,
         };
-        let checked = group.root(root);
+        let checked = record.root(root);
         let mut call = Call {
             world,
             comm,
             index,
-            stand,
-            part: None,
+            position,
+            subgroup: None,
             number,
             last,
             tag,
-            noted: None,
+            disagreement: None,
         };
         match checked {
             Ok(_) => Ok(call),
@@ -217,12 +217,12 @@ impl<'w> Call<'w> {
     }
 
     #[inline(never)]
-    fn run(&mut self, messages: Messages<'_>) -> Result<(), Fault> {
+    fn run(&mut self, messages: Messages<'_>) -> Result<(), CommError> {
         self.operation(messages)?.run(self.world)
     }
 
     #[inline(never)]
-    fn operation(&mut self, messages: Messages<'_>) -> Result<Box<Operation>, Fault> {
+    fn operation(&mut self, messages: Messages<'_>) -> Result<Box<Operation>, CommError> {
         let ready = messages(self).map_err(|error| self.refuse(error.into()))?;
         self.begin(ready)
     }
@@ -230,67 +230,67 @@ impl<'w> Call<'w> {
     /// Something is wrong with this rank's call. The others hear of it where they need it, unless this rank ends, which
     /// they hear as well.
     #[cold]
-    fn refuse(&mut self, stop: Stop) -> Fault {
-        let fault = match stop {
-            Stop::Refused(error) => Fault::new(error, self.comm),
-            Stop::Failed(fault) => fault,
+    fn refuse(&mut self, stop: CallError) -> CommError {
+        let failure = match stop {
+            CallError::JoinError(error) => CommError::new(error, self.comm),
+            CallError::Failed(failure) => failure,
         };
         let last = self.last;
-        if !fault::is_fatal(self.world, &fault)
-            && let Ok(&mut Group {
-                boards: Boards::In(area),
+        if !errhandler::is_fatal(self.world, &failure)
+            && let Ok(&mut CommRecord {
+                boards: Boards::Area(area),
                 ..
-            }) = self.group()
-            && let Some(mut group) = self.world.near().group(area.into())
+            }) = self.record()
+            && let Some(mut group) = self.world.shm().group(area.into())
         {
             group.skip(last);
         }
-        fault
+        failure
     }
 
     /// The ranks do not agree on lengths.
     #[cold]
     pub(super) fn note(&mut self, error: Error) {
-        self.noted.get_or_insert(error);
+        self.disagreement.get_or_insert(error);
     }
 
     /// How a call ends that has come through.
     #[inline]
-    pub(super) fn verdict(&mut self) -> Result<(), Fault> {
-        match self.noted {
+    pub(super) fn verdict(&mut self) -> Result<(), CommError> {
+        match self.disagreement {
             None => Ok(()),
-            Some(error) => Err(Fault::new(error, self.comm)),
+            Some(error) => Err(CommError::new(error, self.comm)),
         }
     }
 
-    fn begin(&mut self, ready: Ready) -> Result<Box<Operation>, Fault> {
-        let nodes = self.part.as_ref().map(|part| part.nodes.clone());
-        let line = Line {
+    fn begin(&mut self, ready: PreparedOperation) -> Result<Box<Operation>, CommError> {
+        let nodes = self.subgroup.as_ref().map(|subgroup| subgroup.nodes.clone());
+        let addressing = Addressing {
             index: self.index,
             comm: self.comm,
-            header: Envelope::new(self.group()?.context * 2 + 1, self.tag),
+            header: MpiHeader::new(self.record()?.context * 2 + 1, self.tag),
             nodes,
         };
-        Ok(Box::new(Operation::new(line, ready)))
+        Ok(Box::new(Operation::new(addressing, ready)))
     }
 
     /// Carries out a part of an operation by messages, or by a cast.
     #[inline(never)]
-    pub(super) fn carry_out(&mut self, ready: Ready) -> Result<(), Stop> {
-        let operation = self.begin(ready).map_err(Stop::Failed)?;
+    pub(super) fn run_part(&mut self, ready: PreparedOperation) -> Result<(), CallError> {
+        let operation = self.begin(ready).map_err(CallError::Failed)?;
         match operation.run(self.world) {
-            Err(fault) if fault.error.is_unequal() => self.note(fault.error),
-            done => done.map_err(Stop::Failed)?,
+            Err(failure) if failure.error.is_unequal() => self.note(failure.error),
+            done => done.map_err(CallError::Failed)?,
         }
         Ok(())
     }
 
     /// How algorithms are chosen.
-    pub(super) fn choices(&mut self) -> &Choices {
-        self.world.parts.get()
+    pub(super) fn selector(&mut self) -> &Selector {
+        self.world.extensions.get()
     }
 
-    pub(super) fn group(&mut self) -> Result<&mut Group, Error> {
+    pub(super) fn record(&mut self) -> Result<&mut CommRecord, Error> {
         self.world.comms.at(self.index).ok_or(Error::Handle {
             kind: What::Comm,
             got: self.comm.0,
@@ -298,42 +298,42 @@ impl<'w> Call<'w> {
     }
 
     /// How the ranks lie on hosts, if on several.
-    pub(super) fn levels(&mut self) -> Result<Option<&Levels>, Error> {
-        Ok(self.group()?.levels.as_deref())
+    pub(super) fn host_layout(&mut self) -> Result<Option<&HostLayout>, Error> {
+        Ok(self.record()?.host_layout.as_deref())
     }
 
     /// Where the operation, or its part, runs.
     #[inline]
-    pub(super) fn ground(&mut self, kind: Kind) -> Result<Ground, Error> {
-        let ranks = self.stand.ranks;
-        let near = self.part.as_ref().map(|part| part.near);
-        let levels = self.levels()?;
-        Ok(Ground {
+    pub(super) fn conditions(&mut self, kind: Kind) -> Result<Conditions, Error> {
+        let ranks = self.position.ranks;
+        let same_host = self.subgroup.as_ref().map(|subgroup| subgroup.same_host);
+        let layout = self.host_layout()?;
+        Ok(Conditions {
             ranks,
-            apart: !near.unwrap_or(levels.is_none()),
-            boards: near.unwrap_or(levels.is_none()),
-            cast: false,
-            hosts: near.is_none()
-                && levels.is_some_and(|levels| {
-                    levels.is_deep() && (kind != Kind::Allgather || levels.in_order())
+            several_hosts: !same_host.unwrap_or(layout.is_none()),
+            shared_memory: same_host.unwrap_or(layout.is_none()),
+            multicast: false,
+            hierarchical: same_host.is_none()
+                && layout.is_some_and(|layout| {
+                    layout.has_shared_host() && (kind != Kind::Allgather || layout.in_order())
                 }),
         })
     }
 
     /// The algorithm by messages for an operation of so many bytes.
-    pub(super) fn pick(&mut self, kind: Kind, bytes: usize) -> Result<Algorithm, Error> {
-        let ground = self.ground(kind)?;
-        let ground = Ground {
-            boards: false,
-            hosts: false,
-            ..ground
+    pub(super) fn select(&mut self, kind: Kind, bytes: usize) -> Result<Algorithm, Error> {
+        let conditions = self.conditions(kind)?;
+        let conditions = Conditions {
+            shared_memory: false,
+            hierarchical: false,
+            ..conditions
         };
-        Ok(self.choices().pick(kind, bytes, ground))
+        Ok(self.selector().select(kind, bytes, conditions))
     }
 
     /// Where temporary memory comes from.
     pub(super) fn pool(&mut self) -> &mut Pool {
-        self.world.parts.get()
+        self.world.extensions.get()
     }
 }
 
@@ -344,8 +344,8 @@ pub(super) fn cut(vector: Layout, algorithm: Algorithm, ranks: usize) -> (Layout
             let most = SEGMENT / vector.shape().size().max(1);
             Segments::at_most(vector.items(), most).blocks().max(1)
         }
-        Algorithm::Scattered | Algorithm::Ring => ranks,
-        Algorithm::Halving => 1 << ranks.ilog2(),
+        Algorithm::ScatterAllgather | Algorithm::Ring => ranks,
+        Algorithm::Rabenseifner => 1 << ranks.ilog2(),
         _ => 1,
     };
     (vector.evenly(blocks), blocks)

@@ -58,23 +58,23 @@ algorithms! {
     Linear "linear" "the root talks to everybody itself";
     Binomial "binomial" "along a binomial tree";
     Chain "chain" "from rank to rank, long messages in segments";
-    Scattered "scattered" "scatter by a binomial tree, then all-gather on the ring";
+    ScatterAllgather "scatter_allgather" "scatter by a binomial tree, then all-gather on the ring";
     Ring "ring" "round the ring, block by block";
-    Turns "turns" "everybody to everybody in shifted order, all at once";
-    Pairs "pairs" "everybody to everybody in shifted order, one after the other";
-    Doubling "doubling" "twice as much, or twice as far, in every round";
-    Halving "halving" "reduce-scatter by halves, then all-gather by doubles";
+    SpreadOut "spread_out" "everybody to everybody in shifted order, all at once";
+    Pairwise "pairwise" "everybody to everybody in shifted order, one after the other";
+    RecursiveDoubling "recursive_doubling" "twice as much, or twice as far, in every round";
+    Rabenseifner "rabenseifner" "reduce-scatter by halves, then all-gather by doubles";
     Bruck "bruck" "blocks that go the same way travel together";
-    Cast "cast" "by the network's own broadcast, one frame for all; where ranks are on several hosts; blocking calls";
-    Boards "boards" "over memory that all share, without messages; blocking calls of ranks on one host";
-    Hosts "hosts" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts; blocking calls";
+    Multicast "multicast" "by the network's own broadcast, one frame for all; where ranks are on several hosts; blocking calls";
+    SharedMemory "shm" "over memory that all share, without messages; blocking calls of ranks on one host";
+    Hierarchical "hierarchical" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts; blocking calls";
 }
 
 /// What is chosen up to so many ranks and bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Only where waits cost more than messages: where ranks share cores, or are on several hosts?
-    pub crowded: bool,
+    pub costly_waits: bool,
     /// Up to so many ranks.
     pub ranks: usize,
     /// Up to so many bytes: of the whole vector, of one block (gather, scatter, all-to-all), of all blocks together
@@ -86,7 +86,7 @@ pub struct Rule {
 
 /// One operation's algorithms.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct Selection {
     /// Which one.
     pub operation: Operation,
     /// The environment variable that overrides the rules.
@@ -103,16 +103,16 @@ const BOARDS: usize = 64;
 
 const fn rule(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
     Rule {
-        crowded: false,
+        costly_waits: false,
         ranks,
         bytes,
         algorithm,
     }
 }
 
-const fn crowded(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
+const fn costly_waits(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
     Rule {
-        crowded: true,
+        costly_waits: true,
         ..rule(ranks, bytes, algorithm)
     }
 }
@@ -122,176 +122,176 @@ use Algorithm::*;
 /// The table, in the order of [`Operation`]. Measured on shared memory, 2 to 8 ranks on 2 cores, and between 4 and 8
 /// hosts. Where ranks share cores it is waits that cost, not messages, so whoever talks to everybody at once is best;
 /// so it is between hosts, as a message that a rank waits for takes as long as several that it sends.
-pub const TABLE: &[Choice] = &[
-    Choice {
+pub const TABLE: &[Selection] = &[
+    Selection {
         operation: Operation::Barrier,
         variable: c"POMBO_COLL_BARRIER",
-        allowed: &[Linear, Binomial, Chain, Doubling, Boards, Hosts],
+        allowed: &[Linear, Binomial, Chain, RecursiveDoubling, SharedMemory, Hierarchical],
         rules: &[
-            rule(BOARDS, ANY, Boards),
-            rule(ANY, ANY, Hosts),
-            crowded(16, ANY, Linear),
-            rule(ANY, ANY, Doubling),
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, ANY, Linear),
+            rule(ANY, ANY, RecursiveDoubling),
         ],
     },
-    Choice {
+    Selection {
         operation: Operation::Bcast,
         variable: c"POMBO_COLL_BCAST",
-        allowed: &[Linear, Binomial, Chain, Scattered, Cast, Boards, Hosts],
+        allowed: &[Linear, Binomial, Chain, ScatterAllgather, Multicast, SharedMemory, Hierarchical],
         rules: &[
-            rule(BOARDS, ANY, Boards),
-            rule(ANY, ANY, Hosts),
-            rule(ANY, ANY, Cast),
-            crowded(16, ANY, Linear),
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            rule(ANY, ANY, Multicast),
+            costly_waits(16, ANY, Linear),
             rule(ANY, 1 << 18, Binomial),
             rule(7, ANY, Binomial),
-            rule(ANY, ANY, Scattered),
+            rule(ANY, ANY, ScatterAllgather),
         ],
     },
-    Choice {
+    Selection {
         operation: Operation::Gather,
         variable: c"POMBO_COLL_GATHER",
         allowed: &[Linear, Binomial],
         rules: &[rule(ANY, ANY, Linear)],
     },
-    Choice {
+    Selection {
         operation: Operation::Scatter,
         variable: c"POMBO_COLL_SCATTER",
         allowed: &[Linear, Binomial],
         rules: &[rule(ANY, ANY, Linear)],
     },
-    Choice {
+    Selection {
         operation: Operation::Allgather,
         variable: c"POMBO_COLL_ALLGATHER",
-        allowed: &[Linear, Ring, Turns, Doubling, Boards, Hosts],
+        allowed: &[Linear, Ring, SpreadOut, RecursiveDoubling, SharedMemory, Hierarchical],
         rules: &[
-            rule(BOARDS, ANY, Boards),
-            rule(ANY, ANY, Hosts),
-            crowded(16, 4096, Linear),
-            crowded(16, ANY, Turns),
-            rule(ANY, 8192, Doubling),
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, 4096, Linear),
+            costly_waits(16, ANY, SpreadOut),
+            rule(ANY, 8192, RecursiveDoubling),
             rule(ANY, ANY, Ring),
         ],
     },
-    Choice {
+    Selection {
         operation: Operation::Alltoall,
         variable: c"POMBO_COLL_ALLTOALL",
-        allowed: &[Turns, Pairs, Bruck, Boards],
+        allowed: &[SpreadOut, Pairwise, Bruck, SharedMemory],
         // A text has room for all ranks, so long blocks take many rounds, in each of which all ranks need a processor.
         rules: &[
-            crowded(BOARDS, 8192, Boards),
-            crowded(32, ANY, Turns),
-            crowded(BOARDS, 64, Bruck),
-            crowded(BOARDS, 8192, Turns),
-            crowded(BOARDS, ANY, Pairs),
-            rule(BOARDS, ANY, Boards),
-            rule(32, ANY, Turns),
+            costly_waits(BOARDS, 8192, SharedMemory),
+            costly_waits(32, ANY, SpreadOut),
+            costly_waits(BOARDS, 64, Bruck),
+            costly_waits(BOARDS, 8192, SpreadOut),
+            costly_waits(BOARDS, ANY, Pairwise),
+            rule(BOARDS, ANY, SharedMemory),
+            rule(32, ANY, SpreadOut),
             rule(ANY, 64, Bruck),
-            rule(ANY, 8192, Turns),
-            rule(ANY, ANY, Pairs),
+            rule(ANY, 8192, SpreadOut),
+            rule(ANY, ANY, Pairwise),
         ],
     },
-    Choice {
+    Selection {
         operation: Operation::Reduce,
         variable: c"POMBO_COLL_REDUCE",
-        allowed: &[Linear, Binomial, Chain, Boards, Hosts],
+        allowed: &[Linear, Binomial, Chain, SharedMemory, Hierarchical],
         rules: &[
-            rule(BOARDS, ANY, Boards),
-            rule(ANY, ANY, Hosts),
-            crowded(16, 8192, Linear),
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, 8192, Linear),
             rule(ANY, 1 << 18, Binomial),
             rule(16, ANY, Chain),
             rule(ANY, ANY, Binomial),
         ],
     },
-    Choice {
+    Selection {
         operation: Operation::Allreduce,
         variable: c"POMBO_COLL_ALLREDUCE",
         allowed: &[
-            Linear, Binomial, Chain, Doubling, Halving, Ring, Boards, Hosts,
+            Linear, Binomial, Chain, RecursiveDoubling, Rabenseifner, Ring, SharedMemory, Hierarchical,
         ],
         rules: &[
-            rule(BOARDS, ANY, Boards),
-            rule(ANY, ANY, Hosts),
-            crowded(16, 4096, Linear),
-            rule(ANY, 4096, Doubling),
-            rule(ANY, 1 << 18, Halving),
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, 4096, Linear),
+            rule(ANY, 4096, RecursiveDoubling),
+            rule(ANY, 1 << 18, Rabenseifner),
             rule(ANY, ANY, Ring),
         ],
     },
-    Choice {
+    Selection {
         operation: Operation::ReduceScatter,
         variable: c"POMBO_COLL_REDUCE_SCATTER",
         allowed: &[Linear, Binomial, Ring],
         rules: &[
-            crowded(16, 4096, Linear),
+            costly_waits(16, 4096, Linear),
             rule(ANY, 4096, Binomial),
             rule(ANY, ANY, Ring),
         ],
     },
-    Choice {
+    Selection {
         operation: Operation::Scan,
         variable: c"POMBO_COLL_SCAN",
-        allowed: &[Chain, Doubling],
-        rules: &[rule(ANY, ANY, Doubling)],
+        allowed: &[Chain, RecursiveDoubling],
+        rules: &[rule(ANY, ANY, RecursiveDoubling)],
     },
-    Choice {
+    Selection {
         operation: Operation::Exscan,
         variable: c"POMBO_COLL_EXSCAN",
-        allowed: &[Chain, Doubling],
-        rules: &[rule(ANY, ANY, Doubling)],
+        allowed: &[Chain, RecursiveDoubling],
+        rules: &[rule(ANY, ANY, RecursiveDoubling)],
     },
 ];
 
 /// The ranks of an operation, or of a part of it, and what they have beside messages.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Ground {
+pub(super) struct Conditions {
     pub(super) ranks: usize,
     /// They are on several hosts.
-    pub(super) apart: bool,
+    pub(super) several_hosts: bool,
     /// Memory that all share.
-    pub(super) boards: bool,
+    pub(super) shared_memory: bool,
     /// A network that carries one frame to all.
-    pub(super) cast: bool,
+    pub(super) multicast: bool,
     /// Hosts of which some have several of them.
-    pub(super) hosts: bool,
+    pub(super) hierarchical: bool,
 }
 
 /// What this process chooses by.
-pub(crate) struct Choices {
+pub(crate) struct Selector {
     /// What the environment wants, in the order of the table.
     wanted: [Option<Algorithm>; TABLE.len()],
     cores: usize,
 }
 
 /// From the environment. Values that name no algorithm were refused when the job began.
-impl Default for Choices {
+impl Default for Selector {
     fn default() -> Self {
         let wanted = |place: usize| {
-            let choice: &Choice = &TABLE[place];
+            let choice: &Selection = &TABLE[place];
             environment::text(choice.variable).and_then(|name| choice.find(name).ok())
         };
-        Choices {
+        Selector {
             wanted: core::array::from_fn(wanted),
             cores: cores(),
         }
     }
 }
 
-impl Choices {
+impl Selector {
     /// For an operation of so many bytes.
-    pub(super) fn pick(&self, operation: Operation, bytes: usize, ground: Ground) -> Algorithm {
+    pub(super) fn select(&self, operation: Operation, bytes: usize, conditions: Conditions) -> Algorithm {
         let can_be = |algorithm| match algorithm {
-            Boards => ground.boards,
-            Cast => ground.cast,
-            Hosts => ground.hosts,
+            SharedMemory => conditions.shared_memory,
+            Multicast => conditions.multicast,
+            Hierarchical => conditions.hierarchical,
             _ => true,
         };
-        let crowded = ground.apart || self.is_crowded(ground.ranks);
+        let costly_waits = conditions.several_hosts || self.is_oversubscribed(conditions.ranks);
         let holds = |rule: &&Rule| {
-            ground.ranks <= rule.ranks
+            conditions.ranks <= rule.ranks
                 && bytes <= rule.bytes
-                && (!rule.crowded || crowded)
+                && (!rule.costly_waits || costly_waits)
                 && can_be(rule.algorithm)
         };
         let place = operation as usize;
@@ -305,18 +305,18 @@ impl Choices {
 
     /// May any operation use the network's own broadcast?
     #[cfg(feature = "hosts")]
-    pub(super) fn wants_casts(&self) -> bool {
+    pub(super) fn wants_multicast(&self) -> bool {
         let wanted = self.wanted[Operation::Bcast as usize];
-        wanted.is_none_or(|wanted| matches!(wanted, Cast | Hosts))
+        wanted.is_none_or(|wanted| matches!(wanted, Multicast | Hierarchical))
     }
 
     /// Do so many ranks share cores?
-    pub(super) fn is_crowded(&self, ranks: usize) -> bool {
+    pub(super) fn is_oversubscribed(&self, ranks: usize) -> bool {
         ranks > self.cores
     }
 }
 
-impl Choice {
+impl Selection {
     /// What the variable must be.
     pub(crate) const MUST: &str = "one of the algorithms that `pombo info` lists";
 
@@ -345,7 +345,7 @@ impl Choice {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.algorithm.name())?;
-        if self.crowded {
+        if self.costly_waits {
             f.write_str(" where ranks share cores or are on several hosts")?;
         }
         match self.ranks {
@@ -386,7 +386,7 @@ mod tests {
                     .all(|rule| choice.allowed.contains(&rule.algorithm))
             );
             let last = rules.last().expect("a rule");
-            assert_eq!((last.ranks, last.bytes, last.crowded), (ANY, ANY, false));
+            assert_eq!((last.ranks, last.bytes, last.costly_waits), (ANY, ANY, false));
             for algorithm in choice.allowed {
                 assert_eq!(choice.find(algorithm.name()), Ok(*algorithm));
             }
@@ -396,27 +396,27 @@ mod tests {
 
     #[test]
     fn the_first_rule_that_holds_decides() {
-        let mut choices = Choices {
+        let mut choices = Selector {
             wanted: [None; TABLE.len()],
             cores: 1,
         };
-        let ground = Ground {
+        let conditions = Conditions {
             ranks: 4,
-            ..Ground::default()
+            ..Conditions::default()
         };
-        let small = choices.pick(Operation::Allreduce, 8, ground);
-        let large = choices.pick(Operation::Allreduce, 1 << 20, ground);
+        let small = choices.select(Operation::Allreduce, 8, conditions);
+        let large = choices.select(Operation::Allreduce, 1 << 20, conditions);
         assert_ne!(small, large);
-        let all = Ground {
-            boards: true,
-            hosts: true,
-            ..ground
+        let all = Conditions {
+            shared_memory: true,
+            hierarchical: true,
+            ..conditions
         };
-        assert_eq!(choices.pick(Operation::Allreduce, 8, all), Boards);
+        assert_eq!(choices.select(Operation::Allreduce, 8, all), SharedMemory);
         choices.wanted[Operation::Allreduce as usize] = Some(Chain);
-        assert_eq!(choices.pick(Operation::Allreduce, 8, all), Chain);
-        choices.wanted[Operation::Allreduce as usize] = Some(Hosts);
-        assert_eq!(choices.pick(Operation::Allreduce, 8, all), Hosts);
-        assert_eq!(choices.pick(Operation::Allreduce, 8, ground), small);
+        assert_eq!(choices.select(Operation::Allreduce, 8, all), Chain);
+        choices.wanted[Operation::Allreduce as usize] = Some(Hierarchical);
+        assert_eq!(choices.select(Operation::Allreduce, 8, all), Hierarchical);
+        assert_eq!(choices.select(Operation::Allreduce, 8, conditions), small);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::layout::Layout;
 use crate::error::{Error, Kind};
-use crate::header::{Envelope, Wanted};
-use crate::kernel::Begun;
+use crate::header::{MpiHeader, MpiPattern};
+use crate::kernel::PostedSet;
 use crate::memory::Region;
 use crate::op::Reduction;
-use crate::world::{Fault, World};
+use crate::world::{CommError, World};
 use alloc::rc::Rc;
 use core::ffi::c_int;
 use pombo_collective::{Buffer, Functions, Piece};
@@ -14,18 +14,18 @@ use pombo_kernel::{Node, Source};
 
 /// Whom an operation talks to, and how its messages are marked.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct Addressing {
     /// The communicator's place in the table: its handle may be freed while the operation runs.
     pub(super) index: usize,
     /// For errors.
     pub(super) comm: crate::constants::Comm,
-    pub(super) header: Envelope,
+    pub(super) header: MpiHeader,
     /// The nodes that carry it out, where they are not all of the communicator's.
     pub(super) nodes: Option<Rc<[Node]>>,
 }
 
 /// The memory of one operation.
-pub(super) struct Buffers {
+pub(super) struct OperationBuffers {
     pub(super) input: Layout,
     pub(super) output: Layout,
     pub(super) work: Layout,
@@ -33,10 +33,10 @@ pub(super) struct Buffers {
     pub(super) reduction: Option<Reduction>,
 }
 
-impl Buffers {
+impl OperationBuffers {
     /// No memory.
     pub(super) fn nothing() -> Self {
-        Buffers {
+        OperationBuffers {
             input: Layout::nothing(),
             output: Layout::nothing(),
             work: Layout::nothing(),
@@ -77,28 +77,28 @@ impl Buffers {
 }
 
 /// One operation's functions, while it is polled.
-pub(super) struct Exchange<'a> {
+pub(super) struct P2pExecutor<'a> {
     pub(super) world: &'a mut World,
-    pub(super) line: &'a Line,
-    pub(super) buffers: &'a Buffers,
-    pub(super) begun: &'a mut Begun,
+    pub(super) addressing: &'a Addressing,
+    pub(super) buffers: &'a OperationBuffers,
+    pub(super) posted: &'a mut PostedSet,
     /// A message of another length than expected has come: the operation goes on for those who count on this rank, and
     /// ends like this.
-    pub(super) noted: &'a mut Option<Error>,
+    pub(super) disagreement: &'a mut Option<Error>,
 }
 
-impl Exchange<'_> {
-    fn fault(&self, error: pombo_kernel::Error) -> Fault {
-        Fault::new(error, self.line.comm)
+impl P2pExecutor<'_> {
+    fn failure(&self, error: pombo_kernel::Error) -> CommError {
+        CommError::new(error, self.addressing.comm)
     }
 
-    fn node(&mut self, rank: usize) -> Result<Node, Fault> {
-        let &Line {
+    fn node(&mut self, rank: usize) -> Result<Node, CommError> {
+        let &Addressing {
             index,
             comm,
             ref nodes,
             ..
-        } = self.line;
+        } = self.addressing;
         if let Some(node) = nodes.as_ref().and_then(|nodes| nodes.get(rank)) {
             return Ok(*node);
         }
@@ -106,54 +106,54 @@ impl Exchange<'_> {
             kind: Kind::Comm,
             got: comm.0,
         };
-        let group = self.world.comms.at(index);
-        let group = group.ok_or(Fault::new(unknown, comm))?;
-        Ok(group.node(rank as c_int)?)
+        let record = self.world.comms.at(index);
+        let record = record.ok_or(CommError::new(unknown, comm))?;
+        Ok(record.node(rank as c_int)?)
     }
 }
 
-impl Functions for Exchange<'_> {
-    type Error = Fault;
+impl Functions for P2pExecutor<'_> {
+    type Error = CommError;
 
-    fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Fault> {
+    fn send(&mut self, to: usize, piece: Piece) -> Result<bool, CommError> {
         let node = self.node(to)?;
         let buffers = self.buffers;
         for region in buffers.regions(piece) {
             self.world.count(Source::len(&region));
-            let header = self.line.header;
-            let begun = self
-                .begun
+            let header = self.addressing.header;
+            let result = self
+                .posted
                 .send(&mut self.world.kernel, node, header, region);
-            begun.map_err(|error| self.fault(error))?;
+            result.map_err(|error| self.failure(error))?;
         }
         Ok(true)
     }
 
-    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Fault> {
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, CommError> {
         let node = self.node(from)?;
-        let Envelope { context, tag } = self.line.header;
-        let wanted = Wanted::new(context.get(), Some(node), Some(tag.get()));
+        let MpiHeader { context, tag } = self.addressing.header;
+        let pattern = MpiPattern::new(context.get(), Some(node), Some(tag.get()));
         let buffers = self.buffers;
         for region in buffers.regions(piece) {
-            let begun = self.begun.receive(&mut self.world.kernel, wanted, region);
-            begun.map_err(|error| self.fault(error))?;
+            let result = self.posted.receive(&mut self.world.kernel, pattern, region);
+            result.map_err(|error| self.failure(error))?;
         }
         Ok(true)
     }
 
-    fn settled(&mut self, open: usize) -> Result<bool, Fault> {
-        let noted = &mut *self.noted;
-        let settled = self.begun.settle(&mut self.world.kernel, open, |error| {
-            noted.get_or_insert(error);
+    fn settled(&mut self, open: usize) -> Result<bool, CommError> {
+        let disagreement = &mut *self.disagreement;
+        let settled = self.posted.settle(&mut self.world.kernel, open, |error| {
+            disagreement.get_or_insert(error);
         });
-        settled.map_err(|error| self.fault(error))
+        settled.map_err(|error| self.failure(error))
     }
 
     fn combine(&mut self, left: Piece, right: Piece) {
         let (left, right) = (self.buffers.region(left), self.buffers.region(right));
         // What has not come whole is not read.
         if let Some(reduction) = &self.buffers.reduction
-            && self.noted.is_none()
+            && self.disagreement.is_none()
         {
             // SAFETY: the schedule combines pieces of as many blocks of buffers that are cut alike and hold items of
             // the datatype that the reduction was checked for; the right one is scratch or the user's result.

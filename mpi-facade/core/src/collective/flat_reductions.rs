@@ -1,15 +1,15 @@
 //! Reduce and all-reduce among ranks of one host, or of all hosts alike: over boards, and by messages. `reductions` and
-//! `levels` call it.
+//! `hierarchical` call it.
 
-use super::boards::Way;
+use super::boards::Method;
 use super::buffers::distinct;
-use super::call::{Call, Stop, cut};
-use super::exchange::Buffers as Memory;
+use super::call::{Call, CallError, cut};
+use super::exchange::OperationBuffers as Memory;
 use super::layout::Layout;
-use super::prepared::Ready;
-use super::schedule::Stand;
+use super::prepared::PreparedOperation;
+use super::schedule::Position;
 use super::scratch::Scratch;
-use super::sides::{Side, Sides};
+use super::sides::{BlockedBuffer, ShmBuffers};
 use super::{Buffer, Operation};
 use crate::constants::{Datatype, Op};
 use crate::error::Error;
@@ -82,26 +82,26 @@ impl Reduced {
     }
 }
 
-pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
-    let stand = call.stand;
-    let reduction = reduced.reduction(stand.is_root())?;
-    let input = reduced.buffer(stand.is_root()).whole()?;
-    let algorithm = call.pick(Operation::Reduce, input.bytes())?;
-    let (input, blocks) = cut(input, algorithm, stand.ranks);
-    let is_leaf = stand.is_leaf(algorithm);
+pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<PreparedOperation, Error> {
+    let position = call.position;
+    let reduction = reduced.reduction(position.is_root())?;
+    let input = reduced.buffer(position.is_root()).whole()?;
+    let algorithm = call.select(Operation::Reduce, input.bytes())?;
+    let (input, blocks) = cut(input, algorithm, position.ranks);
+    let is_leaf = position.is_leaf(algorithm);
     // A leaf sends its input and needs nothing else.
     let nothing = || (Scratch::default(), Layout::nothing());
     let (own, incoming) = match is_leaf {
         true => nothing(),
         false => call.pool().like(&input)?,
     };
-    let (temporary, work) = match (stand.is_root(), is_leaf) {
+    let (temporary, work) = match (position.is_root(), is_leaf) {
         (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
         (false, true) => nothing(),
         (false, false) => call.pool().like(&input)?,
     };
-    Ok(Ready {
-        steps: stand.reduce(algorithm, blocks),
+    Ok(PreparedOperation {
+        steps: position.reduce(algorithm, blocks),
         then: None,
         memory: Memory {
             input,
@@ -115,10 +115,10 @@ pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Resul
 }
 
 /// Among the ranks of this host, to the end.
-pub(super) fn reduce_here(call: &mut Call<'_>, reduced: Reduced) -> Result<(), Stop> {
-    if !reduce_at_once(call, reduced)? {
+pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced) -> Result<(), CallError> {
+    if !reduce_shm(call, reduced)? {
         let ready = reduce_by_messages(call, reduced)?;
-        call.carry_out(ready)?;
+        call.run_part(ready)?;
     }
     Ok(())
 }
@@ -126,16 +126,16 @@ pub(super) fn reduce_here(call: &mut Call<'_>, reduced: Reduced) -> Result<(), S
 /// Data of all ranks together up to which one rank combines all of it.
 const WHOLE: usize = 32 << 10;
 
-pub(super) fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
-    let Stand { rank, ranks, root } = call.stand;
+pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+    let Position { rank, ranks, root } = call.position;
     let is_root = rank == root;
     let reduction = reduced.reduction(is_root)?;
     let input = reduced.buffer(is_root).region(1)?;
     let bytes = Source::len(&input);
-    let Way::Boards(area) = call.way(Operation::Reduce, bytes)? else {
+    let Method::SharedMemory(area) = call.method(Operation::Reduce, bytes)? else {
         return Ok(false);
     };
-    let Some(item) = Side::item(&input) else {
+    let Some(item) = BlockedBuffer::item(&input) else {
         return Ok(false);
     };
     let output = match is_root {
@@ -147,17 +147,17 @@ pub(super) fn reduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bo
         return over_shares(call, area, reduction, (input, output), Some(root));
     }
     let (grain, segments) = call.segments(bytes, 1, item);
-    let (input, output) = (Side::vector(input, grain), Side::vector(output, grain));
-    let sides = Sides {
+    let (input, output) = (BlockedBuffer::vector(input, grain), BlockedBuffer::vector(output, grain));
+    let buffers = ShmBuffers {
         reduction: Some(reduction),
-        ..Sides::plain(Operation::Reduce, bytes, input, output)
+        ..ShmBuffers::plain(Operation::Reduce, bytes, input, output)
     };
     let place = match reduced.is_in_place() {
         true => schedules::Buffer::Work,
         false => schedules::Buffer::Output,
     };
     let mut steps = schedules::reduce_boards(rank, ranks, root, segments, place);
-    call.run_over(area, &mut steps, &sides)
+    call.run_shm(area, &mut steps, &buffers)
 }
 
 /// Every rank combines its share of every text.
@@ -167,8 +167,8 @@ fn over_shares(
     reduction: Reduction,
     (input, output): (Region, Region),
     root: Option<usize>,
-) -> Result<bool, Stop> {
-    let Stand { rank, ranks, .. } = call.stand;
+) -> Result<bool, CallError> {
+    let Position { rank, ranks, .. } = call.position;
     let item = input.extent();
     let share = input.items().div_ceil(ranks) * item;
     let (grain, segments) = call.segments(share, ranks, item);
@@ -177,24 +177,24 @@ fn over_shares(
         None => Operation::Allreduce,
     };
     let bytes = Source::len(&input);
-    let (input, output) = (Side::vector(input, grain), Side::vector(output, grain));
-    let sides = Sides {
+    let (input, output) = (BlockedBuffer::vector(input, grain), BlockedBuffer::vector(output, grain));
+    let buffers = ShmBuffers {
         scattered: Some(schedules::Buffer::Incoming),
         reduction: Some(reduction),
-        ..Sides::plain(operation, bytes, input, output)
+        ..ShmBuffers::plain(operation, bytes, input, output)
     };
     // A result for every text takes room too.
     let mut steps = schedules::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
-    call.run_over(area, &mut steps, &sides)
+    call.run_shm(area, &mut steps, &buffers)
 }
 
-pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<Ready, Error> {
+pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<PreparedOperation, Error> {
     let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
-    let (stand, algorithm) = (call.stand, call.pick(Operation::Allreduce, input.bytes())?);
-    let (input, blocks) = cut(input, algorithm, stand.ranks);
+    let (position, algorithm) = (call.position, call.select(Operation::Allreduce, input.bytes())?);
+    let (input, blocks) = cut(input, algorithm, position.ranks);
     let (own, incoming) = call.pool().like(&input)?;
-    Ok(Ready {
-        steps: stand.allreduce(algorithm, blocks),
+    Ok(PreparedOperation {
+        steps: position.allreduce(algorithm, blocks),
         then: None,
         memory: Memory {
             input,
@@ -207,24 +207,24 @@ pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Re
     })
 }
 
-pub(super) fn allreduce_at_once(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Stop> {
-    let Stand { rank, ranks, .. } = call.stand;
+pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+    let Position { rank, ranks, .. } = call.position;
     let (reduction, input) = (reduced.reduction(true)?, reduced.buffer(true).region(1)?);
     let bytes = Source::len(&input);
-    let Way::Boards(area) = call.way(Operation::Allreduce, bytes)? else {
+    let Method::SharedMemory(area) = call.method(Operation::Allreduce, bytes)? else {
         return Ok(false);
     };
-    if Side::item(&input).is_none() {
+    if BlockedBuffer::item(&input).is_none() {
         return Ok(false);
     }
     let output = reduced.at(reduced.output).region(1)?;
     if bytes.saturating_mul(ranks) > WHOLE {
         return over_shares(call, area, reduction, (input, output), None);
     }
-    let (input, output) = (Side::vector(input, bytes), Side::vector(output, bytes));
-    let sides = Sides {
+    let (input, output) = (BlockedBuffer::vector(input, bytes), BlockedBuffer::vector(output, bytes));
+    let buffers = ShmBuffers {
         reduction: Some(reduction),
-        ..Sides::plain(Operation::Allreduce, bytes, input, output)
+        ..ShmBuffers::plain(Operation::Allreduce, bytes, input, output)
     };
-    call.run_steps(area, schedules::allreduce_boards(rank, ranks), &sides)
+    call.run_steps(area, schedules::allreduce_boards(rank, ranks), &buffers)
 }

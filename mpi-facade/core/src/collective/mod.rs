@@ -3,7 +3,7 @@
 //!
 //! Every call comes as a [`Collective`]: [`Collective::run`] is the blocking call, [`Collective::start`] the non-blocking
 //! one. Blocking calls of ranks that share memory go over boards in it, without messages and without allocating; those
-//! of ranks on several hosts do so inside each host, see `levels`.
+//! of ranks on several hosts do so inside each host, see `hierarchical`.
 //!
 //! A rank that gets another length than it expects goes on with the operation, as far as others count on it, and then
 //! returns that error: the next operation finds all ranks together.
@@ -24,7 +24,7 @@ mod exchange;
 mod flat_moves;
 mod flat_reductions;
 mod layout;
-mod levels;
+mod hierarchical;
 mod moves;
 mod over_boards;
 mod parts;
@@ -38,9 +38,9 @@ mod sides;
 pub(crate) use boards::{areas, enter};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
 pub use call::Collective;
-pub(crate) use cast::{Casting, open as open_casts};
+pub(crate) use cast::{MulticastBcast, open as open_multicast};
 pub(crate) use choice::KINDS;
-pub use choice::{Algorithm, Choice, Operation, Rule, TABLE};
+pub use choice::{Algorithm, Selection, Operation, Rule, TABLE};
 pub use flat_reductions::Reduced;
 pub use moves::{
     allgather, allgatherv, alltoall, alltoallv, barrier, broadcast, gather, gatherv, scatter,

@@ -1,18 +1,18 @@
 //! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
 
-use super::boards::Way;
+use super::boards::Method;
 use super::buffers::distinct;
 use super::call::{Call, by_messages, prepare, prepare_rooted};
 use super::flat_moves::{
-    allgather_at_once, allgather_by_messages, broadcast_at_once, broadcast_by_messages, collect,
+    allgather_shm, allgather_by_messages, broadcast_shm, broadcast_by_messages, collect,
     own,
 };
 use super::layout::Layout;
-use super::levels;
-use super::prepared::Ready;
-use super::schedule::Stand;
+use super::hierarchical;
+use super::prepared::PreparedOperation;
+use super::schedule::Position;
 use super::scratch::Scratch;
-use super::sides::{Side, Sides};
+use super::sides::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Buffers, Collective, Operation};
 use crate::constants::Comm;
 use crate::error::Error;
@@ -29,20 +29,20 @@ fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
 
 /// `MPI_Barrier`.
 pub fn barrier(comm: Comm) -> impl Collective {
-    let at_once = |call: &mut Call<'_>| {
-        let area = match call.way(Operation::Barrier, 0)? {
-            Way::Boards(area) => area,
-            Way::Hosts => return levels::barrier(call),
-            Way::Messages => return Ok(false),
+    let fast_path = |call: &mut Call<'_>| {
+        let area = match call.method(Operation::Barrier, 0)? {
+            Method::SharedMemory(area) => area,
+            Method::Hierarchical => return hierarchical::barrier(call),
+            Method::Messages => return Ok(false),
         };
-        let Stand { rank, ranks, .. } = call.stand;
-        let sides = Sides::plain(Operation::Barrier, 0, Side::nothing(), Side::nothing());
-        call.run_over(area, &mut schedules::barrier_boards(rank, ranks), &sides)
+        let Position { rank, ranks, .. } = call.position;
+        let buffers = ShmBuffers::plain(Operation::Barrier, 0, BlockedBuffer::nothing(), BlockedBuffer::nothing());
+        call.run_shm(area, &mut schedules::barrier_boards(rank, ranks), &buffers)
     };
-    prepare(Operation::Barrier, comm, at_once, |call| {
-        let (stand, algorithm) = (call.stand, call.pick(Operation::Barrier, 0)?);
-        let steps = stand.barrier(algorithm);
-        Ok(Ready::plain(steps, Layout::nothing(), Layout::nothing()))
+    prepare(Operation::Barrier, comm, fast_path, |call| {
+        let (position, algorithm) = (call.position, call.select(Operation::Barrier, 0)?);
+        let steps = position.barrier(algorithm);
+        Ok(PreparedOperation::plain(steps, Layout::nothing(), Layout::nothing()))
     })
 }
 
@@ -51,14 +51,14 @@ pub fn barrier(comm: Comm) -> impl Collective {
 /// # Safety
 /// The buffer holds, or has room for, what it says, until the operation is over.
 pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| {
+    let fast_path = move |call: &mut Call<'_>| {
         let bytes = || buffer.region(1).map(|region| Source::len(&region));
-        match call.goes_by_hosts(Operation::Bcast, bytes)? {
-            true => levels::broadcast(call, buffer),
-            false => broadcast_at_once(call, buffer),
+        match call.is_hierarchical(Operation::Bcast, bytes)? {
+            true => hierarchical::broadcast(call, buffer),
+            false => broadcast_shm(call, buffer),
         }
     };
-    prepare_rooted(Operation::Bcast, comm, root, at_once, move |call| {
+    prepare_rooted(Operation::Bcast, comm, root, fast_path, move |call| {
         broadcast_by_messages(call, buffer)
     })
 }
@@ -69,16 +69,16 @@ pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collect
 /// The send buffer, and at the root the receive buffer, hold what they say, until the operation is over.
 pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Gather, comm, root, move |call| {
-        let stand = call.stand;
-        let output = match stand.is_root() {
-            true => receive.blocks(stand.ranks)?,
+        let position = call.position;
+        let output = match position.is_root() {
+            true => receive.blocks(position.ranks)?,
             false => Layout::nothing(),
         };
-        let input = own(send, &output, stand.is_root(), stand.rank)?;
-        let algorithm = call.pick(Operation::Gather, input.bytes())?;
-        let mut ready = Ready::plain(stand.gather(algorithm), input, output);
-        if algorithm == Algorithm::Binomial && !stand.is_root() {
-            let (scratch, work) = call.pool().blocks(&ready.memory.input, stand.ranks)?;
+        let input = own(send, &output, position.is_root(), position.rank)?;
+        let algorithm = call.select(Operation::Gather, input.bytes())?;
+        let mut ready = PreparedOperation::plain(position.gather(algorithm), input, output);
+        if algorithm == Algorithm::Binomial && !position.is_root() {
+            let (scratch, work) = call.pool().blocks(&ready.memory.input, position.ranks)?;
             ready.memory.work = work;
             ready.scratch[0] = scratch;
         }
@@ -92,14 +92,14 @@ pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> 
 /// As for [`gather`]; the arrays have a number for every rank.
 pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Gather, comm, root, move |call| {
-        let stand = call.stand;
-        let output = match stand.is_root() {
+        let position = call.position;
+        let output = match position.is_root() {
             // SAFETY: the caller's promise.
-            true => unsafe { receive.blocks(stand.ranks)? },
+            true => unsafe { receive.blocks(position.ranks)? },
             false => Layout::nothing(),
         };
-        let input = own(send, &output, stand.is_root(), stand.rank)?;
-        Ok(Ready::plain(stand.gather(Algorithm::Linear), input, output))
+        let input = own(send, &output, position.is_root(), position.rank)?;
+        Ok(PreparedOperation::plain(position.gather(Algorithm::Linear), input, output))
     })
 }
 
@@ -109,16 +109,16 @@ pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -
 /// The receive buffer, and at the root the send buffer, hold what they say, until the operation is over.
 pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Scatter, comm, root, move |call| {
-        let stand = call.stand;
-        let input = match stand.is_root() {
-            true => send.blocks(stand.ranks)?,
+        let position = call.position;
+        let input = match position.is_root() {
+            true => send.blocks(position.ranks)?,
             false => Layout::nothing(),
         };
-        let output = own(receive, &input, stand.is_root(), stand.rank)?;
-        let algorithm = call.pick(Operation::Scatter, output.bytes())?;
-        let mut ready = Ready::plain(stand.scatter(algorithm), input, output);
-        if algorithm == Algorithm::Binomial && !stand.is_root() {
-            let (scratch, work) = call.pool().blocks(&ready.memory.output, stand.ranks)?;
+        let output = own(receive, &input, position.is_root(), position.rank)?;
+        let algorithm = call.select(Operation::Scatter, output.bytes())?;
+        let mut ready = PreparedOperation::plain(position.scatter(algorithm), input, output);
+        if algorithm == Algorithm::Binomial && !position.is_root() {
+            let (scratch, work) = call.pool().blocks(&ready.memory.output, position.ranks)?;
             ready.memory.work = work;
             ready.scratch[0] = scratch;
         }
@@ -132,15 +132,15 @@ pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) ->
 /// As for [`scatter`]; the arrays have a number for every rank.
 pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Scatter, comm, root, move |call| {
-        let stand = call.stand;
-        let input = match stand.is_root() {
+        let position = call.position;
+        let input = match position.is_root() {
             // SAFETY: the caller's promise.
-            true => unsafe { send.blocks(stand.ranks)? },
+            true => unsafe { send.blocks(position.ranks)? },
             false => Layout::nothing(),
         };
-        let output = own(receive, &input, stand.is_root(), stand.rank)?;
-        Ok(Ready::plain(
-            stand.scatter(Algorithm::Linear),
+        let output = own(receive, &input, position.is_root(), position.rank)?;
+        Ok(PreparedOperation::plain(
+            position.scatter(Algorithm::Linear),
             input,
             output,
         ))
@@ -152,15 +152,15 @@ pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) 
 /// # Safety
 /// Both buffers hold what they say, until the operation is over.
 pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| {
-        let ranks = call.stand.ranks;
+    let fast_path = move |call: &mut Call<'_>| {
+        let ranks = call.position.ranks;
         let bytes = || receive.region(ranks).map(|region| Source::len(&region));
-        match call.goes_by_hosts(Operation::Allgather, bytes)? {
-            true => levels::allgather(call, send, receive),
-            false => allgather_at_once(call, send, receive),
+        match call.is_hierarchical(Operation::Allgather, bytes)? {
+            true => hierarchical::allgather(call, send, receive),
+            false => allgather_shm(call, send, receive),
         }
     };
-    prepare(Operation::Allgather, comm, at_once, move |call| {
+    prepare(Operation::Allgather, comm, fast_path, move |call| {
         allgather_by_messages(call, send, receive)
     })
 }
@@ -172,7 +172,7 @@ pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Colle
 pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Collective {
     by_messages(Operation::Allgather, comm, 0, move |call| {
         // SAFETY: the caller's promise.
-        let output = unsafe { receive.blocks(call.stand.ranks)? };
+        let output = unsafe { receive.blocks(call.position.ranks)? };
         collect(call, send, output)
     })
 }
@@ -183,7 +183,7 @@ pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Col
 /// Both buffers hold what they say, until the operation is over.
 pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
     let boards = move |call: &mut Call<'_>| {
-        let Stand { rank, ranks, .. } = call.stand;
+        let Position { rank, ranks, .. } = call.position;
         let output = receive.region(ranks)?;
         let each = Source::len(&output) / ranks;
         let input = match send.is_in_place() {
@@ -194,34 +194,34 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
             distinct(&input, &output)?;
         }
         let given = Source::len(&input) / ranks;
-        let Way::Boards(area) = call.way(Operation::Alltoall, each)? else {
+        let Method::SharedMemory(area) = call.method(Operation::Alltoall, each)? else {
             return call.disagrees(Operation::Alltoall, (given, each));
         };
         let (grain, segments) = call.segments(each, ranks, 1);
-        let side = |region| Side::matrix(region, ranks, grain);
-        let sides = Sides {
+        let side = |region| BlockedBuffer::matrix(region, ranks, grain);
+        let buffers = ShmBuffers {
             scattered: Some(schedules::Buffer::Output),
-            ..Sides::plain(Operation::Alltoall, each, side(input), side(output))
+            ..ShmBuffers::plain(Operation::Alltoall, each, side(input), side(output))
         };
-        let sides = sides.giving(Operation::Alltoall, given);
+        let buffers = buffers.giving(Operation::Alltoall, given);
         let mut steps = schedules::alltoall_boards(rank, ranks, segments, ROUNDS_AHEAD);
-        call.run_over(area, &mut steps, &sides)
+        call.run_shm(area, &mut steps, &buffers)
     };
     prepare(Operation::Alltoall, comm, boards, move |call| {
-        let ranks = call.stand.ranks;
+        let ranks = call.position.ranks;
         let output = receive.blocks(ranks)?;
         let (own, input) = match send.is_in_place() {
             // SAFETY: the caller's buffer.
             true => unsafe { call.pool().copy(&output, ranks)? },
             false => (Scratch::default(), send.blocks(ranks)?),
         };
-        apart(&input, &output, call.stand.rank)?;
-        let mut algorithm = call.pick(Operation::Alltoall, output.bytes() / ranks)?;
+        apart(&input, &output, call.position.rank)?;
+        let mut algorithm = call.select(Operation::Alltoall, output.bytes() / ranks)?;
         // A copy lies in pieces, and needs the room of one of Bruck's buffers.
         if send.is_in_place() && algorithm == Algorithm::Bruck {
-            algorithm = Algorithm::Turns;
+            algorithm = Algorithm::SpreadOut;
         }
-        let mut ready = Ready::plain(call.stand.alltoall(algorithm), input, output);
+        let mut ready = PreparedOperation::plain(call.position.alltoall(algorithm), input, output);
         ready.scratch[0] = own;
         if algorithm == Algorithm::Bruck {
             let memory = &mut ready.memory;
@@ -238,7 +238,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
 /// As for [`alltoall`]; the arrays have a place for every rank.
 pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Collective {
     by_messages(Operation::Alltoall, comm, 0, move |call| {
-        let ranks = call.stand.ranks;
+        let ranks = call.position.ranks;
         // SAFETY: the caller's promise.
         let output = unsafe { receive.blocks(ranks)? };
         let (own, input) = match send.is_in_place() {
@@ -247,13 +247,13 @@ pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Col
             // SAFETY: the caller's promise.
             false => (Scratch::default(), unsafe { send.blocks(ranks)? }),
         };
-        apart(&input, &output, call.stand.rank)?;
+        apart(&input, &output, call.position.rank)?;
         // Sizes differ from rank to rank, so they cannot decide.
-        let algorithm = match call.pick(Operation::Alltoall, usize::MAX)? {
-            Algorithm::Pairs => Algorithm::Pairs,
-            _ => Algorithm::Turns,
+        let algorithm = match call.select(Operation::Alltoall, usize::MAX)? {
+            Algorithm::Pairwise => Algorithm::Pairwise,
+            _ => Algorithm::SpreadOut,
         };
-        let mut ready = Ready::plain(call.stand.alltoall(algorithm), input, output);
+        let mut ready = PreparedOperation::plain(call.position.alltoall(algorithm), input, output);
         ready.scratch[0] = own;
         Ok(ready)
     })

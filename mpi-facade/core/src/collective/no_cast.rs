@@ -3,18 +3,18 @@
 use super::call::Call;
 use crate::error::Error;
 use crate::memory::Region;
-use crate::world::{Fault, World};
+use crate::world::{CommError, World};
 use pombo_job::Traffic;
 use pombo_kernel::Node;
 
 /// There are none.
 #[derive(Default)]
-pub(crate) struct Casting {}
+pub(crate) struct MulticastBcast {}
 
 /// There is none.
-pub(super) enum Cast {}
+pub(super) enum MulticastOperation {}
 
-impl Casting {
+impl MulticastBcast {
     pub(crate) fn has_room(&self) -> bool {
         false
     }
@@ -34,21 +34,21 @@ impl Casting {
     }
 }
 
-pub(crate) fn open() -> Result<(), Fault> {
+pub(crate) fn open() -> Result<(), CommError> {
     Ok(())
 }
 
 impl Call<'_> {
-    pub(super) fn casts(&mut self, _: usize) -> Result<bool, Error> {
-        Ok(self.group()?.casts)
+    pub(super) fn uses_multicast(&mut self, _: usize) -> Result<bool, Error> {
+        Ok(self.record()?.multicast)
     }
 
-    pub(super) fn cast(&mut self, _: usize, _: Region) -> Result<Cast, Error> {
+    pub(super) fn multicast(&mut self, _: usize, _: Region) -> Result<MulticastOperation, Error> {
         Err(pombo_kernel::Error::NoSuchGroup(0).into())
     }
 }
 
-impl Cast {
+impl MulticastOperation {
     pub(super) fn poll(&mut self, _: &mut World) -> Result<bool, Error> {
         match *self {}
     }

@@ -1,16 +1,16 @@
 //! Boards in shared memory as a schedule sees them.
 
-use super::sides::{BYTES, Sides};
+use super::sides::{BYTES, ShmBuffers};
 use core::ops::Range;
 use pombo_collective::{Buffer, Functions, Piece};
 use pombo_kernel::{Node, Sink, Source};
 use pombo_netdrivers::shm::collective::{Group, Missing};
 
 /// One operation's functions, while it is polled.
-pub(super) struct OverBoards<'a> {
+pub(super) struct ShmExecutor<'a> {
     pub(super) group: Group<'a>,
     pub(super) rank: usize,
-    pub(super) sides: &'a Sides,
+    pub(super) buffers: &'a ShmBuffers,
     /// What was received last, where it lies.
     pub(super) incoming: &'a mut *const u8,
 }
@@ -24,7 +24,7 @@ pub(super) enum End {
     Unequal { sent: u64, room: u64 },
 }
 
-impl OverBoards<'_> {
+impl ShmExecutor<'_> {
     #[cold]
     fn end(&self, missing: Missing) -> End {
         match missing {
@@ -35,17 +35,17 @@ impl OverBoards<'_> {
 
     #[cold]
     fn unequal(&self, mark: u64) -> End {
-        let (sent, room) = (mark % BYTES, self.sides.takes % BYTES);
+        let (sent, room) = (mark % BYTES, self.buffers.takes % BYTES);
         End::Unequal { sent, room }
     }
 }
 
-impl OverBoards<'_> {
+impl ShmExecutor<'_> {
     /// Where this rank finds a piece in the text that it comes with.
     #[inline]
     fn part(&self, piece: Piece) -> Range<usize> {
-        let side = self.sides.side(piece);
-        let start = match self.sides.scattered == Some(piece.buffer) {
+        let side = self.buffers.side(piece);
+        let start = match self.buffers.scattered == Some(piece.buffer) {
             true => side.part(self.rank),
             false => 0,
         };
@@ -55,7 +55,7 @@ impl OverBoards<'_> {
     /// The address of a piece of what that rank has published. It holds until the round is passed.
     #[inline]
     fn find(&mut self, from: usize, piece: Piece) -> Result<Option<*const u8>, End> {
-        let (part, takes) = (self.part(piece), self.sides.takes);
+        let (part, takes) = (self.part(piece), self.buffers.takes);
         let found = self.group.read(from, |text, mark| {
             if mark != takes {
                 return Err(mark);
@@ -72,7 +72,7 @@ impl OverBoards<'_> {
     /// Copies what was received to a piece of the output as long.
     #[inline]
     fn take(&mut self, piece: Piece) {
-        let side = &self.sides.output;
+        let side = &self.buffers.output;
         let len = side.len(piece);
         if len > 0 {
             // SAFETY: so many bytes were received, and stay until this rank passes the round.
@@ -84,18 +84,18 @@ impl OverBoards<'_> {
     /// Builds something in the room for the next text.
     #[inline]
     fn build(&mut self, piece: Piece, f: impl FnOnce(&mut [u8])) {
-        let len = self.sides.side(piece).len(piece);
+        let len = self.buffers.side(piece).len(piece);
         // There is room: the schedule has waited for it.
         let _ = self.group.fill(len, f);
     }
 }
 
-impl Functions for OverBoards<'_> {
+impl Functions for ShmExecutor<'_> {
     type Error = End;
 
     #[inline]
     fn send(&mut self, _to: usize, piece: Piece) -> Result<bool, End> {
-        let side = self.sides.side(piece);
+        let side = self.buffers.side(piece);
         let len = side.text(piece);
         // Nobody reads a rank's own part.
         let own = (piece.blocks > 1).then_some(self.rank);
@@ -118,7 +118,7 @@ impl Functions for OverBoards<'_> {
 
     #[inline]
     fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, End> {
-        let side = self.sides.side(piece);
+        let side = self.buffers.side(piece);
         let len = side.len(piece);
         if piece.buffer == Buffer::Work && from == self.rank {
             let filled = self.group.fill(len, |_| ());
@@ -148,15 +148,15 @@ impl Functions for OverBoards<'_> {
 
     #[inline]
     fn combine(&mut self, left: Piece, right: Piece) {
-        let sides = self.sides;
-        let Some(reduction) = &sides.reduction else {
+        let buffers = self.buffers;
+        let Some(reduction) = &buffers.reduction else {
             return;
         };
         let address = |piece: Piece| {
-            let side = sides.side(piece);
+            let side = buffers.side(piece);
             side.region.base().wrapping_add(side.start(piece))
         };
-        let items = sides.side(right).len(right) / sides.input.region.extent().max(1);
+        let items = buffers.side(right).len(right) / buffers.input.region.extent().max(1);
         let from = match left.buffer {
             Buffer::Incoming => *self.incoming,
             _ => address(left).cast_const(),
@@ -172,7 +172,7 @@ impl Functions for OverBoards<'_> {
 
     #[inline]
     fn copy(&mut self, from: Piece, into: Piece) {
-        let Sides { input, output, .. } = self.sides;
+        let ShmBuffers { input, output, .. } = self.buffers;
         match (from.buffer, into.buffer) {
             (Buffer::Input, Buffer::Work) => self.build(into, |room| {
                 input.region.copy_out(input.start(from), room);
@@ -188,7 +188,7 @@ impl Functions for OverBoards<'_> {
                 });
             }
             (Buffer::Incoming, _) => self.take(into),
-            _ => self.sides.keep(from, into),
+            _ => self.buffers.keep(from, into),
         }
     }
 }

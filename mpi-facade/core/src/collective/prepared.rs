@@ -1,37 +1,37 @@
 //! An operation by messages that is under way.
 
-use super::cast::Cast;
-use super::exchange::{Buffers, Exchange, Line};
+use super::multicast_bcast::MulticastOperation;
+use super::exchange::{OperationBuffers, P2pExecutor, Addressing};
 use super::layout::Layout;
 use super::schedule::Steps;
 use super::scratch::{Pool, Scratch};
 use crate::constants::Comm;
 use crate::error::Error;
 use crate::forsaken;
-use crate::kernel::Begun;
-use crate::world::{Fault, World};
+use crate::kernel::PostedSet;
+use crate::world::{CommError, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use pombo_collective::Running;
 
 /// Everything that an operation needs.
-pub(super) struct Ready {
+pub(super) struct PreparedOperation {
     pub(super) steps: Steps,
     /// What follows them.
     pub(super) then: Option<Steps>,
-    pub(super) memory: Buffers,
+    pub(super) memory: OperationBuffers,
     pub(super) scratch: [Scratch; 2],
 }
 
-impl Ready {
+impl PreparedOperation {
     /// Without temporary memory.
-    pub(super) fn plain(steps: Steps, input: Layout, output: Layout) -> Ready {
-        let memory = Buffers {
+    pub(super) fn plain(steps: Steps, input: Layout, output: Layout) -> PreparedOperation {
+        let memory = OperationBuffers {
             input,
             output,
-            ..Buffers::nothing()
+            ..OperationBuffers::nothing()
         };
-        Ready {
+        PreparedOperation {
             steps,
             then: None,
             memory,
@@ -42,71 +42,71 @@ impl Ready {
 
 /// One rank's part in it: too large to be moved around.
 pub(super) struct Operation {
-    running: Part,
+    execution: ExecutionKind,
     /// What follows.
     then: Option<Steps>,
-    line: Line,
-    buffers: Buffers,
-    begun: Begun,
+    addressing: Addressing,
+    buffers: OperationBuffers,
+    posted: PostedSet,
     /// What the buffers point to, as far as it is the operation's own.
     scratch: [Scratch; 2],
     /// The ranks do not agree on lengths: what it ends with.
-    noted: Option<Error>,
+    disagreement: Option<Error>,
 }
 
 /// How it goes.
-enum Part {
+enum ExecutionKind {
     Messages(Running<Steps>),
     /// Over the network's own broadcast.
-    Cast(Cast),
+    Multicast(MulticastOperation),
 }
 
-impl Part {
+impl ExecutionKind {
     fn of(steps: Steps) -> Self {
         match steps {
-            Steps::Cast(cast) => Part::Cast(cast),
-            steps => Part::Messages(Running::new(steps)),
+            Steps::Multicast(cast) => ExecutionKind::Multicast(cast),
+            steps => ExecutionKind::Messages(Running::new(steps)),
         }
     }
 }
 
 impl Operation {
-    pub(super) fn new(line: Line, ready: Ready) -> Self {
+    pub(super) fn new(addressing: Addressing, ready: PreparedOperation) -> Self {
         Operation {
-            running: Part::of(ready.steps),
+            execution: ExecutionKind::of(ready.steps),
             then: ready.then,
-            line,
+            addressing,
             buffers: ready.memory,
-            begun: Begun::default(),
+            posted: PostedSet::default(),
             scratch: ready.scratch,
-            noted: None,
+            disagreement: None,
         }
     }
 
     /// Sees it through.
     #[inline(never)]
-    pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), Fault> {
-        let looks = world.patience();
-        let done = world.until_after(looks, |world| {
+    pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), CommError> {
+        let idle = world.first_idle();
+        let done = world.until_after(idle, |world| {
             let mut over = self.poll(world)?;
-            if !over && forsaken::is_due(world.looks.waiting) {
-                over = self.forsake(world)?;
+            if !over && forsaken::is_due(world.idle_counts.waiting) {
+                over = self.fail_if_peer_lost(world)?;
             }
             Ok(over.then_some(()))
         });
-        if let Err(fault) = &done {
-            self.abandon(world, fault.error);
+        if let Err(failure) = &done {
+            self.abandon(world, failure.error);
         }
-        world.parts.get::<Pool>().give(self.scratch);
+        world.extensions.get::<Pool>().give(self.scratch);
         done
     }
 
     /// Goes as far as it can. After an error nothing of it is under way any more.
-    pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, Fault> {
+    pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, CommError> {
         while self.poll_part(world)? {
             match self.then.take() {
-                Some(steps) => self.running = Part::of(steps),
-                None => return self.noted.map_or(Ok(true), |error| Err(self.fault(error))),
+                Some(steps) => self.execution = ExecutionKind::of(steps),
+                None => return self.disagreement.map_or(Ok(true), |error| Err(self.failure(error))),
             }
         }
         Ok(false)
@@ -114,60 +114,60 @@ impl Operation {
 
     /// Fails, as [`Operation::poll`] does, if a rank of its communicator has ended. Else it is not over.
     #[cold]
-    pub(super) fn forsake(&mut self, world: &mut World) -> Result<bool, Fault> {
-        let Some(node) = forsaken::ended(world, self.line.index) else {
+    pub(super) fn fail_if_peer_lost(&mut self, world: &mut World) -> Result<bool, CommError> {
+        let Some(node) = forsaken::dead_member(world, self.addressing.index) else {
             return Ok(false);
         };
         let rank = c_int::from(node.0);
         let error = Error::PeerLost { rank };
         self.abandon(world, error);
-        Err(self.fault(error))
+        Err(self.failure(error))
     }
 
-    fn poll_part(&mut self, world: &mut World) -> Result<bool, Fault> {
-        let running = match &mut self.running {
-            Part::Messages(running) => running,
-            Part::Cast(cast) => {
+    fn poll_part(&mut self, world: &mut World) -> Result<bool, CommError> {
+        let running = match &mut self.execution {
+            ExecutionKind::Messages(running) => running,
+            ExecutionKind::Multicast(cast) => {
                 return match cast.poll(world) {
                     Err(error) if error.is_unequal() => {
-                        self.noted.get_or_insert(error);
+                        self.disagreement.get_or_insert(error);
                         Ok(true)
                     }
-                    polled => polled.map_err(|error| self.fault(error)),
+                    polled => polled.map_err(|error| self.failure(error)),
                 };
             }
         };
-        let mut exchange = Exchange {
+        let mut exchange = P2pExecutor {
             world,
-            line: &self.line,
+            addressing: &self.addressing,
             buffers: &self.buffers,
-            begun: &mut self.begun,
-            noted: &mut self.noted,
+            posted: &mut self.posted,
+            disagreement: &mut self.disagreement,
         };
         let polled = running.poll(&mut exchange);
-        if let Err(fault) = &polled {
-            self.abandon(world, fault.error);
+        if let Err(failure) = &polled {
+            self.abandon(world, failure.error);
         }
         polled
     }
 
-    fn fault(&self, error: Error) -> Fault {
-        Fault::new(error, self.line.comm)
+    fn failure(&self, error: Error) -> CommError {
+        CommError::new(error, self.addressing.comm)
     }
 
     /// Takes back what is under way, for its memory goes away.
     fn abandon(&mut self, world: &mut World, error: Error) {
-        if let Part::Cast(cast) = &mut self.running {
+        if let ExecutionKind::Multicast(cast) = &mut self.execution {
             cast.abandon(world, error);
         }
-        if let Some(Steps::Cast(cast)) = &mut self.then {
+        if let Some(Steps::Multicast(cast)) = &mut self.then {
             cast.abandon(world, error);
         }
-        let Self { begun, .. } = self;
-        begun.cancel(&mut world.kernel);
+        let Self { posted, .. } = self;
+        posted.cancel(&mut world.kernel);
         // What has met its receive goes on to its end, so that the other side need not fail too. Where that cannot be
         // waited for nothing of it touches the memory any more.
-        let _ = world.until(|world| match begun.settle(&mut world.kernel, 0, |_| ()) {
+        let _ = world.until(|world| match posted.settle(&mut world.kernel, 0, |_| ()) {
             Ok(over) => Ok(over.then_some(())),
             Err(pombo_kernel::Error::Channel(error)) => {
                 Err(pombo_kernel::Error::Channel(error).into())
@@ -175,7 +175,7 @@ impl Operation {
             // One of them failed; the others are still to come.
             Err(_) => Ok(None),
         });
-        begun.release(&mut world.kernel);
+        posted.release(&mut world.kernel);
     }
 
     /// Its memory, when it is over.
@@ -185,16 +185,16 @@ impl Operation {
 
     /// The communicator's context, to say that the operation is over.
     pub(super) fn context(&self) -> u32 {
-        self.line.header.context.get() & !1
+        self.addressing.header.context.get() & !1
     }
 
     /// The communicator's place in the table.
     pub(super) fn index(&self) -> usize {
-        self.line.index
+        self.addressing.index
     }
 
     /// The communicator.
     pub(super) fn comm(&self) -> Comm {
-        self.line.comm
+        self.addressing.comm
     }
 }

@@ -2,13 +2,13 @@
 
 use super::buffers::items;
 use super::call::{Call, by_messages, prepare, prepare_rooted};
-use super::exchange::Buffers as Memory;
+use super::exchange::OperationBuffers as Memory;
 use super::flat_reductions::{
-    Reduced, allreduce_at_once, allreduce_by_messages, reduce_at_once, reduce_by_messages,
+    Reduced, allreduce_shm, allreduce_by_messages, reduce_shm, reduce_by_messages,
 };
 use super::layout::{Cut, Layout};
-use super::levels;
-use super::prepared::Ready;
+use super::hierarchical;
+use super::prepared::PreparedOperation;
 use super::scratch::Scratch;
 use super::{Collective, Numbers, Operation};
 use crate::constants::Comm;
@@ -21,14 +21,14 @@ use core::ffi::c_int;
 /// # Safety
 /// The input, and at the root the output, hold `count` items, until the operation is over.
 pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| {
-        let is_root = call.stand.is_root();
-        match call.goes_by_hosts(Operation::Reduce, || reduced.bytes(is_root))? {
-            true => levels::reduce(call, reduced),
-            false => reduce_at_once(call, reduced),
+    let fast_path = move |call: &mut Call<'_>| {
+        let is_root = call.position.is_root();
+        match call.is_hierarchical(Operation::Reduce, || reduced.bytes(is_root))? {
+            true => hierarchical::reduce(call, reduced),
+            false => reduce_shm(call, reduced),
         }
     };
-    prepare_rooted(Operation::Reduce, comm, root, at_once, move |call| {
+    prepare_rooted(Operation::Reduce, comm, root, fast_path, move |call| {
         reduce_by_messages(call, reduced)
     })
 }
@@ -38,13 +38,13 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collecti
 /// # Safety
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
-    let at_once = move |call: &mut Call<'_>| match call
-        .goes_by_hosts(Operation::Allreduce, || reduced.bytes(true))?
+    let fast_path = move |call: &mut Call<'_>| match call
+        .is_hierarchical(Operation::Allreduce, || reduced.bytes(true))?
     {
-        true => levels::allreduce(call, reduced),
-        false => allreduce_at_once(call, reduced),
+        true => hierarchical::allreduce(call, reduced),
+        false => allreduce_shm(call, reduced),
     };
-    prepare(Operation::Allreduce, comm, at_once, move |call| {
+    prepare(Operation::Allreduce, comm, fast_path, move |call| {
         allreduce_by_messages(call, reduced)
     })
 }
@@ -56,10 +56,10 @@ pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
 pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
     by_messages(Operation::Scan, comm, 0, move |call| {
         let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
-        let algorithm = call.pick(Operation::Scan, input.bytes())?;
+        let algorithm = call.select(Operation::Scan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
-        Ok(Ready {
-            steps: call.stand.scan(algorithm),
+        Ok(PreparedOperation {
+            steps: call.position.scan(algorithm),
             then: None,
             memory: Memory {
                 input,
@@ -79,17 +79,17 @@ pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
 /// Both buffers hold `count` items, until the operation is over.
 pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
     by_messages(Operation::Exscan, comm, 0, move |call| {
-        let reduction = reduced.reduction(call.stand.rank > 0)?;
+        let reduction = reduced.reduction(call.position.rank > 0)?;
         let input = reduced.input()?;
-        let output = match call.stand.rank {
+        let output = match call.position.rank {
             0 => Layout::nothing(),
             _ => reduced.output()?,
         };
-        let algorithm = call.pick(Operation::Exscan, input.bytes())?;
+        let algorithm = call.select(Operation::Exscan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
         let (temporary, work) = call.pool().like(&input)?;
-        Ok(Ready {
-            steps: call.stand.exscan(algorithm),
+        Ok(PreparedOperation {
+            steps: call.position.exscan(algorithm),
             then: None,
             memory: Memory {
                 input,
@@ -110,7 +110,7 @@ pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
 pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collective {
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         let count = items(reduced.count)?;
-        let ends = (1..=call.stand.ranks).map(|block| block.saturating_mul(count));
+        let ends = (1..=call.position.ranks).map(|block| block.saturating_mul(count));
         spread(call, reduced, ends.collect())
     })
 }
@@ -123,9 +123,9 @@ pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collect
 pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> impl Collective {
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         counts.present()?;
-        let mut ends = Vec::with_capacity(call.stand.ranks);
+        let mut ends = Vec::with_capacity(call.position.ranks);
         let mut end = 0_usize;
-        for block in 0..call.stand.ranks {
+        for block in 0..call.position.ranks {
             // SAFETY: the caller's promise.
             end = items(end as i64 + items(unsafe { counts.get(block) })? as i64)?;
             ends.push(end);
@@ -134,23 +134,23 @@ pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> i
     })
 }
 
-fn spread(call: &mut Call<'_>, reduced: Reduced, ends: Vec<usize>) -> Result<Ready, Error> {
-    let stand = call.stand;
+fn spread(call: &mut Call<'_>, reduced: Reduced, ends: Vec<usize>) -> Result<PreparedOperation, Error> {
+    let position = call.position;
     let reduction = reduced.reduction(true)?;
     let all = ends.last().copied().unwrap_or(0);
-    let before = stand.rank.checked_sub(1).map_or(0, |before| ends[before]);
+    let before = position.rank.checked_sub(1).map_or(0, |before| ends[before]);
     let with = |count| Reduced {
         count: i64::try_from(count).unwrap_or(i64::MAX),
         ..reduced
     };
     // In place the data of all blocks lies where the result of one belongs.
     let input = with(all).input()?.cut(Cut::At(ends.clone()));
-    let output = with(ends[stand.rank] - before).output()?;
-    let algorithm = call.pick(Operation::ReduceScatter, input.bytes())?;
+    let output = with(ends[position.rank] - before).output()?;
+    let algorithm = call.select(Operation::ReduceScatter, input.bytes())?;
     let (own, incoming) = call.pool().like(&input)?;
     let (temporary, work) = call.pool().like(&input)?;
-    Ok(Ready {
-        steps: stand.reduce_scatter(algorithm),
+    Ok(PreparedOperation {
+        steps: position.reduce_scatter(algorithm),
         then: None,
         memory: Memory {
             input,

@@ -4,9 +4,9 @@ use super::prepared::Operation;
 use super::scratch::Pool;
 use crate::constants::Request;
 use crate::error::{Error, Kind};
-use crate::request::{FIRST_OF_ENGINES as FIRST, Standing};
+use crate::request::{FIRST_WITH_OPS as FIRST, RequestState};
 use crate::status::Status;
-use crate::world::{Engine, Fault, World};
+use crate::world::{RequestOps, CommError, World};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -14,41 +14,41 @@ use core::mem::replace;
 
 /// The table of operations under way. Its bound is memory and [`SLOTS`].
 #[derive(Default)]
-struct Ongoing {
+struct ActiveOperations {
     slots: Vec<Slot>,
     /// Slots without an operation.
     free: Vec<u32>,
     /// Slots whose operations take turns, the next one first; some are over meanwhile.
-    turns: VecDeque<u32>,
+    queue: VecDeque<u32>,
     /// Of those, so many have not had one since something came.
-    due: usize,
+    unpolled: usize,
     /// The world calls [`progress`].
     registered: bool,
 }
 
 /// Of this world.
-fn ongoing(world: &mut World) -> &mut Ongoing {
-    world.parts.get()
+fn active_operations(world: &mut World) -> &mut ActiveOperations {
+    world.extensions.get()
 }
 
 /// There is something to do from now on.
 fn register(world: &mut World) {
-    if !replace(&mut ongoing(world).registered, true) {
+    if !replace(&mut active_operations(world).registered, true) {
         world.register(progress);
     }
 }
 
 /// Requests of collective operations.
-static ENGINE: Engine = Engine {
+static REQUEST_OPS: RequestOps = RequestOps {
     test,
     peek,
-    forsake,
+    fail_if_peer_lost,
 };
 
 struct Slot {
     generation: usize,
     /// It is among those that take turns.
-    in_turn: bool,
+    queued: bool,
     state: State,
 }
 
@@ -57,13 +57,13 @@ enum State {
     /// Taken out while it is polled.
     Busy,
     Active(Box<Operation>),
-    Over(Option<Fault>),
+    Over(Option<CommError>),
 }
 
 /// Most operations under way at a time.
 const SLOTS: usize = 1 << 20;
 /// Operations that have a turn between two looks at what has come: so a look costs the same, however many there are.
-const TURNS: usize = 16;
+const POLLS_AT_ONCE: usize = 16;
 const GENERATIONS: usize = 1 << 11;
 
 const _: () = assert!(FIRST + SLOTS * GENERATIONS <= 1 << 32, "above are tickets");
@@ -74,33 +74,33 @@ fn split(request: Request) -> (usize, usize) {
 }
 
 /// Begins an operation.
-pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Request, Fault> {
+pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Request, CommError> {
     let (comm, place) = (operation.comm(), operation.index());
-    let Ongoing {
-        slots, free, turns, ..
-    } = ongoing(world);
+    let ActiveOperations {
+        slots, free, queue, ..
+    } = active_operations(world);
     if free.is_empty() && slots.len() < SLOTS {
         free.push(slots.len() as u32);
         slots.push(Slot {
             generation: 0,
-            in_turn: false,
+            queued: false,
             state: State::Free,
         });
     }
     let Some(index) = free.pop() else {
-        return Err(Fault::new(pombo_kernel::Error::Full, comm));
+        return Err(CommError::new(pombo_kernel::Error::Full, comm));
     };
     let slot = &mut slots[index as usize];
     slot.generation = (slot.generation + 1) % GENERATIONS;
     let request = Request(FIRST + index as usize + slot.generation * SLOTS);
     slot.state = State::Active(operation);
-    if !replace(&mut slot.in_turn, true) {
-        turns.push_back(index);
+    if !replace(&mut slot.queued, true) {
+        queue.push_back(index);
     }
-    if let Some(group) = world.comms.at(place) {
-        group.pending += 1;
+    if let Some(record) = world.comms.at(place) {
+        record.pending += 1;
     }
-    world.engine = Some(&ENGINE);
+    world.request_ops = Some(&REQUEST_OPS);
     register(world);
     poll(world, index as usize);
     Ok(request)
@@ -108,64 +108,64 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
 
 /// Lets operations go as far as they can: see [`World::register`].
 fn progress(world: &mut World, idle: &mut u32, came: bool) -> bool {
-    if !ongoing(world).turns.is_empty() {
-        take_turns(world, idle, came);
+    if !active_operations(world).queue.is_empty() {
+        poll_some(world, idle, came);
     }
-    let ongoing = ongoing(world);
-    ongoing.registered = !ongoing.turns.is_empty();
-    ongoing.registered
+    let active_operations = active_operations(world);
+    active_operations.registered = !active_operations.queue.is_empty();
+    active_operations.registered
 }
 
 /// Those that have waited longest have their turn. Nobody sleeps while one is due.
 #[cold]
-fn take_turns(world: &mut World, idle: &mut u32, came: bool) {
-    let all = ongoing(world);
+fn poll_some(world: &mut World, idle: &mut u32, came: bool) {
+    let all = active_operations(world);
     if came {
-        all.due = all.turns.len();
+        all.unpolled = all.queue.len();
     }
-    for _ in 0..TURNS {
+    for _ in 0..POLLS_AT_ONCE {
         // One that fails waits for what it takes back, and the others have turns meanwhile.
-        let all = ongoing(world);
-        let Some(due) = all.due.checked_sub(1) else {
+        let all = active_operations(world);
+        let Some(unpolled) = all.unpolled.checked_sub(1) else {
             break;
         };
-        all.due = due;
-        let Some(index) = all.turns.pop_front() else {
+        all.unpolled = unpolled;
+        let Some(index) = all.queue.pop_front() else {
             break;
         };
         poll(world, index as usize);
-        let Ongoing { slots, turns, .. } = ongoing(world);
+        let ActiveOperations { slots, queue, .. } = active_operations(world);
         let slot = &mut slots[index as usize];
-        slot.in_turn = matches!(slot.state, State::Active(_));
-        if slot.in_turn {
-            turns.push_back(index);
+        slot.queued = matches!(slot.state, State::Active(_));
+        if slot.queued {
+            queue.push_back(index);
         }
     }
-    if ongoing(world).due > 0 {
+    if active_operations(world).unpolled > 0 {
         *idle = 1.min(*idle);
     }
 }
 
 fn poll(world: &mut World, index: usize) {
-    go_on(world, index, Operation::poll);
+    advance(world, index, Operation::poll);
 }
 
 /// Ends an operation that waits without one of its ranks.
 #[cold]
-fn forsake(world: &mut World, request: Request) {
+fn fail_if_peer_lost(world: &mut World, request: Request) {
     let (index, generation) = split(request);
-    let slot = ongoing(world).slots.get(index);
+    let slot = active_operations(world).slots.get(index);
     if slot.is_some_and(|slot| slot.generation == generation) {
-        go_on(world, index, Operation::forsake);
+        advance(world, index, Operation::fail_if_peer_lost);
     }
 }
 
-fn go_on(
+fn advance(
     world: &mut World,
     index: usize,
-    step: fn(&mut Operation, &mut World) -> Result<bool, Fault>,
+    step: fn(&mut Operation, &mut World) -> Result<bool, CommError>,
 ) {
-    let slot = &mut ongoing(world).slots[index];
+    let slot = &mut active_operations(world).slots[index];
     if !matches!(slot.state, State::Active(_)) {
         return;
     }
@@ -176,37 +176,37 @@ fn go_on(
     let state = match polled {
         Ok(false) => State::Active(operation),
         Ok(true) | Err(_) => {
-            let failed = polled.err().map(|fault| world.comms.noted(fault));
+            let failed = polled.err().map(|failure| world.comms.noted(failure));
             world.comms.settled(operation.context());
-            world.parts.get::<Pool>().give(operation.into_scratch());
+            world.extensions.get::<Pool>().give(operation.into_scratch());
             State::Over(failed)
         }
     };
-    ongoing(world).slots[index].state = state;
+    active_operations(world).slots[index].state = state;
 }
 
 /// Looks whether an operation is over; the handle is dead then.
 #[cold]
-fn test(world: &mut World, request: Request, status: &mut Status) -> Result<Standing, Fault> {
+fn test(world: &mut World, request: Request, status: &mut Status) -> Result<RequestState, CommError> {
     let (index, generation) = split(request);
-    let slot = ongoing(world).slots.get(index);
+    let slot = active_operations(world).slots.get(index);
     // It need not wait for its turn.
     if slot.is_some_and(|slot| slot.generation == generation) {
         poll(world, index);
     }
     let standing = peek(world, request, status)?;
-    if !matches!(standing, Standing::Open) {
-        ongoing(world).slots[index].state = State::Free;
-        ongoing(world).free.push(index as u32);
+    if !matches!(standing, RequestState::Pending) {
+        active_operations(world).slots[index].state = State::Free;
+        active_operations(world).free.push(index as u32);
     }
     Ok(standing)
 }
 
 /// The same, and the handle stays alive.
 #[cold]
-fn peek(world: &mut World, request: Request, status: &mut Status) -> Result<Standing, Fault> {
+fn peek(world: &mut World, request: Request, status: &mut Status) -> Result<RequestState, CommError> {
     let (index, generation) = split(request);
-    let slot = ongoing(world).slots.get(index);
+    let slot = active_operations(world).slots.get(index);
     *status = Status::SENT;
     match slot.filter(|slot| slot.generation == generation) {
         None
@@ -218,9 +218,9 @@ fn peek(world: &mut World, request: Request, status: &mut Status) -> Result<Stan
         }
         .into()),
         Some(Slot {
-            state: State::Over(fault),
+            state: State::Over(failure),
             ..
-        }) => Ok(fault.map_or(Standing::Over, Standing::Failed)),
-        Some(_) => Ok(Standing::Open),
+        }) => Ok(failure.map_or(RequestState::Complete, RequestState::Failed)),
+        Some(_) => Ok(RequestState::Pending),
     }
 }

@@ -1,7 +1,7 @@
 //! The schedules of `pombo_collective` by the names of their algorithms.
 
 use super::Algorithm;
-use super::cast::Cast;
+use super::multicast_bcast::MulticastOperation;
 use alloc::boxed::Box;
 use pombo_collective::topology::{
     Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree,
@@ -11,17 +11,17 @@ use pombo_collective::{self as schedules, Distributor, Step};
 /// One rank's part of an operation.
 pub(super) enum Steps {
     /// Messages, and what happens between them.
-    Schedule(Box<dyn Part>),
+    Schedule(Box<dyn StepSource>),
     /// No messages: the network's own broadcast.
-    Cast(Cast),
+    Multicast(MulticastOperation),
 }
 
 /// An iterator as far as schedules need one: the table of an iterator object would hold much that is never called.
-pub(super) trait Part {
+pub(super) trait StepSource {
     fn next(&mut self) -> Option<Step>;
 }
 
-impl<I: Iterator<Item = Step>> Part for I {
+impl<I: Iterator<Item = Step>> StepSource for I {
     fn next(&mut self) -> Option<Step> {
         Iterator::next(self)
     }
@@ -33,7 +33,7 @@ impl Iterator for Steps {
     fn next(&mut self) -> Option<Step> {
         match self {
             Steps::Schedule(part) => part.next(),
-            Steps::Cast(_) => None,
+            Steps::Multicast(_) => None,
         }
     }
 }
@@ -88,7 +88,7 @@ impl Shape for Form {
 
 /// Where this rank stands in an operation.
 #[derive(Clone, Copy)]
-pub(super) struct Stand {
+pub(super) struct Position {
     pub(super) rank: usize,
     pub(super) ranks: usize,
     pub(super) root: usize,
@@ -96,7 +96,7 @@ pub(super) struct Stand {
 
 const ALL: Distributor<'static> = Distributor::Ascending;
 
-impl Stand {
+impl Position {
     /// Is this rank the root?
     pub(super) fn is_root(&self) -> bool {
         self.rank == self.root
@@ -125,14 +125,14 @@ impl Stand {
 
     pub(super) fn barrier(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Doubling => steps(schedules::barrier_dissemination(self.circle())),
+            Algorithm::RecursiveDoubling => steps(schedules::barrier_dissemination(self.circle())),
             _ => steps(schedules::barrier_tree(self.tree(algorithm))),
         }
     }
 
     pub(super) fn broadcast(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         match algorithm {
-            Algorithm::Scattered => {
+            Algorithm::ScatterAllgather => {
                 let tree = self.shaped(Binomial);
                 steps(schedules::broadcast_scattered(tree, self.circle()))
             }
@@ -141,7 +141,7 @@ impl Stand {
     }
 
     pub(super) fn gather(&self, algorithm: Algorithm) -> Steps {
-        let &Stand { rank, root, .. } = self;
+        let &Position { rank, root, .. } = self;
         match algorithm {
             Algorithm::Binomial => steps(schedules::gather_tree(self.shaped(Binomial), rank)),
             _ => steps(schedules::gather(self.net(), rank, root, ALL)),
@@ -149,7 +149,7 @@ impl Stand {
     }
 
     pub(super) fn scatter(&self, algorithm: Algorithm) -> Steps {
-        let &Stand { rank, root, .. } = self;
+        let &Position { rank, root, .. } = self;
         match algorithm {
             Algorithm::Binomial => steps(schedules::scatter_tree(self.shaped(Binomial), rank)),
             _ => steps(schedules::scatter(self.net(), rank, root, ALL)),
@@ -163,8 +163,8 @@ impl Stand {
                 self.net(),
                 self.rank,
             )),
-            Algorithm::Turns => steps(schedules::allgather_turns(self.circle(), self.ranks)),
-            Algorithm::Doubling => steps(schedules::allgather_doubling(self.rank, self.ranks)),
+            Algorithm::SpreadOut => steps(schedules::allgather_turns(self.circle(), self.ranks)),
+            Algorithm::RecursiveDoubling => steps(schedules::allgather_doubling(self.rank, self.ranks)),
             _ => steps(schedules::allgather(self.circle())),
         }
     }
@@ -172,7 +172,7 @@ impl Stand {
     pub(super) fn alltoall(&self, algorithm: Algorithm) -> Steps {
         let ahead = match algorithm {
             Algorithm::Bruck => return steps(schedules::alltoall_bruck(self.rank, self.ranks)),
-            Algorithm::Pairs => 1,
+            Algorithm::Pairwise => 1,
             _ => self.ranks,
         };
         steps(schedules::alltoall(self.circle(), ahead))
@@ -183,10 +183,10 @@ impl Stand {
     }
 
     pub(super) fn allreduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
-        let &Stand { rank, ranks, .. } = self;
+        let &Position { rank, ranks, .. } = self;
         match algorithm {
-            Algorithm::Doubling => steps(schedules::allreduce_doubling(rank, ranks)),
-            Algorithm::Halving => steps(schedules::allreduce_halving(rank, ranks)),
+            Algorithm::RecursiveDoubling => steps(schedules::allreduce_doubling(rank, ranks)),
+            Algorithm::Rabenseifner => steps(schedules::allreduce_halving(rank, ranks)),
             Algorithm::Ring => steps(schedules::allreduce_circle(self.circle())),
             _ => steps(schedules::allreduce(self.tree(algorithm), blocks)),
         }

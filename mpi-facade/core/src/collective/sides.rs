@@ -11,7 +11,7 @@ use pombo_netdrivers::shm::collective::MARKS;
 /// One buffer: so many columns of equal length, each cut into blocks of `grain` bytes, the last one shorter. Blocks are
 /// counted row by row.
 #[derive(Clone, Copy)]
-pub(super) struct Side {
+pub(super) struct BlockedBuffer {
     pub(super) region: Region,
     columns: usize,
     column: usize,
@@ -19,9 +19,9 @@ pub(super) struct Side {
 }
 
 /// Everything that an operation over boards works on.
-pub(super) struct Sides {
-    pub(super) input: Side,
-    pub(super) output: Side,
+pub(super) struct ShmBuffers {
+    pub(super) input: BlockedBuffer,
+    pub(super) output: BlockedBuffer,
     /// Into this buffer come blocks of texts that have one for every rank.
     pub(super) scattered: Option<Buffer>,
     pub(super) reduction: Option<Reduction>,
@@ -39,21 +39,21 @@ fn mark(operation: Operation, bytes: usize) -> u64 {
     operation as u64 * BYTES + bytes as u64 % BYTES
 }
 
-impl Side {
+impl BlockedBuffer {
     /// No memory.
     pub(super) fn nothing() -> Self {
-        Side::vector(Region::nothing(), 1)
+        BlockedBuffer::vector(Region::nothing(), 1)
     }
 
     /// A vector in blocks of so many bytes.
     pub(super) fn vector(region: Region, grain: usize) -> Self {
-        Side::matrix(region, 1, grain)
+        BlockedBuffer::matrix(region, 1, grain)
     }
 
     /// Columns back to back, one for every rank.
     pub(super) fn matrix(region: Region, columns: usize, grain: usize) -> Self {
         let columns = columns.max(1);
-        Side {
+        BlockedBuffer {
             region,
             columns,
             column: Source::len(&region) / columns,
@@ -121,13 +121,13 @@ impl Side {
     }
 }
 
-impl Sides {
+impl ShmBuffers {
     /// Of buffers that are read and written alone, for an operation of so many bytes: each rank gives as many, and takes
     /// as many from each.
     #[inline]
-    pub(super) fn plain(operation: Operation, bytes: usize, input: Side, output: Side) -> Self {
+    pub(super) fn plain(operation: Operation, bytes: usize, input: BlockedBuffer, output: BlockedBuffer) -> Self {
         let mark = mark(operation, bytes);
-        Sides {
+        ShmBuffers {
             input,
             output,
             scattered: None,
@@ -140,7 +140,7 @@ impl Sides {
     /// The same, but this rank's own buffers may disagree: it gives so many bytes.
     #[inline]
     pub(super) fn giving(self, operation: Operation, bytes: usize) -> Self {
-        Sides {
+        ShmBuffers {
             gives: mark(operation, bytes),
             ..self
         }
@@ -148,7 +148,7 @@ impl Sides {
 
     /// The side whose blocks a piece names; what is incoming or under way is cut like the input.
     #[inline]
-    pub(super) fn side(&self, piece: Piece) -> &Side {
+    pub(super) fn side(&self, piece: Piece) -> &BlockedBuffer {
         match piece.buffer {
             Buffer::Output => &self.output,
             _ => &self.input,
@@ -161,7 +161,7 @@ impl Sides {
         let (from, into) = (self.input.block(from.first), self.output.block(into.first));
         let len = from.len().min(into.len());
         let (input, output) = (&self.input.region, &self.output.region);
-        if Side::item(input).is_some() && Side::item(output).is_some() {
+        if BlockedBuffer::item(input).is_some() && BlockedBuffer::item(output).is_some() {
             let from = input.base().wrapping_add(from.start);
             let into = output.base().wrapping_add(into.start);
             // SAFETY: blocks of the user's memory, without gaps, which may be the same.

@@ -5,7 +5,7 @@ use crate::constants::{Comm, Errhandler, MPI_COMM_SELF};
 
 /// An error, and the communicator whose handler hears of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Fault {
+pub struct CommError {
     /// What.
     pub error: Error,
     /// Whose handler.
@@ -14,10 +14,10 @@ pub struct Fault {
     pub handler: Errhandler,
 }
 
-impl Fault {
+impl CommError {
     /// Of that communicator's call.
-    pub fn new(error: impl Into<Error>, comm: Comm) -> Fault {
-        Fault {
+    pub fn new(error: impl Into<Error>, comm: Comm) -> CommError {
+        CommError {
             error: error.into(),
             comm,
             handler: Errhandler::NULL,
@@ -25,20 +25,20 @@ impl Fault {
     }
 
     /// On a communicator.
-    pub fn on<E: Into<Error>>(comm: Comm) -> impl Fn(E) -> Fault {
-        move |error| Fault::new(error, comm)
+    pub fn on<E: Into<Error>>(comm: Comm) -> impl Fn(E) -> CommError {
+        move |error| CommError::new(error, comm)
     }
 }
 
 /// Errors that concern no communicator go to `MPI_COMM_SELF`'s handler.
-impl From<Error> for Fault {
+impl From<Error> for CommError {
     fn from(error: Error) -> Self {
-        Fault::new(error, MPI_COMM_SELF)
+        CommError::new(error, MPI_COMM_SELF)
     }
 }
 
-impl From<pombo_kernel::Error> for Fault {
+impl From<pombo_kernel::Error> for CommError {
     fn from(error: pombo_kernel::Error) -> Self {
-        Fault::from(Error::from(error))
+        CommError::from(Error::from(error))
     }
 }

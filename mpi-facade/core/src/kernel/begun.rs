@@ -1,21 +1,21 @@
 //! What a collective operation has posted.
 
 use super::Kernel;
-use crate::header::{Envelope, Wanted};
+use crate::header::{MpiHeader, MpiPattern};
 use crate::memory::Region;
 use alloc::collections::VecDeque;
 use pombo_kernel::{Error, Loan, Mode, Node, Sink, Source, Ticket};
 
 /// An operation's sends and receives, oldest first.
 #[derive(Default)]
-pub(crate) struct Begun(VecDeque<Ticket>);
+pub(crate) struct PostedSet(VecDeque<Ticket>);
 
-impl Begun {
+impl PostedSet {
     pub(crate) fn send(
         &mut self,
         kernel: &mut Kernel,
         to: Node,
-        header: Envelope,
+        header: MpiHeader,
         message: Region,
     ) -> Result<(), Error> {
         let ticket = kernel.send(Mode::Standard, to, header, message)?;
@@ -26,10 +26,10 @@ impl Begun {
     pub(crate) fn receive(
         &mut self,
         kernel: &mut Kernel,
-        wanted: Wanted,
+        pattern: MpiPattern,
         into: Region,
     ) -> Result<(), Error> {
-        let ticket = kernel.receive(wanted, into)?;
+        let ticket = kernel.receive(pattern, into)?;
         self.0.push_back(ticket);
         Ok(())
     }

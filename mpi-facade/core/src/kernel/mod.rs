@@ -2,16 +2,16 @@
 //!
 //! A receive that its call has left behind would be written to when its buffer is long another function's. So the
 //! functions that lend a program's memory can be called in this folder alone, and nobody gets their bare ticket:
-//! [`Posted`] is a blocking call's or becomes the program's request, [`Begun`] are a collective operation's. Either
+//! [`Posted`] is a blocking call's or becomes the program's request, [`PostedSet`] is a collective operation's. Either
 //! withdraws what is not over when it is left by an error.
 
-mod begun;
+mod posted_set;
 mod posted;
 
-pub(crate) use begun::Begun;
+pub(crate) use posted_set::PostedSet;
 pub(crate) use posted::Posted;
 
-use crate::header::{Composition, Envelope, RANKS, Wanted};
+use crate::header::{Composition, MpiHeader, RANKS, MpiPattern};
 use crate::memory::{Foreign, Region};
 use pombo_job::WorldChannel;
 use pombo_kernel::{
@@ -19,21 +19,21 @@ use pombo_kernel::{
 };
 
 /// An envelope of the kernel's with MPI's header.
-pub(crate) type Found = pombo_kernel::Envelope<Envelope, Composition>;
+pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, Composition>;
 
 /// The channel to all ranks of a world.
-pub(crate) type Way = pombo_job::Way<RANKS>;
+pub(crate) type JobChannel = pombo_job::JobChannel<RANKS>;
 
 /// The kernel with MPI's header, over the ways to all ranks.
-pub(crate) struct Kernel(Communicator<Envelope, Way, Foreign, Composition>);
+pub(crate) struct Kernel(Communicator<MpiHeader, JobChannel, Foreign, Composition>);
 
 /// What a rank keeps for its kernel beside tables that grow with use, in bytes.
 pub const KERNEL_BYTES: usize = size_of::<Kernel>();
 
 impl Kernel {
     /// Over a channel.
-    pub(crate) fn new(way: Way, limits: Limits) -> Result<Self, Error> {
-        Communicator::with_limits(way, limits).map(Kernel)
+    pub(crate) fn new(channel: JobChannel, limits: Limits) -> Result<Self, Error> {
+        Communicator::with_limits(channel, limits).map(Kernel)
     }
 
     /// Sends a short message if it can leave this moment: see [`Operate::send_now`].
@@ -41,7 +41,7 @@ impl Kernel {
     pub(crate) fn send_now(
         &mut self,
         to: Node,
-        header: Envelope,
+        header: MpiHeader,
         message: &Region,
     ) -> Result<bool, Error> {
         self.0.send_now(to, header, message)
@@ -50,10 +50,10 @@ impl Kernel {
     /// Sends a copy of a short message that would have to wait behind other copies. `false`: it would not, it is too
     /// long for that, or there is no room for the copy.
     #[cold]
-    pub(crate) fn send_behind(
+    pub(crate) fn send_copy_behind(
         &mut self,
         to: Node,
-        header: Envelope,
+        header: MpiHeader,
         message: &Region,
     ) -> Result<bool, Error> {
         if !self.0.holds_copies(to) {
@@ -76,15 +76,15 @@ impl Kernel {
         &mut self,
         mode: Mode,
         to: Node,
-        header: Envelope,
+        header: MpiHeader,
         message: Region,
     ) -> Result<Ticket, Error> {
         Ok(self.0.send_as(mode, to, header, message)?)
     }
 
     #[inline(always)]
-    fn receive(&mut self, wanted: Wanted, into: Region) -> Result<Ticket, Error> {
-        Ok(self.0.receive_here(wanted, into)?)
+    fn receive(&mut self, pattern: MpiPattern, into: Region) -> Result<Ticket, Error> {
+        Ok(self.0.receive_here(pattern, into)?)
     }
 
     fn receive_matched(&mut self, message: Ticket, into: Region) -> Result<(), Error> {
@@ -94,13 +94,13 @@ impl Kernel {
     /// Takes an operation back whose memory goes away: see [`Operate::release`]. Gives the context that it was in.
     #[cold]
     fn release(&mut self, ticket: Ticket) -> Option<u32> {
-        let wanted = self.0.wanted(ticket).map(|wanted| wanted.context());
+        let pattern = self.0.wanted(ticket).map(|pattern| pattern.context());
         let header = self.0.header(ticket).map(|header| header.context.get());
         if let Some(Loan::Sent(_)) = self.0.release(ticket) {
             // Its receiver may be about to read it where it lies.
             self.0.channel_mut().memory().withdraw_offers();
         }
-        wanted.or(header)
+        pattern.or(header)
     }
 
     #[inline]
@@ -117,7 +117,7 @@ impl Kernel {
     pub(crate) fn look(
         &mut self,
         ticket: Ticket,
-    ) -> Result<Option<Seen<'_, Envelope, Composition>>, Error> {
+    ) -> Result<Option<Seen<'_, MpiHeader, Composition>>, Error> {
         self.0.look(ticket)
     }
 
@@ -125,12 +125,12 @@ impl Kernel {
     pub(crate) fn claim(
         &mut self,
         ticket: Ticket,
-    ) -> Result<Option<Completed<Envelope, Foreign, Composition>>, Error> {
+    ) -> Result<Option<Completed<MpiHeader, Foreign, Composition>>, Error> {
         self.0.claim(ticket)
     }
 
     #[inline(always)]
-    pub(crate) fn dismiss(&mut self, ticket: Ticket) -> Option<Envelope> {
+    pub(crate) fn take_completed(&mut self, ticket: Ticket) -> Option<MpiHeader> {
         self.0.dismiss(ticket)
     }
 
@@ -138,30 +138,30 @@ impl Kernel {
         self.0.cancel(ticket)
     }
 
-    pub(crate) fn probe(&mut self, wanted: Wanted) -> Result<Option<Found>, Error> {
-        self.0.probe(wanted)
+    pub(crate) fn probe(&mut self, pattern: MpiPattern) -> Result<Option<MpiEnvelope>, Error> {
+        self.0.probe(pattern)
     }
 
     /// Takes a message, which has no memory of the program's yet.
     pub(crate) fn matched_probe(
         &mut self,
-        wanted: Wanted,
-    ) -> Result<Option<(Ticket, Found)>, Error> {
-        self.0.matched_probe(wanted)
+        pattern: MpiPattern,
+    ) -> Result<Option<(Ticket, MpiEnvelope)>, Error> {
+        self.0.matched_probe(pattern)
     }
 
     /// Has a probe said that there is such a message, which nobody has received since?
-    pub(crate) fn has_told(&self, wanted: &Wanted) -> bool {
-        self.0.has_told(wanted)
+    pub(crate) fn has_answer(&self, pattern: &MpiPattern) -> bool {
+        self.0.has_told(pattern)
     }
 
     /// Is it still to be heard whether there is such a message?
-    pub(crate) fn is_asking(&self, wanted: &Wanted) -> bool {
-        self.0.is_asking(wanted)
+    pub(crate) fn is_asking(&self, pattern: &MpiPattern) -> bool {
+        self.0.is_asking(pattern)
     }
 
     /// What a receive wants that nothing has matched yet.
-    pub(crate) fn wanted(&mut self, ticket: Ticket) -> Option<Wanted> {
+    pub(crate) fn pattern(&mut self, ticket: Ticket) -> Option<MpiPattern> {
         self.0.wanted(ticket)
     }
 
@@ -192,12 +192,12 @@ impl Kernel {
         self.0.nodes()
     }
 
-    pub(crate) fn channel(&self) -> &Way {
+    pub(crate) fn channel(&self) -> &JobChannel {
         self.0.channel()
     }
 
     #[inline]
-    pub(crate) fn channel_mut(&mut self) -> &mut Way {
+    pub(crate) fn channel_mut(&mut self) -> &mut JobChannel {
         self.0.channel_mut()
     }
 }

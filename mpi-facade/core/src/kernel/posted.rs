@@ -1,11 +1,11 @@
 //! What a call has posted with the program's memory.
 
 use crate::constants::{Comm, Request};
-use crate::header::{Envelope, Wanted};
+use crate::header::{MpiHeader, MpiPattern};
 use crate::memory::Region;
 use crate::request;
 use crate::status::Status;
-use crate::world::{Fault, World};
+use crate::world::{CommError, World};
 use core::mem::ManuallyDrop;
 use pombo_kernel::{Error, Mode, Node, Ticket};
 
@@ -25,7 +25,7 @@ impl<'w> Posted<'w> {
         world: &'w mut World,
         mode: Mode,
         to: Node,
-        header: Envelope,
+        header: MpiHeader,
         message: Region,
         comm: Comm,
     ) -> Self {
@@ -35,8 +35,8 @@ impl<'w> Posted<'w> {
 
     /// Lends memory for a receive on a communicator.
     #[inline(always)]
-    pub(crate) fn receive(world: &'w mut World, wanted: Wanted, into: Region, comm: Comm) -> Self {
-        let posted = world.kernel.receive(wanted, into);
+    pub(crate) fn receive(world: &'w mut World, pattern: MpiPattern, into: Region, comm: Comm) -> Self {
+        let posted = world.kernel.receive(pattern, into);
         Self::of(world, posted, comm)
     }
 
@@ -45,13 +45,13 @@ impl<'w> Posted<'w> {
         match posted {
             Ok(ticket) => {
                 // It is known: the post was checked against it.
-                if let Ok(group) = world.comms.get(comm) {
-                    group.pending += 1;
+                if let Ok(record) = world.comms.get(comm) {
+                    record.pending += 1;
                 }
                 let request = request::handle(ticket);
                 Posted { world, request }
             }
-            Err(error) => Self::refuse(world, Fault::new(error, comm)),
+            Err(error) => Self::refuse(world, CommError::new(error, comm)),
         }
     }
 
@@ -75,15 +75,15 @@ impl<'w> Posted<'w> {
     /// A refusal that fits a register as well as what is posted: the fault waits in the world. See [`Posted::begun`].
     #[cold]
     #[inline(never)]
-    pub(crate) fn refuse(world: &'w mut World, fault: Fault) -> Self {
-        world.refused = Some(fault);
+    pub(crate) fn refuse(world: &'w mut World, failure: CommError) -> Self {
+        world.refused = Some(failure);
         let request = Request::NULL;
         Posted { world, request }
     }
 
     /// Was it posted at all?
     #[inline(always)]
-    pub(crate) fn begun(self) -> Result<Self, Fault> {
+    pub(crate) fn begun(self) -> Result<Self, CommError> {
         if self.request == Request::NULL {
             return Err(self.refused());
         }
@@ -91,8 +91,8 @@ impl<'w> Posted<'w> {
     }
 
     #[cold]
-    fn refused(self) -> Fault {
-        let nothing_said = Fault::from(Error::UnknownTicket);
+    fn refused(self) -> CommError {
+        let nothing_said = CommError::from(Error::UnknownTicket);
         self.world.refused.take().unwrap_or(nothing_said)
     }
 
@@ -110,7 +110,7 @@ impl<'w> Posted<'w> {
 
     /// Waits for the end of a send, of which there is nothing to tell.
     #[inline(always)]
-    pub(crate) fn wait_sent(self) -> Result<(), Fault> {
+    pub(crate) fn wait_sent(self) -> Result<(), CommError> {
         match self.request {
             request::SENT => {
                 self.hand_out();
@@ -122,7 +122,7 @@ impl<'w> Posted<'w> {
 
     /// Waits for its end. Not inlined: it is long, and every blocking call has it.
     #[inline(never)]
-    pub(crate) fn wait(mut self, status: &mut Status) -> Result<(), Fault> {
+    pub(crate) fn wait(mut self, status: &mut Status) -> Result<(), CommError> {
         request::wait_one(self.world, &mut self.request, status)
     }
 }

@@ -216,7 +216,7 @@ fn every_operation_on_every_datatype() {
             } else if !has_arithmetic(known.element) && !moves_only && op != MPI_NO_OP {
                 assert_eq!(
                     check(op, datatype).err(),
-                    Some(Error::NotBuilt { name: known.name })
+                    Some(Error::Unsupported { name: known.name })
                 );
             } else {
                 runs += 1;

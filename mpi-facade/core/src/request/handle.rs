@@ -1,7 +1,7 @@
-//! What a request's handle says: the kernel's ticket as a number, an operation of another engine, or that it is over.
+//! What a request's handle says: the kernel's ticket as a number, an operation with [`RequestOps`](crate::world::RequestOps) of its own, or that it is over.
 
 use crate::constants::{FIRST_OWN_HANDLE, Request};
-use crate::error::Fault;
+use crate::error::CommError;
 use pombo_kernel::Ticket;
 
 const _: () = assert!(usize::BITS == 64, "a request handle needs 64 bits");
@@ -24,20 +24,20 @@ pub(crate) fn ticket(request: Request) -> Option<Ticket> {
 
 /// Where a request stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum RequestState {
     /// Not over.
-    Open,
+    Pending,
     /// Over, and the handle is dead.
-    Over,
+    Complete,
     /// The same, and something went wrong: which communicator hears of it is in the fault.
-    Failed(Fault),
+    Failed(CommError),
 }
 
-/// Operations of other engines than the kernel have handles from here on, below tickets (2^32) and above the small ones
+/// Operations of others than the kernel have handles from here on, below tickets (2^32) and above the small ones
 /// that mean nobody.
-pub(crate) const FIRST_OF_ENGINES: usize = FIRST_OWN_HANDLE + 16;
+pub(crate) const FIRST_WITH_OPS: usize = FIRST_OWN_HANDLE + 16;
 
-/// May this handle name an operation of another engine than the kernel?
-pub(crate) fn is_of_engine(request: Request) -> bool {
-    (FIRST_OF_ENGINES..=u32::MAX as usize).contains(&request.0)
+/// May this handle name an operation of another than the kernel?
+pub(crate) fn has_request_ops(request: Request) -> bool {
+    (FIRST_WITH_OPS..=u32::MAX as usize).contains(&request.0)
 }

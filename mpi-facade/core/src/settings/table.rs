@@ -6,27 +6,27 @@ use pombo_job::settings::{Values, numbers, variables, words};
 use pombo_netdrivers::shm::OneCopy;
 
 variables! {
-    CREDIT: numbers!("a whole number", 1, header::CREDIT as usize),
+    UNEXPECTED_CREDIT: numbers!("a whole number", 1, header::CREDIT as usize),
         default words!("", header::CREDIT as usize),
         "unexpected messages that a rank keeps for each peer";
     EAGER_LIMIT: numbers!("a number of bytes", 0, header::EAGER), default words!("", header::EAGER),
         "the longest message that is sent without asking";
     SEND_BUFFER_BYTES: Values::BYTES, default words!("", header::SEND_BUFFER_BYTES),
         "what copies of short messages take in a rank at most, so that their sends return at once";
-    ONE_COPY: COPIES, default "auto",
+    SHM_SINGLE_COPY: SINGLE_COPY, default "auto",
         "which long messages, or from how many bytes on, the receiver reads from the sender's memory instead of through \
          the ring";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
 }
 
-const COPIES: Values = Values {
+const SINGLE_COPY: Values = Values {
     must: "auto, never, always, or a number of bytes",
-    fits: |text| one_copy(text).is_some(),
+    fits: |text| single_copy(text).is_some(),
 };
 
 /// Which messages are read where they lie.
-pub(crate) fn one_copy(text: &str) -> Option<OneCopy> {
+pub(crate) fn single_copy(text: &str) -> Option<OneCopy> {
     Some(match text {
         "auto" => OneCopy::Auto,
         "never" => OneCopy::Never,

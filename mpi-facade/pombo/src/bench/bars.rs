@@ -1,6 +1,6 @@
 //! How good we want to be, and where we are not. Only `bench` uses it.
 //!
-//! A bar is a ratio to the best peer of the same run. The figure beside it was its worth on two
+//! A target is a ratio to the best peer of the same run. The figure beside it was its worth on two
 //! cores of a Xeon in 2026; figures move from machine to machine, so they only count where no
 //! ratio is asked for.
 
@@ -8,8 +8,8 @@ use super::figure::Key;
 use super::results::{Results, Row};
 use super::table::{aligned, number};
 
-/// One measurement's bar.
-struct Bar {
+/// One measurement's target.
+struct Target {
     network: &'static str,
     name: &'static str,
     size: u64,
@@ -20,14 +20,14 @@ struct Bar {
     figure: Option<f64>,
 }
 
-const fn bar(
+const fn target(
     name: &'static str,
     size: u64,
     ranks: u32,
     ratio: Option<f64>,
     figure: Option<f64>,
-) -> Bar {
-    Bar {
+) -> Target {
+    Target {
         network: "shm",
         name,
         size,
@@ -41,43 +41,43 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Over UDP: no slower than the best over TCP.
-const OVER_UDP: [Bar; 1] = [Bar {
+const UDP_TARGETS: [Target; 1] = [Target {
     network: "udp",
-    ..bar("latency", 8, 2, Some(1.0), None)
+    ..target("latency", 8, 2, Some(1.0), None)
 }];
 
 #[rustfmt::skip]
-const BARS: [Bar; 27] = [
-    bar("latency", 0, 2, Some(1.7), Some(0.17)),
-    bar("latency", 8, 2, Some(1.7), Some(0.17)),
-    bar("latency", 64, 2, Some(1.5), None),
-    bar("latency", KIB, 2, Some(1.5), None),
-    bar("latency", 8 * KIB, 2, Some(1.2), None),
-    bar("latency", 64 * KIB, 2, Some(1.0), None),
-    bar("latency", MIB, 2, Some(1.0), None),
-    bar("bandwidth", KIB, 2, Some(1.9), Some(6000.0)),
-    bar("bandwidth", 8 * KIB, 2, Some(1.2), Some(14000.0)),
-    bar("bandwidth", 64 * KIB, 2, Some(1.0), None),
-    bar("bandwidth", MIB, 2, Some(1.0), None),
-    bar("rate-equal-tags", 8, 2, Some(2.0), Some(25.0)),
-    bar("rate-distinct-tags", 8, 2, Some(2.0), Some(25.0)),
-    bar("rate-reverse-order", 8, 2, Some(2.0), Some(25.0)),
-    bar("rate-any-source", 8, 2, Some(2.0), Some(25.0)),
-    bar("init", 0, 2, None, Some(2.0)),
-    bar("init", 0, 8, None, Some(5.0)),
-    bar("launch", 0, 2, None, Some(15.0)),
-    bar("memory", 0, 2, None, Some(4.0)),
-    bar("barrier", 0, 4, Some(1.5), Some(1.5)),
-    bar("allreduce", 8, 4, Some(1.4), Some(2.2)),
-    bar("barrier", 0, 8, Some(1.9), Some(6.0)),
-    bar("allreduce", 8, 8, Some(1.4), Some(8.0)),
-    bar("bcast", KIB, 8, Some(1.6), Some(10.0)),
-    bar("bcast", MIB, 8, Some(1.25), Some(400.0)),
-    bar("allreduce", MIB, 8, Some(1.2), Some(900.0)),
-    bar("memory", 0, 8, None, Some(4.0)),
+const TARGETS: [Target; 27] = [
+    target("latency", 0, 2, Some(1.7), Some(0.17)),
+    target("latency", 8, 2, Some(1.7), Some(0.17)),
+    target("latency", 64, 2, Some(1.5), None),
+    target("latency", KIB, 2, Some(1.5), None),
+    target("latency", 8 * KIB, 2, Some(1.2), None),
+    target("latency", 64 * KIB, 2, Some(1.0), None),
+    target("latency", MIB, 2, Some(1.0), None),
+    target("bandwidth", KIB, 2, Some(1.9), Some(6000.0)),
+    target("bandwidth", 8 * KIB, 2, Some(1.2), Some(14000.0)),
+    target("bandwidth", 64 * KIB, 2, Some(1.0), None),
+    target("bandwidth", MIB, 2, Some(1.0), None),
+    target("rate-equal-tags", 8, 2, Some(2.0), Some(25.0)),
+    target("rate-distinct-tags", 8, 2, Some(2.0), Some(25.0)),
+    target("rate-reverse-order", 8, 2, Some(2.0), Some(25.0)),
+    target("rate-any-source", 8, 2, Some(2.0), Some(25.0)),
+    target("init", 0, 2, None, Some(2.0)),
+    target("init", 0, 8, None, Some(5.0)),
+    target("launch", 0, 2, None, Some(15.0)),
+    target("memory", 0, 2, None, Some(4.0)),
+    target("barrier", 0, 4, Some(1.5), Some(1.5)),
+    target("allreduce", 8, 4, Some(1.4), Some(2.2)),
+    target("barrier", 0, 8, Some(1.9), Some(6.0)),
+    target("allreduce", 8, 8, Some(1.4), Some(8.0)),
+    target("bcast", KIB, 8, Some(1.6), Some(10.0)),
+    target("bcast", MIB, 8, Some(1.25), Some(400.0)),
+    target("allreduce", MIB, 8, Some(1.2), Some(900.0)),
+    target("memory", 0, 8, None, Some(4.0)),
 ];
 
-impl Bar {
+impl Target {
     fn row<'a>(&self, results: &'a Results) -> Option<&'a Row> {
         let is_it =
             |key: &Key| (&*key.name, key.size, key.ranks) == (self.name, self.size, self.ranks);
@@ -85,8 +85,8 @@ impl Bar {
     }
 }
 
-/// How ours stands to one bar.
-struct Standing {
+/// How ours stands to one target.
+struct Comparison {
     /// Name and cells of a line of the table.
     line: Vec<String>,
     /// None: not measured, or nobody to compare with.
@@ -99,20 +99,20 @@ pub(super) fn check(results: &Results) -> (String, bool) {
     let mut is_short = false;
     for ours in results.ours() {
         let library = &results.libraries[ours];
-        let bars = BARS.iter().chain(&OVER_UDP);
-        let bars = bars.filter(|bar| bar.network == library.network);
-        let standings: Vec<Standing> = bars.map(|bar| stand(bar, results, ours)).collect();
-        let count = |met| standings.iter().filter(|s| s.is_met == met).count();
+        let targets = TARGETS.iter().chain(&UDP_TARGETS);
+        let targets = targets.filter(|target| target.network == library.network);
+        let comparisons: Vec<Comparison> = targets.map(|target| compare(target, results, ours)).collect();
+        let count = |met| comparisons.iter().filter(|s| s.is_met == met).count();
         let (met, short) = (count(Some(true)), count(Some(false)));
         let name = &library.name;
-        text += &format!("\n{name}: {met} bars met, {short} fall short");
+        text += &format!("\n{name}: {met} targets met, {short} fall short");
         let open = count(None);
         if open > 0 {
             text += &format!(", {open} without figures to compare");
         }
         text += "\n";
-        let short = standings.into_iter().filter(|s| s.is_met == Some(false));
-        let mut lines: Vec<_> = short.map(|standing| standing.line).collect();
+        let short = comparisons.into_iter().filter(|s| s.is_met == Some(false));
+        let mut lines: Vec<_> = short.map(|comparison| comparison.line).collect();
         if !lines.is_empty() {
             is_short = true;
             lines.insert(0, heading());
@@ -128,40 +128,40 @@ fn heading() -> Vec<String> {
         "ranks",
         "unit",
         "ours",
-        "bar",
+        "target",
         "to best",
-        "bar",
+        "target",
     ];
     words.map(String::from).into()
 }
 
-fn stand(bar: &Bar, results: &Results, ours: usize) -> Standing {
-    let nothing = Standing {
+fn compare(target: &Target, results: &Results, ours: usize) -> Comparison {
+    let nothing = Comparison {
         line: Vec::new(),
         is_met: None,
     };
-    let Some(row) = bar.row(results) else {
+    let Some(row) = target.row(results) else {
         return nothing;
     };
     let Some(figure) = row.spread(ours).map(|spread| spread.median) else {
         return nothing;
     };
     let ratio = results.ratio(row, ours);
-    let cells = [Some(figure), bar.figure, ratio, bar.ratio];
+    let cells = [Some(figure), target.figure, ratio, target.ratio];
     let key = [
         row.key.to_string(),
         row.key.ranks.to_string(),
         row.key.unit.clone(),
     ];
     let cells = cells.map(|cell| cell.map_or("-".to_owned(), number));
-    Standing {
+    Comparison {
         line: key.into_iter().chain(cells).collect(),
-        is_met: is_met(bar, figure, ratio),
+        is_met: is_met(target, figure, ratio),
     }
 }
 
-fn is_met(bar: &Bar, figure: f64, ratio: Option<f64>) -> Option<bool> {
-    match (bar.ratio, bar.figure) {
+fn is_met(target: &Target, figure: f64, ratio: Option<f64>) -> Option<bool> {
+    match (target.ratio, target.figure) {
         (Some(wanted), _) => ratio.map(|ratio| ratio >= wanted),
         (None, Some(most)) => Some(figure <= most),
         (None, None) => None,
@@ -184,7 +184,7 @@ mod tests {
         ]);
         let (text, is_short) = check(&results);
         assert!(is_short);
-        assert!(text.contains("1 bars met, 1 fall short"), "{text}");
+        assert!(text.contains("1 targets met, 1 fall short"), "{text}");
         let line = text.lines().last().unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(words.join(" "), "latency 64 B 2 us 0.100 - 1.000 1.500");
@@ -199,13 +199,13 @@ mod tests {
 
     #[test]
     fn every_bar_is_measured() {
-        for bar in BARS {
-            let tasks = super::super::plan::tasks(bar.ranks, &[]);
-            let is_start = super::super::plan::START.contains(&bar.name);
+        for target in TARGETS {
+            let tasks = super::super::plan::tasks(target.ranks, &[]);
+            let is_start = super::super::plan::START.contains(&target.name);
             let is_task = tasks
                 .iter()
-                .any(|t| (t.name, t.size) == (bar.name, bar.size));
-            assert!(is_start || is_task, "{} {}", bar.name, bar.size);
+                .any(|t| (t.name, t.size) == (target.name, target.size));
+            assert!(is_start || is_task, "{} {}", target.name, target.size);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pombo_transport::authenticated::HEAD as TAGGED;
 use pombo_transport::group::HEAD;
 
-use super::field::bursts::{self, Bursts};
+use super::multihost::bursts::{self, Bursts};
 use super::hosts::{Hosts, SETTINGS};
 use super::job::{End, Jobs};
 use crate::error::Error;
@@ -75,7 +75,7 @@ const INSTALLED: [[&str; 3]; 3] = [
 
 /// For Open MPI 4 and 5, and harmless for others: run for any user, allow more ranks than
 /// cores, and leave it to the program where a rank stays.
-const MANNERS: [(&str, &str); 6] = [
+const USUAL_SETTINGS: [(&str, &str); 6] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
@@ -85,14 +85,14 @@ const MANNERS: [(&str, &str); 6] = [
 ];
 
 /// With more ranks than cores: yield. MPICH's setting helps only where its build has it.
-const YIELDING: [(&str, &str); 2] = [
+const YIELD_SETTINGS: [(&str, &str); 2] = [
     ("OMPI_MCA_mpi_yield_when_idle", "1"),
     ("MPIR_CVAR_POLLS_BEFORE_YIELD", "1"),
 ];
 
 /// Broadcasts along a chain of hosts in pieces, the best for long messages on a slow line that the
 /// libraries have: Open MPI 4 and 5, MPICH 4 and 5.
-const TUNED: [(&str, &str); 8] = [
+const TUNED_SETTINGS: [(&str, &str); 8] = [
     ("OMPI_MCA_coll", "^han,adapt"),
     ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
     ("OMPI_MCA_coll_tuned_bcast_algorithm", "3"),
@@ -104,11 +104,11 @@ const TUNED: [(&str, &str); 8] = [
 ];
 
 /// A compiler that takes longer hangs.
-const COMPILING: Duration = Duration::from_secs(120);
+const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
-/// Where a contender's program comes from.
+/// Where a library's program comes from.
 #[derive(Clone, PartialEq)]
-enum Makes {
+enum ProgramSource {
     /// From our own library, which this process compiles with.
     Ours,
     /// From a compiler.
@@ -119,10 +119,10 @@ enum Makes {
 
 /// A library and a network.
 #[derive(Clone)]
-pub(super) struct Contender {
+pub(super) struct Library {
     /// Unique; heads its column.
     pub(super) name: String,
-    makes: Makes,
+    source: ProgramSource,
     launcher: PathBuf,
     pub(super) network: &'static Network,
     /// How its frames are authenticated, if not as they are by themselves.
@@ -152,11 +152,11 @@ fn wanted(names: &[String]) -> impl Iterator<Item = &'static Network> {
 }
 
 /// Ours over these networks.
-pub(super) fn ours(networks: &[String]) -> Result<Vec<Contender>, Error> {
+pub(super) fn ours(networks: &[String]) -> Result<Vec<Library>, Error> {
     let launcher = library::executable()?;
-    let ours = wanted(networks).map(|network| Contender {
+    let ours = wanted(networks).map(|network| Library {
         name: format!("{OURS}-{}", network.name),
-        makes: Makes::Ours,
+        source: ProgramSource::Ours,
         launcher: launcher.clone(),
         network,
         auth: None,
@@ -167,13 +167,13 @@ pub(super) fn ours(networks: &[String]) -> Result<Vec<Contender>, Error> {
 }
 
 /// Ours over these networks, and beside each the same with frames authenticated otherwise.
-pub(super) fn ours_by(networks: &[String], auth: &[String]) -> Result<Vec<Contender>, Error> {
+pub(super) fn ours_by(networks: &[String], auth: &[String]) -> Result<Vec<Library>, Error> {
     let mut all = Vec::new();
     for usual in ours(networks)? {
         let also = AUTH
             .into_iter()
             .filter(|name| auth.iter().any(|one| one == name));
-        let also = also.map(|name| Contender {
+        let also = also.map(|name| Library {
             name: format!("{}-{name}", usual.name),
             auth: Some(name),
             ..usual.clone()
@@ -187,10 +187,10 @@ pub(super) fn ours_by(networks: &[String], auth: &[String]) -> Result<Vec<Conten
 
 /// Those that were named, then those that are installed, each over what it has in place of these
 /// networks.
-pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Contender>, Error> {
+pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Library>, Error> {
     let found = found(against)?;
     let over = |network: &'static Network| {
-        found.iter().map(move |other| Contender {
+        found.iter().map(move |other| Library {
             name: format!("{}{}", other.name, network.theirs.0),
             network,
             ..other.clone()
@@ -200,9 +200,9 @@ pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Con
 }
 
 /// Each twice, as it is and tuned, over TCP between hosts.
-pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
-    let both = |other: Contender| {
-        [false, true].map(|is_tuned| Contender {
+pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Library>, Error> {
+    let both = |other: Library| {
+        [false, true].map(|is_tuned| Library {
             name: format!("{}{}", other.name, if is_tuned { "-tuned" } else { "" }),
             network: &NETWORKS[1],
             is_tuned,
@@ -213,12 +213,12 @@ pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Contender>, Err
 }
 
 /// Broadcasts of another kind over raw Ethernet, without MPI.
-pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Contender>, Error> {
+pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Library>, Error> {
     let launcher = library::executable()?;
     let network = &NETWORKS[NETWORKS.len() - 1];
-    let one = |kind: &Bursts| Contender {
+    let one = |kind: &Bursts| Library {
         name: kind.name.to_owned(),
-        makes: Makes::Subcommand([bursts::NAME, kind.name]),
+        source: ProgramSource::Subcommand([bursts::NAME, kind.name]),
         launcher: launcher.clone(),
         network,
         auth: None,
@@ -249,7 +249,7 @@ pub(super) fn networks_for(names: &[String], hosts: bool) -> Result<Vec<String>,
     }
 }
 
-fn found(against: &[PathBuf]) -> Result<Vec<Contender>, Error> {
+fn found(against: &[PathBuf]) -> Result<Vec<Library>, Error> {
     let mut found = Vec::new();
     for directory in against {
         add(&mut found, &name_of(directory), tools_in(directory)?);
@@ -287,9 +287,9 @@ fn name_of(directory: &Path) -> String {
 }
 
 /// The same compiler again, or our own, is left out; the same name again gets a number.
-fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
+fn add(found: &mut Vec<Library>, name: &str, [compiler, launcher]: Tools) {
     let real = compiler.canonicalize().unwrap_or_else(|_| compiler.clone());
-    let is_same = |other: &Contender| {
+    let is_same = |other: &Library| {
         let theirs = other.compiler().map(Path::canonicalize);
         matches!(theirs, Some(Ok(theirs)) if theirs == real)
     };
@@ -301,9 +301,9 @@ fn add(found: &mut Vec<Contender>, name: &str, [compiler, launcher]: Tools) {
     let name = std::iter::once(name.to_owned())
         .chain(numbered)
         .find(is_free);
-    found.extend(name.map(|name| Contender {
+    found.extend(name.map(|name| Library {
         name,
-        makes: Makes::Theirs(compiler),
+        source: ProgramSource::Theirs(compiler),
         launcher,
         network: &NETWORKS[0],
         auth: None,
@@ -319,20 +319,20 @@ fn in_path(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-impl Contender {
+impl Library {
     pub(super) fn is_ours(&self) -> bool {
-        self.makes == Makes::Ours
+        self.source == ProgramSource::Ours
     }
 
     /// Whether it is there for this measurement: some are only for broadcasts.
     pub(super) fn measures(&self, name: &str) -> bool {
-        let is_for_casts = self.is_tuned || matches!(self.makes, Makes::Subcommand(_));
-        !is_for_casts || name.contains("cast")
+        let is_for_broadcasts = self.is_tuned || matches!(self.source, ProgramSource::Subcommand(_));
+        !is_for_broadcasts || name.contains("cast")
     }
 
     fn compiler(&self) -> Option<&Path> {
-        match &self.makes {
-            Makes::Theirs(compiler) => Some(compiler),
+        match &self.source {
+            ProgramSource::Theirs(compiler) => Some(compiler),
             _ => None,
         }
     }
@@ -349,7 +349,7 @@ impl Contender {
         };
         let mut command = Command::new(compiler);
         command.arg("-O2").arg("-o").args([&*self.program, source]);
-        Ok(jobs.run(&mut command, COMPILING, |_| {}))
+        Ok(jobs.run(&mut command, COMPILE_LIMIT, |_| {}))
     }
 
     /// The command that starts the program, on hosts or here; its arguments are still to come.
@@ -358,7 +358,7 @@ impl Contender {
             Some(hosts) => hosts.command(&self.launcher),
             None => Command::new(&self.launcher),
         };
-        if let Makes::Subcommand(words) = self.makes {
+        if let ProgramSource::Subcommand(words) = self.source {
             command.args(words).arg(ranks.to_string());
             return command;
         }
@@ -366,13 +366,13 @@ impl Contender {
             command.arg("run").args(self.network.ours);
             command.envs(self.auth.map(|auth| ("POMBO_AUTH", auth)));
         } else {
-            command.envs(MANNERS);
+            command.envs(USUAL_SETTINGS);
             command.envs(self.network.theirs.1.iter().copied());
             if ranks as usize > cores {
-                command.envs(YIELDING);
+                command.envs(YIELD_SETTINGS);
             }
             if self.is_tuned {
-                command.envs(TUNED);
+                command.envs(TUNED_SETTINGS);
             }
         }
         if let Some(hosts) = hosts {
@@ -385,8 +385,8 @@ impl Contender {
 
     /// What carries its messages between hosts.
     pub(super) fn carrier(&self) -> &'static str {
-        match self.makes {
-            Makes::Theirs(_) => "TCP",
+        match self.source {
+            ProgramSource::Theirs(_) => "TCP",
             _ => self.network.name,
         }
     }
@@ -424,7 +424,7 @@ mod tests {
         for (name, compiler) in [("mpich", "a"), ("other", "b"), ("mpich", "c")] {
             add(&mut found, name, [compiler.into(), "run".into()]);
         }
-        let names: Vec<&str> = found.iter().map(|contender| &*contender.name).collect();
+        let names: Vec<&str> = found.iter().map(|library| &*library.name).collect();
         assert_eq!(names, ["mpich", "other", "mpich-2"]);
     }
 
@@ -436,7 +436,7 @@ mod tests {
             add(&mut found, name, [compiler.clone(), "run".into()]);
         }
         add(&mut found, "mpi", ["bin/pombo".into(), "run".into()]);
-        let names: Vec<&str> = found.iter().map(|contender| &*contender.name).collect();
+        let names: Vec<&str> = found.iter().map(|library| &*library.name).collect();
         assert_eq!(names, ["first"]);
     }
 
@@ -453,8 +453,8 @@ mod tests {
         let mut found = Vec::new();
         add(&mut found, "other", ["cc".into(), "run".into()]);
         let theirs = |ranks| found[0].launch(ranks, 2, None);
-        assert_eq!(theirs(2).get_envs().count(), MANNERS.len());
-        let yields = MANNERS.len() + YIELDING.len();
+        assert_eq!(theirs(2).get_envs().count(), USUAL_SETTINGS.len());
+        let yields = USUAL_SETTINGS.len() + YIELD_SETTINGS.len();
         assert_eq!(theirs(8).get_envs().count(), yields);
         let words: Vec<_> = theirs(8)
             .get_args()

@@ -24,9 +24,9 @@ const MOST_OUTPUT: u64 = 4 << 20;
 /// Lines on the way from the readers to a [`Job`]; a reader waits while it is full.
 const LINES: usize = 64;
 /// Last lines of a failed command that are shown.
-const LAST_WORDS: usize = 6;
+const LAST_LINES: usize = 6;
 /// Between asking a command to stop and killing it.
-const GRACE: Duration = Duration::from_secs(3);
+const KILL_TIMEOUT: Duration = Duration::from_secs(3);
 /// Silence after which a command that has left is believed to have said everything, though
 /// something it started holds its output open. What it said is read within that even on a machine
 /// that has much else to do.
@@ -43,8 +43,8 @@ pub(super) struct Job<'a> {
     jobs: &'a Jobs,
     process: Child,
     group: Pid,
-    lines: Receiver<Line>,
-    last_words: VecDeque<String>,
+    lines: Receiver<OutputLine>,
+    last_lines: VecDeque<String>,
     began: Instant,
     /// When the group's leader left.
     left: Option<Instant>,
@@ -82,7 +82,7 @@ impl fmt::Display for End {
 }
 
 /// What happens to a command.
-enum Line {
+enum OutputLine {
     Out(String),
     Err(String),
     Left(Instant),
@@ -112,7 +112,7 @@ impl Jobs {
             jobs: self,
             process,
             group,
-            last_words: VecDeque::new(),
+            last_lines: VecDeque::new(),
             began,
             left: None,
             is_reaped: false,
@@ -148,9 +148,9 @@ impl Job<'_> {
                 None => deadline.saturating_duration_since(Instant::now()),
             };
             match self.lines.recv_timeout(patience).ok()? {
-                Line::Left(at) => self.left = Some(at),
-                Line::Err(text) => self.remember(&text),
-                Line::Out(text) => {
+                OutputLine::Left(at) => self.left = Some(at),
+                OutputLine::Err(text) => self.remember(&text),
+                OutputLine::Out(text) => {
                     self.remember(&text);
                     return Some(text);
                 }
@@ -179,7 +179,7 @@ impl Job<'_> {
     /// Asks all of the group to stop and gives them time: a launcher then ends its ranks, which
     /// may be in groups of their own.
     fn ask(&mut self) {
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + KILL_TIMEOUT;
         let _ = killpg(self.group, Signal::SIGTERM);
         while self.left.is_none() && Instant::now() < deadline {
             self.line(deadline);
@@ -203,14 +203,14 @@ impl Job<'_> {
         if text.trim().is_empty() {
             return;
         }
-        self.last_words.push_back(text.to_owned());
-        if self.last_words.len() > LAST_WORDS {
-            self.last_words.pop_front();
+        self.last_lines.push_back(text.to_owned());
+        if self.last_lines.len() > LAST_LINES {
+            self.last_lines.pop_front();
         }
     }
 
     fn said(&mut self) -> String {
-        self.last_words.make_contiguous().join("\n")
+        self.last_lines.make_contiguous().join("\n")
     }
 }
 
@@ -220,20 +220,20 @@ impl Drop for Job<'_> {
     }
 }
 
-fn lines_of(process: &mut Child, group: Pid) -> Receiver<Line> {
+fn lines_of(process: &mut Child, group: Pid) -> Receiver<OutputLine> {
     let (sender, receiver) = sync_channel(LINES);
     if let Some(out) = process.stdout.take() {
-        forward(out, sender.clone(), Line::Out);
+        forward(out, sender.clone(), OutputLine::Out);
     }
     if let Some(err) = process.stderr.take() {
-        forward(err, sender.clone(), Line::Err);
+        forward(err, sender.clone(), OutputLine::Err);
     }
-    thread::spawn(move || sender.send(Line::Left(leaving(group))));
+    thread::spawn(move || sender.send(OutputLine::Left(leaving(group))));
     receiver
 }
 
 /// A thread that ends with the output, or when nobody listens any more.
-fn forward(source: impl Read + Send + 'static, to: SyncSender<Line>, make: fn(String) -> Line) {
+fn forward(source: impl Read + Send + 'static, to: SyncSender<OutputLine>, make: fn(String) -> OutputLine) {
     let lines = BufReader::new(source.take(MOST_OUTPUT)).split(b'\n');
     thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
@@ -283,7 +283,7 @@ mod tests {
         let text = end.to_string();
         assert!(text.contains("exit status: 3"), "{text}");
         assert!(text.ends_with("100\nbecause"), "{text}");
-        assert_eq!(text.lines().count(), 1 + LAST_WORDS);
+        assert_eq!(text.lines().count(), 1 + LAST_LINES);
     }
 
     #[test]

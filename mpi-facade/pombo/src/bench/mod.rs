@@ -5,9 +5,9 @@
 //! The programs of all libraries wait beside each other and take turns, so that what disturbs
 //! the machine disturbs them alike; what counts is the ratio between them.
 
-mod bars;
-mod contender;
-mod field;
+mod targets;
+mod library;
+mod multihost;
 mod figure;
 mod hosts;
 mod job;
@@ -21,7 +21,7 @@ mod report;
 mod results;
 mod session;
 mod table;
-mod turns;
+mod interleave;
 
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::terminal::tell;
-use contender::Contender;
-pub(crate) use field::bursts;
+use library::Library;
+pub(crate) use multihost::bursts;
 use job::Jobs;
 use machine::Machine;
 pub(crate) use options::Options;
@@ -38,7 +38,7 @@ use options::create;
 use plan::Effort;
 use program::{compile, prepare};
 use results::Results;
-use turns::Bench;
+use interleave::Interleaved;
 
 const FULL: Effort = Effort {
     rounds: 11,
@@ -56,28 +56,28 @@ const QUICK: Effort = Effort {
 /// Prints the table. The exit code is 0 if our own library answered every time.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     // First what can be refused at once.
-    let networks = contender::networks_for(&options.net, options.hosts)?;
+    let networks = library::networks_for(&options.net, options.hosts)?;
     if options.hosts {
-        return field::main(options, &networks);
+        return multihost::main(options, &networks);
     }
     known(&options.only)?;
-    let mut contenders = contender::ours(&networks)?;
+    let mut libraries = library::ours(&networks)?;
     if !options.alone && !options.layers {
-        contenders.extend(contender::others(&options.against, &networks)?);
+        libraries.extend(library::others(&options.against, &networks)?);
     }
     let json = options.json.as_deref().map(create).transpose()?;
     let svg = options.plot.as_deref().map(create).transpose()?;
     let jobs = Jobs::new()?;
     let source = prepare(&options.directory)?;
-    compile(&mut contenders, &source, &jobs)?;
+    compile(&mut libraries, &source, &jobs)?;
     let machine = Machine::here();
-    let (results, is_whole) = measure(options, &contenders, &jobs, machine.cores)?;
+    let (results, is_whole) = measure(options, &libraries, &jobs, machine.cores)?;
     let table = table::text(&results);
     tell(&format!(
         "\n{table}{}",
         table::measured_on(&machine, &results)
     ));
-    let (short, is_short) = bars::check(&results);
+    let (short, is_short) = targets::check(&results);
     if options.check {
         tell(&short);
     }
@@ -94,20 +94,20 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
 /// The figures, and whether our own libraries never failed.
 fn measure(
     options: &Options,
-    contenders: &[Contender],
+    libraries: &[Library],
     jobs: &Jobs,
     cores: usize,
 ) -> Result<(Results, bool), Error> {
     let effort = if options.quick { &QUICK } else { &FULL };
     if options.layers {
-        let results = layers::measure(&contenders[0], jobs, effort, cores)?;
+        let results = layers::measure(&libraries[0], jobs, effort, cores)?;
         return Ok((results, true));
     }
-    let columns = contenders
+    let columns = libraries
         .iter()
         .map(|c| (c.name.clone(), c.is_ours(), c.compared_over(false)));
-    let mut bench = Bench {
-        contenders,
+    let mut bench = Interleaved {
+        libraries,
         effort,
         jobs,
         cores,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 
-use super::contender;
+use super::library;
 use super::hosts::Rate;
 use crate::error::Error;
 
@@ -31,10 +31,10 @@ pub(crate) struct Options {
     pub(super) inside: bool,
     /// Our networks, each beside what other libraries have in its place [default: shm; with --hosts:
     /// ethernet,udp]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(contender::networks()))]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(library::networks()))]
     pub(super) net: Vec<String>,
     /// With --hosts: also with frames that are authenticated whole, or not at all
-    #[arg(long, value_name = "HOW", value_delimiter = ',', requires = "hosts", value_parser = PossibleValuesParser::new(contender::AUTH))]
+    #[arg(long, value_name = "HOW", value_delimiter = ',', requires = "hosts", value_parser = PossibleValuesParser::new(library::AUTH))]
     pub(super) auth: Vec<String>,
     /// Compare with the MPI in this directory, which has bin/mpicc and bin/mpiexec [also: those
     /// in PATH]
@@ -52,10 +52,10 @@ pub(crate) struct Options {
     /// Take a tenth of the time, for rough figures
     #[arg(long)]
     pub(super) quick: bool,
-    /// Tell which bars of the project fall short
+    /// Tell which targets of the project are missed
     #[arg(long)]
     pub(super) check: bool,
-    /// With --check: fail if a bar falls short
+    /// With --check: fail if a target is missed
     #[arg(long, requires = "check")]
     pub(super) strict: bool,
     /// Write the figures to this file

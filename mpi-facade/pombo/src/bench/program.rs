@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::contender::Contender;
+use super::library::Library;
 use super::job::{End, Jobs};
 use crate::error::Error;
 use crate::terminal::{progress, warn};
@@ -24,7 +24,7 @@ pub(super) fn prepare(directory: &Path) -> Result<PathBuf, Error> {
 
 /// Compiles for all; whoever's compiler fails is told and left out, unless it is our own.
 pub(super) fn compile(
-    contenders: &mut Vec<Contender>,
+    libraries: &mut Vec<Library>,
     source: &Path,
     jobs: &Jobs,
 ) -> Result<(), Error> {
@@ -32,13 +32,13 @@ pub(super) fn compile(
         warn("this build is not optimised; for figures that count: cargo run --release -- bench");
     }
     let mut works = Vec::new();
-    for mut contender in contenders.drain(..) {
-        progress(&format!("compiling for {}\n", contender.name));
-        match contender.compile(source, jobs)? {
-            End::Done { .. } => works.push(contender),
-            end => warn(&format!("without {}: its mpicc {end}", contender.name)),
+    for mut library in libraries.drain(..) {
+        progress(&format!("compiling for {}\n", library.name));
+        match library.compile(source, jobs)? {
+            End::Done { .. } => works.push(library),
+            end => warn(&format!("without {}: its mpicc {end}", library.name)),
         }
     }
-    *contenders = works;
+    *libraries = works;
     Ok(())
 }

@@ -1,18 +1,18 @@
-//! All figures of all libraries over all rounds. `turns` fills it; `table`, `report`, `plot` and
-//! `bars` read it.
+//! All figures of all libraries over all rounds. `interleave` fills it; `table`, `report`, `plot` and
+//! `targets` read it.
 
 use super::figure::{Figure, Key, Spread};
 
 /// Our own libraries come first.
 pub(super) struct Results {
-    pub(super) libraries: Vec<Library>,
+    pub(super) libraries: Vec<Column>,
     pub(super) rows: Vec<Row>,
     /// Nanoseconds that a cache line took from core to core, looked at before each measurement.
     pub(super) lines: Vec<f64>,
 }
 
 /// One column.
-pub(super) struct Library {
+pub(super) struct Column {
     pub(super) name: String,
     pub(super) is_ours: bool,
     /// Compared with those of the same.
@@ -31,7 +31,7 @@ pub(super) struct Row {
 impl Results {
     /// Columns by name, whether they are ours, and over which network.
     pub(super) fn new(columns: impl IntoIterator<Item = (String, bool, &'static str)>) -> Results {
-        let library = |(name, is_ours, network)| Library {
+        let library = |(name, is_ours, network)| Column {
             name,
             is_ours,
             network,
@@ -87,7 +87,7 @@ impl Results {
     /// The peer with the best median in this measurement, over the same network.
     fn best_peer(&self, row: &Row, ours: usize) -> Option<usize> {
         let network = self.libraries[ours].network;
-        let is_peer = |library: &Library| !library.is_ours && library.network == network;
+        let is_peer = |library: &Column| !library.is_ours && library.network == network;
         let peers = (0..self.libraries.len()).filter(|who| is_peer(&self.libraries[*who]));
         let medians = peers.filter_map(|who| Some((who, row.spread(who)?.median)));
         let best = match row.key.is_cost() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::contender::Contender;
+use super::library::Library;
 use super::figure::{self, Figure};
 use super::job::{End, Job, Jobs};
 use super::plan::Task;
@@ -22,14 +22,14 @@ pub(super) const LIMIT: Duration = Duration::from_secs(60);
 /// The program at work.
 pub(super) struct Session<'a> {
     job: Job<'a>,
-    turns: Turns,
+    pipes: CommandPipes,
     ranks: u32,
     /// What the library says of itself.
     pub(super) version: String,
 }
 
 /// One FIFO for each rank. They have names only until the ranks have opened them.
-struct Turns {
+struct CommandPipes {
     files: Vec<File>,
     paths: Vec<PathBuf>,
 }
@@ -38,23 +38,23 @@ impl<'a> Session<'a> {
     /// Starts it by a command that lacks only the arguments, and waits until the ranks are there.
     pub(super) fn start(
         jobs: &'a Jobs,
-        contender: &Contender,
+        library: &Library,
         ranks: u32,
         mut command: Command,
     ) -> Result<Session<'a>, End> {
-        let program = contender.program().display();
+        let program = library.program().display();
         let prefix = format!("{program}.{}", std::process::id());
-        let mut turns = Turns::create(&prefix, ranks).map_err(End::NotStarted)?;
+        let mut pipes = CommandPipes::create(&prefix, ranks).map_err(End::NotStarted)?;
         command.arg("turns").arg(&prefix);
         command.arg(LIMIT.as_secs().to_string());
         let mut job = jobs.start(&mut command).map_err(End::NotStarted)?;
         let deadline = Instant::now() + LIMIT;
         while let Some(line) = job.line(deadline) {
             if let Some(version) = figure::library(&line) {
-                turns.forget_names();
+                pipes.forget_names();
                 return Ok(Session {
                     job,
-                    turns,
+                    pipes,
                     ranks,
                     version,
                 });
@@ -64,10 +64,10 @@ impl<'a> Session<'a> {
     }
 
     /// Has it measure. None: it is no longer there, or hangs.
-    pub(super) fn turn(&mut self, task: &Task, seconds: f32) -> Option<Figure> {
+    pub(super) fn measure(&mut self, task: &Task, seconds: f32) -> Option<Figure> {
         let deadline = Instant::now() + LIMIT;
         let words = format!("{seconds} {} {}\n", task.name, task.size);
-        for file in &mut self.turns.files {
+        for file in &mut self.pipes.files {
             file.write_all(words.as_bytes()).ok()?;
         }
         while let Some(line) = self.job.line(deadline) {
@@ -82,7 +82,7 @@ impl<'a> Session<'a> {
 
     /// Lets it go, ends it if it stays longer than that, and tells how it went.
     pub(super) fn end(self, limit: Duration) -> End {
-        drop(self.turns);
+        drop(self.pipes);
         self.job.end(Instant::now() + limit)
     }
 
@@ -92,21 +92,21 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Turns {
-    fn create(prefix: &str, ranks: u32) -> io::Result<Turns> {
-        let mut turns = Turns {
+impl CommandPipes {
+    fn create(prefix: &str, ranks: u32) -> io::Result<CommandPipes> {
+        let mut pipes = CommandPipes {
             files: Vec::new(),
             paths: Vec::new(),
         };
         for rank in 0..ranks {
             let path = PathBuf::from(format!("{prefix}.{rank}"));
             mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR)?;
-            turns.paths.push(path.clone());
+            pipes.paths.push(path.clone());
             // For reading too, so that it need not wait for the reader.
             let file = OpenOptions::new().read(true).write(true).open(path)?;
-            turns.files.push(file);
+            pipes.files.push(file);
         }
-        Ok(turns)
+        Ok(pipes)
     }
 
     fn forget_names(&mut self) {
@@ -116,7 +116,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turns {
+impl Drop for CommandPipes {
     fn drop(&mut self) {
         self.forget_names();
     }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::contender::Contender;
+use super::library::Library;
 use super::figure::{Figure, Key, Spread};
 use super::hosts::Hosts;
 use super::job::{End, Jobs};
@@ -15,8 +15,8 @@ use super::table::number;
 use crate::terminal::{progress, warn};
 
 /// Everything that a measurement needs and fills.
-pub(super) struct Bench<'a> {
-    pub(super) contenders: &'a [Contender],
+pub(super) struct Interleaved<'a> {
+    pub(super) libraries: &'a [Library],
     pub(super) effort: &'a Effort,
     pub(super) jobs: &'a Jobs,
     pub(super) cores: usize,
@@ -29,13 +29,13 @@ pub(super) struct Bench<'a> {
     pub(super) failed: Vec<usize>,
 }
 
-/// In the contenders' order; none for who has failed.
+/// In the libraries' order; none for who has failed.
 pub(super) type Sessions<'a> = Vec<Option<Session<'a>>>;
 
-impl<'a> Bench<'a> {
+impl<'a> Interleaved<'a> {
     /// The figures, and whether our own libraries never failed.
     pub(super) fn into_results(self) -> (Results, bool) {
-        let ours = |who: &usize| self.contenders[*who].is_ours();
+        let ours = |who: &usize| self.libraries[*who].is_ours();
         let is_whole = !self.failed.iter().any(ours);
         (self.results, is_whole)
     }
@@ -73,17 +73,17 @@ impl<'a> Bench<'a> {
     pub(super) fn sessions(
         &mut self,
         ranks: u32,
-        is_wanted: impl Fn(&Contender) -> bool,
+        is_wanted: impl Fn(&Library) -> bool,
     ) -> Sessions<'a> {
         progress(&format!("starting {ranks} ranks of each\n"));
         let mut sessions = Vec::new();
-        for (who, contender) in self.contenders.iter().enumerate() {
-            if !is_wanted(contender) {
+        for (who, library) in self.libraries.iter().enumerate() {
+            if !is_wanted(library) {
                 sessions.push(None);
                 continue;
             }
-            let command = contender.launch(ranks, self.cores, self.hosts);
-            sessions.push(match Session::start(self.jobs, contender, ranks, command) {
+            let command = library.launch(ranks, self.cores, self.hosts);
+            sessions.push(match Session::start(self.jobs, library, ranks, command) {
                 Ok(session) => {
                     self.results.describe(who, &session.version);
                     Some(session)
@@ -99,8 +99,8 @@ impl<'a> Bench<'a> {
 
     /// Everyone's turns in one measurement.
     pub(super) fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
-        let does = |one: &Contender| one.measures(task.name);
-        let mut is_in: Vec<bool> = self.contenders.iter().map(does).collect();
+        let does = |one: &Library| one.measures(task.name);
+        let mut is_in: Vec<bool> = self.libraries.iter().map(does).collect();
         for round in 0..self.effort.rounds {
             // Each time somebody else begins.
             for turn in 0..sessions.len() {
@@ -112,7 +112,7 @@ impl<'a> Bench<'a> {
                     continue;
                 };
                 let began = Instant::now();
-                if let Some(mut figure) = session.turn(task, self.effort.seconds) {
+                if let Some(mut figure) = session.measure(task, self.effort.seconds) {
                     task.label.clone_into(&mut figure.key.name);
                     self.results.add(round, who, figure);
                 } else if let Some(session) = sessions[who].take() {
@@ -134,9 +134,9 @@ impl<'a> Bench<'a> {
             return format!("{}: nobody\n", task.label);
         };
         let mut line = row.key.to_string();
-        for (who, contender) in self.contenders.iter().enumerate() {
+        for (who, library) in self.libraries.iter().enumerate() {
             if let Some(spread) = row.spread(who) {
-                line += &format!("  {} {}", contender.name, number(spread.median));
+                line += &format!("  {} {}", library.name, number(spread.median));
             }
         }
         format!("{line} {}\n", row.key.unit)
@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
 
     /// Starts of programs that do nothing else.
     pub(super) fn starts(&mut self, ranks: u32) {
-        let count = self.contenders.len();
+        let count = self.libraries.len();
         let mut is_in = vec![true; count];
         for round in 0..self.effort.starts {
             let starts = self.effort.starts;
@@ -157,7 +157,7 @@ impl<'a> Bench<'a> {
     }
 
     fn start(&mut self, who: usize, ranks: u32, round: usize) -> bool {
-        let mut command = self.contenders[who].launch(ranks, self.cores, self.hosts);
+        let mut command = self.libraries[who].launch(ranks, self.cores, self.hosts);
         command.arg("start").arg(LIMIT.as_secs().to_string());
         let results = &mut self.results;
         let end = self.jobs.run(&mut command, LIMIT, |line| {
@@ -184,7 +184,7 @@ impl<'a> Bench<'a> {
     }
 
     fn fails(&mut self, who: usize, ranks: u32, end: &End) {
-        let name = &self.contenders[who].name;
+        let name = &self.libraries[who].name;
         warn(&format!("no more of {name} on {ranks} ranks: it {end}"));
         self.failed.push(who);
     }

@@ -21,13 +21,13 @@ pub(super) enum End {
 
 /// What a frame carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Carried<'a> {
+pub(super) struct Payload<'a> {
     pub(super) from: End,
     pub(super) to: End,
     /// The job, if the frame is one of ours for certain.
     pub(super) job: Option<u16>,
     /// How many bytes it carried on the wire.
-    pub(super) told: usize,
+    pub(super) announced_len: usize,
     /// Those of them that were captured.
     pub(super) bytes: &'a [u8],
 }
@@ -39,7 +39,7 @@ const UDP_HEAD: usize = 8;
 pub(super) const ALL: u16 = u16::MAX;
 
 /// Takes an Ethernet frame apart. `None`: neither ours nor UDP, or cut within these headers.
-pub(super) fn open(frame: &[u8]) -> Option<Carried<'_>> {
+pub(super) fn open(frame: &[u8]) -> Option<Payload<'_>> {
     let packet = LaxSlicedPacket::from_ethernet(frame).ok()?;
     if let Some(TransportSlice::Udp(datagram)) = &packet.transport {
         return udp(packet.net.as_ref()?, datagram);
@@ -52,22 +52,22 @@ pub(super) fn open(frame: &[u8]) -> Option<Carried<'_>> {
 }
 
 /// As `ethernet/frame.rs` of the drivers has it: version and traffic, 0, job, from, to, length.
-fn ours(rest: &[u8]) -> Option<Carried<'_>> {
+fn ours(rest: &[u8]) -> Option<Payload<'_>> {
     if !matches!(bytes(rest, 0)?, [0x11 | 0x12, 0]) {
         return None;
     }
     let to = u16_at(rest, 6)?;
-    let told: usize = u16_at(rest, 8)?.into();
-    Some(Carried {
+    let announced_len: usize = u16_at(rest, 8)?.into();
+    Some(Payload {
         from: End::Node(u16_at(rest, 4)?),
         to: if to == ALL { End::All } else { End::Node(to) },
         job: u16_at(rest, 2),
-        told,
-        bytes: first(rest.get(OURS..)?, told),
+        announced_len,
+        bytes: first(rest.get(OURS..)?, announced_len),
     })
 }
 
-fn udp<'a>(net: &LaxNetSlice<'_>, datagram: &UdpSlice<'a>) -> Option<Carried<'a>> {
+fn udp<'a>(net: &LaxNetSlice<'_>, datagram: &UdpSlice<'a>) -> Option<Payload<'a>> {
     let [from, to]: [IpAddr; 2] = match net {
         LaxNetSlice::Ipv4(ip) => [
             ip.header().source_addr().into(),
@@ -79,19 +79,19 @@ fn udp<'a>(net: &LaxNetSlice<'_>, datagram: &UdpSlice<'a>) -> Option<Carried<'a>
         ],
         LaxNetSlice::Arp(_) => return None,
     };
-    let told = usize::from(datagram.length()).checked_sub(UDP_HEAD)?;
-    Some(Carried {
+    let announced_len = usize::from(datagram.length()).checked_sub(UDP_HEAD)?;
+    Some(Payload {
         from: End::Socket(SocketAddr::new(from, datagram.source_port())),
         to: End::Socket(SocketAddr::new(to, datagram.destination_port())),
         job: None,
-        told,
-        bytes: first(datagram.payload(), told),
+        announced_len,
+        bytes: first(datagram.payload(), announced_len),
     })
 }
 
 /// Interfaces fill short frames up.
-fn first(bytes: &[u8], told: usize) -> &[u8] {
-    bytes.get(..told).unwrap_or(bytes)
+fn first(bytes: &[u8], announced_len: usize) -> &[u8] {
+    bytes.get(..announced_len).unwrap_or(bytes)
 }
 
 impl fmt::Display for End {

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::bytes::{u16_at, u64_at};
-use super::carrier::{self, Carried, End};
+use super::carrier::{self, Payload, End};
 use super::message::{self, Message};
-use super::protocol::{self, DELTAS, Head, Kind, More};
+use super::protocol::{self, DELTAS, FrameHeader, Kind, KindFields};
 
 /// One of our frames.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Frame {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum What {
     /// A protocol's.
-    Head(Head, Inside),
+    FrameHeader(FrameHeader, Inside),
     /// Ranks try whether they hear each other, before they use a segment.
     Greeting,
     /// Something else under our type: another version, or a network used without the protocols above.
@@ -61,22 +61,22 @@ pub(super) fn decode(frame: &[u8]) -> Vec<Frame> {
 }
 
 /// What one datagram has: frames of one length, but the last, which may be shorter.
-fn together(carried: Carried<'_>) -> Option<Vec<Frame>> {
-    let (all, told) = (carried.bytes, carried.told);
-    let each = protocol::first(all, told)?;
+fn together(carried: Payload<'_>) -> Option<Vec<Frame>> {
+    let (all, announced_len) = (carried.bytes, carried.announced_len);
+    let each = protocol::first(all, announced_len)?;
     let mut frames = Vec::new();
-    for at in (0..told).step_by(each) {
-        let told = each.min(told - at);
-        let bytes = &all[at.min(all.len())..all.len().min(at + told)];
-        let one = Carried {
-            told,
+    for at in (0..announced_len).step_by(each) {
+        let announced_len = each.min(announced_len - at);
+        let bytes = &all[at.min(all.len())..all.len().min(at + announced_len)];
+        let one = Payload {
+            announced_len,
             bytes,
             ..carried
         };
         match Frame::of(one) {
             // Cut within its header.
             frame if matches!(frame.what, What::Other) && frame.cut => break,
-            frame if matches!(frame.what, What::Head(..)) => frames.push(frame),
+            frame if matches!(frame.what, What::FrameHeader(..)) => frames.push(frame),
             _ => return None,
         }
     }
@@ -84,34 +84,34 @@ fn together(carried: Carried<'_>) -> Option<Vec<Frame>> {
 }
 
 impl Frame {
-    fn of(carried: Carried<'_>) -> Self {
-        let what = match protocol::read(carried.bytes, carried.told) {
+    fn of(carried: Payload<'_>) -> Self {
+        let what = match protocol::read(carried.bytes, carried.announced_len) {
             Some(head) => {
                 let inside = inside(&head, &carried);
-                What::Head(head, inside)
+                What::FrameHeader(head, inside)
             }
             None if carried.bytes.starts_with(b"?") => What::Greeting,
             None => What::Other,
         };
-        let Carried {
+        let Payload {
             from,
             to,
             job,
-            told,
+            announced_len,
             bytes,
         } = carried;
         Frame {
             from,
             to,
             job,
-            len: told,
-            cut: bytes.len() < told,
+            len: announced_len,
+            cut: bytes.len() < announced_len,
             what,
         }
     }
 }
 
-fn inside(head: &Head, carried: &Carried<'_>) -> Inside {
+fn inside(head: &FrameHeader, carried: &Payload<'_>) -> Inside {
     let bytes = carried.bytes.get(head.end..).unwrap_or_default();
     let found = match head.kind {
         Kind::Data => message::read(bytes, head.len).map(Inside::Message),
@@ -151,7 +151,7 @@ impl fmt::Display for Frame {
         match &self.what {
             What::Greeting => write!(f, "{:<39} {len:>5}", "GREETING")?,
             What::Other => write!(f, "{:<39} {len:>5}", "OTHER")?,
-            What::Head(head, inside) => {
+            What::FrameHeader(head, inside) => {
                 let (kind, flags) = (head.kind.name(), protocol::flags(head.flags));
                 let (sequence, poll) = (head.sequence, head.poll);
                 write!(f, "{kind:<8} {sequence:>9} {poll:>10} {flags:<9} {len:>5}")?;
@@ -168,16 +168,16 @@ impl fmt::Display for Frame {
     }
 }
 
-fn details(f: &mut fmt::Formatter<'_>, head: &Head, inside: Inside) -> fmt::Result {
+fn details(f: &mut fmt::Formatter<'_>, head: &FrameHeader, inside: Inside) -> fmt::Result {
     let report = matches!(head.kind, Kind::Report | Kind::GroupReport);
     match head.more {
-        More::Pair { room, .. } if report => write!(f, "  room {room}")?,
-        More::Pair {
+        KindFields::Pair { room, .. } if report => write!(f, "  room {room}")?,
+        KindFields::Pair {
             expected,
             echo,
             room,
         } => write!(f, "  expects {expected} heard {echo} room {room}")?,
-        More::Group {
+        KindFields::Group {
             group,
             message,
             room,

@@ -234,7 +234,7 @@ fn the_dissector_for_wireshark_knows_the_same_layouts() {
         format!("{{ \"{name}\", {fields}{places} }},")
     });
     has(&format!("MESSAGES = {{ {} }}", messages.join(" ")));
-    let (pair, group, seal) = (protocol::PAIR, protocol::GROUP, protocol::SEAL);
+    let (pair, group, seal) = (protocol::PAIR, protocol::GROUP, protocol::AUTH_HEADER);
     has(&format!("PAIR, GROUP, SEAL = {pair}, {group}, {seal}"));
 }
 

@@ -11,7 +11,7 @@ use super::bytes::{bytes, u32_at, u64_at};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Message {
     name: &'static str,
-    envelope: Option<Envelope>,
+    envelope: Option<MpiHeader>,
     /// Of the whole message where the frame tells it, else of what it carries.
     len: Option<u64>,
     /// Where in its message the frame's bytes belong.
@@ -20,13 +20,13 @@ pub(super) struct Message {
 
 /// MPI's header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Envelope {
+struct MpiHeader {
     context: u32,
     tag: u32,
 }
 
 /// Bytes of kind and credit, of MPI's header, of a handle, of a length, of a pattern.
-const LEAD: usize = 2;
+const PREAMBLE: usize = 2;
 const HEADER: usize = 8;
 const HANDLE: usize = 8;
 const LEN: usize = 8;
@@ -38,14 +38,14 @@ pub(super) fn read(captured: &[u8], len: usize) -> Option<Message> {
     let (name, fields, places) = *LAYOUTS.get(usize::from(kind).checked_sub(1)?)?;
     let [envelope_at, length_at, offset_at] = places;
     let open_ended = matches!(name, "eager" | "data");
-    let size = LEAD + fields;
+    let size = PREAMBLE + fields;
     if len < size || (len > size && !open_ended) {
         return None;
     }
     let carried = open_ended.then_some((len - size) as u64);
     Some(Message {
         name,
-        envelope: envelope_at.and_then(|at| Envelope::read(captured, at)),
+        envelope: envelope_at.and_then(|at| MpiHeader::read(captured, at)),
         len: length_at.and_then(|at| u64_at(captured, at)).or(carried),
         offset: offset_at.and_then(|at| u64_at(captured, at)),
     })
@@ -59,22 +59,22 @@ const NOTHING: [Option<usize>; 3] = [None; 3];
 
 /// By number, from 1.
 pub(super) const LAYOUTS: [Layout; 17] = [
-    ("eager", HEADER, [Some(LEAD), None, None]),
+    ("eager", HEADER, [Some(PREAMBLE), None, None]),
     (
         "announce",
         HEADER + LEN + HANDLE,
-        [Some(LEAD), Some(LEAD + HEADER), None],
+        [Some(PREAMBLE), Some(PREAMBLE + HEADER), None],
     ),
-    ("request", HANDLES + LEN, [None, Some(LEAD + HANDLES), None]),
-    ("data", HANDLE + LEN, [None, None, Some(LEAD + HANDLE)]),
+    ("request", HANDLES + LEN, [None, Some(PREAMBLE + HANDLES), None]),
+    ("data", HANDLE + LEN, [None, None, Some(PREAMBLE + HANDLE)]),
     ("abort", HANDLE, NOTHING),
     ("credit", 0, NOTHING),
     ("hold", 1, NOTHING),
-    ("pull", HANDLE + PATTERN, [Some(LEAD + HANDLE), None, None]),
+    ("pull", HANDLE + PATTERN, [Some(PREAMBLE + HANDLE), None, None]),
     (
         "offer",
         HANDLES + LEN + HEADER,
-        [Some(LEAD + HANDLES + LEN), Some(LEAD + HANDLES), None],
+        [Some(PREAMBLE + HANDLES + LEN), Some(PREAMBLE + HANDLES), None],
     ),
     ("none", HANDLE, NOTHING),
     ("decline", HANDLE, NOTHING),
@@ -84,19 +84,19 @@ pub(super) const LAYOUTS: [Layout; 17] = [
     (
         "hint",
         HANDLE + LEN + PATTERN,
-        [Some(LEAD + HANDLE + LEN), Some(LEAD + HANDLE), None],
+        [Some(PREAMBLE + HANDLE + LEN), Some(PREAMBLE + HANDLE), None],
     ),
     (
         "ahead",
         HEADER + LEN + HANDLES,
-        [Some(LEAD), Some(LEAD + HEADER), None],
+        [Some(PREAMBLE), Some(PREAMBLE + HEADER), None],
     ),
     ("whole", HANDLE, NOTHING),
 ];
 
-impl Envelope {
+impl MpiHeader {
     fn read(from: &[u8], at: usize) -> Option<Self> {
-        Some(Envelope {
+        Some(MpiHeader {
             context: u32_at(from, at)?,
             tag: u32_at(from, at + 4)?,
         })
@@ -106,7 +106,7 @@ impl Envelope {
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        if let Some(Envelope { context, tag }) = self.envelope {
+        if let Some(MpiHeader { context, tag }) = self.envelope {
             // One communicator has two contexts, the second for its collective operations.
             let (comm, odd) = (context / 2, context % 2 == 1);
             let use_of = if odd { "collective" } else { "tag" };

@@ -131,7 +131,7 @@ impl<R: Read> Reader<R> {
         }
         let [kind, len] = [&head[..4], &head[4..]].map(|four| self.word(four));
         let mut magic = [0; 4];
-        let mut told = 8;
+        let mut announced_len = 8;
         let mut len = len;
         if kind == Some(SECTION) {
             if !self.fill(&mut magic)? {
@@ -143,17 +143,17 @@ impl<R: Read> Reader<R> {
                 _ => return Err(wrong()),
             };
             self.interfaces.clear();
-            (self.begun, told) = (true, 12);
+            (self.begun, announced_len) = (true, 12);
             len = self.word(&head[4..]);
         }
         let len = len.ok_or_else(wrong)? as usize;
-        if !self.begun || len < told + 4 || len > LONGEST || !len.is_multiple_of(4) {
+        if !self.begun || len < announced_len + 4 || len > LONGEST || !len.is_multiple_of(4) {
             return Err(wrong());
         }
         let mut body = std::mem::take(&mut self.body);
-        body.resize(len - told, 0);
+        body.resize(len - announced_len, 0);
         let whole = self.fill(&mut body)?;
-        body.truncate(len - told - 4);
+        body.truncate(len - announced_len - 4);
         self.body = body;
         match whole {
             true => Ok(kind),

@@ -1,4 +1,4 @@
-//! The headers of the reliable channel and of groups, with or without a seal in front. The decoder only.
+//! The headers of the reliable channel and of groups, with or without an authentication header in front. The decoder only.
 //!
 //! Their layout is that of `reliable/frame.rs`, `group/frame.rs` of the kernel and `authenticated.rs` of the drivers.
 
@@ -6,7 +6,7 @@ use super::bytes::{bytes, u16_at, u32_at, u64_at};
 
 /// One of our headers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Head {
+pub(super) struct FrameHeader {
     pub(super) kind: Kind,
     pub(super) flags: u8,
     /// Bytes behind it.
@@ -16,7 +16,7 @@ pub(super) struct Head {
     pub(super) sequence: u32,
     /// Counts transmissions, and so tells which of them a report has seen.
     pub(super) poll: u32,
-    pub(super) more: More,
+    pub(super) more: KindFields,
     /// Where its own bytes end.
     pub(super) end: usize,
     /// Number and destination of a sealed frame.
@@ -36,7 +36,7 @@ pub(super) enum Kind {
 
 /// What only some frames have.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum More {
+pub(super) enum KindFields {
     /// Between two nodes: the number that the sender waits for, the highest transmission it has heard, places it has.
     Pair { expected: u32, echo: u32, room: u16 },
     /// In a group.
@@ -45,7 +45,7 @@ pub(super) enum More {
 
 pub(super) const PAIR: usize = 32;
 pub(super) const GROUP: usize = 30;
-pub(super) const SEAL: usize = 16;
+pub(super) const AUTH_HEADER: usize = 16;
 /// Bytes behind the header that frames of a kind have: the map of a report, distances of a repair, an announce.
 const PAIR_MAP: usize = 8;
 const GROUP_MAP: usize = 32;
@@ -56,20 +56,20 @@ const ASK: u8 = 1;
 const WHOLE: u8 = 2;
 const FLAGS: [(u8, &str); 4] = [(ASK, "ask"), (WHOLE, "whole"), (4, "refused"), (8, "alone")];
 
-/// The header of what a network carried: `told` bytes, of which these were captured. `None`: it cannot be one of ours,
+/// The header of what a network carried: `announced_len` bytes, of which these were captured. `None`: it cannot be one of ours,
 /// or is cut within it.
-pub(super) fn read(captured: &[u8], told: usize) -> Option<Head> {
-    plain(captured, told, 0).or_else(|| {
+pub(super) fn read(captured: &[u8], announced_len: usize) -> Option<FrameHeader> {
+    plain(captured, announced_len, 0).or_else(|| {
         let way = u64_at(captured, 8)?;
-        let mut head = plain(captured, told, SEAL)?;
+        let mut head = plain(captured, announced_len, AUTH_HEADER)?;
         head.seal = Some((way & ((1 << 48) - 1), (way >> 48) as u16));
         Some(head)
     })
 }
 
-/// Bytes of the first of several frames that are still together, `told` in all: a sender gives UDP many at once.
-pub(super) fn first(captured: &[u8], told: usize) -> Option<usize> {
-    [0, SEAL].into_iter().find_map(|at| {
+/// Bytes of the first of several frames that are still together, `announced_len` in all: a sender gives UDP many at once.
+pub(super) fn first(captured: &[u8], announced_len: usize) -> Option<usize> {
+    [0, AUTH_HEADER].into_iter().find_map(|at| {
         let [kind] = bytes(captured, at)?;
         let size = if Kind::of(kind)?.is_pair() {
             PAIR
@@ -77,11 +77,11 @@ pub(super) fn first(captured: &[u8], told: usize) -> Option<usize> {
             GROUP
         };
         let len = at + size + usize::from(u16_at(captured, at + 2)?);
-        (len <= told && plain(captured, len, at).is_some()).then_some(len)
+        (len <= announced_len && plain(captured, len, at).is_some()).then_some(len)
     })
 }
 
-fn plain(captured: &[u8], told: usize, at: usize) -> Option<Head> {
+fn plain(captured: &[u8], announced_len: usize, at: usize) -> Option<FrameHeader> {
     let from = captured.get(at..)?;
     let [kind, flags] = bytes(from, 0)?;
     let kind = Kind::of(kind)?;
@@ -91,14 +91,14 @@ fn plain(captured: &[u8], told: usize, at: usize) -> Option<Head> {
     };
     let len = usize::from(u16_at(from, 2)?);
     // Chance makes one of some 2^40 frames of others look like ours.
-    if told != at + size + len || flags & !known != 0 || !kind.fits(flags, len) {
+    if announced_len != at + size + len || flags & !known != 0 || !kind.fits(flags, len) {
         return None;
     }
     let (sequence, poll, more) = match kind.is_pair() {
         true => pair(kind, from)?,
         false => group(from)?,
     };
-    Some(Head {
+    Some(FrameHeader {
         kind,
         flags,
         len,
@@ -112,14 +112,14 @@ fn plain(captured: &[u8], told: usize, at: usize) -> Option<Head> {
 }
 
 /// A report's own number and stamp are 0: what it says of the other direction takes their places.
-fn pair(kind: Kind, from: &[u8]) -> Option<(u32, u32, More)> {
+fn pair(kind: Kind, from: &[u8]) -> Option<(u32, u32, KindFields)> {
     let (expected, echo) = (u32_at(from, 20)?, u32_at(from, 24)?);
     let room = u16_at(from, 28)?;
     let (sequence, poll) = match kind {
         Kind::Report => (expected, echo),
         _ => (u32_at(from, 12)?, u32_at(from, 16)?),
     };
-    let more = More::Pair {
+    let more = KindFields::Pair {
         expected,
         echo,
         room,
@@ -127,8 +127,8 @@ fn pair(kind: Kind, from: &[u8]) -> Option<(u32, u32, More)> {
     (u16_at(from, 30)? == 0).then_some((sequence, poll, more))
 }
 
-fn group(from: &[u8]) -> Option<(u32, u32, More)> {
-    let more = More::Group {
+fn group(from: &[u8]) -> Option<(u32, u32, KindFields)> {
+    let more = KindFields::Group {
         group: u32_at(from, 12)?,
         room: u16_at(from, 16)?,
         message: u32_at(from, 18)?,

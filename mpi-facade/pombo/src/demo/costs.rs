@@ -14,7 +14,7 @@ use crate::error::Error;
 /// The same header with everything switched off that can be.
 type Bare = Compose<<Selected as Config>::Length, Eager, Linear, Static, Size<16, 32, 256, 8>>;
 
-/// A few lines for the terminal; `traffic` is what `POMBO_STATS` named.
+/// A few lines for the terminal; `traffic` is what `POMBO_STATS_FILE` named.
 pub(crate) fn report(traffic: &Path) -> Result<String, Error> {
     let text = fs::read_to_string(traffic).map_err(Error::file("read", traffic))?;
     let (messages, bytes) = sum(&text);
@@ -25,9 +25,9 @@ compose   {} bytes of envelope for each message under way (bare: {}),
           {} of them MPI's header
           {} bytes of communicator in each rank, beside tables that grow with use
 ",
-        size_of::<Envelope<header::Envelope, Composition>>(),
-        size_of::<Envelope<header::Envelope, Bare>>(),
-        size_of::<header::Envelope>(),
+        size_of::<Envelope<header::MpiHeader, Composition>>(),
+        size_of::<Envelope<header::MpiHeader, Bare>>(),
+        size_of::<header::MpiHeader>(),
         pombo_mpi::KERNEL_BYTES,
     ))
 }

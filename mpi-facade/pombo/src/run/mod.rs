@@ -51,13 +51,13 @@ fn start(request: &Request) -> Result<u8, Error> {
 /// Runs a job on this machine to its end and answers with the exit code to leave with.
 pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     let plan = spawn::plan(request)?;
-    let grace = supervise::grace()?;
+    let kill_timeout = supervise::kill_timeout()?;
     // Signals first: none may fall between the first rank's start and the first look at it.
     let signals = Signals::block()?;
     let guard = guard::Guard::start()?;
     let job = Job::create(plan.len())?;
     let limits = supervise::Limits {
-        grace,
+        kill_timeout,
         timeout: arguments::timeout(request)?,
     };
     let mut supervisor = Supervisor::new(signals, guard, job, limits, request.tag)?;

@@ -37,22 +37,22 @@ pub(crate) enum Stream {
 pub(crate) struct Outputs {
     /// Standard output and standard error, or one for both if they are the same file: a line
     /// of one must not fall into a line of the other.
-    sinks: Vec<Sink>,
-    sources: Vec<Source>,
+    outputs: Vec<Output>,
+    sources: Vec<RankPipe>,
     buffer: Box<[u8]>,
     tag: bool,
 }
 
 /// One pipe that a rank prints into.
-struct Source {
+struct RankPipe {
     pipe: Option<File>,
     rank: usize,
-    sink: usize,
+    output: usize,
     line: Vec<u8>,
 }
 
 /// One output of the launcher.
-struct Sink {
+struct Output {
     file: File,
     pending: VecDeque<u8>,
     /// Largest write that cannot block.
@@ -69,12 +69,12 @@ impl Outputs {
         let copy = |descriptor: io::Result<OwnedFd>| descriptor.map(File::from);
         let out = copy(stdout().as_fd().try_clone_to_owned()).map_err(Error::system(doing))?;
         let err = copy(stderr().as_fd().try_clone_to_owned()).map_err(Error::system(doing))?;
-        let mut sinks = vec![Sink::new(out)];
-        if !sinks[0].is_same_file(&err) {
-            sinks.push(Sink::new(err));
+        let mut outputs = vec![Output::new(out)];
+        if !outputs[0].is_same_file(&err) {
+            outputs.push(Output::new(err));
         }
         Ok(Outputs {
-            sinks,
+            outputs,
             sources: Vec::new(),
             buffer: vec![0; LINE].into(),
             tag,
@@ -83,33 +83,33 @@ impl Outputs {
 
     /// A rank's pipe.
     pub(crate) fn add(&mut self, rank: usize, stream: Stream, pipe: OwnedFd) {
-        self.sources.push(Source {
+        self.sources.push(RankPipe {
             pipe: Some(pipe.into()),
             rank,
-            sink: self.sink_of(stream),
+            output: self.output_of(stream),
             line: Vec::new(),
         });
     }
 
     /// A line of the launcher's own, on standard error.
     pub(crate) fn say(&mut self, text: &str) {
-        let sink = self.sink_of(Stream::Err);
-        let sink = &mut self.sinks[sink];
-        if !sink.at_line_start {
-            sink.push(b"\n");
+        let output = self.output_of(Stream::Err);
+        let output = &mut self.outputs[output];
+        if !output.at_line_start {
+            output.push(b"\n");
         }
-        sink.push(format!("pombo: {text}\n").as_bytes());
+        output.push(format!("pombo: {text}\n").as_bytes());
     }
 
     /// What to wait for: pipes, as long as their lines have a place, and sinks that lag.
     pub(crate) fn interest<'a>(&'a self, interest: &mut Interest<'a>) {
-        for (index, sink) in self.sinks.iter().enumerate() {
-            if !sink.pending.is_empty() {
-                interest.writable(sink.file.as_fd(), Ready::Sink(index));
+        for (index, output) in self.outputs.iter().enumerate() {
+            if !output.pending.is_empty() {
+                interest.writable(output.file.as_fd(), Ready::Sink(index));
             }
         }
         for (index, source) in self.sources.iter().enumerate() {
-            let has_room = self.sinks[source.sink].has_room();
+            let has_room = self.outputs[source.output].has_room();
             if let Some(pipe) = source.pipe.as_ref().filter(|_| has_room) {
                 interest.readable(pipe.as_fd(), Ready::Source(index));
             }
@@ -119,24 +119,24 @@ impl Outputs {
     /// Reads once from a pipe that is ready.
     pub(crate) fn read(&mut self, index: usize) {
         let source = &mut self.sources[index];
-        let sink = &mut self.sinks[source.sink];
-        let Some(pipe) = source.pipe.as_mut().filter(|_| sink.has_room()) else {
+        let output = &mut self.outputs[source.output];
+        let Some(pipe) = source.pipe.as_mut().filter(|_| output.has_room()) else {
             return;
         };
         match pipe.read(&mut self.buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Ok(0) | Err(_) => {
-                source.flush(sink, self.tag);
+                source.flush(output, self.tag);
                 source.pipe = None;
             }
-            Ok(length) => source.feed(&self.buffer[..length], sink, self.tag),
+            Ok(length) => source.feed(&self.buffer[..length], output, self.tag),
         }
     }
 
     /// Takes what a rank has printed that has ended, for a message about its end to come after it.
     pub(crate) fn finish(&mut self, rank: usize) {
         for source in self.sources.iter_mut().filter(|source| source.rank == rank) {
-            let sink = &mut self.sinks[source.sink];
+            let output = &mut self.outputs[source.output];
             let mut taken = 0;
             while taken < LAST
                 && let Some(pipe) = source.pipe.as_mut()
@@ -146,25 +146,25 @@ impl Outputs {
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Ok(0) | Err(_) => source.pipe = None,
                     Ok(length) => {
-                        source.feed(&self.buffer[..length], sink, self.tag);
+                        source.feed(&self.buffer[..length], output, self.tag);
                         taken += length;
                     }
                 }
             }
-            source.flush(sink, self.tag);
+            source.flush(output, self.tag);
         }
     }
 
     /// Writes once to a sink that is ready. A sink that fails closes its ranks' pipes, so that
     /// they learn of it as they would without a launcher.
     pub(crate) fn write(&mut self, index: usize) {
-        self.sinks[index].write();
-        let Some(error) = &self.sinks[index].failed else {
+        self.outputs[index].write();
+        let Some(error) = &self.outputs[index].failed else {
             return;
         };
         let message = format!("cannot write the ranks' output: {error}");
         let is_quiet = error.kind() == ErrorKind::BrokenPipe;
-        let of_sink = |source: &&mut Source| source.sink == index && source.pipe.is_some();
+        let of_sink = |source: &&mut RankPipe| source.output == index && source.pipe.is_some();
         for source in self.sources.iter_mut().filter(of_sink) {
             source.pipe = None;
         }
@@ -181,13 +181,13 @@ impl Outputs {
 
     /// Whether something waits to be written.
     pub(crate) fn is_pending(&self) -> bool {
-        self.sinks.iter().any(|sink| !sink.pending.is_empty())
+        self.outputs.iter().any(|output| !output.pending.is_empty())
     }
 
     /// Forwards unfinished lines; for the end of the job.
     pub(crate) fn flush(&mut self) {
         for source in &mut self.sources {
-            source.flush(&mut self.sinks[source.sink], self.tag);
+            source.flush(&mut self.outputs[source.output], self.tag);
         }
     }
 
@@ -202,45 +202,45 @@ impl Outputs {
     }
 
     fn failure(&self, of_kind: impl Fn(&io::Error) -> bool) -> bool {
-        self.sinks
+        self.outputs
             .iter()
-            .any(|sink| sink.failed.as_ref().is_some_and(&of_kind))
+            .any(|output| output.failed.as_ref().is_some_and(&of_kind))
     }
 
-    fn sink_of(&self, stream: Stream) -> usize {
+    fn output_of(&self, stream: Stream) -> usize {
         match stream {
             Stream::Out => 0,
-            Stream::Err => self.sinks.len() - 1,
+            Stream::Err => self.outputs.len() - 1,
         }
     }
 }
 
-impl Source {
-    fn feed(&mut self, mut bytes: &[u8], sink: &mut Sink, tag: bool) {
+impl RankPipe {
+    fn feed(&mut self, mut bytes: &[u8], output: &mut Output, tag: bool) {
         while !bytes.is_empty() {
             let room = (LINE - self.line.len()).min(bytes.len());
             let newline = bytes[..room].iter().position(|&byte| byte == b'\n');
             let (piece, rest) = bytes.split_at(newline.map_or(room, |at| at + 1));
             self.line.extend_from_slice(piece);
             if newline.is_some() || self.line.len() == LINE {
-                self.flush(sink, tag);
+                self.flush(output, tag);
             }
             bytes = rest;
         }
     }
 
     /// A tagged piece always ends its line: the next line has a tag of its own.
-    fn flush(&mut self, sink: &mut Sink, tag: bool) {
+    fn flush(&mut self, output: &mut Output, tag: bool) {
         if self.line.is_empty() {
             return;
         }
         if tag {
-            sink.push(format!("[{}] ", self.rank).as_bytes());
+            output.push(format!("[{}] ", self.rank).as_bytes());
             if !self.line.ends_with(b"\n") {
                 self.line.push(b'\n');
             }
         }
-        sink.push(&self.line);
+        output.push(&self.line);
         self.line.clear();
     }
 }
@@ -254,11 +254,11 @@ fn is_readable(pipe: &File) -> bool {
         .is_ok_and(|ready| !ready.is_empty())
 }
 
-impl Sink {
-    fn new(file: File) -> Sink {
+impl Output {
+    fn new(file: File) -> Output {
         let kind = file.metadata().map(|data| data.file_type());
         let is_plain = kind.is_ok_and(|kind| kind.is_file() || kind.is_block_device());
-        Sink {
+        Output {
             file,
             pending: VecDeque::new(),
             chunk: if is_plain { PENDING } else { PIPE },
@@ -305,63 +305,63 @@ impl Sink {
 mod tests {
     use super::*;
 
-    fn sink() -> Sink {
-        Sink::new(File::open("/dev/null").unwrap())
+    fn output() -> Output {
+        Output::new(File::open("/dev/null").unwrap())
     }
 
-    fn source() -> Source {
-        Source {
+    fn source() -> RankPipe {
+        RankPipe {
             pipe: None,
             rank: 3,
-            sink: 0,
+            output: 0,
             line: Vec::new(),
         }
     }
 
-    fn text(sink: &mut Sink) -> Vec<u8> {
-        sink.pending.drain(..).collect()
+    fn text(output: &mut Output) -> Vec<u8> {
+        output.pending.drain(..).collect()
     }
 
     #[test]
     fn a_line_waits_for_its_end() {
-        let (mut sink, mut source) = (sink(), source());
-        source.feed(b"one\ntw", &mut sink, false);
-        assert_eq!(text(&mut sink), b"one\n");
-        source.feed(b"o\n\nthree", &mut sink, false);
-        assert_eq!(text(&mut sink), b"two\n\n");
-        source.flush(&mut sink, false);
-        source.flush(&mut sink, false);
-        assert_eq!(text(&mut sink), b"three");
+        let (mut output, mut source) = (output(), source());
+        source.feed(b"one\ntw", &mut output, false);
+        assert_eq!(text(&mut output), b"one\n");
+        source.feed(b"o\n\nthree", &mut output, false);
+        assert_eq!(text(&mut output), b"two\n\n");
+        source.flush(&mut output, false);
+        source.flush(&mut output, false);
+        assert_eq!(text(&mut output), b"three");
     }
 
     #[test]
     fn tags_begin_every_line() {
-        let (mut sink, mut source) = (sink(), source());
-        source.feed(b"one\n\ntwo", &mut sink, true);
-        source.flush(&mut sink, true);
-        assert_eq!(text(&mut sink), b"[3] one\n[3] \n[3] two\n");
+        let (mut output, mut source) = (output(), source());
+        source.feed(b"one\n\ntwo", &mut output, true);
+        source.flush(&mut output, true);
+        assert_eq!(text(&mut output), b"[3] one\n[3] \n[3] two\n");
     }
 
     #[test]
     fn a_long_line_goes_in_bounded_pieces() {
-        let (mut sink, mut source) = (sink(), source());
+        let (mut output, mut source) = (output(), source());
         let long = vec![b'x'; 2 * LINE + 10];
-        source.feed(&long, &mut sink, false);
-        assert_eq!(sink.pending.len(), 2 * LINE);
+        source.feed(&long, &mut output, false);
+        assert_eq!(output.pending.len(), 2 * LINE);
         assert_eq!(source.line.len(), 10);
-        source.feed(b"\n", &mut sink, false);
-        assert_eq!(text(&mut sink), [&long[..], b"\n"].concat());
-        source.feed(&long[..LINE], &mut sink, true);
-        assert_eq!(text(&mut sink).len(), LINE + 5);
+        source.feed(b"\n", &mut output, false);
+        assert_eq!(text(&mut output), [&long[..], b"\n"].concat());
+        source.feed(&long[..LINE], &mut output, true);
+        assert_eq!(text(&mut output).len(), LINE + 5);
     }
 
     #[test]
     fn a_failed_sink_takes_nothing_more() {
-        let mut sink = sink();
-        sink.push(b"x");
-        sink.write();
-        assert!(sink.failed.is_some());
-        sink.push(b"y");
-        assert!(sink.pending.is_empty());
+        let mut output = output();
+        output.push(b"x");
+        output.write();
+        assert!(output.failed.is_some());
+        output.push(b"y");
+        assert!(output.pending.is_empty());
     }
 }

@@ -86,7 +86,7 @@ impl Rank {
     }
 
     /// Whether a running rank has left, and how. Its process stays unreaped.
-    pub(crate) fn look(&mut self) -> Option<End> {
+    pub(crate) fn poll_end(&mut self) -> Option<End> {
         if self.state != State::Running {
             return None;
         }

@@ -1,6 +1,6 @@
 //! `--stats`: what every rank sent and what became of it, at the end of a job. Only `run` uses it.
 //!
-//! The ranks append to a file that [`settings::STATS`] names, in a directory that nobody else may enter. Other hosts do
+//! The ranks append to a file that [`settings::STATS_FILE`] names, in a directory that nobody else may enter. Other hosts do
 //! not have that directory, and their ranks write nothing.
 
 use std::fs;
@@ -70,7 +70,7 @@ impl Statistics {
     pub(crate) fn collect(request: &mut Request) -> Result<Self, Error> {
         let file = create()?;
         for context in &mut request.contexts {
-            let named = (settings::STATS.name().into(), file.clone().into());
+            let named = (settings::STATS_FILE.name().into(), file.clone().into());
             context.environment.push(named);
         }
         let ranks = request.contexts.iter().map(|context| context.ranks).sum();

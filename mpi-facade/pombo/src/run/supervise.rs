@@ -16,23 +16,23 @@ use super::rank::{End, Rank, State};
 use super::signals::{Signals, describe, is_ending};
 use super::spawn;
 use crate::error::Error;
-use crate::variables::{self, GRACE};
+use crate::variables::{self, KILL_TIMEOUT};
 
-/// The grace that `POMBO_GRACE` sets.
-pub(crate) fn grace() -> Result<Duration, Error> {
-    let said = std::env::var_os(GRACE.name()).unwrap_or(GRACE.default.into());
-    let grace = said.to_str().and_then(variables::grace);
-    grace.ok_or_else(|| Error::Value {
-        what: GRACE.name(),
+/// The time-out that `POMBO_KILL_TIMEOUT` sets.
+pub(crate) fn kill_timeout() -> Result<Duration, Error> {
+    let said = std::env::var_os(KILL_TIMEOUT.name()).unwrap_or(KILL_TIMEOUT.default.into());
+    let kill_timeout = said.to_str().and_then(variables::kill_timeout);
+    kill_timeout.ok_or_else(|| Error::Value {
+        what: KILL_TIMEOUT.name(),
         given: said.to_string_lossy().into_owned(),
-        want: GRACE.values.must,
+        want: KILL_TIMEOUT.values.must,
     })
 }
 
 /// How long a job may take.
 pub(crate) struct Limits {
     /// Between asking its ranks to end and killing them.
-    pub(crate) grace: Duration,
+    pub(crate) kill_timeout: Duration,
     /// Until it is ended; None: never.
     pub(crate) timeout: Option<Duration>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Supervisor {
     signals: Signals,
     guard: Guard,
     job: Job,
-    grace: Duration,
+    kill_timeout: Duration,
     /// When it is ended, and after what time that is.
     timeout: Option<(Instant, Duration)>,
     /// Whether a rank should call `MPI_Init`.
@@ -58,7 +58,7 @@ pub(crate) struct Supervisor {
 
 /// Others see a killed rank's connections close before it can be waited for. It is waited for so long, and looked for so
 /// often.
-const LEAVING: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(1));
+const EXIT_POLLS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(1));
 
 /// Why and until when.
 struct Ending {
@@ -85,7 +85,7 @@ impl Supervisor {
             signals,
             guard,
             job,
-            grace: limits.grace,
+            kill_timeout: limits.kill_timeout,
             timeout: limits
                 .timeout
                 .and_then(|time| Some((Instant::now().checked_add(time)?, time))),
@@ -121,7 +121,7 @@ impl Supervisor {
     pub(crate) fn run(mut self) -> Result<u8, Error> {
         while !self.ranks.iter().all(Rank::is_over) {
             self.turn(self.next_deadline())?;
-            self.enforce();
+            self.kill_late();
         }
         if self.uses_mpi && self.ending.is_none() && !self.has_anybody_joined() {
             self.outputs.say(foreign::NOBODY_JOINED);
@@ -162,10 +162,10 @@ impl Supervisor {
             let is_interrupted = self.ending.as_ref().is_some_and(|ending| ending.by_signal);
             let deadline = match (is_pending, is_interrupted) {
                 (false, _) => Some(begin),
-                (true, true) => Some(begin + self.grace),
+                (true, true) => Some(begin + self.kill_timeout),
                 (true, false) => None,
             };
-            let is_late = is_interrupted && begin.elapsed() >= self.grace;
+            let is_late = is_interrupted && begin.elapsed() >= self.kill_timeout;
             if self.turn(deadline)? && !is_late {
                 continue;
             }
@@ -213,16 +213,16 @@ impl Supervisor {
     /// Looks which ranks have left. Of several at once, one that a signal killed is more likely
     /// the cause than one that noticed and gave up.
     fn collect(&mut self) {
-        let mut left = self.look();
+        let mut left = self.ended_ranks();
         let killed = |left: &[(usize, End)]| left.iter().any(|(_, end)| end.is_signal());
         let failed = left.iter().any(|(_, end)| *end != End::Code(0));
         if failed && self.ending.is_none() {
-            let (longest, pause) = LEAVING;
+            let (longest, pause) = EXIT_POLLS;
             let end = Instant::now() + longest;
             let leaving = |job: &Self| job.ranks.iter().any(Rank::is_leaving);
             while !killed(&left) && leaving(self) && Instant::now() < end {
                 sleep(pause);
-                left.extend(self.look());
+                left.extend(self.ended_ranks());
             }
         }
         left.sort_by_key(|(_, end)| !end.is_signal());
@@ -230,15 +230,15 @@ impl Supervisor {
             if index == 0 {
                 self.input = Input::default();
             }
-            self.judge(index, end);
+            self.on_rank_end(index, end);
         }
     }
 
     /// Those that have left since the last look.
-    fn look(&mut self) -> Vec<(usize, End)> {
+    fn ended_ranks(&mut self) -> Vec<(usize, End)> {
         let mut left = Vec::new();
         for (index, rank) in self.ranks.iter_mut().enumerate() {
-            let Some(end) = rank.look() else { continue };
+            let Some(end) = rank.poll_end() else { continue };
             left.push((index, end));
             if rank.is_over() {
                 self.guard.remove(rank.group);
@@ -247,7 +247,7 @@ impl Supervisor {
         left
     }
 
-    fn judge(&mut self, index: usize, end: End) {
+    fn on_rank_end(&mut self, index: usize, end: End) {
         let (code, what) = match end {
             End::Code(0) if self.job.has_left(index) => return,
             End::Code(0) if self.job.has_joined(index) => {
@@ -321,7 +321,7 @@ impl Supervisor {
             code: u8::try_from(code).unwrap_or(1),
             by_signal: first.is_none(),
             first,
-            deadline: Some(Instant::now() + self.grace),
+            deadline: Some(Instant::now() + self.kill_timeout),
         });
         self.pass_on(signal);
         // A stopped process takes no notice before it continues.
@@ -335,7 +335,7 @@ impl Supervisor {
     fn next_deadline(&self) -> Option<Instant> {
         let ending = self.ending.as_ref().and_then(|ending| ending.deadline);
         let left = self.ranks.iter().filter_map(|rank| match rank.state {
-            State::Left(since) => Some(since + self.grace),
+            State::Left(since) => Some(since + self.kill_timeout),
             _ => None,
         });
         let timeout = self.timeout.map(|(end, _)| end);
@@ -343,13 +343,13 @@ impl Supervisor {
     }
 
     /// Ends what is due.
-    fn enforce(&mut self) {
+    fn kill_late(&mut self) {
         let now = Instant::now();
         for (index, rank) in self.ranks.iter_mut().enumerate() {
             let State::Left(since) = rank.state else {
                 continue;
             };
-            if self.outputs.is_closed(index) || since + self.grace <= now {
+            if self.outputs.is_closed(index) || since + self.kill_timeout <= now {
                 self.guard.remove(rank.group);
                 rank.finish();
             }

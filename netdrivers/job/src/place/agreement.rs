@@ -12,7 +12,7 @@
 
 use super::JobError;
 use super::key_file;
-use super::word::Word;
+use super::word::ExchangedText;
 use crate::environment::random;
 use alloc::vec::Vec;
 use blake2::{Blake2s256, Digest};
@@ -29,7 +29,7 @@ const BLOCK: usize = 32;
 pub(super) struct Secret([u8; BLOCK]);
 
 /// What a rank shares with its neighbours: with the one before it, and with the one after it.
-pub(crate) struct Links {
+pub(crate) struct RingKeys {
     me: usize,
     before: Block,
     after: Block,
@@ -48,9 +48,9 @@ impl Secret {
     pub(super) fn links(
         self,
         me: usize,
-        cards: &[Word],
+        cards: &[ExchangedText],
         publics: &[Block],
-    ) -> Result<Links, JobError> {
+    ) -> Result<RingKeys, JobError> {
         let file = key_file::read()?;
         let mut all = Blake2s256::new();
         for card in cards {
@@ -68,7 +68,7 @@ impl Secret {
             Ok(hash(b"link", &[&shared, &first, &all, &file]))
         };
         let before = (me + ranks - 1) % ranks;
-        Ok(Links {
+        Ok(RingKeys {
             me,
             before: link(before, before)?,
             after: link(me, (me + 1) % ranks)?,
@@ -76,9 +76,9 @@ impl Secret {
     }
 }
 
-impl Links {
+impl RingKeys {
     /// What this rank tells all others.
-    pub(crate) fn word(&self) -> Block {
+    pub(crate) fn share(&self) -> Block {
         self.before.with(self.after)
     }
 
@@ -86,8 +86,8 @@ impl Links {
     ///
     /// # Errors
     /// [`JobError::NoAgreement`].
-    pub(crate) fn key(&self, words: &[Block]) -> Result<u128, JobError> {
-        let ranks = words.len();
+    pub(crate) fn key(&self, shares: &[Block]) -> Result<u128, JobError> {
+        let ranks = shares.len();
         let mut links: Vec<[u8; BLOCK]> = Vec::new();
         links.resize(ranks, [0; BLOCK]);
         let mut link = self.after;
@@ -95,7 +95,7 @@ impl Links {
             let rank = (self.me + step) % ranks;
             links[rank] = link.0;
             // The next rank's word leads from this link to its other one.
-            link = link.with(words[(rank + 1) % ranks]);
+            link = link.with(shares[(rank + 1) % ranks]);
         }
         let before = links[(self.me + ranks - 1) % ranks];
         if before != self.before.0 || link != self.after {
@@ -150,11 +150,11 @@ mod tests {
     use alloc::vec::Vec;
 
     /// So many ranks that hear these cards: rank, cards.
-    fn links(ranks: usize, hear: impl Fn(usize, &mut Vec<Word>)) -> Vec<Links> {
+    fn links(ranks: usize, hear: impl Fn(usize, &mut Vec<ExchangedText>)) -> Vec<RingKeys> {
         let secrets: Vec<Secret> = (0..ranks).map(|_| Secret::new().expect("room")).collect();
         let publics: Vec<Block> = secrets.iter().map(Secret::public).collect();
-        let card = |public: &Block| Word::of(format_args!("a card with {public}"));
-        let cards: Vec<Word> = publics.iter().map(card).collect();
+        let card = |public: &Block| ExchangedText::of(format_args!("a card with {public}"));
+        let cards: Vec<ExchangedText> = publics.iter().map(card).collect();
         let all = secrets.into_iter().enumerate();
         all.map(|(me, secret)| {
             let mut cards = cards.clone();
@@ -169,12 +169,12 @@ mod tests {
         let mut seen = Vec::new();
         for ranks in 2..8 {
             let links = links(ranks, |_, _| ());
-            let words: Vec<Block> = links.iter().map(Links::word).collect();
-            let keys: Vec<_> = links.iter().map(|one| one.key(&words)).collect();
+            let shares: Vec<Block> = links.iter().map(RingKeys::share).collect();
+            let keys: Vec<_> = links.iter().map(|one| one.key(&shares)).collect();
             let key = keys[0].clone().expect("they agree");
             assert!(keys.iter().all(|one| *one == Ok(key)) && !seen.contains(&key));
             // Nothing that is told is the key, and no link of any rank is told.
-            for Block(word) in words {
+            for Block(word) in shares {
                 assert!(word[..16] != key.to_le_bytes() && word[16..] != key.to_le_bytes());
                 assert!(links.iter().all(|one| one.after.0 != word));
             }
@@ -187,16 +187,16 @@ mod tests {
         for ranks in 2..6 {
             let split = links(ranks, |me, cards| {
                 if me == 1 {
-                    cards[0] = Word::from("another card");
+                    cards[0] = ExchangedText::from("another card");
                 }
             });
-            let words: Vec<Block> = split.iter().map(Links::word).collect();
-            let refused = |one: &Links| one.key(&words) == Err(JobError::NoAgreement);
+            let shares: Vec<Block> = split.iter().map(RingKeys::share).collect();
+            let refused = |one: &RingKeys| one.key(&shares) == Err(JobError::NoAgreement);
             assert!(split.iter().all(refused));
             let honest = links(ranks, |_, _| ());
-            let mut words: Vec<Block> = honest.iter().map(Links::word).collect();
-            words[ranks - 1].0[3] ^= 1;
-            let refused = |one: &Links| one.key(&words) == Err(JobError::NoAgreement);
+            let mut shares: Vec<Block> = honest.iter().map(RingKeys::share).collect();
+            shares[ranks - 1].0[3] ^= 1;
+            let refused = |one: &RingKeys| one.key(&shares) == Err(JobError::NoAgreement);
             assert!(honest.iter().all(refused));
         }
     }
@@ -205,7 +205,7 @@ mod tests {
     fn a_key_that_has_one_secret_with_everybody_is_refused() {
         let secret = Secret::new().expect("random numbers");
         let own = secret.public();
-        let cards = [Word::from("one"), Word::from("weak")];
+        let cards = [ExchangedText::from("one"), ExchangedText::from("weak")];
         let weak = secret.links(0, &cards, &[own, Block([0; BLOCK])]);
         assert_eq!(weak.err(), Some(JobError::card(1, "weak")));
     }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn blocks_are_read_as_they_were_written() {
         let block = Secret::new().expect("random numbers").public();
-        let word = Word::of(format_args!("{block}"));
+        let word = ExchangedText::of(format_args!("{block}"));
         assert_eq!(Block::read(word.as_str()), Some(block));
         for text in ["", "00", &word.as_str()[1..], "g", &"+1".repeat(32)] {
             assert_eq!(Block::read(text), None, "{text}");

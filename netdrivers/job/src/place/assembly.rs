@@ -2,7 +2,7 @@
 //! `place` only.
 
 use super::JobError;
-use super::word::Word;
+use super::word::ExchangedText;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
@@ -10,16 +10,16 @@ use pombo_kernel::{Node, Part};
 use pombo_netdrivers::shm::Shm;
 
 /// All ranks of a job in the launcher's memory file.
-pub(crate) struct Assembly {
+pub(crate) struct ShmExchange {
     shm: Shm,
     /// What every rank has said and this one has not read: at most the words of two rounds.
-    said: Vec<Vec<Word>>,
+    received: Vec<Vec<ExchangedText>>,
 }
 
-impl Assembly {
+impl ShmExchange {
     pub(super) fn new(shm: Shm) -> Self {
-        let said = vec![Vec::new(); shm.nodes()];
-        Assembly { shm, said }
+        let received = vec![Vec::new(); shm.nodes()];
+        ShmExchange { shm, received }
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -27,16 +27,16 @@ impl Assembly {
     }
 
     /// One word of each, in the order of ranks.
-    pub(super) fn exchange(&mut self, own: &Word) -> Result<Vec<Word>, JobError> {
-        let ranks = self.said.len() as u16;
+    pub(super) fn exchange(&mut self, own: &ExchangedText) -> Result<Vec<ExchangedText>, JobError> {
+        let ranks = self.received.len() as u16;
         for to in (0..ranks).map(Node) {
             self.send(to, own.as_bytes())?;
         }
         let mut idle = 0;
-        while self.said.iter().any(Vec::is_empty) {
-            self.turn(&mut idle)?;
+        while self.received.iter().any(Vec::is_empty) {
+            self.progress(&mut idle)?;
         }
-        Ok(self.said.iter_mut().map(|said| said.remove(0)).collect())
+        Ok(self.received.iter_mut().map(|received| received.remove(0)).collect())
     }
 
     fn send(&mut self, to: Node, word: &[u8]) -> Result<(), JobError> {
@@ -44,25 +44,25 @@ impl Assembly {
         loop {
             match self.shm.try_send(to, Cookie::COPY, &parts) {
                 Ok(_) => return Ok(()),
-                Err(ChannelError::Full) => self.turn(&mut idle)?,
+                Err(ChannelError::Full) => self.progress(&mut idle)?,
                 Err(error) => return Err(wrong(error)),
             }
         }
     }
 
-    fn turn(&mut self, idle: &mut u32) -> Result<(), JobError> {
-        let (said, mut lost) = (&mut self.said, None);
+    fn progress(&mut self, idle: &mut u32) -> Result<(), JobError> {
+        let (received, mut lost) = (&mut self.received, None);
         let any = self.shm.poll(|event| match event {
             Event::Arrival(frame) => {
                 let mut word = Vec::new();
                 frame.pieces(0, frame.len(), |piece| word.extend_from_slice(piece));
                 let word = core::str::from_utf8(&word).unwrap_or_default();
-                said[frame.from().index()].push(Word::from(word));
+                received[frame.from().index()].push(ExchangedText::from(word));
             }
             Event::PeerLost(node) => lost = Some(node),
             _ => {}
         });
-        if let Some(node) = lost.filter(|node| self.said[node.index()].is_empty()) {
+        if let Some(node) = lost.filter(|node| self.received[node.index()].is_empty()) {
             return Err(JobError::Ended { rank: node.index() });
         }
         *idle = if any.map_err(wrong)? { 0 } else { *idle + 1 };
@@ -92,24 +92,24 @@ mod tests {
     use pombo_netdrivers::shm;
     use std::thread;
 
-    fn word(round: usize, rank: usize) -> Word {
-        Word::of(format_args!("{round} of {rank}"))
+    fn word(round: usize, rank: usize) -> ExchangedText {
+        ExchangedText::of(format_args!("{round} of {rank}"))
     }
 
     #[test]
-    fn everybody_hears_everybody_round_by_round() {
+    fn everybody_gets_every_text_round_by_round() {
         let job = format!("assembly-{}", std::process::id());
         let ranks = (0..3).map(|rank| {
             let job = job.clone();
             thread::spawn(move || {
                 let shm = shm::meet(&job, rank, 3, 7).expect("they meet");
-                let mut assembly = Assembly::new(shm);
+                let mut exchange = ShmExchange::new(shm);
                 for round in 0..50 {
-                    let said = assembly.exchange(&word(round, rank));
+                    let received = exchange.exchange(&word(round, rank));
                     let expected: Vec<_> = (0..3).map(|from| word(round, from)).collect();
-                    assert_eq!(said, Ok(expected));
+                    assert_eq!(received, Ok(expected));
                 }
-                assembly.finish();
+                exchange.finish();
             })
         });
         let ranks: Vec<_> = ranks.collect();
@@ -123,9 +123,9 @@ mod tests {
         let job = format!("assembly-end-{}", std::process::id());
         let other = job.clone();
         let gone = thread::spawn(move || drop(shm::meet(&other, 1, 2, 7)));
-        let mut assembly = Assembly::new(shm::meet(&job, 0, 2, 7).expect("they meet"));
+        let mut exchange = ShmExchange::new(shm::meet(&job, 0, 2, 7).expect("they meet"));
         assert_eq!(
-            assembly.exchange(&Word::from("word")),
+            exchange.exchange(&ExchangedText::from("word")),
             Err(JobError::Ended { rank: 1 })
         );
         gone.join().expect("no panic");

@@ -30,7 +30,7 @@ impl Auth {
 
     /// To whoever wants to know what frames are worth.
     #[cfg(feature = "hosts")]
-    pub(crate) fn told(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Auth::On => {
                 "frames between hosts have a tag over headers and a checksum of the payload (POMBO_AUTH=on)"

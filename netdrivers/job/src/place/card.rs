@@ -5,7 +5,7 @@ use super::JobError;
 #[cfg(feature = "hosts")]
 use super::agreement::Block;
 use super::auth::Auth;
-use super::word::Word;
+use super::word::ExchangedText;
 use crate::environment::random;
 use crate::settings::AUTH;
 #[cfg(feature = "hosts")]
@@ -13,7 +13,7 @@ use pombo_transport::authenticated::{Cover, Key};
 
 /// A rank's first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Card {
+pub(super) struct BusinessCard {
     /// Ranks with the same one share memory.
     pub(super) host: u64,
     /// The same for all ranks that could, whatever they were told.
@@ -24,12 +24,12 @@ pub(super) struct Card {
     #[cfg(feature = "hosts")]
     pub(super) public: Block,
     /// Of rank 0: what is the same for all of the job.
-    pub(super) job: Option<Name>,
+    pub(super) job: Option<JobName>,
 }
 
 /// What tells a job from all others, which everybody may see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Name {
+pub(crate) struct JobName {
     /// Frames of another one are not believed.
     pub(crate) epoch: u32,
     /// Its number.
@@ -41,9 +41,9 @@ pub(crate) struct Name {
 /// What the ranks on several hosts share and nobody else.
 #[cfg(feature = "hosts")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Job {
+pub(crate) struct JobKeys {
     /// Its name.
-    pub(crate) name: Name,
+    pub(crate) name: JobName,
     /// Whoever knows it is a rank. It never travels.
     pub(crate) key: u128,
 }
@@ -51,19 +51,19 @@ pub(crate) struct Job {
 /// What a seal is for: those of one are worth nothing for another.
 #[cfg(feature = "hosts")]
 #[derive(Clone, Copy)]
-pub(crate) enum Seal {
-    Single,
-    Group,
-    Door,
+pub(crate) enum KeyUse {
+    Unicast,
+    Multicast,
+    Listener,
 }
 
 /// In front of all: other versions are told apart.
 const VERSION: &str = "pombo3";
 
-impl Card {
+impl BusinessCard {
     /// No spaces and no '=', so that it passes through any launcher; far below 1024 bytes.
-    pub(super) fn text(&self) -> Word {
-        let Card {
+    pub(super) fn text(&self) -> ExchangedText {
+        let BusinessCard {
             host,
             machine,
             fingerprint,
@@ -75,11 +75,11 @@ impl Card {
         let public = NO_KEY;
         let card = format_args!("{VERSION}.{host:016x}.{machine:016x}.{fingerprint:016x}.{public}");
         match self.job {
-            Some(Name { epoch, id, auth }) => {
+            Some(JobName { epoch, id, auth }) => {
                 let auth = auth.name();
-                Word::of(format_args!("{card}.{epoch:08x}.{id:016x}.{auth}"))
+                ExchangedText::of(format_args!("{card}.{epoch:08x}.{id:016x}.{auth}"))
             }
-            None => Word::of(card),
+            None => ExchangedText::of(card),
         }
     }
 
@@ -96,14 +96,14 @@ impl Card {
             #[cfg(not(feature = "hosts"))]
             let _ = public;
             let job = match fields.next() {
-                Some(epoch) => Some(Name {
+                Some(epoch) => Some(JobName {
                     epoch: u32::from_str_radix(epoch, 16).ok()?,
                     id: u64::from_str_radix(fields.next()?, 16).ok()?,
                     auth: Auth::read(fields.next()?)?,
                 }),
                 None => None,
             };
-            (known && fields.next().is_none() && job.is_some() == (rank == 0)).then_some(Card {
+            (known && fields.next().is_none() && job.is_some() == (rank == 0)).then_some(BusinessCard {
                 host,
                 machine,
                 fingerprint,
@@ -120,11 +120,11 @@ impl Card {
 #[cfg(not(feature = "hosts"))]
 const NO_KEY: &str = "none";
 
-impl Name {
+impl JobName {
     /// That no other job has.
     pub(super) fn new() -> Result<Self, JobError> {
         let [a, b, c, d, id @ ..] = random::<12>()?;
-        Ok(Name {
+        Ok(JobName {
             epoch: u32::from_le_bytes([a, b, c, d]),
             id: u64::from_le_bytes(id),
             auth: AUTH.read(Auth::read)?,
@@ -133,9 +133,9 @@ impl Name {
 }
 
 #[cfg(feature = "hosts")]
-impl Job {
+impl JobKeys {
     /// What seals are made with and what of a frame they cover, if frames carry any.
-    pub(crate) fn seal(&self, what: Seal) -> Option<(Key, Cover)> {
+    pub(crate) fn frame_auth(&self, what: KeyUse) -> Option<(Key, Cover)> {
         let cover = match self.name.auth {
             Auth::On => Cover::Headers,
             Auth::Full => Cover::Whole,
@@ -145,7 +145,7 @@ impl Job {
     }
 
     /// What seals are made with.
-    pub(crate) fn key(&self, what: Seal) -> Key {
+    pub(crate) fn key(&self, what: KeyUse) -> Key {
         Key {
             secret: self.key.to_le_bytes(),
             epoch: self.name.epoch.into(),
@@ -161,21 +161,21 @@ mod tests {
 
     #[test]
     fn a_card_is_read_as_it_was_written() {
-        let job = Name::new().expect("random numbers");
-        assert_ne!(job, Name::new().expect("random numbers"));
+        let job = JobName::new().expect("random numbers");
+        assert_ne!(job, JobName::new().expect("random numbers"));
         for auth in Auth::ALL {
-            let mut card = Card {
+            let mut card = BusinessCard {
                 host: 7,
                 machine: 0,
                 fingerprint: u64::MAX,
                 public: Block([0xa5; 32]),
-                job: Some(Name { auth, ..job }),
+                job: Some(JobName { auth, ..job }),
             };
-            assert_eq!(Card::read(0, card.text().as_str()), Ok(card));
+            assert_eq!(BusinessCard::read(0, card.text().as_str()), Ok(card));
             let word = card.text();
             assert!(word.as_str().len() < 200 && !word.as_str().contains([' ', '=', '\n']));
             card.job = None;
-            assert_eq!(Card::read(3, card.text().as_str()), Ok(card));
+            assert_eq!(BusinessCard::read(3, card.text().as_str()), Ok(card));
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
             (0, format!("pombo3.7.6.8.{key}.9.5.1")),
             (0, format!("pombo3.7.6.8.{key}.9.5.on.")),
         ] {
-            assert_eq!(Card::read(rank, &text), Err(JobError::card(rank, &text)));
+            assert_eq!(BusinessCard::read(rank, &text), Err(JobError::card(rank, &text)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Why a process does not come to its place in a job, and what to do.
 
 #[cfg(feature = "hosts")]
-use super::raw::Why;
+use super::raw::RawUnavailable;
 use crate::text::Text;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
@@ -73,14 +73,14 @@ pub enum JobError {
         said: Excerpt,
     },
     /// The launcher started several ranks, or may have, and does not tell them of each other.
-    Untold {
+    ForeignLauncher {
         /// Which it is.
         by: &'static str,
         /// What to start instead.
         instead: &'static str,
     },
     /// What a rank says of itself makes no sense.
-    Card {
+    MulticastAddress {
         /// The rank.
         rank: usize,
         /// How it begins.
@@ -116,7 +116,7 @@ pub enum JobError {
         /// One that cannot.
         rank: usize,
         /// Why not.
-        why: Why,
+        why: RawUnavailable,
     },
     /// The channel over that network.
     Kernel(pombo_kernel::Error),
@@ -129,7 +129,7 @@ pub enum JobError {
     },
     /// A rank of another host cannot be reached.
     #[cfg(feature = "hosts")]
-    NoWay {
+    Unreachable {
         /// The rank.
         rank: usize,
         /// Where it said it is.
@@ -191,12 +191,12 @@ impl fmt::Display for JobError {
                 f,
                 "the launcher refused {asked}: {said}; see its own messages"
             ),
-            Self::Untold { by, instead } => write!(
+            Self::ForeignLauncher { by, instead } => write!(
                 f,
                 "{by} started this process without PMI-1, so several ranks cannot find each other: use {instead}; \
                  POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own"
             ),
-            Self::Card { rank, got } => write!(
+            Self::MulticastAddress { rank, got } => write!(
                 f,
                 "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
             ),
@@ -227,7 +227,7 @@ impl fmt::Display for JobError {
                 "{ranks} ranks on several hosts, but only {most} are possible: start fewer"
             ),
             #[cfg(feature = "hosts")]
-            Self::NoWay {
+            Self::Unreachable {
                 rank,
                 address,
                 errno,
@@ -292,7 +292,7 @@ impl JobError {
 
     /// What that rank says of itself makes no sense.
     pub(crate) fn card(rank: usize, text: &str) -> Self {
-        Self::Card {
+        Self::MulticastAddress {
             rank,
             got: excerpt(text),
         }

@@ -1,6 +1,6 @@
 //! What tells one host from another: ranks of the same host can share memory. `place` only.
 
-use crate::settings::HOST;
+use crate::settings::FAKE_HOST;
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
@@ -19,9 +19,9 @@ pub(super) fn machine() -> u64 {
     machine
 }
 
-/// The host that `POMBO_HOST` names, for tests.
-pub(super) fn told() -> Option<u64> {
-    HOST.text().map(|name| hash(START, name.as_bytes()))
+/// The host that `POMBO_FAKE_HOST` names, for tests.
+pub(super) fn configured() -> Option<u64> {
+    FAKE_HOST.text().map(|name| hash(START, name.as_bytes()))
 }
 
 /// FNV-1a: names differ by accident only, nobody gains by making them equal.

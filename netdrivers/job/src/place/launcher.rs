@@ -1,9 +1,9 @@
 //! Whoever started the ranks and carries words between them before they have channels. `place` asks; whoever has joined leaves by it.
 
 use super::JobError;
-use super::assembly::Assembly;
+use super::assembly::ShmExchange;
 use super::pmi::Pmi;
-use super::word::Word;
+use super::word::ExchangedText;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 
@@ -14,7 +14,7 @@ enum Protocol {
     /// Over a protocol of its own.
     Pmi(Pmi),
     /// By the memory file that `pombo run` made.
-    Memory(Assembly),
+    Memory(ShmExchange),
 }
 
 impl Launcher {
@@ -24,7 +24,7 @@ impl Launcher {
     }
 
     /// `pombo run`, whose memory is no channel of this job.
-    pub(super) fn memory(assembly: Assembly) -> Self {
+    pub(super) fn memory(assembly: ShmExchange) -> Self {
         Launcher(Protocol::Memory(assembly))
     }
 
@@ -40,7 +40,7 @@ impl Launcher {
     /// order.
     #[cold]
     #[inline(never)]
-    pub(crate) fn exchange(&mut self, name: &str, own: &Word) -> Result<Vec<Word>, JobError> {
+    pub(crate) fn exchange(&mut self, name: &str, own: &ExchangedText) -> Result<Vec<ExchangedText>, JobError> {
         match &mut self.0 {
             Protocol::Pmi(pmi) => pmi.exchange(name, own),
             Protocol::Memory(assembly) => assembly.exchange(own),

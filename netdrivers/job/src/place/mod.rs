@@ -3,7 +3,7 @@
 //!
 //! | who started it | says so by | ranks meet |
 //! | --- | --- | --- |
-//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` names a network or `POMBO_HOST` is set they only exchange addresses there |
+//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` names a network or `POMBO_FAKE_HOST` is set they only exchange addresses there |
 //! | somebody, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | by the name of the job |
 //! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | by the launcher's store of keys and values |
 //! | nobody | | alone |
@@ -30,51 +30,51 @@ mod untold;
 mod word;
 
 #[cfg(feature = "hosts")]
-pub(crate) use agreement::{Block, Links};
+pub(crate) use agreement::{Block, RingKeys};
 pub(crate) use auth::Auth;
-pub(crate) use card::Name;
+pub(crate) use card::JobName;
 #[cfg(feature = "hosts")]
-pub(crate) use card::{Job, Seal};
+pub(crate) use card::{JobKeys, KeyUse};
 pub use descriptor::let_go;
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, JobError};
 pub use launcher::Launcher;
 pub(crate) use net::Net;
 #[cfg(feature = "hosts")]
-pub use raw::Why;
+pub use raw::RawUnavailable;
 
 use crate::environment::{number, wrong};
 use crate::hosts::Hosts;
 use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use assembly::Assembly;
-use card::Card;
+use assembly::ShmExchange;
+use card::BusinessCard;
 use core::ffi::c_int;
 use core::fmt;
 use pmi::Pmi;
 use pombo_kernel::Node;
 use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
-pub(crate) use word::Word;
+pub(crate) use word::ExchangedText;
 
 /// What a process knows of its job before it has a channel to all ranks.
-pub struct Start {
+pub struct Bootstrapped {
     /// The memory that it shares with the ranks of its host.
-    pub(crate) near: Shm,
+    pub(crate) shm: Shm,
     pub(crate) hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
     pub(crate) launcher: Option<Launcher>,
     /// What the ranks have told each other, where they are on several hosts.
-    pub(crate) met: Option<Met>,
+    pub(crate) info: Option<JobInfo>,
 }
 
-/// Why a process cannot join. Who gets it says so and calls [`Refused::abort`].
-pub struct Refused {
+/// Why a process cannot join. Who gets it says so and calls [`JoinError::abort`].
+pub struct JoinError {
     pub(crate) error: JobError,
     pub(crate) launcher: Option<Launcher>,
 }
 
-impl Refused {
+impl JoinError {
     /// Why.
     pub fn error(&self) -> &JobError {
         &self.error
@@ -95,34 +95,34 @@ impl Refused {
                 // When its connection closes the launcher may kill this process before it has that code.
                 core::mem::forget(launcher);
             }
-            None => pmi::last_words(),
+            None => pmi::wait_for_output(),
         }
         self.error
     }
 }
 
-impl fmt::Debug for Refused {
+impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.error, f)
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.error, f)
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for JoinError {}
 
-impl From<JobError> for Box<Refused> {
+impl From<JobError> for Box<JoinError> {
     fn from(error: JobError) -> Self {
         let launcher = None;
-        Box::new(Refused { error, launcher })
+        Box::new(JoinError { error, launcher })
     }
 }
 
-impl From<ShmError> for Box<Refused> {
+impl From<ShmError> for Box<JoinError> {
     fn from(error: ShmError) -> Self {
         JobError::from(error).into()
     }
@@ -134,26 +134,26 @@ impl From<ShmError> for Box<Refused> {
 ///
 /// # Errors
 /// The environment says what cannot be, the launcher or another rank does not answer as it must, or this process was
-/// composed otherwise than another rank: [`Refused::error`].
+/// composed otherwise than another rank: [`JoinError::error`].
 #[cold]
 #[inline(never)]
-pub fn start(checked: Result<(), JobError>, fingerprint: u64) -> Result<Start, Box<Refused>> {
+pub fn start(checked: Result<(), JobError>, fingerprint: u64) -> Result<Bootstrapped, Box<JoinError>> {
     let net = checked.and_then(|()| NET.read(Net::parse));
-    let near = match (number(RANK.name)?, number(SIZE.name)?) {
+    let shm = match (number(RANK.name)?, number(SIZE.name)?) {
         (None, None) => match Pmi::connect()? {
-            Some(pmi) => return by_launcher(Launcher::pmi(pmi), net, fingerprint),
+            Some(pmi) => return start_by_launcher(Launcher::pmi(pmi), net, fingerprint),
             None => {
                 net?;
-                untold::alone()?;
+                foreign_launcher::refuse()?;
                 Shm::alone()?
             }
         },
         (Some(rank), Some(size)) if rank < size => {
             let net = net?;
             let shm = on_this_host(rank, size, fingerprint)?;
-            let apart = net.is_named() || host::told().is_some();
+            let apart = net.is_named() || host::configured().is_some();
             if apart && size > 1 {
-                return by_launcher(Launcher::memory(Assembly::new(shm)), Ok(net), fingerprint);
+                return start_by_launcher(Launcher::memory(ShmExchange::new(shm)), Ok(net), fingerprint);
             }
             processor::spread(rank, size, processor::number_of(shm.segment()));
             shm
@@ -163,12 +163,12 @@ pub fn start(checked: Result<(), JobError>, fingerprint: u64) -> Result<Start, B
             return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must).into());
         }
     };
-    let hosts = Hosts::one(near.segment().ranks());
-    Ok(Start {
-        near,
+    let hosts = Hosts::single(shm.segment().ranks());
+    Ok(Bootstrapped {
+        shm,
         hosts,
         launcher: None,
-        met: None,
+        info: None,
     })
 }
 
@@ -205,51 +205,51 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
 
 /// Every rank tells where it is; those of one host meet in memory.
 #[inline(never)]
-fn by_launcher(
+fn start_by_launcher(
     mut launcher: Launcher,
     net: Result<Net, JobError>,
     fingerprint: u64,
-) -> Result<Start, Box<Refused>> {
-    let told = net.and_then(|net| {
-        let (met, hosts) = introduce(&mut launcher, net, fingerprint)?;
-        let members = hosts.members(hosts.of(met.me));
-        let near = meet(met.job.id, met.me, members, fingerprint)?;
-        Ok((met, hosts, near))
+) -> Result<Bootstrapped, Box<JoinError>> {
+    let description = net.and_then(|net| {
+        let (info, hosts) = exchange_cards(&mut launcher, net, fingerprint)?;
+        let members = hosts.members(hosts.of(info.me));
+        let shm = attach_shm(info.job.id, info.me, members, fingerprint)?;
+        Ok((info, hosts, shm))
     });
     let launcher = Some(launcher);
-    match told {
-        Ok((met, hosts, near)) => Ok(Start {
-            near,
+    match description {
+        Ok((info, hosts, shm)) => Ok(Bootstrapped {
+            shm,
             launcher,
-            met: (!hosts.is_one()).then_some(met),
+            info: (!hosts.is_single()).then_some(info),
             hosts,
         }),
-        Err(error) => Err(Box::new(Refused { error, launcher })),
+        Err(error) => Err(Box::new(JoinError { error, launcher })),
     }
 }
 
 /// What the ranks have told each other.
-pub(crate) struct Met {
+pub(crate) struct JobInfo {
     pub(crate) me: Node,
     /// What this rank was told.
     pub(crate) net: Net,
-    pub(crate) job: Name,
+    pub(crate) job: JobName,
     /// With the ranks before and after this one; none where all are on one host.
     #[cfg(feature = "hosts")]
-    pub(crate) links: Option<Links>,
+    pub(crate) ring_keys: Option<RingKeys>,
     /// All of them are on one machine, whatever hosts they pretend to be.
     pub(crate) one_machine: bool,
 }
 
 #[cfg(all(test, feature = "hosts"))]
-impl Met {
+impl JobInfo {
     /// Of a rank that pretends to be on another host than the other one.
     pub(crate) fn for_tests(net: Net) -> Self {
-        Met {
+        JobInfo {
             me: Node(0),
             net,
-            job: Name::new().expect("random numbers"),
-            links: None,
+            job: JobName::new().expect("random numbers"),
+            ring_keys: None,
             one_machine: true,
         }
     }
@@ -257,17 +257,17 @@ impl Met {
 
 /// Exchanges cards.
 #[inline(never)]
-fn introduce(
+fn exchange_cards(
     launcher: &mut Launcher,
     net: Net,
     fingerprint: u64,
-) -> Result<(Met, Hosts), JobError> {
+) -> Result<(JobInfo, Hosts), JobError> {
     let rank = launcher.rank();
-    let (job, machine) = (Name::new()?, host::machine());
+    let (job, machine) = (JobName::new()?, host::machine());
     #[cfg(feature = "hosts")]
     let secret = agreement::Secret::new()?;
-    let card = Card {
-        host: host::told().unwrap_or(machine),
+    let card = BusinessCard {
+        host: host::configured().unwrap_or(machine),
         machine,
         fingerprint,
         #[cfg(feature = "hosts")]
@@ -275,7 +275,7 @@ fn introduce(
         job: (rank == 0).then_some(job),
     };
     let words = launcher.exchange("pombo", &card.text())?;
-    let cards = read(&words, Card::read)?;
+    let cards = read(&words, BusinessCard::read)?;
     let mut ranks = cards.iter().enumerate();
     if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
         return Err(JobError::Fingerprint {
@@ -292,12 +292,12 @@ fn introduce(
     if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
         hosts = (0..cards.len() as u64).collect();
     }
-    let hosts = Hosts::by(&hosts);
-    let met = Met {
+    let hosts = Hosts::by_names(&hosts);
+    let info = JobInfo {
         me: Node(rank as u16),
         net,
         #[cfg(feature = "hosts")]
-        links: match hosts.is_one() {
+        ring_keys: match hosts.is_single() {
             true => None,
             false => {
                 let publics: Vec<_> = cards.iter().map(|card| card.public).collect();
@@ -307,18 +307,18 @@ fn introduce(
         job,
         one_machine: cards.iter().all(|card| card.machine == machine),
     };
-    Ok((met, hosts))
+    Ok((info, hosts))
 }
 
 /// How many are on that machine.
 #[inline(never)]
-fn on(machine: u64, cards: &[Card]) -> usize {
+fn on(machine: u64, cards: &[BusinessCard]) -> usize {
     cards.iter().filter(|card| card.machine == machine).count()
 }
 
 /// What the words mean, by rank.
 pub(crate) fn read<T>(
-    words: &[Word],
+    words: &[ExchangedText],
     read: impl Fn(usize, &str) -> Result<T, JobError>,
 ) -> Result<Vec<T>, JobError> {
     let words = words.iter().enumerate();
@@ -328,12 +328,12 @@ pub(crate) fn read<T>(
 }
 
 /// Meets the ranks of this host.
-fn meet(job: u64, me: Node, members: &[Node], fingerprint: u64) -> Result<Shm, JobError> {
+fn attach_shm(job: u64, me: Node, members: &[Node], fingerprint: u64) -> Result<Shm, JobError> {
     let (Some(first), 2..) = (members.first(), members.len()) else {
         return Ok(Shm::alone()?);
     };
     let place = members.iter().position(|node| *node == me);
-    let (name, ranks) = (Word::of(format_args!("{job:016x}-{first}")), members.len());
+    let (name, ranks) = (ExchangedText::of(format_args!("{job:016x}-{first}")), members.len());
     Ok(shm::meet(
         name.as_str(),
         place.unwrap_or(0),

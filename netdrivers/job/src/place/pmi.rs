@@ -4,7 +4,7 @@
 use super::JobError;
 use super::descriptor::{Descriptor, check};
 use super::error::{Excerpt, excerpt};
-use super::word::Word;
+use super::word::ExchangedText;
 use crate::environment::{number, text, wrong};
 use crate::text::Text;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use core::ptr::null_mut;
 
 /// The connection to the launcher.
 pub(crate) struct Pmi {
-    wire: Wire,
+    connection: PmiConnection,
     rank: usize,
     size: usize,
     /// The name of the job's store of keys and values.
@@ -29,34 +29,34 @@ impl Pmi {
         if let Some(descriptor) = number(c"PMI_FD")? {
             let place = number(c"PMI_RANK")?.zip(number(c"PMI_SIZE")?);
             let place = place.ok_or(wrong(c"PMI_RANK and PMI_SIZE", "set where PMI_FD is"))?;
-            let wire = Wire::over(Descriptor::returned(descriptor as c_int, "use PMI_FD")?);
-            return Self::begin(wire, place).map(Some);
+            let connection = PmiConnection::over(Descriptor::returned(descriptor as c_int, "use PMI_FD")?);
+            return Self::begin(connection, place).map(Some);
         }
         let Some(port) = text(c"PMI_PORT") else {
             return Ok(None);
         };
         let id = number(c"PMI_ID")?.ok_or(wrong(c"PMI_ID", "set where PMI_PORT is"))?;
-        let mut wire = Wire::over(dial(port)?);
-        let place = wire.introduce(id)?;
-        Self::begin(wire, place).map(Some)
+        let mut connection = PmiConnection::over(connect_to(port)?);
+        let place = connection.exchange_cards(id)?;
+        Self::begin(connection, place).map(Some)
     }
 
-    fn begin(mut wire: Wire, (rank, size): (usize, usize)) -> Result<Self, JobError> {
+    fn begin(mut connection: PmiConnection, (rank, size): (usize, usize)) -> Result<Self, JobError> {
         if rank >= size {
             return Err(wrong(c"PMI_RANK and PMI_SIZE", "a rank below a size"));
         }
         let hello = "cmd=init pmi_version=1 pmi_subversion=1\n";
-        wire.ask("version 1 of PMI", hello, "response_to_init")?;
-        let most = wire.ask("its limits", "cmd=get_maxes\n", "maxes")?;
+        connection.ask("version 1 of PMI", hello, "response_to_init")?;
+        let most = connection.ask("its limits", "cmd=get_maxes\n", "maxes")?;
         let longest = most.number("vallen_max")?;
         let name = "cmd=get_my_kvsname\n";
-        let name = wire.ask("the name of the job", name, "my_kvsname")?;
+        let name = connection.ask("the name of the job", name, "my_kvsname")?;
         Ok(Pmi {
             rank,
             size,
             longest,
             store: Text::from(name.field("kvsname")?),
-            wire,
+            connection,
         })
     }
 
@@ -75,31 +75,31 @@ impl Pmi {
             });
         }
         let store = &self.store;
-        let line = Line::of(format_args!(
+        let line = PmiLine::of(format_args!(
             "cmd=put kvsname={store} key={key} value={value}\n"
         ));
-        self.wire.ask(asked, line.as_str(), "put_result").map(drop)
+        self.connection.ask(asked, line.as_str(), "put_result").map(drop)
     }
 
     /// Waits for all ranks, however long they take.
     fn barrier(&mut self) -> Result<(), JobError> {
         let answer = self
-            .wire
+            .connection
             .ask("all ranks", "cmd=barrier_in\n", "barrier_out");
         answer.map(drop)
     }
 
     /// What somebody has published.
-    fn get(&mut self, key: &str) -> Result<Word, JobError> {
-        let line = Line::of(format_args!("cmd=get kvsname={} key={key}\n", self.store));
+    fn get(&mut self, key: &str) -> Result<ExchangedText, JobError> {
+        let line = PmiLine::of(format_args!("cmd=get kvsname={} key={key}\n", self.store));
         let asked = "a value of another rank";
-        let answer = self.wire.ask(asked, line.as_str(), "get_result")?;
-        Ok(Word::from(answer.field("value")?))
+        let answer = self.connection.ask(asked, line.as_str(), "get_result")?;
+        Ok(ExchangedText::from(answer.field("value")?))
     }
 
     /// Tells the others a word and hears theirs, in the order of ranks.
-    pub(super) fn exchange(&mut self, name: &str, own: &Word) -> Result<Vec<Word>, JobError> {
-        let key = |rank: usize| Word::of(format_args!("{name}-{rank}"));
+    pub(super) fn exchange(&mut self, name: &str, own: &ExchangedText) -> Result<Vec<ExchangedText>, JobError> {
+        let key = |rank: usize| ExchangedText::of(format_args!("{name}-{rank}"));
         self.put(key(self.rank).as_str(), own.as_str())?;
         self.barrier()?;
         let ranks = 0..self.size;
@@ -109,38 +109,38 @@ impl Pmi {
     /// Says that this rank goes in good order.
     pub(crate) fn finish(&mut self) -> Result<(), JobError> {
         let line = "cmd=finalize\n";
-        self.wire.ask("leave to go", line, "finalize_ack").map(drop)
+        self.connection.ask("leave to go", line, "finalize_ack").map(drop)
     }
 
     /// Says that the whole job has to end. Hydra then ends it at once, and what ranks have printed and it has not passed
     /// on yet goes with it: so everybody gets the time to say what is wrong.
     pub(crate) fn abort(&mut self, code: c_int) {
-        let line = Line::of(format_args!("cmd=abort exitcode={code}\n"));
-        last_words();
+        let line = PmiLine::of(format_args!("cmd=abort exitcode={code}\n"));
+        wait_for_output();
         // Nobody is left to tell that it failed.
-        let _ = self.wire.descriptor.write_all(line.as_bytes());
+        let _ = self.connection.descriptor.write_all(line.as_bytes());
     }
 }
 
 /// Nanoseconds before an abort.
-const LAST_WORDS: i64 = 200_000_000;
+const OUTPUT_PAUSE: i64 = 200_000_000;
 
 /// Gives such a launcher the time to pass on what ranks have said, if there is one.
 #[cold]
-pub(super) fn last_words() {
+pub(super) fn wait_for_output() {
     if text(c"PMI_FD").or(text(c"PMI_PORT")).is_none() {
         return;
     }
     let pause = libc::timespec {
         tv_sec: 0,
-        tv_nsec: LAST_WORDS,
+        tv_nsec: OUTPUT_PAUSE,
     };
     // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
     unsafe { libc::nanosleep(&pause, null_mut()) };
 }
 
 /// Lines to and from the launcher.
-struct Wire {
+struct PmiConnection {
     descriptor: Descriptor,
     /// What has arrived of lines not read yet, at most [`LINE`] bytes.
     got: Vec<u8>,
@@ -149,12 +149,12 @@ struct Wire {
 /// The longest line in bytes: a value of 1024, the names of key and store, and the words around them.
 const LINE: usize = 1536;
 
-type Line = Text<LINE>;
+type PmiLine = Text<LINE>;
 
-impl Wire {
+impl PmiConnection {
     fn over(descriptor: Descriptor) -> Self {
         let got = Vec::new();
-        Wire { descriptor, got }
+        PmiConnection { descriptor, got }
     }
 
     /// Sends a line and reads the answer, which must be that command and no refusal.
@@ -181,11 +181,11 @@ impl Wire {
         }
     }
 
-    fn line(&mut self, asked: &'static str) -> Result<Line, JobError> {
+    fn line(&mut self, asked: &'static str) -> Result<PmiLine, JobError> {
         loop {
             if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
                 // What is no text is no answer either.
-                let line = Line::from(core::str::from_utf8(&self.got[..end]).unwrap_or("(bytes)"));
+                let line = PmiLine::from(core::str::from_utf8(&self.got[..end]).unwrap_or("(bytes)"));
                 self.got.drain(..=end);
                 return Ok(line);
             }
@@ -204,9 +204,9 @@ impl Wire {
     }
 
     /// The greeting of the port form: gives rank and size, which the descriptor form has in its environment.
-    fn introduce(&mut self, id: usize) -> Result<(usize, usize), JobError> {
+    fn exchange_cards(&mut self, id: usize) -> Result<(usize, usize), JobError> {
         let asked = "a place";
-        let line = Line::of(format_args!("cmd=initack pmiid={id}\n"));
+        let line = PmiLine::of(format_args!("cmd=initack pmiid={id}\n"));
         self.ask(asked, line.as_str(), "initack")?;
         let (mut rank, mut size) = (None, None);
         for _ in 0..3 {
@@ -227,7 +227,7 @@ impl Wire {
 /// A line of the launcher's.
 struct Answer {
     asked: &'static str,
-    line: Line,
+    line: PmiLine,
 }
 
 impl Answer {
@@ -257,7 +257,7 @@ impl Answer {
 }
 
 /// Connects to `host:port`.
-fn dial(place: &str) -> Result<Descriptor, JobError> {
+fn connect_to(place: &str) -> Result<Descriptor, JobError> {
     const DOING: &str = "connect to the launcher that PMI_PORT names";
     let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
     let (host, port) = place.rsplit_once(':').ok_or_else(must)?;

@@ -11,7 +11,7 @@ use std::vec;
 use std::{format, string::String};
 
 /// A launcher that waits for a line before each of its answers, and gives the lines back. It closes at its end.
-fn launcher(answers: Vec<String>) -> (Wire, thread::JoinHandle<Vec<String>>) {
+fn launcher(answers: Vec<String>) -> (PmiConnection, thread::JoinHandle<Vec<String>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     let heard = thread::spawn(move || {
         let mut lines = BufReader::new(theirs.try_clone().expect("a descriptor")).lines();
@@ -24,7 +24,7 @@ fn launcher(answers: Vec<String>) -> (Wire, thread::JoinHandle<Vec<String>>) {
         heard
     });
     let descriptor = Descriptor::returned(ours.into_raw_fd(), "test").expect("a descriptor");
-    (Wire::over(descriptor), heard)
+    (PmiConnection::over(descriptor), heard)
 }
 
 const HELLO: [&str; 3] = [
@@ -40,18 +40,18 @@ fn after_hello(answers: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_whole_conversation() {
-    let (wire, heard) = launcher(after_hello(&[
+    let (connection, heard) = launcher(after_hello(&[
         "cmd=put_result rc=0 msg=success\n",
         "cmd=barrier_out\n",
         "cmd=get_result rc=0 msg=success value=theirs\n",
         "cmd=finalize_ack\n",
         "",
     ]));
-    let mut pmi = Pmi::begin(wire, (1, 2)).expect("hello");
+    let mut pmi = Pmi::begin(connection, (1, 2)).expect("hello");
     assert_eq!((pmi.rank(), pmi.size), (1, 2));
     pmi.put("pombo-1", "ours").expect("room");
     pmi.barrier().expect("all came");
-    assert_eq!(pmi.get("pombo-0"), Ok(Word::from("theirs")));
+    assert_eq!(pmi.get("pombo-0"), Ok(ExchangedText::from("theirs")));
     pmi.finish().expect("leave");
     pmi.abort(3);
     assert_eq!(
@@ -71,13 +71,13 @@ fn a_whole_conversation() {
 
 #[test]
 fn lines_arrive_in_pieces_and_together() {
-    let (mut wire, _launcher) = launcher(vec!["cmd=a x".into(), "=1 rc=0\ncmd=b\n".into()]);
-    wire.descriptor.write_all(b"go\n").expect("a launcher");
-    let a = wire.ask("a", "go on\n", "a").expect("an answer");
+    let (mut connection, _launcher) = launcher(vec!["cmd=a x".into(), "=1 rc=0\ncmd=b\n".into()]);
+    connection.descriptor.write_all(b"go\n").expect("a launcher");
+    let a = connection.ask("a", "go on\n", "a").expect("an answer");
     assert_eq!(a.number("x"), Ok(1));
-    assert!(wire.answer("b", "b").is_ok());
+    assert!(connection.answer("b", "b").is_ok());
     let gone = JobError::LauncherGone { asked: "c" };
-    assert_eq!(wire.answer("c", "c").err(), Some(gone));
+    assert_eq!(connection.answer("c", "c").err(), Some(gone));
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn wrong_answers_are_named() {
 
 #[test]
 fn values_that_do_not_fit_or_are_not_there() {
-    let (wire, _launcher) = launcher(after_hello(&["cmd=get_result rc=-1 msg=key_x_not_found\n"]));
-    let mut pmi = Pmi::begin(wire, (0, 1)).expect("hello");
+    let (connection, _launcher) = launcher(after_hello(&["cmd=get_result rc=-1 msg=key_x_not_found\n"]));
+    let mut pmi = Pmi::begin(connection, (0, 1)).expect("hello");
     let long = "x".repeat(1024);
     assert!(matches!(
         pmi.put("x", &long),
@@ -143,8 +143,8 @@ fn values_that_do_not_fit_or_are_not_there() {
 #[test]
 fn a_place_over_a_port() {
     let place = |set: &str| {
-        let (mut wire, _launcher) = launcher(vec![set.into()]);
-        wire.introduce(7).ok()
+        let (mut connection, _launcher) = launcher(vec![set.into()]);
+        connection.exchange_cards(7).ok()
     };
     let ack = "cmd=initack rc=0\n";
     let sets = "cmd=set size=4\ncmd=set rank=3\ncmd=set debug=0\n";

@@ -7,7 +7,7 @@ use pombo_netdrivers::ethernet::EthernetError;
 /// Why a rank cannot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Why {
+pub enum RawUnavailable {
     /// It was told to use something else.
     NotAsked,
     /// It has no right to send raw frames.
@@ -23,16 +23,16 @@ pub enum Why {
     },
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for RawUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Why::NotAsked => "was told to use another network: give POMBO_NET to all alike",
-            Why::NoRight => {
+            RawUnavailable::NotAsked => "was told to use another network: give POMBO_NET to all alike",
+            RawUnavailable::NoRight => {
                 "has no right to send raw frames: `pombo setup` on its host tells how to get it"
             }
-            Why::NoInterface => "has no Ethernet interface that would do: name one in POMBO_NET",
-            Why::NoLink => "has an interface that is down: set it up, and put its cable in",
-            Why::Unheard { rank } => {
+            RawUnavailable::NoInterface => "has no Ethernet interface that would do: name one in POMBO_NET",
+            RawUnavailable::NoLink => "has an interface that is down: set it up, and put its cable in",
+            RawUnavailable::Unheard { rank } => {
                 return write!(
                     f,
                     "hears no frames of rank {rank}: put all hosts on one segment that carries frames as long as \
@@ -44,14 +44,14 @@ impl fmt::Display for Why {
 }
 
 /// As they stand in the words of ranks.
-const NAMES: [(&str, Why); 4] = [
-    ("other", Why::NotAsked),
-    ("right", Why::NoRight),
-    ("interface", Why::NoInterface),
-    ("link", Why::NoLink),
+const NAMES: [(&str, RawUnavailable); 4] = [
+    ("other", RawUnavailable::NotAsked),
+    ("right", RawUnavailable::NoRight),
+    ("interface", RawUnavailable::NoInterface),
+    ("link", RawUnavailable::NoLink),
 ];
 
-impl Why {
+impl RawUnavailable {
     pub(crate) fn name(self) -> &'static str {
         let named = NAMES.iter().find(|(_, why)| *why == self);
         named.map_or("interface", |(name, _)| name)
@@ -67,9 +67,9 @@ impl Why {
         match error {
             JobError::NoEthernet { why, .. } => *why,
             JobError::Ethernet(EthernetError::NoRight { .. } | EthernetError::Forbidden { .. }) => {
-                Why::NoRight
+                RawUnavailable::NoRight
             }
-            _ => Why::NoInterface,
+            _ => RawUnavailable::NoInterface,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::environment::{number, variable};
 use core::ffi::CStr;
 
 /// A number of ranks that such a launcher tells.
-struct Size {
+struct SizeVariable {
     variable: &'static CStr,
     /// Who sets it.
     by: &'static str,
@@ -14,25 +14,25 @@ struct Size {
     instead: &'static str,
 }
 
-const OURS: &str = "pombo run, or the mpiexec of MPICH";
+const SUPPORTED_LAUNCHERS: &str = "pombo run, or the mpiexec of MPICH";
 
 /// A batch script and a shell in an allocation of Slurm's have no step: programs that they start are alone.
-const SLURM: Size = Size {
+const SLURM: SizeVariable = SizeVariable {
     variable: c"SLURM_STEP_NUM_TASKS",
     by: "srun",
     instead: "srun --mpi=pmi2",
 };
 
-const OPEN_MPI: Size = Size {
+const OPEN_MPI: SizeVariable = SizeVariable {
     variable: c"OMPI_COMM_WORLD_SIZE",
     by: "the launcher of Open MPI",
-    instead: OURS,
+    instead: SUPPORTED_LAUNCHERS,
 };
 
-const PMI: Size = Size {
+const PMI: SizeVariable = SizeVariable {
     variable: c"PMI_SIZE",
     by: "a launcher that gives no PMI_FD or PMI_PORT",
-    instead: OURS,
+    instead: SUPPORTED_LAUNCHERS,
 };
 
 /// PMIx tells a rank its number and no size: the first of many looks as one that is alone.
@@ -41,7 +41,7 @@ const PMIX: [&CStr; 2] = [c"PMIX_RANK", c"PMIX_NAMESPACE"];
 /// PRRTE started this process, maybe inside a step of Slurm's, whose size is then that of its daemons.
 const PRRTE: &CStr = c"PRTE_LAUNCHED";
 
-impl Size {
+impl SizeVariable {
     /// What others set and this library cannot read says nothing.
     fn read(&self) -> Option<usize> {
         number(self.variable).ok().flatten()
@@ -50,10 +50,10 @@ impl Size {
 
 /// Refuses to be alone where a launcher has started others, or may have.
 #[cold]
-pub(super) fn alone() -> Result<(), JobError> {
-    let several = |size: &&Size| size.read().is_some_and(|ranks| ranks > 1);
-    if let Some(Size { by, instead, .. }) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
-        return Err(JobError::Untold { by, instead });
+pub(super) fn refuse() -> Result<(), JobError> {
+    let several = |size: &&SizeVariable| size.read().is_some_and(|ranks| ranks > 1);
+    if let Some(SizeVariable { by, instead, .. }) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
+        return Err(JobError::ForeignLauncher { by, instead });
     }
     let is_set = |name: &CStr| variable(name).is_some();
     let alone = OPEN_MPI.read().or_else(|| match is_set(PRRTE) {
@@ -61,9 +61,9 @@ pub(super) fn alone() -> Result<(), JobError> {
         false => SLURM.read(),
     });
     match PMIX.into_iter().any(is_set) && alone.is_none() {
-        true => Err(JobError::Untold {
+        true => Err(JobError::ForeignLauncher {
             by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI)",
-            instead: OURS,
+            instead: SUPPORTED_LAUNCHERS,
         }),
         false => Ok(()),
     }

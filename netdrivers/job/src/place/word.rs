@@ -3,4 +3,4 @@
 use crate::text::Text;
 
 /// What a rank tells: without spaces and '=', so that it passes through any launcher.
-pub(crate) type Word = Text<255>;
+pub(crate) type ExchangedText = Text<255>;

@@ -1,4 +1,4 @@
-//! What `POMBO_LOSS` says: how many frames are lost on purpose. `settings` checks it, `way` loses them.
+//! What `POMBO_FAULT_LOSS` says: how many frames are lost on purpose. `settings` checks it, `way` loses them.
 
 use super::words::words;
 

@@ -29,7 +29,7 @@ variables! {
         "1: rank 0 of a job on several hosts says what carries messages between them, and why";
     HOST_TIMEOUT: numbers!("seconds", 1, 3600), default "10",
         "a host that does not answer for so long counts as gone, and the ranks on it";
-    STATS: Values::text("a file"), default "",
+    STATS_FILE: Values::text("a file"), default "",
         "every rank appends to it at its end: rank, messages and bytes sent; frames between hosts sent, sent again, \
          repairing others, arrived again, dropped, rejected";
     JOB: Values::text("a name"), default "",
@@ -46,8 +46,8 @@ variables! {
         "set by the launcher: processors that the ranks on this machine share";
     SHM_FD: Values::NUMBER, default "",
         "set by the launcher: descriptor of the memory file that the ranks share";
-    HOST: Values::text("a name"), default "found out",
+    FAKE_HOST: Values::text("a name"), default "found out",
         "for tests: the host that this rank is on; ranks with the same one share memory";
-    LOSS: Values { must: loss::MUST, fits: |text| loss::parse(text).is_some() }, default "0",
+    FAULT_LOSS: Values { must: loss::MUST, fits: |text| loss::parse(text).is_some() }, default "0",
         "for tests: frames from other hosts that are lost on purpose";
 }

@@ -18,10 +18,10 @@ pub trait WorldChannel: Channel {
     fn leave(&mut self);
 
     /// Tells the others that this rank ends because that one has.
-    fn blame(&mut self, other: Node);
+    fn report_root_cause(&mut self, other: Node);
 
     /// Because of whom that rank has ended, if it has said so.
-    fn blamed(&mut self, hosts: &Hosts, node: Node) -> Option<Node>;
+    fn root_cause_of(&mut self, hosts: &Hosts, node: Node) -> Option<Node>;
 
     /// Has that rank, which has gone, done so in good order?
     fn has_finished(&mut self, hosts: &Hosts, node: Node) -> bool;
@@ -48,12 +48,12 @@ impl WorldChannel for Shm {
         Shm::finish(self);
     }
 
-    fn blame(&mut self, other: Node) {
+    fn report_root_cause(&mut self, other: Node) {
         // Only an unknown rank is refused.
         let _ = self.segment().blame(self.node().index(), other.0);
     }
 
-    fn blamed(&mut self, hosts: &Hosts, node: Node) -> Option<Node> {
+    fn root_cause_of(&mut self, hosts: &Hosts, node: Node) -> Option<Node> {
         let place = hosts.place(node)?;
         self.segment().blamed(place).map(Node)
     }

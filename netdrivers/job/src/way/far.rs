@@ -4,8 +4,8 @@
 use super::link::{self, Link};
 use super::loss::{self, Lossy};
 use super::traffic::Traffic;
-use super::vigil::Vigil;
-use crate::place::Job;
+use super::vigil::FailureDetector;
+use crate::place::JobKeys;
 use core::net::IpAddr;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::memory::Part;
@@ -21,9 +21,9 @@ use pombo_transport::reliable::{Arrived, Reliable, Timing, Window};
 type Wide<const RANKS: usize> = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
 /// A rank's channel to the ranks of other hosts, of a job of up to so many. It has all ranks as nodes.
-pub struct Far<const RANKS: usize> {
+pub struct InterHost<const RANKS: usize> {
     reliable: Reliable<Lossy<Link<Udp>>, Wide<RANKS>, Growing>,
-    vigil: Vigil,
+    failure_detector: FailureDetector,
     /// Polls before the next look at the clock.
     polls: u32,
     /// When the next look at the connections is due.
@@ -35,7 +35,7 @@ pub struct Far<const RANKS: usize> {
     address: IpAddr,
     /// Seconds after which a host that does not answer counts as gone.
     timeout: u32,
-    job: Job,
+    job: JobKeys,
     /// What wakes the groups.
     also: Option<Wake>,
 }
@@ -51,16 +51,16 @@ const LOOK: u64 = 50_000_000;
 /// Nanoseconds between two looks at the interface. Whoever only receives learns from nothing else that it carries less.
 const CHECK: u64 = 1_000_000_000;
 
-impl<const RANKS: usize> Far<RANKS> {
+impl<const RANKS: usize> InterHost<RANKS> {
     pub(super) fn new(
         network: Lossy<Link<Udp>>,
-        vigil: Vigil,
+        failure_detector: FailureDetector,
         (address, timeout): (IpAddr, u32),
-        job: Job,
+        job: JobKeys,
     ) -> Result<Self, Error> {
-        Ok(Far {
+        Ok(InterHost {
             reliable: Reliable::new(network, job.name.epoch)?,
-            vigil,
+            failure_detector,
             polls: 0,
             due: 0,
             check_due: 0,
@@ -107,7 +107,7 @@ impl<const RANKS: usize> Far<RANKS> {
     }
 
     /// The job that it was opened for.
-    pub(super) fn job(&self) -> Job {
+    pub(super) fn job(&self) -> JobKeys {
         self.job
     }
 
@@ -133,12 +133,12 @@ impl<const RANKS: usize> Far<RANKS> {
     }
 
     pub(super) fn finish(&mut self) {
-        self.vigil.finish();
+        self.failure_detector.finish();
     }
 
     /// Who has gone because of whom.
-    pub(super) fn vigil(&self) -> &Vigil {
-        &self.vigil
+    pub(super) fn failure_detector(&self) -> &FailureDetector {
+        &self.failure_detector
     }
 
     /// Looks who has gone.
@@ -147,7 +147,7 @@ impl<const RANKS: usize> Far<RANKS> {
         if now >= self.due {
             self.due = now.saturating_add(LOOK);
             let reliable = &mut self.reliable;
-            self.vigil.look(|gone| reliable.declare_lost(gone));
+            self.failure_detector.look(|gone| reliable.declare_lost(gone));
         }
     }
 
@@ -161,7 +161,7 @@ impl<const RANKS: usize> Far<RANKS> {
     }
 }
 
-impl<const RANKS: usize> Channel for Far<RANKS> {
+impl<const RANKS: usize> Channel for InterHost<RANKS> {
     type Arrival<'a> = Arrived<'a, InPlace<'a>>;
 
     fn node(&self) -> Node {

@@ -10,28 +10,28 @@ use crate::place::descriptor::{Descriptor, check};
 use alloc::vec::Vec;
 
 /// Guests of one door, of which each is to say `SIZE` bytes that begin with `begin`.
-pub(super) struct Guests<const SIZE: usize> {
+pub(super) struct PendingConnections<const SIZE: usize> {
     begin: &'static [u8],
     most: usize,
     /// In the order in which they came.
-    guests: Vec<Guest<SIZE>>,
+    pending: Vec<PendingConnection<SIZE>>,
 }
 
-struct Guest<const SIZE: usize> {
-    line: Descriptor,
-    said: [u8; SIZE],
+struct PendingConnection<const SIZE: usize> {
+    socket: Descriptor,
+    received: [u8; SIZE],
     len: usize,
 }
 
 /// Guests let in before the others are heard again.
-const AT_ONCE: usize = 16;
+const ACCEPTS_AT_ONCE: usize = 16;
 
-impl<const SIZE: usize> Guests<SIZE> {
+impl<const SIZE: usize> PendingConnections<SIZE> {
     pub(super) fn new(begin: &'static [u8], most: usize) -> Self {
-        Guests {
+        PendingConnections {
             begin,
             most,
-            guests: Vec::new(),
+            pending: Vec::new(),
         }
     }
 
@@ -40,17 +40,17 @@ impl<const SIZE: usize> Guests<SIZE> {
     ///
     /// # Errors
     /// [`JobError::System`]: the door lets nobody in.
-    pub(super) fn hear(
+    pub(super) fn poll(
         &mut self,
-        door: &Descriptor,
+        listener: &Descriptor,
         milliseconds: u64,
         mut all: impl FnMut(&[u8; SIZE], Descriptor),
     ) -> Result<(), JobError> {
-        let lines = self.guests.iter().map(|guest| &guest.line);
-        let polled = core::iter::once(door)
-            .chain(lines)
-            .map(|line| libc::pollfd {
-                fd: line.number(),
+        let sockets = self.pending.iter().map(|one| &one.socket);
+        let polled = core::iter::once(listener)
+            .chain(sockets)
+            .map(|socket| libc::pollfd {
+                fd: socket.number(),
                 events: libc::POLLIN,
                 revents: 0,
             });
@@ -61,44 +61,44 @@ impl<const SIZE: usize> Guests<SIZE> {
         if unsafe { libc::poll(entries, count, limit) } <= 0 {
             return Ok(());
         }
-        for index in (0..self.guests.len()).rev() {
+        for index in (0..self.pending.len()).rev() {
             if polled[index + 1].revents == 0 {
                 continue;
             }
-            let guest = &mut self.guests[index];
-            let goes_on = guest.read(self.begin);
-            if !goes_on || guest.len == SIZE {
-                let Guest { line, said, .. } = self.guests.remove(index);
+            let one = &mut self.pending[index];
+            let goes_on = one.read(self.begin);
+            if !goes_on || one.len == SIZE {
+                let PendingConnection { socket, received, .. } = self.pending.remove(index);
                 if goes_on {
-                    all(&said, line);
+                    all(&received, socket);
                 }
             }
         }
         match polled[0].revents {
             0 => Ok(()),
-            _ => self.let_in(door),
+            _ => self.accept_ready(listener),
         }
     }
 
-    fn let_in(&mut self, door: &Descriptor) -> Result<(), JobError> {
-        for _ in 0..AT_ONCE {
+    fn accept_ready(&mut self, listener: &Descriptor) -> Result<(), JobError> {
+        for _ in 0..ACCEPTS_AT_ONCE {
             let none = core::ptr::null_mut();
             // SAFETY: null pointers are allowed for an address that nobody asks for.
-            let fd = unsafe { libc::accept4(door.number(), none, none.cast(), libc::SOCK_CLOEXEC) };
+            let fd = unsafe { libc::accept4(listener.number(), none, none.cast(), libc::SOCK_CLOEXEC) };
             match Descriptor::returned(fd, "let a rank of another host in") {
-                Ok(line) => {
+                Ok(socket) => {
                     self.make_room(self.most);
-                    self.guests.push(Guest {
-                        line,
-                        said: [0; SIZE],
+                    self.pending.push(PendingConnection {
+                        socket,
+                        received: [0; SIZE],
                         len: 0,
                     });
                 }
                 Err(error) if error.is(libc::EAGAIN) => break,
                 // It has gone already.
                 Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => {}
-                Err(error) if error.is(libc::EMFILE) && !self.guests.is_empty() => {
-                    self.make_room(self.guests.len());
+                Err(error) if error.is(libc::EMFILE) && !self.pending.is_empty() => {
+                    self.make_room(self.pending.len());
                 }
                 Err(error) => return Err(error),
             }
@@ -108,25 +108,25 @@ impl<const SIZE: usize> Guests<SIZE> {
 
     /// For one more among so many.
     fn make_room(&mut self, most: usize) {
-        if self.guests.len() >= most {
-            self.guests.remove(0);
+        if self.pending.len() >= most {
+            self.pending.remove(0);
         }
     }
 }
 
-impl<const SIZE: usize> Guest<SIZE> {
+impl<const SIZE: usize> PendingConnection<SIZE> {
     /// Takes what it says. False: it has gone, or says what no rank does.
     fn read(&mut self, begin: &[u8]) -> bool {
-        let place = &mut self.said[self.len..];
+        let place = &mut self.received[self.len..];
         let (into, room) = (place.as_mut_ptr().cast(), place.len());
         // SAFETY: the place is valid for its length.
-        let got = unsafe { libc::recv(self.line.number(), into, room, libc::MSG_DONTWAIT) };
+        let got = unsafe { libc::recv(self.socket.number(), into, room, libc::MSG_DONTWAIT) };
         match check(got, "hear a rank of another host") {
             Ok(0) => false,
             Ok(more) => {
                 self.len += more;
-                let both = self.said[..self.len].iter().zip(begin);
-                both.into_iter().all(|(said, known)| said == known)
+                let both = self.received[..self.len].iter().zip(begin);
+                both.into_iter().all(|(received, known)| received == known)
             }
             Err(error) => error.is(libc::EAGAIN) || error.is(libc::EINTR),
         }

@@ -1,19 +1,19 @@
 //! Makes the channel to all ranks of what `place` has found out. `way` only.
 
-use super::Way;
+use super::JobChannel;
 #[cfg(feature = "hosts")]
 use super::opening;
 #[cfg(feature = "hosts")]
 use crate::environment::variable;
 use crate::hosts::Hosts;
 #[cfg(feature = "hosts")]
-use crate::output::{self, Line};
+use crate::output::{self, LogLine};
 use crate::place::Launcher;
 #[cfg(feature = "hosts")]
 use crate::place::Net;
-use crate::place::{JobError, Met, Refused, Start};
+use crate::place::{JobError, JobInfo, JoinError, Bootstrapped};
 #[cfg(feature = "hosts")]
-use crate::settings::{STATS, VERBOSE};
+use crate::settings::{STATS_FILE, VERBOSE};
 use alloc::boxed::Box;
 #[cfg(feature = "hosts")]
 use pombo_kernel::{Channel, Node};
@@ -22,7 +22,7 @@ use pombo_netdrivers::shm::Shm;
 /// What a process that has joined gets.
 pub struct Joined<const RANKS: usize> {
     /// To all ranks.
-    pub way: Way<RANKS>,
+    pub channel: JobChannel<RANKS>,
     /// On which host each rank is.
     pub hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
@@ -32,86 +32,86 @@ pub struct Joined<const RANKS: usize> {
 /// Joins a job of up to so many ranks: a channel to all of them, whose nodes are the ranks. Waits for the others.
 ///
 /// # Errors
-/// There is no way to all ranks that the user allows: [`Refused::error`]. A channel over hosts for more ranks than
+/// There is no way to all ranks that the user allows: [`JoinError::error`]. A channel over hosts for more ranks than
 /// `RANKS` is [`JobError::Kernel`].
 #[cold]
-pub fn join<const RANKS: usize>(start: Start) -> Result<Joined<RANKS>, Box<Refused>> {
-    let Start {
-        near,
+pub fn join<const RANKS: usize>(start: Bootstrapped) -> Result<Joined<RANKS>, Box<JoinError>> {
+    let Bootstrapped {
+        shm,
         hosts,
         mut launcher,
-        met,
+        info,
     } = start;
-    let way = match (met, &mut launcher) {
-        (Some(met), Some(launcher)) => over_hosts::<RANKS>(met, &hosts, near, launcher),
-        _ => Ok(of_one_host::<RANKS>(near)),
+    let channel = match (info, &mut launcher) {
+        (Some(info), Some(launcher)) => inter_host_channel::<RANKS>(info, &hosts, shm, launcher),
+        _ => Ok(single_host_channel::<RANKS>(shm)),
     };
-    match way {
-        Ok(way) => Ok(Joined {
-            way,
+    match channel {
+        Ok(channel) => Ok(Joined {
+            channel,
             hosts,
             launcher,
         }),
-        Err(error) => Err(Box::new(Refused { error, launcher })),
+        Err(error) => Err(Box::new(JoinError { error, launcher })),
     }
 }
 
-fn of_one_host<const RANKS: usize>(near: Shm) -> Way<RANKS> {
+fn single_host_channel<const RANKS: usize>(shm: Shm) -> JobChannel<RANKS> {
     #[cfg(feature = "hosts")]
-    return Way::alone(near);
+    return JobChannel::alone(shm);
     #[cfg(not(feature = "hosts"))]
-    near
+    shm
 }
 
 /// The network between hosts, and the memory of this one.
 #[cfg(feature = "hosts")]
 #[inline(never)]
-fn over_hosts<const RANKS: usize>(
-    mut met: Met,
+fn inter_host_channel<const RANKS: usize>(
+    mut info: JobInfo,
     hosts: &Hosts,
-    near: Shm,
+    shm: Shm,
     launcher: &mut Launcher,
-) -> Result<Way<RANKS>, JobError> {
-    if met.net == Net::Shm {
+) -> Result<JobChannel<RANKS>, JobError> {
+    if info.net == Net::Shm {
         return Err(JobError::NoNetwork {
             hosts: hosts.count(),
             why: "POMBO_NET is shm: set it to auto, udp or ethernet",
         });
     }
-    let links = met.links.take().ok_or(JobError::NoAgreement)?;
-    let (far, told) = opening::open(&met, hosts, links, launcher)?;
-    let me = met.me;
+    let ring_keys = info.ring_keys.take().ok_or(JobError::NoAgreement)?;
+    let (far, description) = opening::open(&info, hosts, ring_keys, launcher)?;
+    let me = info.me;
     if me == Node(0) {
-        tell(&Line::of(format_args!(
-            "{} ranks on {} hosts, between hosts {told}",
+        tell(&LogLine::of(format_args!(
+            "{} ranks on {} hosts, between hosts {description}",
             far.nodes(),
             hosts.count()
         )));
-        tell(&Line::from(met.job.auth.told()));
+        tell(&LogLine::from(info.job.auth.description()));
     }
-    Ok(Way::new(near, far, hosts.members(hosts.of(me)))?)
+    Ok(JobChannel::new(shm, far, hosts.members(hosts.of(me)))?)
 }
 
 /// To whoever wants to know by what the ranks talk.
 #[cfg(feature = "hosts")]
-fn tell(what: &Line) {
+fn tell(what: &LogLine) {
     if VERBOSE.is_on() {
-        output::error(&Line::of(format_args!("pombo: {what}")));
+        output::error(&LogLine::of(format_args!("pombo: {what}")));
     }
-    if let Some(path) = variable(STATS.name) {
+    if let Some(path) = variable(STATS_FILE.name) {
         // That it cannot be written is said at the end.
-        let _ = output::append(path, &Line::of(format_args!("# {what}")));
+        let _ = output::append(path, &LogLine::of(format_args!("# {what}")));
     }
 }
 
 #[cfg(not(feature = "hosts"))]
-fn over_hosts<const RANKS: usize>(
-    met: Met,
+fn inter_host_channel<const RANKS: usize>(
+    info: JobInfo,
     hosts: &Hosts,
     _: Shm,
     _: &mut Launcher,
-) -> Result<Way<RANKS>, JobError> {
-    let _ = (met.job, met.one_machine, met.net, met.me);
+) -> Result<JobChannel<RANKS>, JobError> {
+    let _ = (info.job, info.one_machine, info.net, info.me);
     Err(JobError::NoNetwork {
         hosts: hosts.count(),
         why: "this library was built without the feature 'hosts'",

@@ -1,9 +1,9 @@
-//! `POMBO_LOSS`: frames that are lost on purpose. `way` only.
+//! `POMBO_FAULT_LOSS`: frames that are lost on purpose. `way` only.
 //!
 //! Without the feature `fault` there is nothing between the protocols and the network.
 
 use crate::place::JobError;
-use crate::settings::LOSS;
+use crate::settings::FAULT_LOSS;
 use crate::settings::loss::parse;
 use pombo_kernel::Network;
 #[cfg(feature = "fault")]
@@ -35,11 +35,11 @@ impl Loss {
     /// # Errors
     /// [`JobError::Variable`]: it says something else. `NotBuilt`: frames are to be lost, and this library cannot.
     pub(super) fn read() -> Result<Self, JobError> {
-        let (ppm, seed) = LOSS.read(parse)?;
+        let (ppm, seed) = FAULT_LOSS.read(parse)?;
         #[cfg(not(feature = "fault"))]
         if ppm > 0 {
             return Err(JobError::NotBuilt {
-                name: LOSS.name(),
+                name: FAULT_LOSS.name(),
                 feature: "fault",
             });
         }

@@ -31,12 +31,12 @@ mod vigil;
 
 pub use channel::WorldChannel;
 #[cfg(feature = "hosts")]
-pub use far::Far;
+pub use far::InterHost;
 pub use join::{Joined, join};
 #[cfg(feature = "hosts")]
-pub use near_and_far::Way;
+pub use near_and_far::JobChannel;
 pub use traffic::Traffic;
 
 /// To every rank of a job: its rank is its node.
 #[cfg(not(feature = "hosts"))]
-pub type Way<const RANKS: usize> = pombo_netdrivers::shm::Shm;
+pub type JobChannel<const RANKS: usize> = pombo_netdrivers::shm::Shm;

@@ -1,7 +1,7 @@
 //! Shared memory beside a network, as one channel. `way` only.
 
 use super::channel::WorldChannel;
-use super::far::Far;
+use super::far::InterHost;
 use super::traffic::Traffic;
 use crate::hosts::Hosts;
 use core::fmt;
@@ -12,16 +12,16 @@ use pombo_netdrivers::shm::Shm;
 use pombo_transport::Composite;
 
 /// To every rank of a job of up to so many: its rank is its node.
-pub type Way<const RANKS: usize> = Composite<Shm, Far<RANKS>, Cap<RANKS>, Growing>;
+pub type JobChannel<const RANKS: usize> = Composite<Shm, InterHost<RANKS>, Cap<RANKS>, Growing>;
 
-impl<const RANKS: usize> WorldChannel for Way<RANKS> {
+impl<const RANKS: usize> WorldChannel for JobChannel<RANKS> {
     #[inline]
     fn memory(&mut self) -> &mut Shm {
         self.near_mut()
     }
 
     fn is_settled(&mut self) -> bool {
-        self.far_mut().is_none_or(Far::is_settled)
+        self.far_mut().is_none_or(InterHost::is_settled)
     }
 
     fn leave(&mut self) {
@@ -31,24 +31,24 @@ impl<const RANKS: usize> WorldChannel for Way<RANKS> {
         }
     }
 
-    fn blame(&mut self, other: Node) {
-        self.near_mut().blame(other);
+    fn report_root_cause(&mut self, other: Node) {
+        self.near_mut().report_root_cause(other);
         if let Some(far) = self.far() {
-            far.vigil().blame(other);
+            far.failure_detector().report_root_cause(other);
         }
     }
 
-    fn blamed(&mut self, hosts: &Hosts, node: Node) -> Option<Node> {
-        match hosts.are_near(self.node(), node) {
-            true => self.near_mut().blamed(hosts, node),
-            false => self.far()?.vigil().blamed(node),
+    fn root_cause_of(&mut self, hosts: &Hosts, node: Node) -> Option<Node> {
+        match hosts.share_host(self.node(), node) {
+            true => self.near_mut().root_cause_of(hosts, node),
+            false => self.far()?.failure_detector().root_cause_of(node),
         }
     }
 
     fn has_finished(&mut self, hosts: &Hosts, node: Node) -> bool {
-        match hosts.are_near(self.node(), node) {
+        match hosts.share_host(self.node(), node) {
             true => self.near_mut().has_finished(hosts, node),
-            false => self.far().is_some_and(|far| far.vigil().has_finished(node)),
+            false => self.far().is_some_and(|far| far.failure_detector().has_finished(node)),
         }
     }
 
@@ -60,6 +60,6 @@ impl<const RANKS: usize> WorldChannel for Way<RANKS> {
     }
 
     fn traffic(&self) -> Traffic {
-        self.far().map(Far::traffic).unwrap_or_default()
+        self.far().map(InterHost::traffic).unwrap_or_default()
     }
 }

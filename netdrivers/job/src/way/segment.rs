@@ -1,10 +1,10 @@
 //! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `opening` only.
 
-use super::addresses::Addresses;
+use super::addresses::RemoteAddresses;
 use crate::hosts::Hosts;
 use crate::place::Launcher;
-use crate::place::Word;
-use crate::place::{JobError, Met, Why, read};
+use crate::place::ExchangedText;
+use crate::place::{JobError, JobInfo, RawUnavailable, read};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -23,7 +23,7 @@ pub(super) fn open(
     let opened = Ethernet::open(name, Seat { job, node, traffic })?;
     match opened.interface().running {
         true => Ok(opened),
-        false => Err(refuse(node.index(), Why::NoLink)),
+        false => Err(refuse(node.index(), RawUnavailable::NoLink)),
     }
 }
 
@@ -31,21 +31,21 @@ pub(super) fn open(
 pub(super) fn open_at(ip: IpAddr, (job, node): (u64, Node)) -> Result<Opened, JobError> {
     let all = pombo_netdrivers::udp::interfaces()?;
     let at = all.iter().find(|one| one.address == ip && !one.loopback);
-    let why = Why::NoInterface;
+    let why = RawUnavailable::NoInterface;
     let at = at.ok_or(refuse(node.index(), why))?;
     open(&at.name, (job, node), Traffic::Single)
 }
 
 /// That rank cannot.
-pub(super) fn refuse(rank: usize, why: Why) -> JobError {
+pub(super) fn refuse(rank: usize, why: RawUnavailable) -> JobError {
     JobError::NoEthernet { rank, why }
 }
 
 /// Joins the others if all of them are there and hear each other; all ranks get the same answer.
 pub(super) fn join(
     opened: Result<Opened, JobError>,
-    (met, hosts): (&Met, &Hosts),
-    all: &[Addresses],
+    (info, hosts): (&JobInfo, &Hosts),
+    all: &[RemoteAddresses],
     launcher: &mut Launcher,
 ) -> Result<Ethernet, JobError> {
     let mut addresses: Vec<Address> = Vec::new();
@@ -53,18 +53,18 @@ pub(super) fn join(
         addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
     }
     let mut device = opened?.join(&addresses)?;
-    let others = elsewhere(&device, met.me, hosts);
+    let others = other_hosts(&device, info.me, hosts);
     // All have called before anybody counts the time, and what comes meanwhile waits: nobody need be quick to be heard.
-    call(&mut device, &others);
-    launcher.exchange("pombo-called", &Word::from("-"))?;
-    let unheard = hear(&mut device, &others);
-    let word = unheard.map_or(Word::from("-"), |rank| Word::of(format_args!("{rank}")));
+    send_trial(&mut device, &others);
+    launcher.exchange("pombo-called", &ExchangedText::from("-"))?;
+    let unheard = receive_trials(&mut device, &others);
+    let word = unheard.map_or(ExchangedText::from("-"), |rank| ExchangedText::of(format_args!("{rank}")));
     let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
         Ok(word.parse().ok())
     })?;
     for (rank, unheard) in words.into_iter().enumerate() {
         if let Some(unheard) = unheard {
-            return Err(refuse(rank, Why::Unheard { rank: unheard }));
+            return Err(refuse(rank, RawUnavailable::Unheard { rank: unheard }));
         }
     }
     // All of that was sent before all had said so, and nobody says anything else yet.
@@ -80,15 +80,15 @@ const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
 /// The ranks of other hosts.
-fn elsewhere(device: &Ethernet, me: Node, hosts: &Hosts) -> Vec<Node> {
+fn other_hosts(device: &Ethernet, me: Node, hosts: &Hosts) -> Vec<Node> {
     let nodes = (0..device.nodes()).map(|node| Node(node as u16));
-    let is_far = |node: &Node| !hosts.are_near(me, *node);
+    let is_far = |node: &Node| !hosts.share_host(me, *node);
     nodes.filter(is_far).collect()
 }
 
 /// Says something to each of them, in as many bytes as a frame may ever have: a switch that does not carry those is
 /// found now.
-fn call(device: &mut Ethernet, others: &[Node]) {
+fn send_trial(device: &mut Ethernet, others: &[Node]) {
     let longest = vec![b'?'; device.mtu()];
     for node in others {
         // One that does not leave is like one that is lost.
@@ -97,14 +97,14 @@ fn call(device: &mut Ethernet, others: &[Node]) {
 }
 
 /// Hears something of each of them, and goes on calling meanwhile. The first that it does not hear.
-fn hear(device: &mut Ethernet, others: &[Node]) -> Option<usize> {
+fn receive_trials(device: &mut Ethernet, others: &[Node]) -> Option<usize> {
     let (begin, mut missing) = (device.now(), others.to_vec());
     let (mut rounds, mut idle) = (0, 0);
     loop {
         let now = device.now();
         if now >= begin + rounds * ROUND || missing.is_empty() {
             rounds += 1;
-            call(device, others);
+            send_trial(device, others);
         }
         let came = device.poll(|frame| {
             missing.retain(|node| *node != frame.from());

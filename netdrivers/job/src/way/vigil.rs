@@ -8,9 +8,9 @@
 //! the child has ended too.
 
 use super::address::of_socket;
-use super::guests::Guests;
+use super::guests::PendingConnections;
 use crate::place::descriptor::{Descriptor, check};
-use crate::place::{Job, JobError, Seal};
+use crate::place::{JobKeys, JobError, KeyUse};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_long};
 use core::net::{IpAddr, SocketAddr};
@@ -18,39 +18,39 @@ use pombo_kernel::Node;
 use pombo_netdrivers::udp::Raw;
 
 /// Ranks that a job over several hosts has, at most: each keeps a connection to each.
-const MOST: usize = 256;
+const MOST_RANKS: usize = 256;
 
 /// The connections of a rank.
-pub(super) struct Vigil {
-    peers: Vec<Peer>,
+pub(super) struct FailureDetector {
+    connections: Vec<Connection>,
     polled: Vec<libc::pollfd>,
     /// Who has gone because of whom.
-    blamed: Vec<(Node, Node)>,
+    root_causes: Vec<(Node, Node)>,
     /// Who has gone in good order.
     finished: Vec<Node>,
 }
 
-struct Peer {
+struct Connection {
     node: Node,
-    line: Descriptor,
+    socket: Descriptor,
 }
 
 /// What a rank says when it goes in good order.
-const BYE: &[u8] = b"!";
+const GOODBYE: &[u8] = b"!";
 /// What it says before the number of another when it goes because of that one.
-const BLAME: u8 = b'?';
+const ROOT_CAUSE: u8 = b'?';
 
-impl Vigil {
-    fn new(peers: Vec<Peer>) -> Self {
-        let polled = peers.iter().map(|peer| libc::pollfd {
-            fd: peer.line.number(),
+impl FailureDetector {
+    fn new(connections: Vec<Connection>) -> Self {
+        let polled = connections.iter().map(|connection| libc::pollfd {
+            fd: connection.socket.number(),
             events: libc::POLLIN,
             revents: 0,
         });
-        Vigil {
+        FailureDetector {
             polled: polled.collect(),
-            peers,
-            blamed: Vec::new(),
+            connections,
+            root_causes: Vec::new(),
             finished: Vec::new(),
         }
     }
@@ -66,30 +66,30 @@ impl Vigil {
         // A process that may not have so many descriptors any more looks at each.
         let all = ready < 0;
         for index in (0..self.polled.len()).rev() {
-            let Peer { node, line } = &self.peers[index];
+            let Connection { node, socket } = &self.connections[index];
             let said = |word| match word {
-                Word::Bye => self.finished.push(*node),
-                Word::Blame(other) => self.blamed.push((*node, other)),
+                Farewell::Goodbye => self.finished.push(*node),
+                Farewell::RootCause(other) => self.root_causes.push((*node, other)),
             };
-            if (all || self.polled[index].revents != 0) && has_ended(line, said) {
+            if (all || self.polled[index].revents != 0) && has_ended(socket, said) {
                 self.polled.swap_remove(index);
-                gone(self.peers.swap_remove(index).node);
+                gone(self.connections.swap_remove(index).node);
             }
         }
     }
 
     /// Tells all that this rank goes because of that one.
-    pub(super) fn blame(&self, other: Node) {
+    pub(super) fn report_root_cause(&self, other: Node) {
         let [low, high] = other.0.to_le_bytes();
-        for peer in &self.peers {
-            say(&peer.line, &[BLAME, low, high]);
+        for connection in &self.connections {
+            send_bytes(&connection.socket, &[ROOT_CAUSE, low, high]);
         }
     }
 
     /// Because of whom that rank has gone, if it has said so.
-    pub(super) fn blamed(&self, node: Node) -> Option<Node> {
-        let blamed = self.blamed.iter().find(|(who, _)| *who == node);
-        blamed.map(|(_, other)| *other)
+    pub(super) fn root_cause_of(&self, node: Node) -> Option<Node> {
+        let root_cause = self.root_causes.iter().find(|(who, _)| *who == node);
+        root_cause.map(|(_, other)| *other)
     }
 
     /// Has that rank gone in good order?
@@ -99,43 +99,43 @@ impl Vigil {
 
     /// Says good-bye to all.
     pub(super) fn finish(&mut self) {
-        for peer in self.peers.drain(..) {
-            say(&peer.line, BYE);
+        for connection in self.connections.drain(..) {
+            send_bytes(&connection.socket, GOODBYE);
             // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
-            unsafe { libc::shutdown(peer.line.number(), libc::SHUT_WR) };
+            unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
         }
         self.polled.clear();
     }
 }
 
 /// What a rank that goes has said.
-enum Word {
-    Bye,
-    Blame(Node),
+enum Farewell {
+    Goodbye,
+    RootCause(Node),
 }
 
 /// Whoever has gone does not listen, and nobody waits for it.
-fn say(line: &Descriptor, bytes: &[u8]) {
+fn send_bytes(socket: &Descriptor, bytes: &[u8]) {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
     // SAFETY: the bytes are valid for their length.
-    unsafe { libc::send(line.number(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    unsafe { libc::send(socket.number(), bytes.as_ptr().cast(), bytes.len(), flags) };
 }
 
 /// Reads what is there. A connection at its end has lost its process, or that has finished; of one that was reset or
 /// given up the process or its host is gone.
-fn has_ended(line: &Descriptor, mut said: impl FnMut(Word)) -> bool {
+fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
     let mut bytes = [0_u8; 16];
     loop {
         let (into, len) = (bytes.as_mut_ptr().cast(), bytes.len());
         // SAFETY: the buffer is valid for its length.
-        let got = unsafe { libc::recv(line.number(), into, len, libc::MSG_DONTWAIT) };
+        let got = unsafe { libc::recv(socket.number(), into, len, libc::MSG_DONTWAIT) };
         match check(got, "hear of a rank") {
             Ok(0) => return true,
             // So few bytes come together.
-            Ok(3) if bytes[0] == BLAME => {
-                said(Word::Blame(Node(u16::from_le_bytes([bytes[1], bytes[2]]))));
+            Ok(3) if bytes[0] == ROOT_CAUSE => {
+                said(Farewell::RootCause(Node(u16::from_le_bytes([bytes[1], bytes[2]]))));
             }
-            Ok(1) if bytes[..1] == *BYE => said(Word::Bye),
+            Ok(1) if bytes[..1] == *GOODBYE => said(Farewell::Goodbye),
             Ok(_) => {}
             Err(error) if error.is(libc::EINTR) => {}
             Err(error) => return !error.is(libc::EAGAIN),
@@ -144,15 +144,15 @@ fn has_ended(line: &Descriptor, mut said: impl FnMut(Word)) -> bool {
 }
 
 /// Where ranks with higher numbers knock.
-pub(super) struct Door {
+pub(super) struct Listener {
     socket: Descriptor,
     address: SocketAddr,
 }
 
 /// Seconds that ranks wait for each other at the start.
-const MEETING: u64 = 60;
+const CONNECT_TIMEOUT: u64 = 60;
 
-impl Door {
+impl Listener {
     pub(super) fn open(ip: IpAddr) -> Result<Self, JobError> {
         const DOING: &str = "open a socket for other hosts";
         let raw = Raw::of(SocketAddr::new(ip, 0));
@@ -162,10 +162,10 @@ impl Door {
         let bound = unsafe { libc::bind(socket.number(), address, len) };
         check(bound as isize, DOING)?;
         // SAFETY: no memory is passed.
-        let listening = unsafe { libc::listen(socket.number(), MOST as c_int) };
+        let listening = unsafe { libc::listen(socket.number(), MOST_RANKS as c_int) };
         check(listening as isize, DOING)?;
         let address = of_socket(&socket)?;
-        Ok(Door { socket, address })
+        Ok(Listener { socket, address })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -177,59 +177,59 @@ impl Door {
     pub(super) fn meet(
         self,
         me: Node,
-        doors: &[SocketAddr],
+        listeners: &[SocketAddr],
         is_near: impl Fn(Node) -> bool,
-        job: Job,
+        job: JobKeys,
         timeout: u32,
-    ) -> Result<Vigil, JobError> {
-        if doors.len() > MOST {
+    ) -> Result<FailureDetector, JobError> {
+        if listeners.len() > MOST_RANKS {
             return Err(JobError::TooManyRanks {
-                ranks: doors.len(),
-                most: MOST,
+                ranks: listeners.len(),
+                most: MOST_RANKS,
             });
         }
-        let mut peers = Vec::new();
-        for (rank, door) in doors.iter().enumerate().take(me.index()) {
+        let mut connections = Vec::new();
+        for (rank, listener) in listeners.iter().enumerate().take(me.index()) {
             let node = Node(rank as u16);
             if !is_near(node) {
-                let line = knock(node, *door, timeout)?;
-                line.write_all(&Hello { from: me, to: node }.bytes(job))?;
-                peers.push(Peer { node, line });
+                let socket = connect(node, *listener, timeout)?;
+                socket.write_all(&Hello { from: me, to: node }.bytes(job))?;
+                connections.push(Connection { node, socket });
             }
         }
-        let ranks = doors.len() as u16;
+        let ranks = listeners.len() as u16;
         let higher = (me.0 + 1..ranks).map(Node).filter(|node| !is_near(*node));
-        self.let_in(&mut peers, higher.collect(), (me, job))?;
-        for peer in &peers {
-            keep_up(&peer.line, timeout)?;
+        self.accept_peers(&mut connections, higher.collect(), (me, job))?;
+        for connection in &connections {
+            set_keepalive(&connection.socket, timeout)?;
         }
-        Ok(Vigil::new(peers))
+        Ok(FailureDetector::new(connections))
     }
 
-    fn let_in(
+    fn accept_peers(
         &self,
-        peers: &mut Vec<Peer>,
+        connections: &mut Vec<Connection>,
         mut missing: Vec<Node>,
-        (me, job): (Node, Job),
+        (me, job): (Node, JobKeys),
     ) -> Result<(), JobError> {
-        let end = now() + MEETING * 1000;
-        let mut guests = Guests::new(&MAGIC, MOST);
+        let end = now() + CONNECT_TIMEOUT * 1000;
+        let mut pending = PendingConnections::new(&MAGIC, MOST_RANKS);
         while let Some(first) = missing.first() {
             let left = end.saturating_sub(now());
             if left == 0 {
                 return Err(JobError::Missing {
                     rank: first.index(),
-                    seconds: MEETING,
+                    seconds: CONNECT_TIMEOUT,
                 });
             }
-            guests.hear(&self.socket, left, |said, line| {
+            pending.poll(&self.socket, left, |said, socket| {
                 // Strangers are sent away.
                 let hello = Hello::read(said, job).filter(|hello| hello.to == me);
                 let place =
                     hello.and_then(|hello| missing.iter().position(|node| *node == hello.from));
                 if let Some(place) = place {
                     let node = missing.swap_remove(place);
-                    peers.push(Peer { node, line });
+                    connections.push(Connection { node, socket });
                 }
             })?;
         }
@@ -249,17 +249,17 @@ const MAGIC: [u8; 8] = *b"pombo-2\n";
 const SIZE: usize = 20;
 
 impl Hello {
-    fn bytes(self, job: Job) -> [u8; SIZE] {
+    fn bytes(self, job: JobKeys) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..10].copy_from_slice(&self.from.0.to_le_bytes());
         bytes[10..12].copy_from_slice(&self.to.0.to_le_bytes());
-        let tag = job.key(Seal::Door).tag(&bytes[..12]);
+        let tag = job.key(KeyUse::Listener).tag(&bytes[..12]);
         bytes[12..].copy_from_slice(&tag);
         bytes
     }
 
-    fn read(bytes: &[u8; SIZE], job: Job) -> Option<Hello> {
+    fn read(bytes: &[u8; SIZE], job: JobKeys) -> Option<Hello> {
         let node = |at: usize| Node(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let hello = Hello {
             from: node(8),
@@ -270,11 +270,11 @@ impl Hello {
 }
 
 /// Knocks until the door is reached. A host whose cable is out for a while is not gone before `timeout` seconds are over.
-fn knock(node: Node, door: SocketAddr, timeout: u32) -> Result<Descriptor, JobError> {
+fn connect(node: Node, listener: SocketAddr, timeout: u32) -> Result<Descriptor, JobError> {
     let end = now() + u64::from(timeout) * 1000;
     loop {
-        match knock_once(node, door) {
-            Err(JobError::NoWay { errno, .. }) if may_return(errno) && now() < end => {
+        match connect_once(node, listener) {
+            Err(JobError::Unreachable { errno, .. }) if may_return(errno) && now() < end => {
                 let pause = libc::timespec {
                     tv_sec: 0,
                     tv_nsec: PAUSE,
@@ -282,7 +282,7 @@ fn knock(node: Node, door: SocketAddr, timeout: u32) -> Result<Descriptor, JobEr
                 // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
                 unsafe { libc::nanosleep(&pause, core::ptr::null_mut()) };
             }
-            knocked => return knocked,
+            connected => return connected,
         }
     }
 }
@@ -296,24 +296,24 @@ fn may_return(errno: c_int) -> bool {
     [EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH].contains(&errno)
 }
 
-fn knock_once(node: Node, door: SocketAddr) -> Result<Descriptor, JobError> {
+fn connect_once(node: Node, listener: SocketAddr) -> Result<Descriptor, JobError> {
     const DOING: &str = "open a connection to another host";
-    let raw = Raw::of(door);
-    let line = stream(raw.family(), 0, DOING)?;
+    let raw = Raw::of(listener);
+    let socket = stream(raw.family(), 0, DOING)?;
     // It limits how long connecting takes as well.
     let limit = libc::timeval {
-        tv_sec: MEETING as libc::time_t,
+        tv_sec: CONNECT_TIMEOUT as libc::time_t,
         tv_usec: 0,
     };
-    set(&line, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
+    set(&socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
     let (address, len) = raw.place();
     // SAFETY: the address is valid for its length.
-    let connected = unsafe { libc::connect(line.number(), address, len) };
+    let connected = unsafe { libc::connect(socket.number(), address, len) };
     match check(connected as isize, DOING) {
-        Ok(_) => Ok(line),
-        Err(JobError::System { errno, .. }) => Err(JobError::NoWay {
+        Ok(_) => Ok(socket),
+        Err(JobError::System { errno, .. }) => Err(JobError::Unreachable {
             rank: node.index(),
-            address: door,
+            address: listener,
             errno,
         }),
         Err(error) => Err(error),
@@ -321,24 +321,24 @@ fn knock_once(node: Node, door: SocketAddr) -> Result<Descriptor, JobError> {
 }
 
 /// Has the system look after the other side: the first question after two fifths of the time, then two more.
-fn keep_up(line: &Descriptor, seconds: u32) -> Result<(), JobError> {
+fn set_keepalive(socket: &Descriptor, seconds: u32) -> Result<(), JobError> {
     let (first, next) = ((seconds * 2 / 5).max(1), (seconds / 5).max(1));
-    set(line, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &1_i32)?;
+    set(socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &1_i32)?;
     set(
-        line,
+        socket,
         libc::IPPROTO_TCP,
         libc::TCP_KEEPIDLE,
         &(first as c_int),
     )?;
     set(
-        line,
+        socket,
         libc::IPPROTO_TCP,
         libc::TCP_KEEPINTVL,
         &(next as c_int),
     )?;
-    set(line, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, &3_i32)?;
+    set(socket, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, &3_i32)?;
     set(
-        line,
+        socket,
         libc::IPPROTO_TCP,
         libc::TCP_USER_TIMEOUT,
         &(seconds * 1000),
@@ -351,11 +351,11 @@ fn stream(family: c_int, flags: c_int, doing: &'static str) -> Result<Descriptor
     Descriptor::returned(unsafe { libc::socket(family, kind, 0) }, doing)
 }
 
-fn set<T>(line: &Descriptor, level: c_int, name: c_int, value: &T) -> Result<(), JobError> {
+fn set<T>(socket: &Descriptor, level: c_int, name: c_int, value: &T) -> Result<(), JobError> {
     let size = size_of::<T>() as libc::socklen_t;
     let value = (&raw const *value).cast();
     // SAFETY: the option's value is valid for its size.
-    let set = unsafe { libc::setsockopt(line.number(), level, name, value, size) };
+    let set = unsafe { libc::setsockopt(socket.number(), level, name, value, size) };
     check(set as isize, "set up a connection").map(drop)
 }
 

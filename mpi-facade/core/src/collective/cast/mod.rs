@@ -23,5 +23,5 @@ mod operation;
 mod table;
 
 pub(crate) use opening::open;
-pub(super) use operation::Cast;
-pub(crate) use table::Casting;
+pub(super) use operation::MulticastOperation;
+pub(crate) use table::MulticastBcast;

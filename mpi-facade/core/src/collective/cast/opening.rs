@@ -1,15 +1,15 @@
 //! How the ranks of a job over several hosts come by groups: they open sockets, exchange addresses, and try whether
 //! frames for all arrive. `init` only.
 
-use super::table::{self, Casting, Memory, RANKS, Table};
-use crate::collective::choice::Choices;
+use super::table::{self, MulticastBcast, LentMemory, RANKS, Table};
+use crate::collective::choice::Selector;
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header::RANKS as MOST;
-use crate::world::{self, Fault, World};
+use crate::world::{self, CommError, World};
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_job::groups::{Card, Ears, Reach};
+use pombo_job::groups::{MulticastAddress, MulticastSocket, MulticastKind};
 use pombo_kernel::{Network, Node};
 use pombo_transport::group::Habits;
 use pombo_transport::reliable::Timing;
@@ -22,57 +22,57 @@ const TRIAL_GROUP: u32 = 0;
 const TRIAL: u64 = 1_000_000_000;
 
 /// Opens groups for the communicators of this job, if its ranks are on several hosts.
-pub(crate) fn open() -> Result<(), Fault> {
-    for reach in [Reach::Group, Reach::Segment] {
-        let Some((ranks, ears)) = world::with(|world| Ok(bind(world)))? else {
+pub(crate) fn open() -> Result<(), CommError> {
+    for kind in [MulticastKind::Group, MulticastKind::Segment] {
+        let Some((ranks, socket)) = world::with(|world| Ok(open_socket(world)))? else {
             return Ok(());
         };
-        let cards = exchange(ranks, ears.as_ref())?;
-        let table = world::with(|world| Ok(join(world, ears, &cards, reach)))?;
+        let addresses = exchange(ranks, socket.as_ref())?;
+        let table = world::with(|world| Ok(join(world, socket, &addresses, kind)))?;
         let tried = match table {
-            Some(table) => world::with(|world| attempt(world, table, ranks))?,
+            Some(table) => world::with(|world| try_reach(world, table, ranks))?,
             None => None,
         };
         if all_have(tried.is_some())? {
-            return world::with(|world| settle(world, tried));
+            return world::with(|world| adopt(world, tried));
         }
     }
     Ok(())
 }
 
 /// All ranks have heard each other.
-fn settle(world: &mut World, tried: Option<Table>) -> Result<(), Fault> {
+fn adopt(world: &mut World, tried: Option<Table>) -> Result<(), CommError> {
     if let Some(mut table) = tried {
         // It was open until now.
         let _ = table.close(TRIAL_GROUP);
-        *world.parts.get() = Casting::new(table);
+        *world.extensions.get() = MulticastBcast::new(table);
         world.register(table::progress);
     }
-    let World { comms, parts, .. } = world;
-    let group = comms.get(MPI_COMM_WORLD)?;
-    if let Some(levels) = &group.levels {
-        group.casts = parts.get::<Casting>().enter(group.context, levels.first());
+    let World { comms, extensions, .. } = world;
+    let record = comms.get(MPI_COMM_WORLD)?;
+    if let Some(layout) = &record.host_layout {
+        record.multicast = extensions.get::<MulticastBcast>().enter(record.context, layout.leaders());
     }
     Ok(())
 }
 
 /// How many ranks there are, and this one's socket if it has one. `None` where no rank needs one.
-fn bind(world: &mut World) -> Option<(usize, Option<Ears>)> {
+fn open_socket(world: &mut World) -> Option<(usize, Option<MulticastSocket>)> {
     let ranks = world.kernel.nodes();
-    let wanted = world.parts.get::<Choices>().wants_casts();
-    if world.hosts.is_one() || ranks > RANKS || !wanted {
+    let wanted = world.extensions.get::<Selector>().wants_multicast();
+    if world.hosts.is_single() || ranks > RANKS || !wanted {
         return None;
     }
     let me = world.kernel.node();
-    Some((ranks, Ears::open(world.kernel.channel_mut(), me)))
+    Some((ranks, MulticastSocket::open(world.kernel.channel_mut(), me)))
 }
 
-fn exchange(ranks: usize, ears: Option<&Ears>) -> Result<Vec<Card>, Fault> {
-    let mut own = ears.map(Ears::card).unwrap_or_default();
+fn exchange(ranks: usize, socket: Option<&MulticastSocket>) -> Result<Vec<MulticastAddress>, CommError> {
+    let mut own = socket.map(MulticastSocket::address).unwrap_or_default();
     let mut all = vec![[0; 8]; ranks];
-    let bytes = |address: *mut Card| Buffer {
+    let bytes = |address: *mut MulticastAddress| Buffer {
         address: address.cast(),
-        count: size_of::<Card>() as i64,
+        count: size_of::<MulticastAddress>() as i64,
         datatype: MPI_BYTE,
     };
     let (send, receive) = (bytes(&raw mut own), bytes(all.as_mut_ptr()));
@@ -81,10 +81,10 @@ fn exchange(ranks: usize, ears: Option<&Ears>) -> Result<Vec<Card>, Fault> {
     Ok(all)
 }
 
-fn join(world: &mut World, ears: Option<Ears>, cards: &[Card], reach: Reach) -> Option<Table> {
-    let (me, ears) = (world.kernel.node(), ears?);
-    let room = ears.room()?;
-    let (network, epoch) = ears.join(me, cards, reach)?;
+fn join(world: &mut World, socket: Option<MulticastSocket>, addresses: &[MulticastAddress], kind: MulticastKind) -> Option<Table> {
+    let (me, socket) = (world.kernel.node(), socket?);
+    let room = socket.room()?;
+    let (network, epoch) = socket.join(me, addresses, kind)?;
     let habits = Habits {
         // Others send as well.
         window: (room / 2).clamp(16, 256) as u16,
@@ -99,7 +99,7 @@ fn join(world: &mut World, ears: Option<Ears>, cards: &[Card], reach: Reach) -> 
 }
 
 /// Every rank says something to all. The table, if this rank has heard of all, and all of it.
-fn attempt(world: &mut World, mut table: Table, ranks: usize) -> Result<Option<Table>, Fault> {
+fn try_reach(world: &mut World, mut table: Table, ranks: usize) -> Result<Option<Table>, CommError> {
     let me = world.kernel.node();
     let nodes = || (0..ranks).map(|node| Node(node as u16));
     let mut missing: Vec<Node> = nodes().filter(|node| *node != me).collect();
@@ -109,7 +109,7 @@ fn attempt(world: &mut World, mut table: Table, ranks: usize) -> Result<Option<T
         return Ok(None);
     }
     // Of the kind that the calls use, so that the groups are compiled once.
-    let mut nothing = Memory::default();
+    let mut nothing = LentMemory::default();
     let heard = world.until(|world| {
         let polled = table.poll(&mut nothing);
         if let Some(far) = world.kernel.channel_mut().far_mut() {
@@ -126,7 +126,7 @@ fn attempt(world: &mut World, mut table: Table, ranks: usize) -> Result<Option<T
 }
 
 /// Do all ranks say yes?
-fn all_have(own: bool) -> Result<bool, Fault> {
+fn all_have(own: bool) -> Result<bool, CommError> {
     let mut all = u32::from(own);
     let least = Reduced {
         input: MPI_IN_PLACE,

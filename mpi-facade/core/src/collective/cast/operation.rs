@@ -1,6 +1,6 @@
 //! A broadcast over the network's own that is under way at one rank.
 
-use super::table::{Casting, Open};
+use super::table::{MulticastBcast, OpenGroups};
 use crate::error::Error;
 use crate::memory::Region;
 use crate::world::World;
@@ -8,7 +8,7 @@ use pombo_kernel::{ChannelError, Node};
 use pombo_transport::group::Begun;
 
 /// One rank's part in a broadcast.
-pub(in crate::collective) struct Cast {
+pub(in crate::collective) struct MulticastOperation {
     group: u32,
     root: Node,
     region: Region,
@@ -19,10 +19,10 @@ pub(in crate::collective) struct Cast {
     is_over: bool,
 }
 
-impl Cast {
+impl MulticastOperation {
     /// The broadcast of that number in its group, not yet begun.
     pub(super) fn new(group: u32, root: Node, region: Region, number: u32) -> Self {
-        Cast {
+        MulticastOperation {
             group,
             root,
             region,
@@ -35,31 +35,31 @@ impl Cast {
     /// Goes as far as it can.
     pub(in crate::collective) fn poll(&mut self, world: &mut World) -> Result<bool, Error> {
         let own = world.kernel.node() == self.root;
-        let casts = world.parts.get::<Casting>();
-        let Some(casts) = casts.open()? else {
+        let groups = world.extensions.get::<MulticastBcast>();
+        let Some(groups) = groups.open()? else {
             // It was closed by an error that others were told of.
             return Err(pombo_kernel::Error::NoSuchGroup(self.group).into());
         };
         let (group, root) = (self.group, self.root);
-        if !casts.is_next(group, root, self.number)? {
+        if !groups.is_next(group, root, self.number)? {
             return Ok(false);
         }
         let over = match own {
-            true => self.send(casts),
-            false => casts.receive(group, root, self.region),
+            true => self.send(groups),
+            false => groups.receive(group, root, self.region),
         };
         if !matches!(over, Ok(false)) {
-            casts.end(group, root);
+            groups.end(group, root);
             self.is_over = true;
         }
         over
     }
 
-    fn send(&mut self, casts: &mut Open) -> Result<bool, Error> {
+    fn send(&mut self, groups: &mut OpenGroups) -> Result<bool, Error> {
         if self.lent {
-            return casts.is_sent(self.group);
+            return groups.is_sent(self.group);
         }
-        match casts.send(self.group, self.region) {
+        match groups.send(self.group, self.region) {
             Ok(begun) => {
                 self.lent = begun == Begun::Lent;
                 Ok(!self.lent)
@@ -72,10 +72,10 @@ impl Cast {
     /// Its memory goes away, for this error. What comes after it from the same root fails likewise: its frames may have
     /// reached some.
     pub(in crate::collective) fn abandon(&mut self, world: &mut World, error: Error) {
-        if let Ok(Some(casts)) = world.parts.get::<Casting>().open()
+        if let Ok(Some(groups)) = world.extensions.get::<MulticastBcast>().open()
             && !self.is_over
         {
-            casts.abandon(self.group, self.root, error);
+            groups.abandon(self.group, self.root, error);
         }
     }
 }

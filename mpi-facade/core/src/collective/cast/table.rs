@@ -21,19 +21,19 @@ pub(super) type Table = Casts<groups::Net, Group<63, FRAME, 32, 1024, GROUPS>, G
 
 /// The groups, where the ranks are on several hosts and the network carries one frame to all.
 #[derive(Default)]
-pub(crate) struct Casting(Option<Box<Open>>);
+pub(crate) struct MulticastBcast(Option<Box<OpenGroups>>);
 
-pub(super) struct Open {
+pub(super) struct OpenGroups {
     table: Table,
-    memory: Memory,
+    memory: LentMemory,
     /// For every group and root.
-    lanes: Vec<Lane>,
+    queues: Vec<RootQueue>,
     /// An operation has ended, which others may wait for.
     ended: bool,
     /// Groups whose communicators are freed.
     freed: Vec<u32>,
     /// Nodes of whose end the table knows.
-    gone: Vec<Node>,
+    lost: Vec<Node>,
     /// What has failed.
     failed: Option<ChannelError>,
     /// Looks at the memory until the next look at who has gone.
@@ -43,7 +43,7 @@ pub(super) struct Open {
 }
 
 /// The messages of one root in one group, as this rank's calls have named them.
-struct Lane {
+struct RootQueue {
     group: u32,
     root: Node,
     begun: u32,
@@ -54,15 +54,15 @@ struct Lane {
 
 /// What the calls under way have lent.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct LentMemory {
     out: Vec<(u32, Region)>,
-    into: Vec<(u32, Node, Place)>,
+    into: Vec<(u32, Node, Destination)>,
 }
 
 /// Where a message is put together. It is lent to the operation that shows it.
-pub(super) struct Place(Region);
+pub(super) struct Destination(Region);
 
-impl Room for Place {
+impl Room for Destination {
     fn len(&self) -> usize {
         Source::len(&self.0)
     }
@@ -76,16 +76,16 @@ impl Room for Place {
     }
 }
 
-impl Hands for Memory {
+impl Hands for LentMemory {
     type Out = Region;
-    type Into = Place;
+    type Into = Destination;
 
     fn outgoing(&mut self, group: u32) -> Option<&Region> {
         let mut out = self.out.iter();
         out.find(|(of, _)| *of == group).map(|(_, region)| region)
     }
 
-    fn incoming(&mut self, group: u32, source: Node) -> Option<&mut Place> {
+    fn incoming(&mut self, group: u32, source: Node) -> Option<&mut Destination> {
         let mut into = self.into.iter_mut();
         let found = into.find(|(of, from, _)| *of == group && *from == source);
         found.map(|(_, _, place)| place)
@@ -98,23 +98,23 @@ pub(super) const fn number(context: u32) -> u32 {
 }
 
 /// Turns between two looks for frames while nobody waits for one.
-const PASSES: u32 = 32;
+const IDLE_POLL_INTERVAL: u32 = 32;
 /// Turns between two looks at who has gone.
-const REST: u32 = 1024;
+const DEATH_CHECK_INTERVAL: u32 = 1024;
 /// So often without news it looks every time.
-const CALM: u32 = 400;
+const SLEEPING_AFTER: u32 = 400;
 /// So often, and the rank may sleep: in the channel, for the groups as well.
-const SLEEP: u32 = 50;
+const SLEEP_AFTER: u32 = 50;
 
-impl Casting {
+impl MulticastBcast {
     pub(super) fn new(table: Table) -> Self {
-        Casting(Some(Box::new(Open {
+        MulticastBcast(Some(Box::new(OpenGroups {
             table,
-            memory: Memory::default(),
-            lanes: Vec::new(),
+            memory: LentMemory::default(),
+            queues: Vec::new(),
             ended: false,
             freed: Vec::new(),
-            gone: Vec::new(),
+            lost: Vec::new(),
             failed: None,
             rest: 0,
             pass: 0,
@@ -127,7 +127,7 @@ impl Casting {
         open.is_some_and(|open| open.table.has_room())
     }
 
-    pub(super) fn open(&mut self) -> Result<Option<&mut Open>, Error> {
+    pub(super) fn open(&mut self) -> Result<Option<&mut OpenGroups>, Error> {
         match &mut self.0 {
             Some(open) => match open.failed {
                 Some(error) => Err(pombo_kernel::Error::from(error).into()),
@@ -146,7 +146,7 @@ impl Casting {
         if nodes.contains(&open.table.network().node()) {
             // The numbers of contexts grow, and there is a place.
             let _ = open.table.open(number(context), nodes.iter().copied());
-            for node in &open.gone {
+            for node in &open.lost {
                 open.table.declare_lost(*node);
             }
         }
@@ -191,7 +191,7 @@ impl Casting {
 /// Lets frames come and go: see [`World::register`].
 #[cold]
 pub(super) fn progress(world: &mut World, idle: &mut u32, _came: bool) -> bool {
-    let Some(open) = &mut world.parts.get::<Casting>().0 else {
+    let Some(open) = &mut world.extensions.get::<MulticastBcast>().0 else {
         return false;
     };
     let due = open.is_due(*idle);
@@ -202,13 +202,13 @@ pub(super) fn progress(world: &mut World, idle: &mut u32, _came: bool) -> bool {
             Err(error) => open.failed = Some(error),
         }
     }
-    if *idle >= SLEEP {
+    if *idle >= SLEEP_AFTER {
         let groups = open.table.wakes_by();
         if let Some(far) = world.kernel.channel_mut().far_mut() {
             far.wakes_also_by(groups);
         }
     }
-    let Some(open) = &mut world.parts.get::<Casting>().0 else {
+    let Some(open) = &mut world.extensions.get::<MulticastBcast>().0 else {
         return false;
     };
     // Others may wait for what has ended here.
@@ -217,9 +217,9 @@ pub(super) fn progress(world: &mut World, idle: &mut u32, _came: bool) -> bool {
     }
     if due {
         match open.rest {
-            0 => look(world),
+            0 => note_deaths(world),
             // A sleep is as long as many turns.
-            _ if *idle >= CALM => look(world),
+            _ if *idle >= SLEEPING_AFTER => note_deaths(world),
             _ => open.rest -= 1,
         }
     }
@@ -227,71 +227,71 @@ pub(super) fn progress(world: &mut World, idle: &mut u32, _came: bool) -> bool {
 }
 
 /// Who has gone?
-fn look(world: &mut World) {
-    let World { kernel, parts, .. } = world;
-    let Some(open) = &mut parts.get::<Casting>().0 else {
+fn note_deaths(world: &mut World) {
+    let World { kernel, extensions, .. } = world;
+    let Some(open) = &mut extensions.get::<MulticastBcast>().0 else {
         return;
     };
-    open.rest = REST;
+    open.rest = DEATH_CHECK_INTERVAL;
     for node in (0..kernel.nodes()).map(|node| Node(node as u16)) {
-        if kernel.is_gone(node) && !open.gone.contains(&node) {
-            open.gone.push(node);
+        if kernel.is_gone(node) && !open.lost.contains(&node) {
+            open.lost.push(node);
             open.table.declare_lost(node);
         }
     }
 }
 
-impl Open {
+impl OpenGroups {
     /// Is it time to look? Where no operation waits, a look is three calls of the system for nothing.
     fn is_due(&mut self, idle: u32) -> bool {
-        let waits = self.lanes.iter().any(|lane| lane.begun != lane.over);
-        let sleeps = idle >= CALM;
+        let waits = self.queues.iter().any(|queue| queue.begun != queue.over);
+        let sleeps = idle >= SLEEPING_AFTER;
         self.pass = match self.pass {
             _ if waits || sleeps => 0,
-            0 => PASSES,
+            0 => IDLE_POLL_INTERVAL,
             more => more - 1,
         };
         self.pass == 0 || self.table.deadline() <= self.table.network().now()
     }
 
-    fn lane(&mut self, group: u32, root: Node) -> &mut Lane {
-        let known = self.lanes.iter();
+    fn queue(&mut self, group: u32, root: Node) -> &mut RootQueue {
+        let known = self.queues.iter();
         let known = known
             .clone()
-            .position(|lane| lane.group == group && lane.root == root);
+            .position(|queue| queue.group == group && queue.root == root);
         let place = known.unwrap_or_else(|| {
-            self.lanes.push(Lane {
+            self.queues.push(RootQueue {
                 group,
                 root,
                 begun: 0,
                 over: 0,
                 broken: None,
             });
-            self.lanes.len() - 1
+            self.queues.len() - 1
         });
-        &mut self.lanes[place]
+        &mut self.queues[place]
     }
 
     /// The number of the next operation of that root.
     pub(super) fn begin(&mut self, group: u32, root: Node) -> u32 {
-        let lane = self.lane(group, root);
-        lane.begun = lane.begun.wrapping_add(1);
-        lane.begun.wrapping_sub(1)
+        let queue = self.queue(group, root);
+        queue.begun = queue.begun.wrapping_add(1);
+        queue.begun.wrapping_sub(1)
     }
 
     /// Are all before it over?
     pub(super) fn is_next(&mut self, group: u32, root: Node, number: u32) -> Result<bool, Error> {
-        let lane = self.lane(group, root);
-        match lane.broken {
+        let queue = self.queue(group, root);
+        match queue.broken {
             Some(error) => Err(error),
-            None => Ok(lane.over == number),
+            None => Ok(queue.over == number),
         }
     }
 
     /// It is over.
     pub(super) fn end(&mut self, group: u32, root: Node) {
-        let lane = self.lane(group, root);
-        lane.over = lane.over.wrapping_add(1);
+        let queue = self.queue(group, root);
+        queue.over = queue.over.wrapping_add(1);
         self.ended = true;
         self.forget(group, root);
         self.sweep();
@@ -299,7 +299,7 @@ impl Open {
 
     /// It will not come to its end: what comes after it fails as it did.
     pub(super) fn abandon(&mut self, group: u32, root: Node, error: Error) {
-        self.lane(group, root).broken.get_or_insert(error);
+        self.queue(group, root).broken.get_or_insert(error);
         self.ended = true;
         self.forget(group, root);
     }
@@ -335,10 +335,10 @@ impl Open {
         root: Node,
         region: Region,
     ) -> Result<bool, Error> {
-        let received = self.table.receive(group, root, &mut Place(region))?;
+        let received = self.table.receive(group, root, &mut Destination(region))?;
         let Some(received) = received else {
             if self.memory.incoming(group, root).is_none() {
-                self.memory.into.push((group, root, Place(region)));
+                self.memory.into.push((group, root, Destination(region)));
             }
             return Ok(false);
         };
@@ -350,13 +350,13 @@ impl Open {
 
     /// Closes groups that are freed, when their operations are over.
     fn sweep(&mut self) {
-        let (lanes, table) = (&mut self.lanes, &mut self.table);
+        let (queues, table) = (&mut self.queues, &mut self.table);
         self.freed.retain(|group| {
-            let mut own = lanes.iter().filter(|lane| lane.group == *group);
-            if own.any(|lane| lane.begun != lane.over && lane.broken.is_none()) {
+            let mut own = queues.iter().filter(|queue| queue.group == *group);
+            if own.any(|queue| queue.begun != queue.over && queue.broken.is_none()) {
                 return true;
             }
-            lanes.retain(|lane| lane.group != *group);
+            queues.retain(|queue| queue.group != *group);
             // It is open.
             let _ = table.close(*group);
             false

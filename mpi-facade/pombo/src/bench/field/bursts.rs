@@ -1,5 +1,5 @@
 //! `pombo __bursts`: broadcast as ECCLib did it, in bursts that stop until everyone has everything, to be measured
-//! beside MPI libraries. `field` starts it where the hosts are, `main` dispatches to it.
+//! beside MPI libraries. `multihost` starts it where the hosts are, `main` dispatches to it.
 //!
 //! One process has a raw socket on every host and a thread for each, and takes turns as `bench.c` does.
 
@@ -93,15 +93,15 @@ pub(crate) fn main(words: &[std::ffi::OsString]) -> Result<u8, Error> {
     let (Some(kind), Some(ranks)) = (kind, ranks) else {
         return Err(wrong(&words.join(" ")));
     };
-    let mut field = Field::new(kind, network(kind.job, ranks)?)?;
+    let mut bench = Bench::new(kind, network(kind.job, ranks)?)?;
     let path = format!("{prefix}.0");
-    let turns = File::open(&path).map_err(Error::file("open", path))?;
+    let commands = File::open(&path).map_err(Error::file("open", path))?;
     tell(&format!(
         "library bursts of {} packets of {} bytes\n",
         kind.packets,
-        field.sender.chunk()
+        bench.sender.chunk()
     ));
-    for line in BufReader::new(turns).lines() {
+    for line in BufReader::new(commands).lines() {
         let line = line.map_err(Error::system("read whose turn it is"))?;
         let words: Vec<&str> = line.split_whitespace().collect();
         let [seconds, name, size] = words[..] else {
@@ -110,7 +110,7 @@ pub(crate) fn main(words: &[std::ffi::OsString]) -> Result<u8, Error> {
         let (Ok(seconds), Ok(size)) = (seconds.parse(), size.parse()) else {
             return Err(wrong(&line));
         };
-        field.take_turn(name, size, seconds)?;
+        bench.measure(name, size, seconds)?;
     }
     Ok(0)
 }
@@ -156,14 +156,14 @@ fn network(job: u16, ranks: u16) -> Result<Vec<Ethernet>, Error> {
 }
 
 /// One sender, and receivers.
-struct Field {
+struct Bench {
     nodes: Vec<Ethernet>,
     sender: Source<Sizes, Growing>,
     sinks: Vec<Sink<Sizes, Growing>>,
 }
 
-impl Field {
-    fn new(kind: &Bursts, nodes: Vec<Ethernet>) -> Result<Field, Error> {
+impl Bench {
+    fn new(kind: &Bursts, nodes: Vec<Ethernet>) -> Result<Bench, Error> {
         let receivers = (1..nodes.len() as u16).map(Node);
         let repair = Repair::Bursts {
             packets: kind.packets,
@@ -176,7 +176,7 @@ impl Field {
         let sink = |_| Sink::new(GROUP, Node(0), TIMING, kind.quiet);
         let sinks = receivers.clone().map(sink).collect();
         let sender = Source::new(GROUP, receivers, kind.packet + BESIDES, habits, TIMING);
-        Ok(Field {
+        Ok(Bench {
             nodes,
             sender: sender.map_err(failed)?,
             sinks,
@@ -184,7 +184,7 @@ impl Field {
     }
 
     /// As many messages as there is time for, and what they took.
-    fn take_turn(&mut self, name: &str, size: usize, seconds: f64) -> Result<(), Error> {
+    fn measure(&mut self, name: &str, size: usize, seconds: f64) -> Result<(), Error> {
         let message: Vec<u8> = (0..size).map(|place| (place ^ place >> 8) as u8).collect();
         let repeats = match name {
             "cast" => (IN_ONE_GO / size.max(1)).clamp(1, MOST_IN_ONE_GO),

@@ -1,11 +1,11 @@
 //! The published figures of 2003 again, with the hosts of today: bandwidth of a broadcast over its size, to one receiver
-//! and to many, and bursts that a last packet ends against those that a timer ends. Only `field` uses it.
+//! and to many, and bursts that a last packet ends against those that a timer ends. Only `multihost` uses it.
 
 use std::io::{self, Write};
 
 use plotters::prelude::*;
 
-use super::super::contender::Contender;
+use super::super::library::Library;
 use super::super::hosts::BURST;
 use super::super::machine::Machine;
 use super::super::plot::{Drawing, Outcome, save};
@@ -44,20 +44,20 @@ struct Curve {
 pub(super) fn write(
     results: &Results,
     link: &Link,
-    contenders: &[Contender],
+    libraries: &[Library],
     machine: &Machine,
     to: impl Write,
 ) -> io::Result<()> {
-    save(draw(results, link, contenders, machine), to)
+    save(draw(results, link, libraries, machine), to)
 }
 
 fn draw(
     results: &Results,
     link: &Link,
-    contenders: &[Contender],
+    libraries: &[Library],
     machine: &Machine,
 ) -> Outcome<String> {
-    let panels = panels(results, contenders);
+    let panels = panels(results, libraries);
     let lines = panels.len().div_ceil(2).max(1);
     let mut text = String::new();
     {
@@ -83,13 +83,13 @@ fn draw(
 }
 
 /// One receiver, many, ours with one and with many, and the two kinds of bursts.
-fn panels(results: &Results, contenders: &[Contender]) -> Vec<(String, Vec<Curve>)> {
+fn panels(results: &Results, libraries: &[Library]) -> Vec<(String, Vec<Curve>)> {
     let rows = results.rows.iter().filter(|row| row.key.name == PUBLISHED);
     let mut ranks: Vec<u32> = rows.map(|row| row.key.ranks).collect();
     ranks.sort_unstable();
     ranks.dedup();
-    let all = |ranks: u32, is_in: &dyn Fn(&Contender) -> bool| -> Vec<Curve> {
-        let numbered = contenders.iter().enumerate();
+    let all = |ranks: u32, is_in: &dyn Fn(&Library) -> bool| -> Vec<Curve> {
+        let numbered = libraries.iter().enumerate();
         let wanted = numbered.filter(|(_, one)| is_in(one));
         let curves = wanted.map(|(who, one)| curve(results, who, one, ranks));
         curves.filter(|curve| !curve.points.is_empty()).collect()
@@ -98,13 +98,13 @@ fn panels(results: &Results, contenders: &[Contender]) -> Vec<(String, Vec<Curve
         2 => "1 receiver".to_owned(),
         ranks => format!("{} receivers", ranks - 1),
     };
-    let is_burst = |one: &Contender| KINDS.iter().any(|kind| kind.name == one.name);
+    let is_burst = |one: &Library| KINDS.iter().any(|kind| kind.name == one.name);
     let mut panels: Vec<(String, Vec<Curve>)> = ranks
         .iter()
         .map(|&ranks| (title(ranks), all(ranks, &|_| true)))
         .collect();
     if let (Some(&few), Some(&many)) = (ranks.first(), ranks.last()) {
-        let both = |is_in: &dyn Fn(&Contender) -> bool| {
+        let both = |is_in: &dyn Fn(&Library) -> bool| {
             let mut curves = Vec::new();
             for (number, ranks) in [few, many].into_iter().enumerate() {
                 for (place, mut curve) in all(ranks, is_in).into_iter().enumerate() {
@@ -116,14 +116,14 @@ fn panels(results: &Results, contenders: &[Contender]) -> Vec<(String, Vec<Curve
             curves
         };
         let names = format!("{} against {}", title(few), title(many));
-        panels.push((names, both(&Contender::is_ours)));
+        panels.push((names, both(&Library::is_ours)));
         panels.push(("bursts: last packet against timer".into(), both(&is_burst)));
     }
     panels.retain(|(_, curves)| !curves.is_empty());
     panels
 }
 
-fn curve(results: &Results, who: usize, one: &Contender, ranks: u32) -> Curve {
+fn curve(results: &Results, who: usize, one: &Library, ranks: u32) -> Curve {
     let rows = results.rows.iter();
     let rows = rows.filter(|row| row.key.name == PUBLISHED && row.key.ranks == ranks);
     let mut points: Vec<Point> = rows

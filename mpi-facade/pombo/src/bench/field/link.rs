@@ -1,8 +1,8 @@
-//! The limited network between hosts: its rate, and the payload that it carries. Only `field` uses it.
+//! The limited network between hosts: its rate, and the payload that it carries. Only `multihost` uses it.
 
 use serde_json::{Value, json};
 
-use super::super::contender::Contender;
+use super::super::library::Library;
 use super::super::hosts::{self, MTU, Rate};
 
 /// The network that was measured.
@@ -15,13 +15,13 @@ pub(super) struct Link {
 impl Link {
     /// Millions of bytes of payload that a receiver can have in a second: what the line carries, but
     /// for what the library's frames have besides.
-    pub(super) fn ceiling(&self, contender: &Contender) -> f64 {
-        let besides = contender.besides() as u32;
+    pub(super) fn ceiling(&self, library: &Library) -> f64 {
+        let besides = library.besides() as u32;
         self.rate.bytes() * f64::from(MTU - besides) / f64::from(MTU + ETHERNET)
     }
 
-    pub(super) fn value(&self, contenders: &[Contender]) -> Value {
-        let ceilings = contenders
+    pub(super) fn value(&self, libraries: &[Library]) -> Value {
+        let ceilings = libraries
             .iter()
             .map(|one| (one.name.clone(), Value::from(self.ceiling(one))));
         json!({

@@ -12,7 +12,7 @@ mod table;
 
 use std::time::Duration;
 
-use super::contender::{self, Contender};
+use super::library::{self, Library};
 use super::hosts::{self, Hosts};
 use super::job::Jobs;
 use super::machine::Machine;
@@ -22,7 +22,7 @@ use super::program::{compile, prepare};
 use super::report;
 use super::results::Results;
 use super::session::LIMIT;
-use super::turns::Bench;
+use super::interleave::Interleaved;
 use crate::error::Error;
 use crate::terminal::{progress, tell};
 use link::Link;
@@ -63,32 +63,32 @@ pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> 
     if !options.inside {
         return hosts::inside();
     }
-    let mut contenders = contender::ours_by(networks, &options.auth)?;
+    let mut libraries = library::ours_by(networks, &options.auth)?;
     if !options.alone {
-        contenders.extend(contender::bursts(&bursts::KINDS)?);
-        contenders.extend(contender::others_on_hosts(&options.against)?);
+        libraries.extend(library::bursts(&bursts::KINDS)?);
+        libraries.extend(library::others_on_hosts(&options.against)?);
     }
     let json = options.json.as_deref().map(create).transpose()?;
     let svg = options.plot.as_deref().map(create).transpose()?;
     let jobs = Jobs::new()?;
     let source = prepare(&options.directory)?;
-    compile(&mut contenders, &source, &jobs)?;
+    compile(&mut libraries, &source, &jobs)?;
     let machine = Machine::here();
     let most = options.ranks.iter().copied().max().unwrap_or(1);
     let hosts = Hosts::make(most as usize)?;
-    let (results, is_whole) = measure(options, &contenders, &jobs, &hosts, machine.cores)?;
+    let (results, is_whole) = measure(options, &libraries, &jobs, &hosts, machine.cores)?;
     let link = Link {
         rate: options.shape,
         tcp: hosts.tcp,
     };
-    tell(&format!("\n{}", table::text(&results, &link, &contenders)));
+    tell(&format!("\n{}", table::text(&results, &link, &libraries)));
     tell(&super::table::measured_on(&machine, &results));
     if let Some((file, path)) = json {
-        let network = link.value(&contenders);
+        let network = link.value(&libraries);
         report::write(&results, &machine, network, file).map_err(Error::file("write", path))?;
     }
     if let Some((file, path)) = svg {
-        let drawn = figures::write(&results, &link, &contenders, &machine, file);
+        let drawn = figures::write(&results, &link, &libraries, &machine, file);
         drawn.map_err(Error::file("write", path))?;
     }
     Ok(if is_whole { 0 } else { 1 })
@@ -96,16 +96,16 @@ pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> 
 
 fn measure(
     options: &Options,
-    contenders: &[Contender],
+    libraries: &[Library],
     jobs: &Jobs,
     hosts: &Hosts,
     cores: usize,
 ) -> Result<(Results, bool), Error> {
-    let columns = contenders
+    let columns = libraries
         .iter()
         .map(|c| (c.name.clone(), c.is_ours(), c.compared_over(true)));
-    let mut bench = Bench {
-        contenders,
+    let mut bench = Interleaved {
+        libraries,
         effort: &FAST,
         jobs,
         cores,
@@ -121,7 +121,7 @@ fn measure(
 }
 
 fn measure_stage<'a>(
-    bench: &mut Bench<'a>,
+    bench: &mut Interleaved<'a>,
     stage: &Stage,
     options: &Options,
     hosts: &Hosts,
@@ -149,7 +149,7 @@ fn measure_stage<'a>(
         }
     }
     hosts.shape(None)?;
-    let ours = bench.contenders.iter().filter(|one| one.is_ours()).count();
+    let ours = bench.libraries.iter().filter(|one| one.is_ours()).count();
     let theirs = sessions.split_off(ours);
     bench.end(sessions, stage.ranks, LIMIT);
     for session in theirs.into_iter().flatten() {

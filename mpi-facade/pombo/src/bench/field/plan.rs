@@ -1,4 +1,4 @@
-//! What is measured between hosts. Only `field` uses it.
+//! What is measured between hosts. Only `multihost` uses it.
 
 use super::super::hosts::MTU;
 use super::super::plan::{Task, is_wanted};

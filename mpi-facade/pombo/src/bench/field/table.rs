@@ -1,6 +1,6 @@
-//! Figures between hosts for the terminal: a line for each library. Only `field` uses it.
+//! Figures between hosts for the terminal: a line for each library. Only `multihost` uses it.
 
-use super::super::contender::Contender;
+use super::super::library::Library;
 use super::super::figure::Spread;
 use super::super::hosts::{BURST, MTU, QUEUE};
 use super::super::results::{Results, Row};
@@ -16,10 +16,10 @@ const PUBLISHED: &str = "ECCLib 2003, as published: 800 to 1800 us for a broadca
                          LAM/MPI beside it 40 to 100 us.\n";
 
 /// Both tables, and what they mean.
-pub(super) fn text(results: &Results, link: &Link, contenders: &[Contender]) -> String {
+pub(super) fn text(results: &Results, link: &Link, libraries: &[Library]) -> String {
     let mut text = String::new();
     let ranks = ranks(results);
-    let casts = casts(results, link, contenders, &ranks);
+    let casts = casts(results, link, libraries, &ranks);
     if casts.len() > 1 {
         text += &format!(
             "Broadcast over {} Mbit/s, MB/s at each receiver and per cent of what the line carries of payload\n{}",
@@ -32,8 +32,8 @@ pub(super) fn text(results: &Results, link: &Link, contenders: &[Contender]) -> 
             QUEUE >> 10,
             link.tcp
         );
-        text += &ceilings(link, contenders);
-        text += &beyond(results, link, contenders);
+        text += &ceilings(link, libraries);
+        text += &above_ceiling(results, link, libraries);
     }
     let fast = fast(results, &ranks);
     if fast.len() > 1 {
@@ -65,14 +65,14 @@ fn spread(results: &Results, who: usize, name: &str, ranks: u32, size: u64) -> O
 fn casts(
     results: &Results,
     link: &Link,
-    contenders: &[Contender],
+    libraries: &[Library],
     ranks: &[u32],
 ) -> Vec<Vec<String>> {
     let columns = ranks
         .iter()
         .flat_map(|&ranks| CASTS.map(|size| (ranks, size)));
     let has = |&(ranks, size): &(u32, u64)| {
-        (0..contenders.len()).any(|who| spread(results, who, "cast", ranks, size).is_some())
+        (0..libraries.len()).any(|who| spread(results, who, "cast", ranks, size).is_some())
     };
     let columns: Vec<(u32, u64)> = columns.filter(has).collect();
     if columns.is_empty() {
@@ -88,23 +88,23 @@ fn casts(
     };
     let heading = std::iter::once("receivers: each".to_owned());
     let mut lines = vec![heading.chain(columns.iter().map(title)).collect()];
-    for (who, contender) in contenders.iter().enumerate() {
+    for (who, library) in libraries.iter().enumerate() {
         let cell = |&(ranks, size): &(u32, u64)| {
             let rate = spread(results, who, "cast", ranks, size).map(|rate| rate.median);
             rate.map_or(ABSENT.to_owned(), |rate| {
-                format!("{rate:5.2} {:5.1}%", 100.0 * rate / link.ceiling(contender))
+                format!("{rate:5.2} {:5.1}%", 100.0 * rate / link.ceiling(library))
             })
         };
-        let name = std::iter::once(contender.name.clone());
+        let name = std::iter::once(library.name.clone());
         lines.push(name.chain(columns.iter().map(cell)).collect());
     }
     lines
 }
 
-fn ceilings(link: &Link, contenders: &[Contender]) -> String {
+fn ceilings(link: &Link, libraries: &[Library]) -> String {
     let mut told: Vec<String> = Vec::new();
-    for contender in contenders {
-        let words = format!("{} {:.2}", contender.carrier(), link.ceiling(contender));
+    for library in libraries {
+        let words = format!("{} {:.2}", library.carrier(), link.ceiling(library));
         if !told.contains(&words) {
             told.push(words);
         }
@@ -116,7 +116,7 @@ fn ceilings(link: &Link, contenders: &[Contender]) -> String {
 }
 
 /// Whoever was faster than the line did not use it.
-fn beyond(results: &Results, link: &Link, contenders: &[Contender]) -> String {
+fn above_ceiling(results: &Results, link: &Link, libraries: &[Library]) -> String {
     let whole = |row: &&Row| row.key.name == "cast";
     let is_beyond = |who: usize| {
         let mut rates = results.rows.iter().filter(whole);
@@ -125,11 +125,11 @@ fn beyond(results: &Results, link: &Link, contenders: &[Contender]) -> String {
                 .is_some_and(|rate| rate.median > FREE * link.rate.bytes())
         })
     };
-    let beyond = contenders
+    let above_ceiling = libraries
         .iter()
         .enumerate()
         .filter(|(who, _)| is_beyond(*who));
-    let told = beyond.map(|(_, one)| {
+    let told = above_ceiling.map(|(_, one)| {
         format!(
             "{} was faster than the line: its ranks are not where they should be.\n",
             one.name

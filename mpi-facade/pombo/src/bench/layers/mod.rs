@@ -7,7 +7,7 @@ mod ranks;
 
 use std::io;
 
-use super::contender::Contender;
+use super::library::Library;
 use super::figure::{Figure, Key, Spread};
 use super::job::Jobs;
 use super::plan::{Effort, Task};
@@ -45,9 +45,9 @@ const TASKS: [(Task, Pattern); 6] = [
     (Task::new("rate-equal-tags", 8), Pattern::Window),
 ];
 
-/// The last column is the contender's.
+/// The last column is the library's.
 pub(super) fn measure(
-    contender: &Contender,
+    library: &Library,
     jobs: &Jobs,
     effort: &Effort,
     cores: usize,
@@ -58,7 +58,7 @@ pub(super) fn measure(
     for (column, (_, meaning, _)) in LAYERS.iter().enumerate() {
         results.describe(column, meaning);
     }
-    let mut session = Session::start(jobs, contender, 2, contender.launch(2, cores, None))
+    let mut session = Session::start(jobs, library, 2, library.launch(2, cores, None))
         .map_err(|end| warn(&format!("without MPI: it {end}")))
         .ok();
     if let Some(session) = &session {
@@ -68,7 +68,7 @@ pub(super) fn measure(
         progress(&format!("layers: {} {} B\n", task.name, task.size));
         for round in 0..effort.rounds {
             below(&mut results, &task, pattern, round, effort.seconds)?;
-            if let Some(figure) = session.as_mut().and_then(|s| s.turn(&task, effort.seconds)) {
+            if let Some(figure) = session.as_mut().and_then(|s| s.measure(&task, effort.seconds)) {
                 results.add(round, TOP, figure);
             }
         }

@@ -8,7 +8,7 @@ use std::thread;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Communicator, Lent, Node, Operate};
-use pombo_mpi::header::{Composition, Envelope, FINGERPRINT, Wanted};
+use pombo_mpi::header::{Composition, MpiHeader, FINGERPRINT, MpiPattern};
 use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
 
 use super::super::figure::Spread;
@@ -19,7 +19,7 @@ pub(super) fn line(pattern: Pattern, size: usize, seconds: f32) -> Result<Option
     if pattern != Pattern::PingPong || size > 8 {
         return Ok(None);
     }
-    let lines = [Line::default(), Line::default()];
+    let lines = [CacheLine::default(), CacheLine::default()];
     let ranks = [0, 1].map(|rank| Ends {
         mine: &lines[rank],
         theirs: &lines[1 - rank],
@@ -67,11 +67,11 @@ fn channels() -> Result<[Shm; 2], Failure> {
 /// Two lines, as processors fetch them in pairs.
 #[derive(Default)]
 #[repr(align(128))]
-struct Line(AtomicU32);
+struct CacheLine(AtomicU32);
 
 struct Ends<'a> {
-    mine: &'a Line,
-    theirs: &'a Line,
+    mine: &'a CacheLine,
+    theirs: &'a CacheLine,
     sent: u32,
     received: u32,
 }
@@ -168,7 +168,7 @@ impl Rank for Driver {
 }
 
 /// The composition of the MPI library over Rust's memory.
-struct Kernel(Communicator<Envelope, Shm, Lent<'static>, Composition>);
+struct Kernel(Communicator<MpiHeader, Shm, Lent<'static>, Composition>);
 
 impl Kernel {
     fn other(&self) -> Node {
@@ -179,11 +179,11 @@ impl Kernel {
 impl Rank for Kernel {
     fn send(&mut self, bytes: &[u8]) -> Outcome {
         let to = self.other();
-        Ok(self.0.send_from(to, Envelope::new(0, 0), bytes)?)
+        Ok(self.0.send_from(to, MpiHeader::new(0, 0), bytes)?)
     }
 
     fn receive(&mut self, bytes: &mut [u8]) -> Outcome {
-        let wanted = Wanted::new(0, Some(self.other()), Some(0));
+        let wanted = MpiPattern::new(0, Some(self.other()), Some(0));
         self.0.receive_into(wanted, bytes)?;
         Ok(())
     }
