@@ -15,7 +15,7 @@ use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::prelude::*;
 use pombo_kernel::{Channel, Compose, Size};
-use pombo_netdrivers::{Growing, Loopback};
+use pombo_netdrivers::{HeapStorage, Loopback};
 
 header! {
     /// The protocol: every message is a task, an answer, or the end.
@@ -29,7 +29,7 @@ const END: u8 = 3;
 /// So many ranks at most.
 const RANKS: usize = 64;
 /// The composition: 32-bit lengths, rendezvous above 1 KiB, linear matching, heap storage, and how much of everything.
-type Farm = Compose<U32, Rendezvous<1024>, Linear, Growing, Size<64, 64, 1024, RANKS>>;
+type Farm = Compose<U32, Rendezvous<1024>, Linear, HeapStorage, Size<64, 64, 1024, RANKS>>;
 type Comm<L> = Communicator<Work, L, Lent<'static>, Farm>;
 
 const TASKS: u32 = 1000;

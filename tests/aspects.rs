@@ -15,7 +15,7 @@ use pombo_kernel::{
     Communicator, Compose, Config, Error, Lent, Loan, Memory, Mode, Node, Operate, Repeated,
     Segmented, Segments, Size, Source, Ticket, Typed, Values, ValuesMut,
 };
-use pombo_netdrivers::{Growing, Loopback, loopback};
+use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use zerocopy::little_endian::{U32, U64};
 
 type Small = Size<64, 8, 64, 4>;
@@ -486,7 +486,7 @@ fn nothing_costs_nothing() {
 /// The same job counts the same, and a communicator without an observer has nothing to tell.
 #[test]
 fn statistics() {
-    type Counted = Compose<U64, Rendezvous<16>, Linear, Growing, Small, Counting>;
+    type Counted = Compose<U64, Rendezvous<16>, Linear, HeapStorage, Small, Counting>;
     let mut pair = Pair::<Lent<'_>, Lent<'_>, Counted, Counted>::new();
     let (short, long) = ([1; 10], [2; 100]);
     let (mut first, mut second) = ([0; 10], [0; 100]);

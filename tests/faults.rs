@@ -1,4 +1,4 @@
-//! The kernel on channels with moods, and with ranks that crash: thousands of schedules, each from a seed.
+//! The kernel on channels with profile, and with ranks that crash: thousands of schedules, each from a seed.
 //!
 //! A schedule is random traffic among two to four ranks that take turns in one thread: sends of all sizes and modes,
 //! receives with wildcards, cancels, probes, waiting. Nothing in it depends on anything but its seed.
@@ -58,7 +58,7 @@ fn run(seed: u64, loud: bool) -> Tally {
             composition,
             acts,
             crash,
-            moods,
+            profile,
             channel,
             limits,
             habits,
@@ -68,7 +68,7 @@ fn run(seed: u64, loud: bool) -> Tally {
             "{composition}, {} ranks, {acts} steps, crashes {crash:?}",
             plan.ranks.len()
         );
-        eprintln!("{moods:?}\n{channel:?}\n{limits:?}\n{habits:?}");
+        eprintln!("{profile:?}\n{channel:?}\n{limits:?}\n{habits:?}");
     }
     let acts = plan.acts;
     let mut world = World::new(plan, loud);

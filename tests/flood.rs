@@ -22,7 +22,7 @@ use pombo_kernel::{
     Communicator, Compose, Config, Endpoint, Error, Loan, Memory, Node, Operate, Port, Refused,
     Sink, Size, Source, Ticket,
 };
-use pombo_netdrivers::{Growing, Loopback, loopback};
+use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::little_endian::{I32, U32};
 
@@ -38,7 +38,7 @@ type Held = Compose<U32, Rendezvous<64>, Linear, Static, Size<OPERATIONS, 8, 64,
 /// The same without rendezvous: a send without credit is refused.
 type Refusing = Compose<U32, Eager, Linear, Static, Size<OPERATIONS, 8, 64, 2>>;
 /// A table of a million operations on the heap; the frames are the same.
-type Patient = Compose<U32, Rendezvous<64>, Linear, Growing, Size<{ 1 << 20 }, 8, 64, 2>>;
+type Patient = Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<{ 1 << 20 }, 8, 64, 2>>;
 
 /// Messages that need no memory elsewhere: a number.
 struct Numbers;

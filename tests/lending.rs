@@ -9,7 +9,7 @@ use pombo_kernel::{
 };
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Loopback, loopback};
-use pombo_testing::Moods;
+use pombo_testing::Profile;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -540,13 +540,13 @@ proptest! {
     #[test]
     fn dead_scopes_leave_nothing_in_a_moody_channel(
         acts in prop::collection::vec(act(), 1..60),
-        (in_flight, full, later, slow, tardy) in (1..4usize, 0..50u32, 0..100u32, 0..50u32, 0..90u32),
+        (in_flight, full, later, skipped_sender, late_completion) in (1..4usize, 0..50u32, 0..100u32, 0..50u32, 0..90u32),
         seed in any::<u64>(),
     ) {
-        let [full, later, slow, tardy] = [full, later, slow, tardy].map(Rate::percent);
-        let moods = Moods { full, later, slow, tardy, ..Moods::CALM };
+        let [full, later, skipped_sender, late_completion] = [full, later, skipped_sender, late_completion].map(Rate::percent);
+        let profile = Profile { full, later, skipped_sender, late_completion, ..Profile::BENIGN };
         let over = |channel| Communicator::with_limits(channel, LIMITS).expect("it fits");
-        let ranks = moody(3, in_flight, moods, seed).into_iter().map(over).collect();
+        let ranks = adversarial(3, in_flight, profile, seed).into_iter().map(over).collect();
         play(ranks, settle_moody, &acts);
     }
 }

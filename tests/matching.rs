@@ -25,8 +25,8 @@ use pombo_kernel::aspect::{Eager, ReceiverFirst, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{Communicator, Compose, Config, Limits, Operate, Size};
 use pombo_netdrivers::fault::Rate;
-use pombo_netdrivers::{Growing, Loopback, loopback};
-use pombo_testing::{Moods, Moody};
+use pombo_netdrivers::{HeapStorage, Loopback, loopback};
+use pombo_testing::{Profile, AdversarialChannel};
 use proptest::prelude::*;
 use world::World;
 use zerocopy::little_endian::U32;
@@ -122,9 +122,9 @@ fn settle_loopback<C: Config>(ranks: &mut [Communicator<Numbered, Loopback, Owne
 }
 
 /// Over a channel that is full, slow or late at random.
-fn over_moods<C: Config>(ranks: u16, acts: &[Act], moods: Difficult, seed: u64, limits: Limits) {
-    let (channel, moods) = moods;
-    let channels = Moody::world(Loopback::world_with(ranks, channel), moods, seed);
+fn over_moods<C: Config>(ranks: u16, acts: &[Act], profile: Difficult, seed: u64, limits: Limits) {
+    let (channel, profile) = profile;
+    let channels = AdversarialChannel::world(Loopback::world_with(ranks, channel), profile, seed);
     World::<_, C>::new(channels, limits, settle_moody).run(acts);
 }
 
@@ -139,28 +139,28 @@ fn credit(places: u32) -> Limits {
 /// The smallest pool and cells that a composition can have with four ranks.
 type Smallest = Compose<U32, Rendezvous<1>, Linear, Static, Size<512, 4, 1, 4>>;
 /// Everything short fits, several places for each.
-type Roomy = Compose<U32, Rendezvous<64>, Linear, Growing, Size<4096, 64, 64, 4>>;
+type Roomy = Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<4096, 64, 64, 4>>;
 /// Found by bins, of which there are far too few, from the first entry on.
 type Bins = Compose<U32, Rendezvous<16>, Binned<1>, Static, Size<512, 4, 64, 4>>;
 /// Found by bins when it gets crowded, and by search when it is empty again.
-type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, Growing, Size<4096, 64, 64, 4>>;
+type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Size<4096, 64, 64, 4>>;
 /// With hints, so that data may come unasked.
 type Hinted = Compose<U32, ReceiverFirst<1>, Linear, Static, Size<512, 4, 1, 4>>;
 /// With hints, and several places for each.
-type HintedRoomy = Compose<U32, ReceiverFirst<16>, Adaptive<2, 2>, Growing, Size<4096, 64, 64, 4>>;
+type HintedRoomy = Compose<U32, ReceiverFirst<16>, Adaptive<2, 2>, HeapStorage, Size<4096, 64, 64, 4>>;
 /// Without rendezvous, with few places.
 type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
 
-type Difficult = (loopback::Limits, Moods);
+type Difficult = (loopback::Limits, Profile);
 
-fn moods() -> impl Strategy<Value = Difficult> {
+fn profile() -> impl Strategy<Value = Difficult> {
     let limits =
         (128..300usize, 1..6usize).prop_map(|(frame, frames_in_flight)| loopback::Limits {
             frame,
             frames_in_flight,
         });
     let rate = |percent: core::ops::Range<u32>| percent.prop_map(Rate::percent);
-    let moods = (
+    let profile = (
         rate(0..70),
         rate(0..90),
         rate(0..70),
@@ -168,16 +168,16 @@ fn moods() -> impl Strategy<Value = Difficult> {
         rate(0..50),
         1..40usize,
     );
-    let moods = moods.prop_map(|(full, later, slow, tardy, blind, crumb)| Moods {
+    let profile = profile.prop_map(|(full, later, skipped_sender, late_completion, skipped_poll, fragment)| Profile {
         full,
         later,
-        slow,
-        tardy,
-        blind,
-        crumb,
-        ..Moods::CALM
+        skipped_sender,
+        late_completion,
+        skipped_poll,
+        fragment,
+        ..Profile::BENIGN
     });
-    (limits, moods)
+    (limits, profile)
 }
 
 proptest! {
@@ -208,30 +208,30 @@ proptest! {
     #[test]
     fn a_moody_channel_changes_nothing(
         acts in prop::collection::vec(act(4), 1..200),
-        moods in moods(),
+        profile in profile(),
         seed in any::<u64>(),
         places in 1..6u32,
     ) {
-        over_moods::<Smallest>(4, &acts, moods, seed, credit(1));
-        over_moods::<Bins>(4, &acts, moods, seed, credit(1));
-        over_moods::<Adapting>(4, &acts, moods, seed, credit(places));
-        over_moods::<Roomy>(4, &acts, moods, seed, credit(places));
-        over_moods::<Hinted>(4, &acts, moods, seed, credit(1));
-        over_moods::<HintedRoomy>(4, &acts, moods, seed, credit(places));
-        over_moods::<PlainFew>(4, &acts, moods, seed, credit(places));
+        over_moods::<Smallest>(4, &acts, profile, seed, credit(1));
+        over_moods::<Bins>(4, &acts, profile, seed, credit(1));
+        over_moods::<Adapting>(4, &acts, profile, seed, credit(places));
+        over_moods::<Roomy>(4, &acts, profile, seed, credit(places));
+        over_moods::<Hinted>(4, &acts, profile, seed, credit(1));
+        over_moods::<HintedRoomy>(4, &acts, profile, seed, credit(places));
+        over_moods::<PlainFew>(4, &acts, profile, seed, credit(places));
     }
 
     /// Two ranks and one tag: long queues of messages that all look alike.
     #[test]
     fn crowds_keep_their_order(
         acts in prop::collection::vec(act(2), 100..400),
-        moods in moods(),
+        profile in profile(),
         seed in any::<u64>(),
     ) {
-        over_moods::<Smallest>(2, &acts, moods, seed, credit(1));
-        over_moods::<Roomy>(2, &acts, moods, seed, credit(2));
-        over_moods::<Bins>(2, &acts, moods, seed, credit(1));
-        over_moods::<Adapting>(2, &acts, moods, seed, credit(20));
-        over_moods::<Hinted>(2, &acts, moods, seed, credit(1));
+        over_moods::<Smallest>(2, &acts, profile, seed, credit(1));
+        over_moods::<Roomy>(2, &acts, profile, seed, credit(2));
+        over_moods::<Bins>(2, &acts, profile, seed, credit(1));
+        over_moods::<Adapting>(2, &acts, profile, seed, credit(20));
+        over_moods::<Hinted>(2, &acts, profile, seed, credit(1));
     }
 }

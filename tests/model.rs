@@ -99,7 +99,7 @@ fn pick<T>(usual: T, deeper: T) -> T {
 /// Nodes at most, before the ranks' histories are forgotten.
 const NODES: usize = 1_000_000;
 
-const CALM: Bounds = Bounds {
+const BENIGN: Bounds = Bounds {
     credit: 1,
     claim_late: false,
     fulls: 0,
@@ -188,12 +188,12 @@ fn one_way_pairs_are_stable() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
     let programs = || one_way(&senders, &receivers, 6);
-    explore::<Small>("one way", CALM, programs());
-    let bounds = Bounds { credit: 2, ..CALM };
+    explore::<Small>("one way", BENIGN, programs());
+    let bounds = Bounds { credit: 2, ..BENIGN };
     explore::<Small>("one way, credit 2", bounds, programs());
     let receivers = lists_up_to(&receives(&[Some(0), None], &[ROOM]), pick(2, 3));
     let programs = one_way(&senders, &receivers, pick(4, 5));
-    explore::<Bins>("one way, any source, bins", CALM, programs);
+    explore::<Bins>("one way, any source, bins", BENIGN, programs);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn four_messages() {
         "four messages",
         Bounds {
             epilogue: false,
-            ..CALM
+            ..BENIGN
         },
         programs,
     );
@@ -216,7 +216,7 @@ fn every_kind_and_room() {
     let senders = lists_up_to(&sends(1, &[1], &ALL_KINDS), 3);
     let receivers = lists_up_to(&receives(&[None], &[0, 3, 150]), pick(2, 3));
     let programs = one_way(&senders, &receivers, pick(4, 5));
-    explore::<Small>("kinds and rooms", CALM, programs);
+    explore::<Small>("kinds and rooms", BENIGN, programs);
 }
 
 #[test]
@@ -233,12 +233,12 @@ fn both_ways() {
             programs.add(vec![first.clone(), second]);
         }
     }
-    explore::<Small>("both ways", CALM, programs);
+    explore::<Small>("both ways", BENIGN, programs);
 }
 
 #[test]
 fn to_oneself() {
-    explore::<Small>("to oneself", CALM, alone(pick(3, 4)));
+    explore::<Small>("to oneself", BENIGN, alone(pick(3, 4)));
 }
 
 /// Programs of one rank with so many acts at most, one of them maybe cancelled.
@@ -257,10 +257,10 @@ fn cancels() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
     let programs = || one_way(&senders, &receivers, pick(4, 5));
-    explore::<Small>("cancelled send", CALM, changed(programs(), 0, with_cancel));
+    explore::<Small>("cancelled send", BENIGN, changed(programs(), 0, with_cancel));
     explore::<Small>(
         "cancelled receive",
-        CALM,
+        BENIGN,
         changed(programs(), 1, with_cancel),
     );
 }
@@ -273,7 +273,7 @@ fn two_cancels() {
     let programs = || one_way(&senders, &receivers, 4);
     let bounds = Bounds {
         claim_late: true,
-        ..CALM
+        ..BENIGN
     };
     let here = changed(changed(programs(), 0, with_cancel), 0, with_cancel);
     explore::<Small>("two cancelled sends", bounds, here);
@@ -304,11 +304,11 @@ fn probers(receives: usize) -> Vec<Vec<Act>> {
 fn probes() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), pick(2, 3));
     let programs = one_way(&senders, &probers(1), pick(6, 7));
-    explore::<Small>("probes", CALM, programs);
+    explore::<Small>("probes", BENIGN, programs);
     let programs = one_way(&senders, &probers(0), 6);
     explore::<Small>(
         "probes and a cancel",
-        CALM,
+        BENIGN,
         changed(programs, 0, with_cancel),
     );
 }
@@ -346,7 +346,7 @@ fn ghosts() {
     let bounds = Bounds {
         fulls: 1,
         epilogue: false,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("ghosts", bounds, programs);
     // Neither of the two frames that tell of the cancel leaves before the next message.
@@ -373,23 +373,23 @@ fn scopes() {
     let programs = || one_way(&senders, &receivers, 4);
     explore::<Small>(
         "scope of a sender",
-        CALM,
+        BENIGN,
         changed(programs(), 0, with_scope),
     );
     explore::<Small>(
         "scope of a receiver",
-        CALM,
+        BENIGN,
         changed(programs(), 1, with_scope),
     );
     let programs = one_way(&senders, &receivers, pick(3, 4));
     let both = changed(changed(programs, 0, with_scope), 1, with_scope);
-    explore::<Small>("two scopes", CALM, both);
+    explore::<Small>("two scopes", BENIGN, both);
 }
 
 #[test]
 fn three_ranks() {
     let first = lists_up_to(&sends(2, &TAGS, &SHORT_OR_LONG), 2);
-    explore::<Small>("three ranks", CALM, two_to_one(&first));
+    explore::<Small>("three ranks", BENIGN, two_to_one(&first));
 }
 
 /// Programs in which rank 0 sends such lists to rank 2, as does rank 1.
@@ -432,7 +432,7 @@ fn a_ring() {
             }
         }
     }
-    explore::<Small>("a ring", CALM, programs);
+    explore::<Small>("a ring", BENIGN, programs);
 }
 
 /// Two senders, a receiver that takes from any: with a cancel, probes, or a death.
@@ -463,14 +463,14 @@ fn any_source() {
         }
     }
     let calm = changed(programs, 0, with_cancel);
-    explore::<Small>("any source and a cancel", CALM, calm);
+    explore::<Small>("any source and a cancel", BENIGN, calm);
     let mut programs = Programs::default();
     for first in &first {
         for receiver in &receivers[..pick(2, 4)] {
             programs.add(vec![first.clone(), second[1].clone(), receiver.clone()]);
         }
     }
-    let bounds = Bounds { deaths: 1, ..CALM };
+    let bounds = Bounds { deaths: 1, ..BENIGN };
     explore::<Small>("any source and a death", bounds, programs);
 }
 
@@ -482,7 +482,7 @@ fn a_full_channel() {
     let bounds = Bounds {
         fulls: pick(1, 2),
         epilogue: false,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("full at times", bounds, programs);
     let programs = changed(one_way(&senders, &receivers, 3), 0, with_scope);
@@ -492,7 +492,7 @@ fn a_full_channel() {
     let bounds = Bounds {
         capacity: Some(1),
         epilogue: false,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("one frame under way", bounds, programs);
 }
@@ -504,7 +504,7 @@ fn a_channel_that_needs_the_memory_until_later() {
     let programs = || one_way(&senders, &receivers, 4);
     let bounds = Bounds {
         laters: pick(1, 2),
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>(
         "later, cancels",
@@ -524,14 +524,14 @@ fn copies() {
     let senders = lists_up_to(&sends(1, &TAGS, &[Kind::Copied, Kind::Short]), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 2);
     let programs = || one_way(&senders, &receivers, pick(4, 5));
-    let bounds = Bounds { laters: 1, ..CALM };
+    let bounds = Bounds { laters: 1, ..BENIGN };
     explore::<Copies>("copies", bounds, programs());
     explore::<Copies>(
         "copies and scopes",
-        CALM,
+        BENIGN,
         changed(programs(), 0, with_scope),
     );
-    let bounds = Bounds { deaths: 1, ..CALM };
+    let bounds = Bounds { deaths: 1, ..BENIGN };
     explore::<Copies>("copies and deaths", bounds, programs());
 }
 
@@ -542,27 +542,27 @@ fn detached_sends() {
     let senders = lists_up_to(&sends(1, &TAGS, &kinds), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 2);
     let programs = || changed(one_way(&senders, &receivers, pick(4, 5)), 0, with_detach);
-    let bounds = Bounds { laters: 1, ..CALM };
+    let bounds = Bounds { laters: 1, ..BENIGN };
     explore::<LongCopies>("detached", bounds, programs());
     let late = Bounds {
         claim_late: true,
-        ..CALM
+        ..BENIGN
     };
     let twice = changed(programs(), 0, with_detach);
     explore::<LongCopies>("two detached", late, twice);
     let fewer = || changed(one_way(&senders, &receivers, pick(3, 5)), 0, with_detach);
     let cancelled = changed(fewer(), 0, with_cancel);
-    explore::<LongCopies>("detached and cancelled", CALM, cancelled);
+    explore::<LongCopies>("detached and cancelled", BENIGN, cancelled);
     let scoped = changed(fewer(), 0, with_scope);
-    explore::<LongCopies>("detached in scopes", CALM, scoped);
-    let bounds = Bounds { deaths: 1, ..CALM };
+    explore::<LongCopies>("detached in scopes", BENIGN, scoped);
+    let bounds = Bounds { deaths: 1, ..BENIGN };
     explore::<LongCopies>("detached and deaths", bounds, programs());
     let takers: Vec<_> = wishes(&[Some(0)])
         .into_iter()
         .map(|wish| vec![Act::AwaitMatched(wish), Act::Obtain { room: ROOM }])
         .collect();
     let probed = one_way(&senders, &takers, pick(4, 5));
-    explore::<LongCopies>("detached and probed", CALM, changed(probed, 0, with_detach));
+    explore::<LongCopies>("detached and probed", BENIGN, changed(probed, 0, with_detach));
 }
 
 #[test]
@@ -572,7 +572,7 @@ fn two_frames_per_poll() {
     let programs = changed(one_way(&senders, &receivers, pick(4, 5)), 0, with_cancel);
     let bounds = Bounds {
         pairs: true,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("two frames per poll", bounds, programs);
 }
@@ -581,7 +581,7 @@ fn two_frames_per_poll() {
 fn deaths() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2);
     let receivers = lists_up_to(&receives(&[Some(0), None], &[ROOM]), 2);
-    let bounds = Bounds { deaths: 1, ..CALM };
+    let bounds = Bounds { deaths: 1, ..BENIGN };
     let programs = changed(one_way(&senders, &receivers, 4), 0, with_cancel);
     explore::<Small>("deaths and cancels", bounds, programs);
     let programs = changed(one_way(&senders, &receivers, pick(3, 4)), 0, with_scope);
@@ -600,7 +600,7 @@ fn without_rendezvous() {
     let programs = one_way(&senders, &receivers, pick(6, 7));
     explore::<Plain>(
         "without rendezvous",
-        CALM,
+        BENIGN,
         changed(programs, 1, with_cancel),
     );
     let programs = one_way(&senders, &receivers, pick(5, 6));
@@ -608,7 +608,7 @@ fn without_rendezvous() {
         credit: 2,
         fulls: 1,
         pairs: true,
-        ..CALM
+        ..BENIGN
     };
     explore::<Plain>("without rendezvous, credit 2", bounds, programs);
 }
@@ -620,11 +620,11 @@ fn at_once() {
     let senders = lists_up_to(&sends(1, &TAGS, &kinds), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), pick(2, 3));
     let programs = || one_way(&senders, &receivers, pick(4, 5));
-    explore::<Small>("at once", CALM, changed(programs(), 0, with_cancel));
+    explore::<Small>("at once", BENIGN, changed(programs(), 0, with_cancel));
     let bounds = Bounds {
         fulls: 1,
         epilogue: false,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("at once, full", bounds, programs());
 }

@@ -1,7 +1,7 @@
 -- Pombo's frames for Wireshark and tshark, over raw Ethernet and over UDP:
 --   wireshark -X lua_script:examples/wireshark/pombo.lua capture.pcapng
 -- or put it into the directory that Wireshark shows under Help, About, Folders, Personal Lua Plugins.
--- Layouts: ethernet/frame.rs and sealed.rs in netdrivers; channel/{reliable,group}/frame.rs and frame.rs in kernel.
+-- Layouts: ethernet/frame.rs and authenticated.rs in kernel/transport; channel/{reliable,group}/frame.rs and frame.rs in kernel.
 
 local pombo = Proto("pombo", "Pombo")
 
@@ -21,9 +21,9 @@ local f = {
     job = ProtoField.uint16("pombo.job", "Job", base.HEX),
     source = ProtoField.uint16("pombo.source", "Source node", base.DEC),
     destination = ProtoField.uint16("pombo.destination", "Destination node (65535: all)", base.DEC),
-    tag = ProtoField.bytes("pombo.seal.tag", "Tag of the seal"),
-    sealed = ProtoField.uint64("pombo.seal.number", "Number of the sealed frame", base.DEC),
-    sealed_to = ProtoField.uint16("pombo.seal.destination", "Sealed for (65535: all)", base.DEC),
+    tag = ProtoField.bytes("pombo.authenticated.tag", "Tag of the seal"),
+    authenticated = ProtoField.uint64("pombo.authenticated.number", "Number of the authenticated frame", base.DEC),
+    authenticated_to = ProtoField.uint16("pombo.authenticated.destination", "Authenticated for (65535: all)", base.DEC),
     kind = ProtoField.uint8("pombo.kind", "Kind", base.DEC, KINDS, 0x0f),
     ask = ProtoField.bool("pombo.ask", "Asks for a report", 8, nil, 1),
     whole = ProtoField.bool("pombo.whole", "A message of its own", 8, nil, 2),
@@ -134,8 +134,8 @@ local function protocol(buffer, pinfo, tree, told)
     if not at then return false end
     if at == SEAL then
         tree:add(f.tag, buffer(0, 8))
-        tree:add_le(f.sealed, buffer(8, 8), buffer(8, 6):le_uint64())
-        tree:add_le(f.sealed_to, buffer(14, 2))
+        tree:add_le(f.authenticated, buffer(8, 8), buffer(8, 6):le_uint64())
+        tree:add_le(f.authenticated_to, buffer(14, 2))
     end
     local head = buffer(at, size):tvb()
     local kind, length = head(0, 1):uint() % 16, head(2, 2):le_uint()

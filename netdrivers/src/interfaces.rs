@@ -8,9 +8,9 @@ use core::mem::zeroed;
 use core::ptr::null_mut;
 
 /// An entry of the list: an interface and one of its addresses.
-pub(crate) struct Entry<'a>(&'a libc::ifaddrs);
+pub(crate) struct InterfaceAddress<'a>(&'a libc::ifaddrs);
 
-impl<'a> Entry<'a> {
+impl<'a> InterfaceAddress<'a> {
     /// As the system names it; `None` where that is no text.
     pub(crate) fn name(&self) -> Option<&'a str> {
         // SAFETY: the name is a C string as long as the list, which this entry borrows.
@@ -22,24 +22,24 @@ impl<'a> Entry<'a> {
         self.0.ifa_addr
     }
 
-    /// What reaches everybody, or the other end: as [`Entry::address`].
-    pub(crate) fn other(&self) -> *const libc::sockaddr {
+    /// What reaches everybody, or the other end: as [`InterfaceAddress::address`].
+    pub(crate) fn broadcast_or_peer(&self) -> *const libc::sockaddr {
         self.0.ifa_ifu
     }
 
     /// Has it all of these flags?
-    pub(crate) fn has(&self, flags: i32) -> bool {
+    pub(crate) fn has_flags(&self, flags: i32) -> bool {
         self.0.ifa_flags as i32 & flags == flags
     }
 
     /// Is it up, with a link?
     pub(crate) fn is_running(&self) -> bool {
-        self.has(libc::IFF_UP | libc::IFF_RUNNING)
+        self.has_flags(libc::IFF_UP | libc::IFF_RUNNING)
     }
 
     /// Does it lead to this host alone?
     pub(crate) fn is_loopback(&self) -> bool {
-        self.has(libc::IFF_LOOPBACK)
+        self.has_flags(libc::IFF_LOOPBACK)
     }
 }
 
@@ -47,7 +47,7 @@ impl<'a> Entry<'a> {
 ///
 /// # Errors
 /// That of `getifaddrs`.
-pub(crate) fn list<T>(read: fn(&Entry<'_>) -> Option<T>) -> Result<Vec<T>, Errno> {
+pub(crate) fn list<T>(read: fn(&InterfaceAddress<'_>) -> Option<T>) -> Result<Vec<T>, Errno> {
     let mut list = null_mut();
     // SAFETY: the place is valid.
     Errno::check(unsafe { libc::getifaddrs(&mut list) })?;
@@ -55,7 +55,7 @@ pub(crate) fn list<T>(read: fn(&Entry<'_>) -> Option<T>) -> Result<Vec<T>, Errno
     let mut next = list;
     // SAFETY: the list is valid until it is freed below; it ends with a null pointer.
     while let Some(entry) = unsafe { next.as_ref() } {
-        found.extend(read(&Entry(entry)));
+        found.extend(read(&InterfaceAddress(entry)));
         next = entry.ifa_next;
     }
     // SAFETY: the list came from the system, and nothing points into it any more: what was read does not borrow it.

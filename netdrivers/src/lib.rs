@@ -11,7 +11,7 @@ extern crate std;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod clock;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-mod courtesy;
+mod yield_policy;
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
     target_os = "linux"
@@ -23,7 +23,7 @@ pub mod ethernet;
 pub mod fault;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod futex;
-mod growing;
+mod heap_storage;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 mod interfaces;
 #[cfg(all(feature = "shm", target_os = "linux"))]
@@ -33,7 +33,7 @@ pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-mod sleep;
+mod wait_fds;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
 
@@ -44,13 +44,13 @@ pub mod udp;
 pub use errno::Errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub use ethernet::Ethernet;
-pub use growing::Growing;
+pub use heap_storage::HeapStorage;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-pub use sleep::sleep;
+pub use wait_fds::wait_fds;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub use udp::Udp;
 

@@ -1,7 +1,7 @@
 //! Ranks as threads of one process: a bounded inbox per rank behind a lock. Tests and small programs use it.
 
 use crate::clock::now;
-use crate::courtesy::give_way;
+use crate::yield_policy::sched_yield;
 use crate::futex;
 use crate::lock::Lock;
 use alloc::boxed::Box;
@@ -14,14 +14,14 @@ use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 
 /// One rank of a world of threads. Dropping it means that the node is gone.
 pub struct Loopback {
     node: Node,
     world: Arc<World>,
     /// Taken out of the inbox by the running poll; kept for its memory.
-    batch: Vec<Letter>,
+    batch: Vec<InboxEvent>,
 }
 
 /// How much a world of [`Loopback`]s takes before it says [`ChannelError::Full`].
@@ -78,36 +78,36 @@ impl Loopback {
         inbox.ok_or(ChannelError::NoSuchNode(node))
     }
 
-    fn own(&self) -> &Inbox {
+    fn own_inbox(&self) -> &Inbox {
         &self.world.inboxes[self.node.index()]
     }
 
-    /// Moves the oldest letters to the batch and tells senders that found no room.
-    fn fetch(&mut self) {
-        let mut roomy = Vec::new();
+    /// Moves the oldest events to the batch and tells senders that found no room.
+    fn fill_batch(&mut self) {
+        let mut unblocked = Vec::new();
         self.world.inboxes[self.node.index()].state.with(|state| {
             while self.batch.len() < BATCH {
-                let Some(letter) = state.letters.pop_front() else {
+                let Some(event) = state.events.pop_front() else {
                     break;
                 };
-                if let Letter::Frame(from, _) = letter {
-                    let lane = &mut state.lanes[from.index()];
-                    lane.waiting -= 1;
-                    if core::mem::take(&mut lane.starved) {
-                        roomy.push(from);
+                if let InboxEvent::Frame(from, _) = event {
+                    let share = &mut state.senders[from.index()];
+                    share.queued -= 1;
+                    if core::mem::take(&mut share.blocked) {
+                        unblocked.push(from);
                     }
                 }
-                self.batch.push(letter);
+                self.batch.push(event);
             }
         });
-        for node in roomy {
-            self.world.inboxes[node.index()].ring();
+        for node in unblocked {
+            self.world.inboxes[node.index()].notify();
         }
     }
 }
 
 impl Channel for Loopback {
-    type Arrival<'a> = InPlace<'a>;
+    type Arrival<'a> = ContiguousFrame<'a>;
 
     fn node(&self) -> Node {
         self.node
@@ -138,28 +138,28 @@ impl Channel for Loopback {
             if state.closed {
                 return Err(ChannelError::PeerLost(to));
             }
-            let lane = &mut state.lanes[self.node.index()];
-            if lane.waiting == limits.frames_in_flight {
-                lane.starved = true;
+            let share = &mut state.senders[self.node.index()];
+            if share.queued == limits.frames_in_flight {
+                share.blocked = true;
                 return Err(ChannelError::Full);
             }
             // Gathered before anything is counted: a lender that panics leaves the inbox as it was.
-            let frame = gather(parts);
-            lane.waiting += 1;
-            state.letters.push_back(Letter::Frame(self.node, frame));
+            let frame = concat_parts(parts);
+            share.queued += 1;
+            state.events.push_back(InboxEvent::Frame(self.node, frame));
             Ok(())
         })?;
-        inbox.ring();
+        inbox.notify();
         Ok(Sent::Done)
     }
 
-    fn poll(&mut self, mut f: impl FnMut(Event<InPlace<'_>>)) -> Result<bool, ChannelError> {
-        self.fetch();
+    fn poll(&mut self, mut f: impl FnMut(Event<ContiguousFrame<'_>>)) -> Result<bool, ChannelError> {
+        self.fill_batch();
         let any = !self.batch.is_empty();
-        for letter in self.batch.drain(..) {
-            match letter {
-                Letter::Frame(from, bytes) => f(Event::Arrival(InPlace::new(from, &bytes))),
-                Letter::Lost(node) => f(Event::PeerLost(node)),
+        for event in self.batch.drain(..) {
+            match event {
+                InboxEvent::Frame(from, bytes) => f(Event::Arrival(ContiguousFrame::new(from, &bytes))),
+                InboxEvent::Lost(node) => f(Event::PeerLost(node)),
             }
         }
         Ok(any)
@@ -173,9 +173,9 @@ impl Channel for Loopback {
         if idle < SPINS {
             core::hint::spin_loop();
         } else if idle < SPINS + YIELDS {
-            give_way();
+            sched_yield();
         } else {
-            self.own().sleep(Duration::from_nanos(nanoseconds));
+            self.own_inbox().sleep(Duration::from_nanos(nanoseconds));
         }
         Ok(())
     }
@@ -187,27 +187,27 @@ impl Channel for Loopback {
 
 impl Drop for Loopback {
     fn drop(&mut self) {
-        let unread = self.own().state.with(|state| {
+        let unread = self.own_inbox().state.with(|state| {
             state.closed = true;
-            core::mem::take(&mut state.letters)
+            core::mem::take(&mut state.events)
         });
         drop(unread);
         for (i, inbox) in self.world.inboxes.iter().enumerate() {
             let tells = inbox.state.with(|state| {
                 let tells = i != self.node.index() && !state.closed;
                 if tells {
-                    state.letters.push_back(Letter::Lost(self.node));
+                    state.events.push_back(InboxEvent::Lost(self.node));
                 }
                 tells
             });
             if tells {
-                inbox.ring();
+                inbox.notify();
             }
         }
     }
 }
 
-fn gather(parts: &[Part<'_>]) -> Box<[u8]> {
+fn concat_parts(parts: &[Part<'_>]) -> Box<[u8]> {
     let mut frame = vec![0; Part::total(parts)].into_boxed_slice();
     let mut at = 0;
     for part in parts {
@@ -224,38 +224,38 @@ struct World {
     inboxes: Box<[Inbox]>,
 }
 
-/// Everything that is on its way to one rank, and the bell that wakes it.
+/// Everything that is on its way to one rank, and the condition variable that wakes it.
 struct Inbox {
     /// A rank that panicked leaves it consistent: every change is made in one step.
     state: Lock<InboxState>,
-    bell: AtomicU32,
+    wakeup: AtomicU32,
 }
 
 struct InboxState {
-    /// In the order of sending, over all senders: fair, and [`Letter::Lost`] comes last by itself. Bounded by the
-    /// lanes, and one loss per peer.
-    letters: VecDeque<Letter>,
-    lanes: Box<[Lane]>,
+    /// In the order of sending, over all senders: fair, and [`InboxEvent::Lost`] comes last by itself. Bounded by the
+    /// senders' shares, and one loss per peer.
+    events: VecDeque<InboxEvent>,
+    senders: Box<[SenderShare]>,
     /// The owner is gone.
     closed: bool,
 }
 
-/// The values of a bell: nothing happened since the owner last slept.
+/// The values of `wakeup`: nothing happened since the owner last slept.
 const QUIET: u32 = 0;
 /// The same, and the owner sleeps.
 const ASLEEP: u32 = 1;
-/// Something happened: a letter, or room for a lane of its own.
-const RUNG: u32 = 2;
+/// Something happened: an event, or room in another inbox.
+const NOTIFIED: u32 = 2;
 
 /// One sender's share of an inbox.
 #[derive(Clone, Default)]
-struct Lane {
-    waiting: usize,
+struct SenderShare {
+    queued: usize,
     /// The sender was told [`ChannelError::Full`] and must hear of room.
-    starved: bool,
+    blocked: bool,
 }
 
-enum Letter {
+enum InboxEvent {
     Frame(Node, Box<[u8]>),
     Lost(Node),
 }
@@ -264,30 +264,30 @@ impl Inbox {
     fn new(nodes: u16) -> Self {
         Self {
             state: Lock::new(InboxState {
-                letters: VecDeque::new(),
-                lanes: vec![Lane::default(); nodes.into()].into_boxed_slice(),
+                events: VecDeque::new(),
+                senders: vec![SenderShare::default(); nodes.into()].into_boxed_slice(),
                 closed: false,
             }),
-            bell: AtomicU32::new(QUIET),
+            wakeup: AtomicU32::new(QUIET),
         }
     }
 
     /// After a change that the owner may sleep for.
-    fn ring(&self) {
-        if self.bell.swap(RUNG, Ordering::Release) == ASLEEP {
-            futex::wake(&self.bell, 1);
+    fn notify(&self) {
+        if self.wakeup.swap(NOTIFIED, Ordering::Release) == ASLEEP {
+            futex::wake(&self.wakeup, 1);
         }
     }
 
     /// For that long at most. Returns at once if anything happened since the last sleep: what came between a poll and
     /// this call counts. Only the owner calls it.
     fn sleep(&self, limit: Duration) {
-        let (asleep, rung) = (Ordering::Relaxed, Ordering::Relaxed);
-        let quiet = self.bell.compare_exchange(QUIET, ASLEEP, asleep, rung);
+        let (asleep, notified) = (Ordering::Relaxed, Ordering::Relaxed);
+        let quiet = self.wakeup.compare_exchange(QUIET, ASLEEP, asleep, notified);
         if quiet.is_ok() {
-            futex::wait(&self.bell, ASLEEP, Some(limit));
+            futex::wait(&self.wakeup, ASLEEP, Some(limit));
         }
-        // What happened before a bell that this takes back is seen from here on.
-        self.bell.swap(QUIET, Ordering::Acquire);
+        // What happened before a notification that this takes back is seen from here on.
+        self.wakeup.swap(QUIET, Ordering::Acquire);
     }
 }

@@ -13,7 +13,7 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Error, Node, Part};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::{Faults, Rate};
-use pombo_testing::conformance::{Worlds, threads};
+use pombo_testing::conformance::{Harness, threads};
 use pombo_transport::Composite;
 
 type Pair = Composite<Loopback, Loopback>;
@@ -21,7 +21,7 @@ type Pair = Composite<Loopback, Loopback>;
 /// All ranks on one host: the composite is its near channel.
 struct OneHost;
 
-impl Worlds for OneHost {
+impl Harness for OneHost {
     type Channel = Pair;
 
     fn run(_test: &str, nodes: u16, body: fn(Pair)) {
@@ -46,7 +46,7 @@ macro_rules! hosts {
 
             struct World;
 
-            impl Worlds for World {
+            impl Harness for World {
                 type Channel = world::Rank;
 
                 fn run(_test: &str, nodes: u16, body: fn(world::Rank)) {
@@ -63,7 +63,7 @@ hosts!(two_hosts, 2, Faults::NONE);
 hosts!(
     three_hosts_that_lose,
     3,
-    Faults::NONE.lose(Rate::percent(5))
+    Faults::NONE.loss(Rate::percent(5))
 );
 hosts!(every_rank_a_host, u16::MAX, Faults::NONE);
 

@@ -5,7 +5,7 @@
 mod arq;
 #[path = "fault/chance.rs"]
 mod chance;
-#[path = "fault/moody.rs"]
-mod moody;
+#[path = "fault/adversarial_channel.rs"]
+mod adversarial_channel;
 #[path = "fault/network.rs"]
 mod network;

@@ -2,14 +2,14 @@
 #![cfg(all(feature = "shm", target_os = "linux"))]
 
 use pombo_netdrivers::loopback::{Limits, Loopback};
-use pombo_testing::conformance::{Worlds, threads};
+use pombo_testing::conformance::{Harness, threads};
 
 mod usual {
     use super::*;
 
     struct Usual;
 
-    impl Worlds for Usual {
+    impl Harness for Usual {
         type Channel = Loopback;
 
         fn run(_test: &str, nodes: u16, body: fn(Loopback)) {
@@ -25,7 +25,7 @@ mod smallest {
 
     struct Smallest;
 
-    impl Worlds for Smallest {
+    impl Harness for Smallest {
         type Channel = Loopback;
 
         fn run(_test: &str, nodes: u16, body: fn(Loopback)) {

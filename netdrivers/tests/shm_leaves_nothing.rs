@@ -7,7 +7,7 @@ use std::time::Duration;
 use pombo_kernel::channel::{Channel, Cookie};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::shm::{Segment, Shm, meet_within};
+use pombo_netdrivers::shm::{Segment, Shm, bootstrap_within};
 
 const WORLDS: usize = 1000;
 const SOON: Duration = Duration::from_secs(60);
@@ -58,9 +58,9 @@ fn one_of_each_kind(number: usize) {
     let job = format!("leaves-{}-{number}", std::process::id());
     let other = {
         let job = job.clone();
-        thread::spawn(move || meet_within(&job, 1, 2, 0, SOON).expect("rank 0"))
+        thread::spawn(move || bootstrap_within(&job, 1, 2, 0, SOON).expect("rank 0"))
     };
-    let mut first = meet_within(&job, 0, 2, 0, SOON).expect("rank 1");
+    let mut first = bootstrap_within(&job, 0, 2, 0, SOON).expect("rank 1");
     talk(&mut first, 1);
     drop(other.join().expect("rank 1"));
 }

@@ -1,16 +1,16 @@
 //! Every interleaving, within bounds, of the two sides of a ring, of offers and their answers, of the boards of a group, and of falling asleep and
 //! waking: the driver's own source, with a model checker's atomics in place of the machine's.
 //!
-//! The model has real fences on both sides of a bell. The driver prefers `membarrier`, which is a real fence in every
+//! The model has real fences on both sides of an event count. The driver prefers `membarrier`, which is a real fence in every
 //! process for the sleeper's, so it allows nothing more.
 #![cfg(all(feature = "shm", target_os = "linux"))]
 
 #[allow(dead_code, reason = "a test uses less than the driver")]
-#[path = "../src/shm/answers.rs"]
-mod answers;
+#[path = "../src/shm/read_acks.rs"]
+mod read_acks;
 #[allow(dead_code, reason = "a test uses less than the driver")]
-#[path = "../src/shm/bell.rs"]
-mod bell;
+#[path = "../src/shm/event_count.rs"]
+mod event_count;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/collective/board.rs"]
 mod board;
@@ -23,16 +23,16 @@ mod sync {
     pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 }
 
-#[path = "shm_loom/bells.rs"]
-mod bells;
+#[path = "shm_loom/event_counts.rs"]
+mod event_counts;
 #[path = "shm_loom/boards.rs"]
 mod boards;
 #[path = "shm_loom/both.rs"]
 mod both;
 #[path = "shm_loom/memory.rs"]
 mod memory;
-#[path = "shm_loom/offers.rs"]
-mod offers;
+#[path = "shm_loom/single_copy.rs"]
+mod single_copy;
 #[path = "shm_loom/rings.rs"]
 mod rings;
 

@@ -14,8 +14,8 @@ macro_rules! path {
 mod boards;
 #[path = "shm_processes/crowd.rs"]
 mod crowd;
-#[path = "shm_processes/one_copy.rs"]
-mod one_copy;
+#[path = "shm_processes/single_copy.rs"]
+mod single_copy;
 #[path = "shm_processes/unwatched.rs"]
 mod unwatched;
 
@@ -23,7 +23,7 @@ use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_netdrivers::shm::{FRAME_LIMIT, Shm};
-use pombo_testing::conformance::Worlds;
+use pombo_testing::conformance::Harness;
 use processes::{Crew, this_rank, until};
 
 mod conformance {
@@ -31,7 +31,7 @@ mod conformance {
 
     struct Processes;
 
-    impl Worlds for Processes {
+    impl Harness for Processes {
         type Channel = Shm;
 
         fn run(test: &str, nodes: u16, body: fn(Shm)) {
@@ -72,13 +72,13 @@ fn a_killed_rank_is_reported_in_the_middle_of_traffic() {
         return Traffic::new(shm).until_lost(Node(1));
     }
     let path = path!(a_killed_rank_is_reported_in_the_middle_of_traffic);
-    let mut dice = 1_u64;
+    let mut rng = 1_u64;
     for _ in 0..KILLS {
         let mut crew = Crew::start(path, 3);
         crew.wait_until_attached();
         // At any instruction of any operation.
-        dice = dice.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        std::thread::sleep(std::time::Duration::from_nanos(dice >> 33 & 0x1f_ffff));
+        rng = rng.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        std::thread::sleep(std::time::Duration::from_nanos(rng >> 33 & 0x1f_ffff));
         crew.kill(1);
         crew.join();
     }
@@ -114,7 +114,7 @@ fn sleeps(process: u32) -> bool {
 /// One rank's part in traffic where every frame carries its number and a checksum.
 struct Traffic {
     shm: Shm,
-    dice: u64,
+    rng: u64,
     sent: Vec<u64>,
     got: Vec<u64>,
     lost: Vec<bool>,
@@ -126,7 +126,7 @@ impl Traffic {
     fn new(shm: Shm) -> Self {
         let ranks = shm.nodes();
         Self {
-            dice: 0x1234_5678_9abc_def1 ^ u64::from(shm.node().0) << 17,
+            rng: 0x1234_5678_9abc_def1 ^ u64::from(shm.node().0) << 17,
             sent: vec![0; ranks],
             got: vec![0; ranks],
             lost: vec![false; ranks],
@@ -193,16 +193,16 @@ impl Traffic {
     }
 
     fn try_send(&mut self, to: usize, number: u64) -> bool {
-        self.dice ^= self.dice << 13;
-        self.dice ^= self.dice >> 7;
-        self.dice ^= self.dice << 17;
-        let most = if self.dice & 3 == 0 {
+        self.rng ^= self.rng << 13;
+        self.rng ^= self.rng >> 7;
+        self.rng ^= self.rng << 17;
+        let most = if self.rng & 3 == 0 {
             FRAME_LIMIT - 16
         } else {
             300
         };
-        let len = (self.dice >> 20) as usize % (most + 1);
-        let start = (self.dice >> 40) as usize % (FRAME_LIMIT - 16 - len + 1);
+        let len = (self.rng >> 20) as usize % (most + 1);
+        let start = (self.rng >> 40) as usize % (FRAME_LIMIT - 16 - len + 1);
         let body = &self.bytes[start..start + len];
         let sum = checksum(number, body).to_le_bytes();
         let parts = [

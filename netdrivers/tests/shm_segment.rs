@@ -11,7 +11,7 @@ use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_netdrivers::shm::{FRAME_LIMIT, MAX_RANKS, RankState, Segment, Shm, ShmError};
-use pombo_netdrivers::shm::{meet, meet_within};
+use pombo_netdrivers::shm::{bootstrap, bootstrap_within};
 use pombo_testing::conformance::HANG;
 
 fn attach(segment: &Segment, rank: usize, fingerprint: u64) -> Result<Shm, ShmError> {
@@ -62,7 +62,7 @@ fn a_world_has_a_number_of_ranks() {
 #[test]
 fn a_rank_is_taken_once() {
     let segment = Segment::create(2, 5).expect("a segment");
-    assert_eq!(segment.state(0), Ok(RankState::Unborn));
+    assert_eq!(segment.state(0), Ok(RankState::NotStarted));
     let first = attach(&segment, 0, 5).expect("a free rank");
     assert_eq!(segment.state(0), Ok(RankState::Attached));
     let taken = Err(ShmError::RankTaken { rank: 0 });
@@ -88,7 +88,7 @@ fn ranks_agree_on_their_composition() {
     let open = Segment::create(2, 0).expect("a segment");
     attach(&open, 1, 9).expect("the first rank chooses");
     assert_eq!(attach(&open, 0, 8).map(drop), refused(8, 9));
-    assert_eq!(open.state(0), Ok(RankState::Unborn), "it may come again");
+    assert_eq!(open.state(0), Ok(RankState::NotStarted), "it may come again");
     attach(&open, 0, 9).expect("the same composition");
 }
 
@@ -195,12 +195,12 @@ fn a_world_of_one_needs_nobody() {
 #[test]
 fn damage_is_survived() {
     const RING: u64 = (FRAME_LIMIT as u64 + 8) * 4;
-    let mut dice = 1_u64;
+    let mut rng = 1_u64;
     let mut roll = move || {
-        dice = dice
+        rng = rng
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
-        dice >> 33
+        rng >> 33
     };
     for round in 0..400 {
         let segment = Segment::create(3, 0).expect("a segment");
@@ -248,7 +248,7 @@ fn ranks_meet_without_a_launcher() {
     let start = |rank| {
         let job = job.clone();
         std::thread::spawn(move || {
-            let mut shm = meet(&job, rank, 4, 3).expect("the others");
+            let mut shm = bootstrap(&job, rank, 4, 3).expect("the others");
             for to in 0..4 {
                 send(&mut shm, to, &[rank as u8]).expect("room");
             }
@@ -281,11 +281,11 @@ fn ranks_meet_without_a_launcher() {
 fn ranks_that_do_not_come_are_missed() {
     let soon = Duration::from_millis(300);
     let job = job("missing");
-    let alone = meet_within(&job, 0, 3, 0, soon).map(drop);
-    assert_eq!(alone, Err(ShmError::Missing { came: 1, ranks: 3 }));
-    let alone = meet_within(&job, 1, 3, 0, soon).map(drop);
+    let alone = bootstrap_within(&job, 0, 3, 0, soon).map(drop);
+    assert_eq!(alone, Err(ShmError::RanksMissing { joined: 1, ranks: 3 }));
+    let alone = bootstrap_within(&job, 1, 3, 0, soon).map(drop);
     assert_eq!(alone, Err(ShmError::NoAnswer));
-    let one = meet_within(&job, 0, 1, 0, soon).expect("nobody else is needed");
+    let one = bootstrap_within(&job, 0, 1, 0, soon).expect("nobody else is needed");
     assert_eq!(one.nodes(), 1);
 }
 
@@ -294,19 +294,19 @@ fn strangers_are_turned_away() {
     let job = job("strangers");
     let host = {
         let job = job.clone();
-        std::thread::spawn(move || meet_within(&job, 0, 3, 0, Duration::from_secs(20)).map(drop))
+        std::thread::spawn(move || bootstrap_within(&job, 0, 3, 0, Duration::from_secs(20)).map(drop))
     };
-    let first = meet(&job, 1, 3, 0).expect("rank 0");
-    let refused = |rank, ranks| meet(&job, rank, ranks, 0).map(drop).expect_err("refused");
+    let first = bootstrap(&job, 1, 3, 0).expect("rank 0");
+    let refused = |rank, ranks| bootstrap(&job, rank, ranks, 0).map(drop).expect_err("refused");
     assert_eq!(refused(1, 3), ShmError::RankTaken { rank: 1 });
     assert_eq!(refused(1, 5), ShmError::OtherJob { ranks: 3 });
     assert_eq!(refused(0, 3), ShmError::RankTaken { rank: 0 });
     assert_eq!(refused(3, 3), ShmError::NoSuchRank { rank: 3, ranks: 3 });
-    let last = meet(&job, 2, 3, 0).expect("rank 0");
+    let last = bootstrap(&job, 2, 3, 0).expect("rank 0");
     join(host).expect("all came");
     drop((first, last));
 
-    let limit = |job: &str| meet(job, 0, 2, 0).map(drop).expect_err("a bad name");
+    let limit = |job: &str| bootstrap(job, 0, 2, 0).map(drop).expect_err("a bad name");
     let limit = (limit(""), limit(&"x".repeat(200)));
     assert!(matches!(
         limit,

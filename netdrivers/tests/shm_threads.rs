@@ -2,11 +2,11 @@
 #![cfg(all(feature = "shm", target_os = "linux"))]
 
 use pombo_netdrivers::shm::{Segment, Shm};
-use pombo_testing::conformance::{Worlds, threads};
+use pombo_testing::conformance::{Harness, threads};
 
 struct Threads;
 
-impl Worlds for Threads {
+impl Harness for Threads {
     type Channel = Shm;
 
     fn run(_test: &str, nodes: u16, body: fn(Shm)) {

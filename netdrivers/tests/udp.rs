@@ -19,20 +19,20 @@ mod refused;
 mod strangers;
 
 use pombo_kernel::Node;
-use pombo_netdrivers::udp::{Bound, Udp};
+use pombo_netdrivers::udp::{BoundUdp, Udp};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// That many ranks on the loopback interface, and where they are.
-fn bound(nodes: u16) -> (Vec<Bound>, Vec<SocketAddr>) {
+fn bound(nodes: u16) -> (Vec<BoundUdp>, Vec<SocketAddr>) {
     bound_at(Ipv4Addr::LOCALHOST, nodes)
 }
 
 /// The same at another address of that interface: what is sent to ranks that have gone may come to another test's, as
 /// ports are given out again.
-fn bound_at(address: Ipv4Addr, nodes: u16) -> (Vec<Bound>, Vec<SocketAddr>) {
+fn bound_at(address: Ipv4Addr, nodes: u16) -> (Vec<BoundUdp>, Vec<SocketAddr>) {
     let bind = |_| Udp::bind(address).expect("this host has it");
-    let bounds: Vec<Bound> = (0..nodes).map(bind).collect();
-    let addresses = bounds.iter().map(Bound::address).collect();
+    let bounds: Vec<BoundUdp> = (0..nodes).map(bind).collect();
+    let addresses = bounds.iter().map(BoundUdp::address).collect();
     (bounds, addresses)
 }
 
@@ -40,6 +40,6 @@ fn bound_at(address: Ipv4Addr, nodes: u16) -> (Vec<Bound>, Vec<SocketAddr>) {
 fn network(nodes: u16) -> Vec<Udp> {
     let (bounds, addresses) = bound(nodes);
     let numbered = (0..).map(Node).zip(bounds);
-    let join = |(node, bound): (Node, Bound)| bound.join(node, addresses.clone());
+    let join = |(node, bound): (Node, BoundUdp)| bound.join(node, addresses.clone());
     numbered.map(|one| join(one).expect("the table")).collect()
 }

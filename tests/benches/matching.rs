@@ -14,11 +14,11 @@ use pombo_kernel::matching::{
     Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Sequence, Unexpected,
 };
 use pombo_kernel::{Compose, Node, Size};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::U32;
 
 /// As a hosted program has it; a message carries 8 bytes.
-type Composition<M> = Compose<U32, Eager, M, Growing, Size<4096, 4096, 64, 4>>;
+type Composition<M> = Compose<U32, Eager, M, HeapStorage, Size<4096, 4096, 64, 4>>;
 
 /// How many wait.
 const WAITING: [u16; 4] = [1, 16, 256, 4096];

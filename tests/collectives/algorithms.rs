@@ -3,7 +3,7 @@
 use crate::any::{Any, shapes, topologies};
 use pombo_collective::topology::*;
 use pombo_collective::{self as collective, Distributor, Step};
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -39,14 +39,14 @@ impl Slices {
         }
     }
 
-    fn any(ranks: usize, dice: &mut Dice) -> Slices {
-        match dice.index(3) {
+    fn any(ranks: usize, rng: &mut SeededRng) -> Slices {
+        match rng.index(3) {
             0 => Slices::Ascending,
             1 => Slices::Descending,
             _ => {
                 let mut table: Vec<_> = (0..ranks).collect();
                 for i in 1..ranks {
-                    table.swap(i, dice.index(i + 1));
+                    table.swap(i, rng.index(i + 1));
                 }
                 Slices::Table(table.leak())
             }
@@ -113,24 +113,24 @@ impl Algorithm {
 }
 
 /// All of them, with roots, segments and slices by chance.
-pub(crate) fn algorithms(ranks: usize, dice: &mut Dice) -> Vec<Algorithm> {
+pub(crate) fn algorithms(ranks: usize, rng: &mut SeededRng) -> Vec<Algorithm> {
     let mut all = Vec::new();
     for (name, topology) in topologies(ranks) {
-        on_topology(&mut all, &name, topology, dice);
+        on_topology(&mut all, &name, topology, rng);
     }
     for index in 0..shapes(0, ranks, 0).len() {
-        on_shape(&mut all, index, ranks, dice);
+        on_shape(&mut all, index, ranks, rng);
     }
-    on_hosts(&mut all, ranks, dice);
+    on_hosts(&mut all, ranks, rng);
     on_numbers(&mut all, ranks);
     all
 }
 
 /// Reductions where every host has ranks that follow each other: in order, if rank 0 is the root.
-fn on_hosts(all: &mut Vec<Algorithm>, ranks: usize, dice: &mut Dice) {
-    let (cut, mut left, mut hosts) = (1 + dice.index(5), ranks, Vec::new());
+fn on_hosts(all: &mut Vec<Algorithm>, ranks: usize, rng: &mut SeededRng) {
+    let (cut, mut left, mut hosts) = (1 + rng.index(5), ranks, Vec::new());
     while left > 0 {
-        let some = 1 + dice.index(left);
+        let some = 1 + rng.index(left);
         hosts.push(Complete::new(some));
         left -= some;
     }
@@ -151,10 +151,10 @@ fn on_hosts(all: &mut Vec<Algorithm>, ranks: usize, dice: &mut Dice) {
 }
 
 /// What runs on a line, tree or circle that a network gives.
-pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, dice: &mut Dice) {
+pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, rng: &mut SeededRng) {
     let n = net.ranks();
-    let (root, cut, ahead) = (dice.index(n), 1 + dice.index(5), dice.index(n + 2));
-    let (slices, gathered) = (Slices::any(n, dice), Slices::any(n, dice));
+    let (root, cut, ahead) = (rng.index(n), 1 + rng.index(5), rng.index(n + 2));
+    let (slices, gathered) = (Slices::any(n, rng), Slices::any(n, rng));
     let (scattered, given) = (slices.of(), gathered.of());
     let circle = move |rank| Circle::new(net, rank);
     let mut add = |algorithm| all.push(algorithm);
@@ -221,8 +221,8 @@ pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, dice: 
 }
 
 /// What runs on a shape of a tree; more, and in order, if its subtrees are spans.
-fn on_shape(all: &mut Vec<Algorithm>, index: usize, n: usize, dice: &mut Dice) {
-    let (root, cut) = (dice.index(n), 1 + dice.index(9));
+fn on_shape(all: &mut Vec<Algorithm>, index: usize, n: usize, rng: &mut SeededRng) {
+    let (root, cut) = (rng.index(n), 1 + rng.index(9));
     let tree = move |rank, root| shapes(rank, n, root).swap_remove(index).1;
     let (name, _, spans) = shapes(0, n, 0).swap_remove(index);
     let circle = move |rank| Circle::new(Complete::new(n), rank);

@@ -2,7 +2,7 @@
 
 use pombo_collective::model::{Hold, Optimal};
 use pombo_collective::topology::*;
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 
 /// What a topology can be asked, as an object.
 pub(crate) trait Erased {
@@ -153,11 +153,11 @@ pub(crate) fn topologies(ranks: usize) -> Vec<(String, Any)> {
 }
 
 /// Hosts of any sizes.
-fn hosts(ranks: usize, dice: &mut Dice) -> Any {
+fn hosts(ranks: usize, rng: &mut SeededRng) -> Any {
     let mut sizes = Vec::new();
     let mut left = ranks;
     while left > 0 {
-        let size = 1 + dice.index(left);
+        let size = 1 + rng.index(left);
         sizes.push(Complete::new(size));
         left -= size;
     }
@@ -168,7 +168,7 @@ fn hosts(ranks: usize, dice: &mut Dice) -> Any {
 fn nested(ranks: usize) -> Vec<(String, Any)> {
     let mut all = Vec::new();
     for seed in 0..2 {
-        let hosts = hosts(ranks, &mut Dice::stream(seed, ranks as u64));
+        let hosts = hosts(ranks, &mut SeededRng::stream(seed, ranks as u64));
         all.push((format!("hosts by chance {seed}"), hosts));
     }
     if ranks > 1 {

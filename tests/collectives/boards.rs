@@ -2,7 +2,7 @@
 //! chance, an operator for which the order of operands matters, operations one after the other.
 
 use pombo_collective::{self as collective, Buffer, Functions, Piece, Running, Step};
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -161,9 +161,9 @@ fn sums(inputs: &[Vec<Value>]) -> Vec<Value> {
 }
 
 /// All operations, for boards that keep so many rounds.
-fn cases(n: usize, rounds: usize, dice: &mut Dice) -> Vec<Case> {
-    let (root, segments) = (dice.index(n), dice.index(6));
-    let ahead = 1 + dice.index(rounds);
+fn cases(n: usize, rounds: usize, rng: &mut SeededRng) -> Vec<Case> {
+    let (root, segments) = (rng.index(n), rng.index(6));
+    let ahead = 1 + rng.index(rounds);
     let about = format!("{n} ranks, root {root}, {segments} segments, {ahead} ahead of {rounds}");
     let case = |name: &str, blocks, may_be_in_place, steps, expected| Case {
         name: format!("{name}, {about}"),
@@ -226,7 +226,7 @@ fn cases(n: usize, rounds: usize, dice: &mut Dice) -> Vec<Case> {
         ));
     }
     if rounds > 1 {
-        let ahead = 1 + dice.index(rounds / 2);
+        let ahead = 1 + rng.index(rounds / 2);
         for only in [None, Some(root)] {
             all.push(case(
                 &format!("shares for {only:?}"),
@@ -243,11 +243,11 @@ fn cases(n: usize, rounds: usize, dice: &mut Dice) -> Vec<Case> {
     all
 }
 
-fn run(case: &Case, boards: &RefCell<Boards>, dice: &mut Dice) {
+fn run(case: &Case, boards: &RefCell<Boards>, rng: &mut SeededRng) {
     let n = boards.borrow().ended.len();
     let (blocks, results) = case.blocks;
-    let in_place = case.may_be_in_place && (blocks == 0 || dice.index(2) == 0);
-    let mut value = || [dice.below(256) as u8 | 1, dice.below(256) as u8];
+    let in_place = case.may_be_in_place && (blocks == 0 || rng.index(2) == 0);
+    let mut value = || [rng.below(256) as u8 | 1, rng.below(256) as u8];
     let given = if in_place { results } else { blocks };
     let inputs: Vec<Vec<Value>> = (0..n)
         .map(|_| (0..given).map(|_| value()).collect())
@@ -276,7 +276,7 @@ fn run(case: &Case, boards: &RefCell<Boards>, dice: &mut Dice) {
         .collect();
     let mut turns = 0;
     while !ranks.iter().all(|(.., over)| *over) {
-        let (rank, running, over) = &mut ranks[dice.index(n)];
+        let (rank, running, over) = &mut ranks[rng.index(n)];
         if !*over {
             *over = running.poll(rank).unwrap_or_else(|never| match never {});
         }
@@ -301,15 +301,15 @@ fn run(case: &Case, boards: &RefCell<Boards>, dice: &mut Dice) {
 fn every_operation_over_boards() {
     for seed in 0..40 {
         for ranks in 1..=9 {
-            let mut dice = Dice::stream(seed, ranks as u64);
-            let rounds = 1 + dice.index(6);
+            let mut rng = SeededRng::stream(seed, ranks as u64);
+            let rounds = 1 + rng.index(6);
             let boards = RefCell::new(Boards {
                 texts: HashMap::new(),
                 ended: vec![0; ranks],
                 rounds,
             });
-            for case in cases(ranks, rounds, &mut dice) {
-                run(&case, &boards, &mut dice);
+            for case in cases(ranks, rounds, &mut rng) {
+                run(&case, &boards, &mut rng);
             }
         }
     }

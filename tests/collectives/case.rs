@@ -2,7 +2,7 @@
 
 use crate::algorithms::{Algorithm, Kind};
 use pombo_collective::{Blocks, Cells, Combining, Cut, Operator, Parts, Segments};
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 
 /// The map x -> a x + b over bytes. Composing two of them is associative, and the order matters.
 pub(crate) type Value = [u8; 2];
@@ -40,18 +40,18 @@ pub(crate) struct Memory {
 }
 
 impl Case {
-    pub(crate) fn new(algorithm: Algorithm, ranks: usize, dice: &mut Dice) -> Case {
-        let longest = if dice.index(8) == 0 { 300 } else { 6 };
-        let size = dice.index(longest);
+    pub(crate) fn new(algorithm: Algorithm, ranks: usize, rng: &mut SeededRng) -> Case {
+        let longest = if rng.index(8) == 0 { 300 } else { 6 };
+        let size = rng.index(longest);
         let equal = algorithm.equal;
         Case {
             ranks,
-            count: dice.index(4 * longest),
+            count: rng.index(4 * longest),
             sizes: (0..ranks)
-                .map(|_| if equal { size } else { dice.index(longest) })
+                .map(|_| if equal { size } else { rng.index(longest) })
                 .collect(),
-            in_place: dice.index(2) == 0 && algorithm.may_be_in_place,
-            salt: dice.below(u64::MAX),
+            in_place: rng.index(2) == 0 && algorithm.may_be_in_place,
+            salt: rng.below(u64::MAX),
             algorithm,
         }
     }
@@ -73,9 +73,9 @@ impl Case {
 
     /// What a rank contributes to a block.
     fn data(&self, rank: usize, block: usize, values: usize) -> Vec<Value> {
-        let mut dice = Dice::stream(self.salt, (rank * 64 + block) as u64);
+        let mut rng = SeededRng::stream(self.salt, (rank * 64 + block) as u64);
         (0..values)
-            .map(|_| [dice.below(256) as u8 | 1, dice.below(256) as u8])
+            .map(|_| [rng.below(256) as u8 | 1, rng.below(256) as u8])
             .collect()
     }
 

@@ -1,5 +1,5 @@
 //! The same operations over communicators with a header of their own: on loopback, on shared memory, on channels with
-//! moods, over a simulated network that loses and repeats frames, among all nodes and among some of them.
+//! profile, over a simulated network that loses and repeats frames, among all nodes and among some of them.
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
@@ -8,17 +8,17 @@ use pombo_collective::{Call, Protocol, Shared};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Channel, Communicator, Compose, Config, Node, Operate, Size};
-use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_netdrivers::fault::{SeededRng, Faults};
 use pombo_netdrivers::shm::{Segment, Shm};
-use pombo_netdrivers::{Growing, Loopback, loopback};
-use pombo_testing::{Moods, Moody, Sim, SimNetwork};
+use pombo_netdrivers::{HeapStorage, Loopback, loopback};
+use pombo_testing::{Profile, AdversarialChannel, Sim, SimNetwork};
 use pombo_transport::reliable::{Reliable, Window};
 use zerocopy::little_endian::U32;
 
 /// Room for eight operations and two early messages from each of 20 nodes; everything else waits or is announced.
 type Narrow = Compose<U32, Rendezvous<16>, Linear, Static, Size<8, 40, 64, 20>>;
 /// Without announces a message fits a frame or it does not; a peer that has no credit left waits.
-type Plain = Compose<U32, Eager, Linear, Growing, Size<32, 80, 16384, 20>>;
+type Plain = Compose<U32, Eager, Linear, HeapStorage, Size<32, 80, 16384, 20>>;
 
 /// An operation's number and its members, all of them different nodes.
 #[derive(Clone)]
@@ -42,25 +42,25 @@ impl Protocol<Tagged> for Members {
 }
 
 /// As many of the nodes as there are ranks, in any order.
-fn some(nodes: usize, ranks: usize, dice: &mut Dice) -> Vec<u16> {
+fn some(nodes: usize, ranks: usize, rng: &mut SeededRng) -> Vec<u16> {
     let mut all: Vec<_> = (0..nodes as u16).collect();
     for i in 1..nodes {
-        all.swap(i, dice.index(i + 1));
+        all.swap(i, rng.index(i + 1));
     }
     all.truncate(ranks);
     all
 }
 
 /// Runs cases one after the other on the same communicators, the ranks in one thread.
-fn run<L: Channel, C: Config>(channels: Vec<L>, cases: Vec<Case>, dice: &mut Dice) {
-    run_in_time::<L, C>(channels, cases, dice, || ());
+fn run<L: Channel, C: Config>(channels: Vec<L>, cases: Vec<Case>, rng: &mut SeededRng) {
+    run_in_time::<L, C>(channels, cases, rng, || ());
 }
 
 /// The same, with a clock that `tick` moves on.
 fn run_in_time<L: Channel, C: Config>(
     channels: Vec<L>,
     cases: Vec<Case>,
-    dice: &mut Dice,
+    rng: &mut SeededRng,
     tick: impl Fn(),
 ) {
     let mut memory: Vec<Vec<_>> = cases
@@ -75,7 +75,7 @@ fn run_in_time<L: Channel, C: Config>(
     for (operation, (case, memory)) in cases.iter().zip(&mut memory).enumerate() {
         let members = Members {
             operation: operation as i32,
-            nodes: some(comms.len(), case.ranks, dice),
+            nodes: some(comms.len(), case.ranks, rng),
         };
         let parts: Vec<_> = memory
             .iter_mut()
@@ -95,14 +95,14 @@ fn run_in_time<L: Channel, C: Config>(
             .collect();
         let mut turns = 0;
         while !calls.iter().all(|(_, over)| *over) {
-            let rank = dice.index(case.ranks);
+            let rank = rng.index(case.ranks);
             let (call, over) = &mut calls[rank];
             *over = call
                 .poll(&mut comms[usize::from(members.nodes[rank])])
                 .expect("nothing fails");
-            if dice.index(4) == 0 {
+            if rng.index(4) == 0 {
                 // Bystanders make progress too.
-                let comm = dice.index(comms.len());
+                let comm = rng.index(comms.len());
                 comms[comm].check_messages().expect("the channel works");
             }
             tick();
@@ -116,51 +116,51 @@ fn run_in_time<L: Channel, C: Config>(
 }
 
 /// Runs cases on loopback, among all nodes.
-pub(crate) fn run_all(ranks: usize, cases: Vec<Case>, dice: &mut Dice) {
-    run::<_, Hosted>(Loopback::world(ranks as u16), cases, dice);
+pub(crate) fn run_all(ranks: usize, cases: Vec<Case>, rng: &mut SeededRng) {
+    run::<_, Hosted>(Loopback::world(ranks as u16), cases, rng);
 }
 
 /// Every `stride`-th algorithm, from `first` on.
-fn cases(ranks: usize, first: usize, stride: usize, dice: &mut Dice) -> Vec<Case> {
-    let some = algorithms(ranks, dice)
+fn cases(ranks: usize, first: usize, stride: usize, rng: &mut SeededRng) -> Vec<Case> {
+    let some = algorithms(ranks, rng)
         .into_iter()
         .skip(first)
         .step_by(stride);
-    some.map(|algorithm| Case::new(algorithm, ranks, dice))
+    some.map(|algorithm| Case::new(algorithm, ranks, rng))
         .collect()
 }
 
 #[test]
 fn over_loopback() {
     for ranks in 1..=17 {
-        let mut dice = Dice::stream(1, ranks as u64);
-        let nodes = ranks + dice.index(3);
-        let all = cases(ranks, 0, 1, &mut dice);
-        run::<_, Hosted>(Loopback::world(nodes as u16), all, &mut dice);
-        let some = cases(ranks, ranks % 3, 3, &mut dice);
-        run::<_, Narrow>(Loopback::world(nodes as u16), some, &mut dice);
-        let some = cases(ranks, ranks % 3, 3, &mut dice);
+        let mut rng = SeededRng::stream(1, ranks as u64);
+        let nodes = ranks + rng.index(3);
+        let all = cases(ranks, 0, 1, &mut rng);
+        run::<_, Hosted>(Loopback::world(nodes as u16), all, &mut rng);
+        let some = cases(ranks, ranks % 3, 3, &mut rng);
+        run::<_, Narrow>(Loopback::world(nodes as u16), some, &mut rng);
+        let some = cases(ranks, ranks % 3, 3, &mut rng);
         let long_frames = loopback::Limits {
             frame: 20_000,
             frames_in_flight: 3,
         };
         let world = Loopback::world_with(nodes as u16, long_frames);
-        run::<_, Plain>(world, some, &mut dice);
+        run::<_, Plain>(world, some, &mut rng);
     }
 }
 
 #[test]
 fn over_shared_memory() {
     for ranks in 1..=17 {
-        let mut dice = Dice::stream(2, ranks as u64);
+        let mut rng = SeededRng::stream(2, ranks as u64);
         let segment = Segment::create(ranks, 1).expect("a memory file");
         let attach = |rank| {
             let own = Segment::open(segment.fd()).expect("it is there");
             Shm::attach(own, rank, 1).expect("a free place")
         };
         let channels = (0..ranks).map(attach).collect();
-        let all = cases(ranks, 0, 1, &mut dice);
-        run::<_, Hosted>(channels, all, &mut dice);
+        let all = cases(ranks, 0, 1, &mut rng);
+        run::<_, Hosted>(channels, all, &mut rng);
     }
 }
 
@@ -168,29 +168,29 @@ fn over_shared_memory() {
 fn over_channels_with_moods() {
     for seed in 0..5 {
         for ranks in 1..=17 {
-            let mut dice = Dice::stream(3 + seed, ranks as u64);
-            let moods = Moods::random(&mut dice);
-            let world = Loopback::world((ranks + dice.index(2)) as u16);
-            let channels = Moody::world(world, moods, dice.below(u64::MAX));
-            let some = cases(ranks, (seed as usize + ranks) % 5, 5, &mut dice);
-            run::<_, Narrow>(channels, some, &mut dice);
+            let mut rng = SeededRng::stream(3 + seed, ranks as u64);
+            let profile = Profile::random(&mut rng);
+            let world = Loopback::world((ranks + rng.index(2)) as u16);
+            let channels = AdversarialChannel::world(world, profile, rng.below(u64::MAX));
+            let some = cases(ranks, (seed as usize + ranks) % 5, 5, &mut rng);
+            run::<_, Narrow>(channels, some, &mut rng);
         }
     }
 }
 
 #[test]
 fn over_a_network_that_loses() {
-    type Over = Reliable<SimNetwork, Window<20, 8, 600>, Growing>;
+    type Over = Reliable<SimNetwork, Window<20, 8, 600>, HeapStorage>;
     for seed in 0..7 {
         for ranks in 1..=17 {
-            let mut dice = Dice::stream(7 + seed, ranks as u64);
-            let nodes = (ranks + dice.index(2)) as u16;
-            let (sim, networks) = Sim::new(nodes, Faults::rough(), dice.below(u64::MAX));
+            let mut rng = SeededRng::stream(7 + seed, ranks as u64);
+            let nodes = (ranks + rng.index(2)) as u16;
+            let (sim, networks) = Sim::new(nodes, Faults::rough(), rng.below(u64::MAX));
             let fits = "places for twenty";
             let over = |network| -> Over { Reliable::new(network, 1).expect(fits) };
             let channels = networks.into_iter().map(over).collect();
-            let some = cases(ranks, (seed as usize + ranks) % 7, 7, &mut dice);
-            run_in_time::<_, Narrow>(channels, some, &mut dice, || sim.advance(5_000));
+            let some = cases(ranks, (seed as usize + ranks) % 7, 7, &mut rng);
+            run_in_time::<_, Narrow>(channels, some, &mut rng, || sim.advance(5_000));
         }
     }
 }

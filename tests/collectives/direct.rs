@@ -4,7 +4,7 @@
 use crate::algorithms::algorithms;
 use crate::case::Case;
 use pombo_collective::{Cells, Functions, Operator, Parts, Piece, Running, WIDTH};
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -61,7 +61,7 @@ struct Direct<'a, 'w> {
     parts: Parts<'a>,
     begun: VecDeque<Flag>,
     room: usize,
-    dice: Dice,
+    rng: SeededRng,
     operator: Box<dyn Fn(Cells<'_>, Cells<'_>)>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Direct<'a, '_> {
                 other * self.ranks + self.rank,
                 self.rank * self.ranks + other,
             ] {
-                if !lanes[lane].letters.is_empty() && self.dice.index(2) == 0 {
+                if !lanes[lane].letters.is_empty() && self.rng.index(2) == 0 {
                     lanes[lane].meet();
                 }
             }
@@ -103,7 +103,7 @@ impl Functions for Direct<'_, '_> {
             return Ok(false);
         }
         let (cells, over) = (self.cells(piece), Flag::default());
-        let letter = if self.dice.index(2) == 0 {
+        let letter = if self.rng.index(2) == 0 {
             let mut bytes = vec![0; cells.len()];
             cells.read(&mut bytes);
             over.set(true);
@@ -148,7 +148,7 @@ impl Functions for Direct<'_, '_> {
     }
 }
 
-fn run(case: &Case, dice: &mut Dice) {
+fn run(case: &Case, rng: &mut SeededRng) {
     let n = case.ranks;
     let mut memory: Vec<_> = (0..n).map(|rank| case.memory(rank)).collect();
     let lanes: Lanes<'_> = RefCell::new((0..n * n).map(|_| Lane::default()).collect());
@@ -163,8 +163,8 @@ fn run(case: &Case, dice: &mut Dice) {
                 lanes: &lanes,
                 parts: case.parts(rank, memory),
                 begun: VecDeque::new(),
-                room: WIDTH + dice.index(3) * 8,
-                dice: Dice::new(dice.below(u64::MAX)),
+                room: WIDTH + rng.index(3) * 8,
+                rng: SeededRng::new(rng.below(u64::MAX)),
                 operator: Box::new(move |left, right| operator.combine(left, right)),
             };
             (direct, Running::new(case.algorithm.steps(rank)), false)
@@ -172,7 +172,7 @@ fn run(case: &Case, dice: &mut Dice) {
         .collect();
     let mut turns = 0;
     while !ranks.iter().all(|(.., over)| *over) {
-        let (direct, running, over) = &mut ranks[dice.index(n)];
+        let (direct, running, over) = &mut ranks[rng.index(n)];
         *over = running.poll(direct).unwrap_or_else(|never| match never {});
         turns += 1;
         assert!(turns < 3_000_000, "nobody gets on in {}", case.name());
@@ -193,9 +193,9 @@ fn run(case: &Case, dice: &mut Dice) {
 fn every_algorithm_on_every_topology() {
     for seed in 0..3 {
         for ranks in 1..=17 {
-            let mut dice = Dice::stream(seed, ranks as u64);
-            for algorithm in algorithms(ranks, &mut dice) {
-                run(&Case::new(algorithm, ranks, &mut dice), &mut dice);
+            let mut rng = SeededRng::stream(seed, ranks as u64);
+            for algorithm in algorithms(ranks, &mut rng) {
+                run(&Case::new(algorithm, ranks, &mut rng), &mut rng);
             }
         }
     }
@@ -204,11 +204,11 @@ fn every_algorithm_on_every_topology() {
 /// More ranks than any machine word has bits, for the arithmetic.
 #[test]
 fn many_ranks() {
-    let mut dice = Dice::new(7);
+    let mut rng = SeededRng::new(7);
     for ranks in [31, 64, 70] {
-        let few = algorithms(ranks, &mut dice).into_iter().enumerate();
+        let few = algorithms(ranks, &mut rng).into_iter().enumerate();
         for (_, algorithm) in few.filter(|(index, _)| index % 11 == 0) {
-            run(&Case::new(algorithm, ranks, &mut dice), &mut dice);
+            run(&Case::new(algorithm, ranks, &mut rng), &mut rng);
         }
     }
 }

@@ -10,7 +10,7 @@ use pombo_collective::{
 };
 use pombo_kernel::{Communicator, Node, Operate};
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 
 type Comm<'buf> = Communicator<Tagged, Loopback, Shared<'buf>, Hosted>;
 
@@ -25,12 +25,12 @@ fn comms<'buf>(ranks: usize) -> Vec<Comm<'buf>> {
 #[test]
 fn hundreds_in_flight() {
     for ranks in [2, 5, 8] {
-        let mut dice = Dice::stream(11, ranks as u64);
+        let mut rng = SeededRng::stream(11, ranks as u64);
         let mut many = Vec::new();
         while many.len() < 600 {
-            many.extend(algorithms(ranks, &mut dice));
+            many.extend(algorithms(ranks, &mut rng));
         }
-        let case = |algorithm| Case::new(algorithm, ranks, &mut dice);
+        let case = |algorithm| Case::new(algorithm, ranks, &mut rng);
         let cases: Vec<_> = many.into_iter().map(case).collect();
         let mut memory: Vec<Vec<_>> = (0..ranks)
             .map(|rank| cases.iter().map(|case| case.memory(rank)).collect())
@@ -64,7 +64,7 @@ fn hundreds_in_flight() {
                     .collect();
                 // The order in which this rank begins and polls them.
                 for i in 1..calls.len() {
-                    calls.swap(i, dice.index(i + 1));
+                    calls.swap(i, rng.index(i + 1));
                 }
                 calls
             })

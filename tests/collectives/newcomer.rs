@@ -5,7 +5,7 @@ use crate::any::Any;
 use crate::case::Case;
 use crate::channels::run_all;
 use pombo_collective::topology::{Topology, Wiring};
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 
 // From here
 /// A wheel: rank 0 is the hub, the others are the rim, linked to it and to their neighbours.
@@ -46,18 +46,18 @@ fn a_new_topology_is_short() {
 
 #[test]
 fn a_new_topology_has_every_operation() {
-    let mut dice = Dice::new(5);
+    let mut rng = SeededRng::new(5);
     for ranks in 1..=17 {
         let mut algorithms = Vec::new();
-        on_topology(&mut algorithms, "wheel", Any::of(Wheel(ranks)), &mut dice);
+        on_topology(&mut algorithms, "wheel", Any::of(Wheel(ranks)), &mut rng);
         let kinds = algorithms
             .iter()
             .map(|algorithm| format!("{:?}", algorithm.kind));
         assert_eq!(kinds.collect::<std::collections::BTreeSet<_>>().len(), 9);
         let cases = algorithms
             .into_iter()
-            .map(|algorithm| Case::new(algorithm, ranks, &mut dice));
+            .map(|algorithm| Case::new(algorithm, ranks, &mut rng));
         let cases = cases.collect();
-        run_all(ranks, cases, &mut dice);
+        run_all(ranks, cases, &mut rng);
     }
 }

@@ -12,8 +12,8 @@ use pombo_kernel::matching::Linear;
 use pombo_kernel::{
     Communicator, Compose, Config, Header, Memory, Node, Operate, Pattern, Sink, Size, Source,
 };
-use pombo_netdrivers::{Growing, Loopback, loopback};
-use pombo_testing::{Moods, Moody};
+use pombo_netdrivers::{HeapStorage, Loopback, loopback};
+use pombo_testing::{Profile, AdversarialChannel};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -120,7 +120,7 @@ pub type Tiny = Compose<U32, Rendezvous<16>, Linear, Static, Size<512, 4, 64, 4>
 /// Without rendezvous.
 pub type Plain = Compose<U32, Eager, Linear, Static, Size<512, 64, 64, 4>>;
 /// As a hosted program has it.
-pub type Hosted = Compose<U32, Rendezvous<4096>, Linear, Growing, Size<65536, 4096, 4096, 64>>;
+pub type Hosted = Compose<U32, Rendezvous<4096>, Linear, HeapStorage, Size<65536, 4096, 4096, 64>>;
 
 pub type Comm<C> = Communicator<Tagged, Loopback, Owned, C>;
 
@@ -138,18 +138,18 @@ pub fn settle<C: Config>(ranks: &mut [Comm<C>]) {
     panic!("the ranks never come to rest");
 }
 
-/// Channels with moods for ranks that take turns, with room for so many short frames between two of them.
-pub fn moody(nodes: u16, in_flight: usize, moods: Moods, seed: u64) -> Vec<Moody<Loopback>> {
+/// Channels with profile for ranks that take turns, with room for so many short frames between two of them.
+pub fn adversarial(nodes: u16, in_flight: usize, profile: Profile, seed: u64) -> Vec<AdversarialChannel<Loopback>> {
     let limits = loopback::Limits {
         frame: 128,
         frames_in_flight: in_flight,
     };
-    Moody::world(Loopback::world_with(nodes, limits), moods, seed)
+    AdversarialChannel::world(Loopback::world_with(nodes, limits), profile, seed)
 }
 
 /// Lets every rank make progress until nothing is due, under way, or moving.
 pub fn settle_moody<H: Header, M: Memory, C: Config>(
-    ranks: &mut [Communicator<H, Moody<Loopback>, M, C>],
+    ranks: &mut [Communicator<H, AdversarialChannel<Loopback>, M, C>],
 ) {
     for _ in 0..1_000_000 {
         let mut rest = true;

@@ -1,4 +1,4 @@
-//! What a schedule is made of, all of it from its seed: composition, channel, moods, a crash, and the dice for the
+//! What a schedule is made of, all of it from its seed: composition, channel, profile, a crash, and the dice for the
 //! traffic.
 
 use crate::common::{Hosted, Plain, Tiny};
@@ -8,19 +8,19 @@ use pombo_kernel::aspect::{
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{Compose, Limits, Size};
-use pombo_netdrivers::fault::{Dice, Rate};
-use pombo_netdrivers::{Growing, Loopback, loopback};
-use pombo_testing::{Moods, Moody};
+use pombo_netdrivers::fault::{SeededRng, Rate};
+use pombo_netdrivers::{HeapStorage, Loopback, loopback};
+use pombo_testing::{Profile, AdversarialChannel};
 use zerocopy::little_endian::{U32, U64};
 
 /// One place for each of four nodes: everything else waits at its sender.
 type Smallest = Compose<U32, Rendezvous<1>, Linear, Static, Size<512, 4, 1, 4>>;
 /// Everything short fits, several places for each.
-type Roomy = Compose<U64, Rendezvous<64>, Linear, Growing, Size<4096, 64, 64, 4>>;
+type Roomy = Compose<U64, Rendezvous<64>, Linear, HeapStorage, Size<4096, 64, 64, 4>>;
 /// Found by bins, of which there are far too few.
 type Bins = Compose<U32, Rendezvous<16>, Binned<1>, Static, Size<512, 4, 64, 4>>;
 /// Found by bins when it gets crowded.
-type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, Growing, Size<4096, 64, 64, 4>>;
+type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Size<4096, 64, 64, 4>>;
 /// Without rendezvous, with few places.
 type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
 /// With every other aspect as well.
@@ -28,7 +28,7 @@ type All = Compose<
     U32,
     Rendezvous<32>,
     Linear,
-    Growing,
+    HeapStorage,
     Size<4096, 16, 64, 4>,
     Counting,
     NoDatatypes,
@@ -106,18 +106,18 @@ const STEPS: [(Step, u64); 9] = [
 ];
 
 impl Habits {
-    fn random(dice: &mut Dice) -> Self {
+    fn random(rng: &mut SeededRng) -> Self {
         Habits {
-            steps: STEPS.map(|(_, usual)| usual * [0, 1, 1, 1, 1, 2, 4, 8][dice.index(8)] + 1),
-            tags: 1 + dice.below(4),
-            any_source: Rate::percent([0, 30, 30, 90][dice.index(4)]),
-            any_tag: Rate::percent([0, 20, 20, 90][dice.index(4)]),
-            long: Rate::percent([10, 40, 40, 90][dice.index(4)]),
+            steps: STEPS.map(|(_, usual)| usual * [0, 1, 1, 1, 1, 2, 4, 8][rng.index(8)] + 1),
+            tags: 1 + rng.below(4),
+            any_source: Rate::percent([0, 30, 30, 90][rng.index(4)]),
+            any_tag: Rate::percent([0, 20, 20, 90][rng.index(4)]),
+            long: Rate::percent([10, 40, 40, 90][rng.index(4)]),
         }
     }
 
-    pub(crate) fn step(&self, dice: &mut Dice) -> Step {
-        let mut choice = dice.below(self.steps.iter().sum());
+    pub(crate) fn step(&self, rng: &mut SeededRng) -> Step {
+        let mut choice = rng.below(self.steps.iter().sum());
         for ((step, _), share) in STEPS.into_iter().zip(self.steps) {
             if choice < share {
                 return step;
@@ -135,56 +135,56 @@ pub(crate) struct Plan {
     pub(crate) habits: Habits,
     /// Who crashes, and at which of its calls on the channel.
     pub(crate) crash: Vec<(usize, u64)>,
-    pub(crate) moods: Moods,
+    pub(crate) profile: Profile,
     pub(crate) channel: loopback::Limits,
     pub(crate) limits: Limits,
-    pub(crate) dice: Dice,
+    pub(crate) rng: SeededRng,
 }
 
 impl Plan {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut dice = Dice::new(seed);
-        let nodes = 2 + dice.index(3);
+        let mut rng = SeededRng::new(seed);
+        let nodes = 2 + rng.index(3);
         let channel = loopback::Limits {
-            frame: 128 + dice.index(172),
-            frames_in_flight: 1 + dice.index(6),
+            frame: 128 + rng.index(172),
+            frames_in_flight: 1 + rng.index(6),
         };
-        let moods = Moods::random(&mut dice);
+        let profile = Profile::random(&mut rng);
         let limits = Limits {
-            credit: [Some(1), Some(2), Some(5), None][dice.index(4)],
-            eager: [None, Some(16)][dice.index(2)],
+            credit: [Some(1), Some(2), Some(5), None][rng.index(4)],
+            eager: [None, Some(16)][rng.index(2)],
             copies: None,
         };
-        let (composition, make) = COMPOSITIONS[dice.index(COMPOSITIONS.len())];
-        let acts = 20 + dice.index(130);
+        let (composition, make) = COMPOSITIONS[rng.index(COMPOSITIONS.len())];
+        let acts = 20 + rng.index(130);
         // Half of the schedules have a crash, some have two.
-        let crash: Vec<_> = (0..[0, 0, 1, 1, 1, 2][dice.index(6)])
+        let crash: Vec<_> = (0..[0, 0, 1, 1, 1, 2][rng.index(6)])
             .map(|_| {
                 (
-                    dice.index(nodes),
-                    dice.below(3 * acts as u64 / nodes as u64),
+                    rng.index(nodes),
+                    rng.below(3 * acts as u64 / nodes as u64),
                 )
             })
             .collect();
         let channels = Loopback::world_with(nodes as u16, channel);
         let ranks = channels.into_iter().enumerate().map(|(rank, channel)| {
             let crash = crash.iter().find(|(who, _)| *who == rank);
-            let moods = Moods {
+            let profile = Profile {
                 crash: crash.map(|(_, step)| *step),
-                ..moods
+                ..profile
             };
-            make(Moody::new(channel, moods, seed), limits)
+            make(AdversarialChannel::new(channel, profile, seed), limits)
         });
         Plan {
             composition,
             ranks: ranks.collect(),
             acts,
-            habits: Habits::random(&mut dice),
+            habits: Habits::random(&mut rng),
             crash,
-            moods,
+            profile,
             channel,
             limits,
-            dice,
+            rng,
         }
     }
 }

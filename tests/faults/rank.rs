@@ -7,9 +7,9 @@ use pombo_kernel::{
     Port, Refused, Ticket,
 };
 use pombo_netdrivers::Loopback;
-use pombo_testing::Moody;
+use pombo_testing::AdversarialChannel;
 
-pub(crate) type Channel = Moody<Loopback>;
+pub(crate) type Channel = AdversarialChannel<Loopback>;
 
 /// Whose message it was: sender, header, length.
 pub(crate) type Whose = (u16, Numbered, usize);

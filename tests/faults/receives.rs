@@ -8,21 +8,21 @@ use pombo_kernel::Error;
 
 impl World {
     pub(crate) fn pattern(&mut self) -> Select {
-        let source = match self.dice.hits(self.habits.any_source) {
+        let source = match self.rng.chance(self.habits.any_source) {
             true => None,
-            false => Some(self.dice.index(self.ranks.len()) as u16),
+            false => Some(self.rng.index(self.ranks.len()) as u16),
         };
-        let tag = match self.dice.hits(self.habits.any_tag) {
+        let tag = match self.rng.chance(self.habits.any_tag) {
             true => None,
-            false => Some(self.dice.below(self.habits.tags) as i32),
+            false => Some(self.rng.below(self.habits.tags) as i32),
         };
         select(source, tag)
     }
 
     pub(crate) fn receive_somehow(&mut self, at: usize, port: usize) {
         let pattern = self.pattern();
-        let room = match self.dice.below(8) {
-            0 => self.dice.index(40),
+        let room = match self.rng.below(8) {
+            0 => self.rng.index(40),
             _ => 2000,
         };
         self.receive(at, port, pattern, room);
@@ -73,7 +73,7 @@ impl World {
 
     /// Blocks for a while. Nobody else makes progress meanwhile.
     pub(crate) fn wait_for_receive(&mut self) {
-        let which = self.dice.index(self.receives.len());
+        let which = self.rng.index(self.receives.len());
         let time = self.patience();
         let Some(receive) = self
             .receives

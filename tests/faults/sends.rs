@@ -9,12 +9,12 @@ use zerocopy::little_endian::{I32, U32};
 
 impl World {
     fn length(&mut self) -> usize {
-        let long = self.dice.hits(self.habits.long);
-        match self.dice.below(5) {
+        let long = self.rng.chance(self.habits.long);
+        match self.rng.below(5) {
             0 if !long => 0,
-            _ if !long => 1 + self.dice.index(16),
-            0 | 1 => 65 + self.dice.index(1935),
-            _ => 17 + self.dice.index(48),
+            _ if !long => 1 + self.rng.index(16),
+            0 | 1 => 65 + self.rng.index(1935),
+            _ => 17 + self.rng.index(48),
         }
     }
 
@@ -22,9 +22,9 @@ impl World {
     fn message(&mut self, from: usize, port: usize) -> (Message, Numbered, Node) {
         let message = Message {
             from,
-            to: self.dice.index(self.ranks.len()),
+            to: self.rng.index(self.ranks.len()),
             port,
-            tag: self.dice.below(self.habits.tags) as i32,
+            tag: self.rng.below(self.habits.tags) as i32,
             len: self.length(),
             synchronous: false,
             cancelling: false,
@@ -47,7 +47,7 @@ impl World {
             self.messages.len(),
             payload(self.messages.len(), message.len),
         );
-        let mode = self.dice.below(8);
+        let mode = self.rng.below(8);
         message.synchronous = mode == 0;
         let sent = self.call(from, |rank| match mode {
             1 => rank
@@ -116,7 +116,7 @@ impl World {
     }
 
     pub(crate) fn cancel_send(&mut self) {
-        let which = self.dice.index(self.messages.len());
+        let which = self.rng.index(self.messages.len());
         let Some(message) = self.messages.get_mut(which) else {
             return;
         };

@@ -4,8 +4,8 @@ use crate::numbered::Select;
 use crate::plan::{Habits, Plan, Step};
 use crate::rank::Rank;
 use pombo_kernel::{Error, Ticket};
-use pombo_netdrivers::fault::Dice;
-use pombo_testing::Moods;
+use pombo_netdrivers::fault::SeededRng;
+use pombo_testing::Profile;
 
 pub(crate) struct Message {
     pub(crate) from: usize,
@@ -59,8 +59,8 @@ pub(crate) struct World {
     pub(crate) found: Vec<Found>,
     pub(crate) ports: usize,
     pub(crate) habits: Habits,
-    pub(crate) moods: Moods,
-    pub(crate) dice: Dice,
+    pub(crate) profile: Profile,
+    pub(crate) rng: SeededRng,
     /// Prints every step.
     pub(crate) loud: bool,
 }
@@ -84,8 +84,8 @@ impl World {
             receives: Vec::new(),
             found: Vec::new(),
             habits: plan.habits,
-            moods: plan.moods,
-            dice: plan.dice,
+            profile: plan.profile,
+            rng: plan.rng,
             loud,
         }
     }
@@ -108,7 +108,7 @@ impl World {
             .collect();
         match up.as_slice() {
             [] => (0, 0),
-            up => (up[self.dice.index(up.len())], self.dice.index(self.ports)),
+            up => (up[self.rng.index(up.len())], self.rng.index(self.ports)),
         }
     }
 
@@ -126,13 +126,13 @@ impl World {
     /// One random step.
     pub(crate) fn act(&mut self) {
         let (at, port) = self.somebody();
-        match self.habits.step(&mut self.dice) {
+        match self.habits.step(&mut self.rng) {
             Step::Send => self.send_somehow(at, port),
             Step::SendBlocking => self.send_blocking(at, port),
             Step::Receive => self.receive_somehow(at, port),
             Step::CancelSend => self.cancel_send(),
             Step::CancelReceive => {
-                let which = self.dice.index(self.receives.len());
+                let which = self.rng.index(self.receives.len());
                 self.cancel_receive(which);
             }
             Step::Probe => {
@@ -150,7 +150,7 @@ impl World {
 
     /// Nanoseconds for a blocking call: a channel's clock counts calls, a thousand each.
     pub(crate) fn patience(&mut self) -> u64 {
-        self.dice.below(30_000)
+        self.rng.below(30_000)
     }
 
     /// True if anything moved.
@@ -168,12 +168,12 @@ impl World {
     fn round(&mut self) -> bool {
         let ports = self.ports;
         (0..self.ranks.len()).fold(false, |moved, rank| {
-            let port = self.dice.index(ports);
+            let port = self.rng.index(ports);
             self.poll(rank, port) || moved
         })
     }
 
-    /// Lets every rank make progress until nothing is under way or due, in all moods and then in none.
+    /// Lets every rank make progress until nothing is under way or due, in all profile and then in none.
     pub(crate) fn settle(&mut self) {
         let mut idle = 0;
         for _ in 0..100_000 {
@@ -192,9 +192,9 @@ impl World {
     fn set_calm(&mut self, calm: bool) {
         for rank in self.ranks.iter_mut().flatten() {
             let channel = rank.channel();
-            let moods = if calm { Moods::CALM } else { self.moods };
-            let crash = channel.moods().crash;
-            channel.set(Moods { crash, ..moods });
+            let profile = if calm { Profile::BENIGN } else { self.profile };
+            let crash = channel.profile().crash;
+            channel.set_profile(Profile { crash, ..profile });
         }
     }
 
@@ -202,10 +202,10 @@ impl World {
     pub(crate) fn end_crashes(&mut self) {
         for rank in self.ranks.iter_mut().flatten() {
             let channel = rank.channel();
-            let moods = channel.moods();
-            channel.set(Moods {
+            let profile = channel.profile();
+            channel.set_profile(Profile {
                 crash: None,
-                ..moods
+                ..profile
             });
         }
     }

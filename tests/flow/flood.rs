@@ -6,7 +6,7 @@ use crate::stream::*;
 use pombo_kernel::aspect::{Rendezvous, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Communicator, Compose, Config, Limits, Node, Operate, Size};
-use pombo_netdrivers::{Growing, Loopback};
+use pombo_netdrivers::{HeapStorage, Loopback};
 use std::thread;
 use std::time::Duration;
 use zerocopy::little_endian::U32;
@@ -19,7 +19,7 @@ const CREDIT_ONE: Limits = Limits {
 };
 
 /// A sender with many sends under way; one place in the pool for each of two nodes.
-type Sender = Compose<U32, Rendezvous<64>, Linear, Growing, Size<16384, 2, 64, 2>>;
+type Sender = Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<16384, 2, 64, 2>>;
 /// The same frames, but four operations at a time and not one byte on the heap: its size is all that it ever takes.
 type Receiver = Compose<U32, Rendezvous<64>, Linear, Static, Size<4, 2, 64, 2>>;
 
@@ -145,7 +145,7 @@ fn receives_posted_in_bulk() {
 fn a_sleeper_loses_nothing() {
     const EACH: u64 = 3000;
     type Four<const POOL: usize> =
-        Compose<U32, Rendezvous<64>, Linear, Growing, Size<16384, POOL, 64, 4>>;
+        Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<16384, POOL, 64, 4>>;
     fn run<const POOL: usize>() {
         ranks("a_sleeper_loses_nothing", Loopback::world(4), |channel| {
             let mut rank = Rank::<Four<POOL>>::new(channel).expect("it fits");

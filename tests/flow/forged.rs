@@ -8,7 +8,7 @@ use pombo_kernel::{
 };
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
-use pombo_testing::{Moods, Moody};
+use pombo_testing::{Profile, AdversarialChannel};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ const UNTOUCHED: u8 = 0xA5;
 /// More frames than anybody forges at a time.
 const IN_FLIGHT: usize = 200;
 
-type Rank = Communicator<Tagged, Moody<Loopback>, Watched, Tiny>;
+type Rank = Communicator<Tagged, AdversarialChannel<Loopback>, Watched, Tiny>;
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -151,7 +151,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 struct World {
     ranks: Vec<Rank>,
-    forger: Moody<Loopback>,
+    forger: AdversarialChannel<Loopback>,
     /// Per sender, in order.
     sent: [Vec<(Ticket, Vec<u8>)>; 2],
     /// Per receiver, in order.
@@ -161,8 +161,8 @@ struct World {
 }
 
 impl World {
-    fn new(moods: Moods, seed: u64) -> Self {
-        let mut channels = moody(3, IN_FLIGHT, moods, seed);
+    fn new(profile: Profile, seed: u64) -> Self {
+        let mut channels = adversarial(3, IN_FLIGHT, profile, seed);
         let forger = channels.pop().expect("three");
         let limits = Limits {
             credit: Some(1),
@@ -311,8 +311,8 @@ proptest! {
     ) {
         let ten = Rate::percent(10);
         let later = Rate::percent(later);
-        let moods = Moods { later, full: ten, slow: ten, tardy: ten, ..Moods::CALM };
-        let mut world = World::new(moods, seed);
+        let profile = Profile { later, full: ten, skipped_sender: ten, late_completion: ten, ..Profile::BENIGN };
+        let mut world = World::new(profile, seed);
         for act in &acts {
             world.act(act);
         }
@@ -324,7 +324,7 @@ proptest! {
 /// Frames that end too early, unknown kinds, handles that name nothing: all are counted.
 #[test]
 fn what_cannot_be_explained_is_counted() {
-    let mut world = World::new(Moods::CALM, 1);
+    let mut world = World::new(Profile::BENIGN, 1);
     let mut frames = vec![vec![0], vec![1], vec![0, 0], vec![14, 0], vec![255, 255]];
     // Every kind whose fields matter, cut after the lead.
     frames.extend(
@@ -347,7 +347,7 @@ fn what_cannot_be_explained_is_counted() {
 /// A sender that ignores its credit takes no places of others.
 #[test]
 fn nobody_takes_the_places_of_others() {
-    let mut world = World::new(Moods::CALM, 1);
+    let mut world = World::new(Profile::BENIGN, 1);
     let eager = [1, 0, 1, 0, 1, 0, 0, 0, b'x'];
     for _ in 0..100 {
         world.forge(Node(0), &eager);
@@ -365,7 +365,7 @@ fn nobody_takes_the_places_of_others() {
 fn nobody_speaks_for_others() {
     for moment in 0..12 {
         for kind in [3, 4, 5, 11, 12, 13] {
-            let mut channels = moody(3, IN_FLIGHT, Moods::CALM, 1);
+            let mut channels = adversarial(3, IN_FLIGHT, Profile::BENIGN, 1);
             let receiver = channels.pop().expect("three");
             let sender = channels.pop().expect("three");
             let mut forger = channels.pop().expect("three");

@@ -6,15 +6,15 @@ use pombo_kernel::{
 };
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
-use pombo_testing::{Moods, Moody};
+use pombo_testing::{Profile, AdversarialChannel};
 
-type Rank = Communicator<Tagged, Moody<Loopback>, Owned, Tiny>;
+type Rank = Communicator<Tagged, AdversarialChannel<Loopback>, Owned, Tiny>;
 
 /// Every frame with a loan is late, and completions wait until they are let go.
-const LATE: Moods = Moods {
+const LATE: Profile = Profile {
     later: Rate::ALWAYS,
-    tardy: Rate::ALWAYS,
-    ..Moods::CALM
+    late_completion: Rate::ALWAYS,
+    ..Profile::BENIGN
 };
 
 fn late_world(in_flight: usize) -> (Rank, Rank) {
@@ -24,7 +24,7 @@ fn late_world(in_flight: usize) -> (Rank, Rank) {
         copies: None,
     };
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
-    let mut ranks = moody(2, in_flight, LATE, 7).into_iter().map(over);
+    let mut ranks = adversarial(2, in_flight, LATE, 7).into_iter().map(over);
     (ranks.next().expect("rank 0"), ranks.next().expect("rank 1"))
 }
 
@@ -59,7 +59,7 @@ fn a_send_is_over_when_its_memory_is_free() {
         assert!(matches!(received.loan, Loan::Received(Bytes(bytes)) if bytes == payload(3, len)));
         assert_eq!(outcome(&mut left, sent), None, "{len} bytes are in use");
         left.cancel(sent).expect("too late, and that is no error");
-        left.channel_mut().set(Moods::CALM);
+        left.channel_mut().set_profile(Profile::BENIGN);
         rounds([&mut left, &mut right]);
         assert_eq!(outcome(&mut left, sent), Some(Ok(len)));
     }
@@ -105,14 +105,14 @@ fn a_refused_frame_frees_no_memory() {
         assert_eq!(outcome(&mut left, sent), None, "its memory is in use");
         if completed {
             // The completion comes before the news of the loss.
-            left.channel_mut().set(Moods {
-                slow: Rate::ALWAYS,
-                ..Moods::CALM
+            left.channel_mut().set_profile(Profile {
+                skipped_sender: Rate::ALWAYS,
+                ..Profile::BENIGN
             });
         }
         left.check_messages().expect("it does not break");
         assert!(outcome(&mut left, sent).is_some());
-        left.channel_mut().set(Moods::CALM);
+        left.channel_mut().set_profile(Profile::BENIGN);
         left.check_messages().expect("it does not break");
         assert_eq!(
             outcome(&mut left, refused),
@@ -148,7 +148,7 @@ fn a_dead_scope_leaves_nothing_behind() {
             if lost {
                 drop(right);
             } else {
-                left.channel_mut().set(Moods::CALM);
+                left.channel_mut().set_profile(Profile::BENIGN);
             }
             left.check_messages().expect("it does not break");
             assert_eq!(left.lengths().operations, 0, "{len} bytes, {lost}");
@@ -179,8 +179,8 @@ fn an_empty_synchronous_send_needs_no_completion() {
 /// Completions find their way among several ports, however many operations there have been before.
 #[test]
 fn completions_find_their_port() {
-    type Two = Endpoint<Moody<Loopback>, (Port<Tagged, Owned, Tiny>, Port<Tagged, Owned, Tiny>)>;
-    let mut ranks = moody(1, 8, LATE, 1);
+    type Two = Endpoint<AdversarialChannel<Loopback>, (Port<Tagged, Owned, Tiny>, Port<Tagged, Owned, Tiny>)>;
+    let mut ranks = adversarial(1, 8, LATE, 1);
     let mut rank = Two::two(ranks.remove(0)).expect("it fits");
     for operations in [0, (1 << 24) + 10] {
         for _ in 0..operations {
@@ -192,7 +192,7 @@ fn completions_find_their_port() {
             let over = rank.port::<1>().claim(ticket).expect("known");
             assert!(over.is_some());
         }
-        rank.channel_mut().set(LATE);
+        rank.channel_mut().set_profile(LATE);
         for len in [4, 1000] {
             let posted = rank
                 .port::<1>()
@@ -213,7 +213,7 @@ fn completions_find_their_port() {
             }
             assert!(rank.port::<1>().claim(sent).expect("known").is_none());
             assert!(rank.port::<0>().claim(other).expect("known").is_none());
-            rank.channel_mut().set(Moods::CALM);
+            rank.channel_mut().set_profile(Profile::BENIGN);
             rank.port::<0>()
                 .check_messages()
                 .expect("it does not break");
@@ -235,7 +235,7 @@ fn completions_find_their_port() {
                 (taken.expect("it is here").len(), &bytes[..]),
                 (4, &payload(2, 4)[..])
             );
-            rank.channel_mut().set(LATE);
+            rank.channel_mut().set_profile(LATE);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::help::*;
 use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Node, Operate, Ticket};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
-use pombo_testing::{Moods, Moody};
+use pombo_testing::{Profile, AdversarialChannel};
 use proptest::prelude::*;
 
 const GONE: Error = Error::PeerLost(Node(1));
@@ -228,7 +228,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-type Rank = Communicator<Tagged, Moody<Loopback>, Owned, Tiny>;
+type Rank = Communicator<Tagged, AdversarialChannel<Loopback>, Owned, Tiny>;
 
 struct Message {
     from: u16,
@@ -413,16 +413,16 @@ proptest! {
     fn a_loss_concerns_nobody_else(
         before in prop::collection::vec(act(), 1..80),
         after in prop::collection::vec(act(), 0..40),
-        moods in (1..5usize, 0..40u32, 0..60u32, 0..60u32, 0..60u32),
+        profile in (1..5usize, 0..40u32, 0..60u32, 0..60u32, 0..60u32),
         seed in any::<u64>(),
     ) {
-        let (in_flight, full, later, slow, tardy) = moods;
-        let [full, later, slow, tardy] = [full, later, slow, tardy].map(Rate::percent);
-        let moods = Moods { full, later, slow, tardy, ..Moods::CALM };
+        let (in_flight, full, later, skipped_sender, late_completion) = profile;
+        let [full, later, skipped_sender, late_completion] = [full, later, skipped_sender, late_completion].map(Rate::percent);
+        let profile = Profile { full, later, skipped_sender, late_completion, ..Profile::BENIGN };
         let limits = Limits { credit: Some(1), eager: None , copies: None};
         let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
         let mut world = World {
-            ranks: moody(3, in_flight, moods, seed).into_iter().map(over).collect(),
+            ranks: adversarial(3, in_flight, profile, seed).into_iter().map(over).collect(),
             messages: Vec::new(),
             receives: Vec::new(),
         };

@@ -197,7 +197,7 @@ fn frames_carry_everything_whatever_they_are_believed_by() {
             let Some(mut command) = job(hosts) else {
                 return;
             };
-            command.arg(compile("hosts-sealed", &format!("tests/c/{name}.c")));
+            command.arg(compile("hosts-authenticated", &format!("tests/c/{name}.c")));
             if name == "bcast" {
                 command.args(["1000000", "1"]);
             }

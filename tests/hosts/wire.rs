@@ -3,7 +3,7 @@
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{NETS, alone, compile, expect_ok, job};
 use crate::support::{directory, finish};
-use pombo_transport::authenticated::{Cover, Key};
+use pombo_transport::authenticated::{Coverage, Key};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -52,14 +52,14 @@ fn begin(mut command: Command) -> Child {
 }
 
 /// A frame between two ranks: tag, what it covers in front of the bytes, and those.
-fn sealed(frame: &[u8]) -> Option<([u8; 8], Vec<u8>)> {
+fn authenticated(frame: &[u8]) -> Option<([u8; 8], Vec<u8>)> {
     const KIND: [u8; 4] = [0x88, 0xb5, 0x11, 0];
     let (source, len) = (frame.get(18..20)?, frame.get(22..24)?);
     let len = usize::from(u16::from_le_bytes([len[0], len[1]]));
     let bytes = frame.get(24..24 + len).filter(|_| frame[12..16] == KIND)?;
     // Greetings are short, or fill a frame with question marks.
     let (tag, rest) = bytes.split_first_chunk().filter(|_| bytes[0] != b'?')?;
-    let covered = [&[Cover::Whole as u8], source, rest].concat();
+    let covered = [&[Coverage::Whole as u8], source, rest].concat();
     Some((*tag, covered))
 }
 
@@ -116,7 +116,7 @@ fn no_word_on_the_wire_is_the_key_of_the_job() {
         let epochs: Vec<u32> = epochs.collect();
         let epoch = *epochs.first().expect("the card of rank 0");
         assert!(epochs.iter().all(|one| *one == epoch), "{epochs:x?}");
-        let tagged: Vec<_> = frames.iter().filter_map(|frame| sealed(frame)).collect();
+        let tagged: Vec<_> = frames.iter().filter_map(|frame| authenticated(frame)).collect();
         assert!(tagged.len() > 10, "{} frames", tagged.len());
         // Whoever has the key is found out: a frame that is made here with a word of a card.
         let secret = guesses(texts[0])[7];

@@ -1,11 +1,11 @@
 //! Without queues: messages come out in the order in which they came in, and receives cannot wait.
 
-use crate::common::{Bytes, Owned, Tagged, cases, moody, payload, settle_moody, tagged, wanted};
+use crate::common::{Bytes, Owned, Tagged, cases, adversarial, payload, settle_moody, tagged, wanted};
 use pombo_kernel::aspect::{Cell, Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Arrived, Expected, Matcher, NoQueues, Posted, Unexpected};
 use pombo_kernel::{Communicator, Compose, Config, Error, Loan, Node, Operate, Size, Ticket};
 use pombo_netdrivers::Loopback;
-use pombo_testing::{Moods, Moody};
+use pombo_testing::{Profile, AdversarialChannel};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use zerocopy::little_endian::U32;
@@ -74,11 +74,11 @@ proptest! {
     }
 }
 
-type Rank<C> = Communicator<Tagged, Moody<Loopback>, Owned, C>;
+type Rank<C> = Communicator<Tagged, AdversarialChannel<Loopback>, Owned, C>;
 
 fn all_arrive<C: Config>(messages: &[(u16, usize)]) {
     let over = |channel| Rank::<C>::new(channel).expect("it fits");
-    let mut ranks: Vec<Rank<C>> = moody(3, 8, Moods::CALM, 1).into_iter().map(over).collect();
+    let mut ranks: Vec<Rank<C>> = adversarial(3, 8, Profile::BENIGN, 1).into_iter().map(over).collect();
     let mut sent = Vec::new();
     let mut got: [Vec<i32>; 3] = Default::default();
     for (number, &(from, len)) in messages.iter().enumerate() {
@@ -139,7 +139,7 @@ fn a_receive_cannot_wait() {
 
 fn refuses<C: Config>() {
     let over = |channel| Rank::<C>::new(channel).expect("it fits");
-    let mut ranks: Vec<Rank<C>> = moody(3, 8, Moods::CALM, 1).into_iter().map(over).collect();
+    let mut ranks: Vec<Rank<C>> = adversarial(3, 8, Profile::BENIGN, 1).into_iter().map(over).collect();
     let any = wanted(None, None);
     let refused = ranks[0]
         .receive(any, Bytes(vec![7]))
@@ -168,7 +168,7 @@ fn refuses<C: Config>() {
 #[test]
 fn a_probe_names_what_a_receive_takes() {
     let over = |channel| Rank::<Held>::new(channel).expect("it fits");
-    let mut ranks: Vec<Rank<Held>> = moody(3, 8, Moods::CALM, 1).into_iter().map(over).collect();
+    let mut ranks: Vec<Rank<Held>> = adversarial(3, 8, Profile::BENIGN, 1).into_iter().map(over).collect();
     for tag in 0..3 {
         ranks[1]
             .send(Node(0), tagged(tag), Bytes(vec![9]))

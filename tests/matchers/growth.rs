@@ -6,7 +6,7 @@ use pombo_kernel::matching::{
     Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Sequence, Unexpected,
 };
 use pombo_kernel::{Compose, Node, Size};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::U32;
 
 /// Room for 4096 and not more.
@@ -197,20 +197,20 @@ fn the_unwanted_are_soon_known() {
     for case in CASES.iter().filter(|case| case.name != "all wildcards") {
         for n in [32, 128, 1024, 4096] {
             let (binned, adaptive) = (
-                unwanted::<Binned, Growing>(case, n),
-                unwanted::<Adaptive, Growing>(case, n),
+                unwanted::<Binned, HeapStorage>(case, n),
+                unwanted::<Adaptive, HeapStorage>(case, n),
             );
             println!("{}, {n}: {binned:.2} {adaptive:.2}", case.name);
             assert!(binned < 8.0 && adaptive < 8.0, "{}, {n}", case.name);
-            assert_eq!(unwanted::<Linear, Growing>(case, n), f64::from(n));
+            assert_eq!(unwanted::<Linear, HeapStorage>(case, n), f64::from(n));
         }
     }
 }
 
 #[test]
 fn binned_stays_flat() {
-    stays_flat::<Binned, Growing>();
-    stays_flat::<Binned<1>, Growing>();
+    stays_flat::<Binned, HeapStorage>();
+    stays_flat::<Binned<1>, HeapStorage>();
 }
 
 #[test]
@@ -225,16 +225,16 @@ fn binned_stays_flat_in_place() {
 
 #[test]
 fn adaptive_stays_flat() {
-    stays_flat::<Adaptive, Growing>();
-    stays_flat::<Adaptive<4, 8>, Growing>();
+    stays_flat::<Adaptive, HeapStorage>();
+    stays_flat::<Adaptive<4, 8>, HeapStorage>();
 }
 
 /// What is measured is real: where linear search is bad, it shows.
 #[test]
 fn linear_does_not() {
     for case in CASES.iter().filter(|case| case.reverse) {
-        assert!(growth(&series(|n| expected::<Linear, Growing>(case, n))) > 1.5);
-        assert!(growth(&series(|n| unexpected::<Linear, Growing>(case, n))) > 1.5);
+        assert!(growth(&series(|n| expected::<Linear, HeapStorage>(case, n))) > 1.5);
+        assert!(growth(&series(|n| unexpected::<Linear, HeapStorage>(case, n))) > 1.5);
     }
 }
 
@@ -242,7 +242,7 @@ fn linear_does_not() {
 #[test]
 fn adaptive_switches_by_depth_and_back() {
     let mut queue =
-        <<Adaptive<4, 8> as Matcher>::Expected<Tagged, Composition<Adaptive<4, 8>, Growing>>>::new(
+        <<Adaptive<4, 8> as Matcher>::Expected<Tagged, Composition<Adaptive<4, 8>, HeapStorage>>>::new(
         );
     let post = |sequence: u64| Posted {
         pattern: exact(0, sequence as u16),

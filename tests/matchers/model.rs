@@ -10,7 +10,7 @@ use pombo_kernel::matching::{
     Unexpected,
 };
 use pombo_kernel::{Compose, Config, Node, Pattern, Size, Sizes};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use proptest::prelude::*;
 use zerocopy::little_endian::U32;
 
@@ -215,7 +215,7 @@ fn check<H: Protocol, C: Config>(acts: &[Act]) {
 /// With tables that are soon full, and with large ones.
 fn check_matcher<H: Protocol, M: Matcher>(acts: &[Act]) {
     check::<H, Compose<U32, Rendezvous<4>, M, Static, Size<11, 7, 4, 4>>>(acts);
-    check::<H, Compose<U32, Rendezvous<4>, M, Growing, Size<128, 100, 4, 4>>>(acts);
+    check::<H, Compose<U32, Rendezvous<4>, M, HeapStorage, Size<128, 100, 4, 4>>>(acts);
 }
 
 /// Those that could go wrong where keys say little.

@@ -1,14 +1,14 @@
 //! A communicator does the same whichever matcher it has: same answers, same messages, same order.
 
-use crate::common::{Bytes, Owned, Tagged, cases, moody, payload, settle_moody, tagged, wanted};
+use crate::common::{Bytes, Owned, Tagged, cases, adversarial, payload, settle_moody, tagged, wanted};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{
     Communicator, Compose, Config, Error, Limits, Loan, Mode, Node, Operate, Refused, Size, Ticket,
 };
 use pombo_netdrivers::fault::Rate;
-use pombo_netdrivers::{Growing, Loopback};
-use pombo_testing::{Moods, Moody};
+use pombo_netdrivers::{HeapStorage, Loopback};
+use pombo_testing::{Profile, AdversarialChannel};
 use proptest::prelude::*;
 use zerocopy::little_endian::U32;
 
@@ -81,7 +81,7 @@ enum Seen {
 }
 
 struct World<C: Config> {
-    ranks: Vec<Communicator<Tagged, Moody<Loopback>, Owned, C>>,
+    ranks: Vec<Communicator<Tagged, AdversarialChannel<Loopback>, Owned, C>>,
     tickets: Vec<(u16, Ticket)>,
     seen: Vec<Seen>,
 }
@@ -140,7 +140,7 @@ impl<C: Config> World<C> {
     }
 
     /// `None` when it is gone.
-    fn rank(&mut self, at: u16) -> Option<&mut Communicator<Tagged, Moody<Loopback>, Owned, C>> {
+    fn rank(&mut self, at: u16) -> Option<&mut Communicator<Tagged, AdversarialChannel<Loopback>, Owned, C>> {
         self.ranks.get_mut(usize::from(at))
     }
 
@@ -176,8 +176,8 @@ fn know<C: Config>(envelope: pombo_kernel::Envelope<Tagged, C>) -> Known {
 }
 
 /// What a program sees that does these acts, in the end with everything settled, claimed, cancelled and claimed.
-fn see<C: Config>(acts: &[Act], moods: (usize, Moods), seed: u64, limits: Limits) -> Vec<Seen> {
-    let channels = moody(RANKS, moods.0, moods.1, seed);
+fn see<C: Config>(acts: &[Act], profile: (usize, Profile), seed: u64, limits: Limits) -> Vec<Seen> {
+    let channels = adversarial(RANKS, profile.0, profile.1, seed);
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
     let mut world = World::<C> {
         ranks: channels.into_iter().map(over).collect(),
@@ -209,37 +209,37 @@ fn see<C: Config>(acts: &[Act], moods: (usize, Moods), seed: u64, limits: Limits
 }
 
 type Held<M> = Compose<U32, Rendezvous<16>, M, Static, Size<256, 4, 64, 4>>;
-type Roomy<M> = Compose<U32, Rendezvous<64>, M, Growing, Size<4096, 256, 64, 4>>;
+type Roomy<M> = Compose<U32, Rendezvous<64>, M, HeapStorage, Size<4096, 256, 64, 4>>;
 type Plain<M> = Compose<U32, Eager, M, Static, Size<64, 48, 64, 4>>;
 
-/// Frames in flight, and moods.
-fn moods() -> impl Strategy<Value = (usize, Moods)> {
+/// Frames in flight, and profile.
+fn profile() -> impl Strategy<Value = (usize, Profile)> {
     let rate = || (0..60u32).prop_map(Rate::percent);
-    let moods = (rate(), rate(), rate(), rate()).prop_map(|(full, later, slow, tardy)| Moods {
+    let profile = (rate(), rate(), rate(), rate()).prop_map(|(full, later, skipped_sender, late_completion)| Profile {
         full,
         later,
-        slow,
-        tardy,
-        ..Moods::CALM
+        skipped_sender,
+        late_completion,
+        ..Profile::BENIGN
     });
-    (1..8usize, moods)
+    (1..8usize, profile)
 }
 
 /// Compares three matchers with the linear one.
 macro_rules! check {
-    ($composition:ident, $acts:expr, $moods:expr, $seed:expr, $limits:expr) => {
-        let seen = see::<$composition<Linear>>($acts, $moods, $seed, $limits);
+    ($composition:ident, $acts:expr, $profile:expr, $seed:expr, $limits:expr) => {
+        let seen = see::<$composition<Linear>>($acts, $profile, $seed, $limits);
         assert_eq!(
             seen,
-            see::<$composition<Binned<1>>>($acts, $moods, $seed, $limits)
+            see::<$composition<Binned<1>>>($acts, $profile, $seed, $limits)
         );
         assert_eq!(
             seen,
-            see::<$composition<Binned>>($acts, $moods, $seed, $limits)
+            see::<$composition<Binned>>($acts, $profile, $seed, $limits)
         );
         assert_eq!(
             seen,
-            see::<$composition<Adaptive<2, 2>>>($acts, $moods, $seed, $limits)
+            see::<$composition<Adaptive<2, 2>>>($acts, $profile, $seed, $limits)
         );
     };
 }
@@ -250,13 +250,13 @@ proptest! {
     #[test]
     fn nobody_sees_which_matcher_it_is(
         acts in prop::collection::vec(act(), 1..200),
-        moods in moods(),
+        profile in profile(),
         seed in any::<u64>(),
         credit in 1..40u32,
     ) {
         let limits = Limits { credit: Some(credit), eager: None , copies: None};
-        check!(Held, &acts, moods, seed, limits);
-        check!(Roomy, &acts, moods, seed, limits);
-        check!(Plain, &acts, moods, seed, limits);
+        check!(Held, &acts, profile, seed, limits);
+        check!(Roomy, &acts, profile, seed, limits);
+        check!(Plain, &acts, profile, seed, limits);
     }
 }

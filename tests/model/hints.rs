@@ -5,7 +5,7 @@ use crate::matched::takers;
 use crate::programs::{TAGS, lists_up_to, receives, sends, with_cancel, with_scope};
 use crate::rank::Kind;
 use crate::{
-    ALL_KINDS, CALM, ROOM, SHORT_OR_LONG, Sizes, alone, changed, explore, one_way, pick, two_to_one,
+    ALL_KINDS, BENIGN, ROOM, SHORT_OR_LONG, Sizes, alone, changed, explore, one_way, pick, two_to_one,
 };
 use pombo_kernel::Compose;
 use pombo_kernel::aspect::{ReceiverFirst, Static};
@@ -19,15 +19,15 @@ fn one_way_with_hints() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
     let programs = || one_way(&senders, &receivers, pick(4, 5));
-    explore::<Hinted>("hints", CALM, programs());
-    let bounds = Bounds { credit: 2, ..CALM };
+    explore::<Hinted>("hints", BENIGN, programs());
+    let bounds = Bounds { credit: 2, ..BENIGN };
     explore::<Hinted>("hints, credit 2", bounds, programs());
     let cancels = changed(programs(), 0, with_cancel);
-    explore::<Hinted>("hints, cancelled send", CALM, cancels);
+    explore::<Hinted>("hints, cancelled send", BENIGN, cancels);
     let cancels = changed(programs(), 1, with_cancel);
-    explore::<Hinted>("hints, cancelled receive", CALM, cancels);
+    explore::<Hinted>("hints, cancelled receive", BENIGN, cancels);
     let programs = one_way(&senders, &takers(1), pick(4, 5));
-    explore::<Hinted>("hints, matched probes", CALM, programs);
+    explore::<Hinted>("hints, matched probes", BENIGN, programs);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn every_kind_with_hints() {
     let senders = lists_up_to(&sends(1, &[1], &ALL_KINDS), 2);
     let receivers = lists_up_to(&receives(&[Some(0), None], &[0, 3, 150]), 2);
     let programs = one_way(&senders, &receivers, pick(3, 4));
-    explore::<Hinted>("hints, kinds and rooms", CALM, programs);
+    explore::<Hinted>("hints, kinds and rooms", BENIGN, programs);
 }
 
 #[test]
@@ -46,31 +46,31 @@ fn hints_in_trouble() {
     let programs = || one_way(&senders, &receivers, pick(3, 4));
     let cancels = || changed(programs(), 0, with_cancel);
     let scopes = || changed(programs(), 0, with_scope);
-    explore::<Hinted>("hints, two scopes", CALM, changed(scopes(), 1, with_scope));
+    explore::<Hinted>("hints, two scopes", BENIGN, changed(scopes(), 1, with_scope));
     let both = changed(cancels(), 1, with_cancel);
-    explore::<Hinted>("hints, two cancels", CALM, both);
+    explore::<Hinted>("hints, two cancels", BENIGN, both);
     let bounds = Bounds {
         claim_late: true,
-        ..CALM
+        ..BENIGN
     };
     let twice = changed(cancels(), 0, with_cancel);
     explore::<Hinted>("hints, two cancelled sends", bounds, twice);
-    let bounds = Bounds { deaths: 1, ..CALM };
+    let bounds = Bounds { deaths: 1, ..BENIGN };
     explore::<Hinted>("hints, death and scopes", bounds, scopes());
     explore::<Hinted>("hints, death and cancels", bounds, cancels());
     let bounds = Bounds {
         fulls: pick(1, 2),
         epilogue: false,
-        ..CALM
+        ..BENIGN
     };
     explore::<Hinted>("hints, full, cancels", bounds, cancels());
     explore::<Hinted>("hints, full, scopes", bounds, scopes());
     let bounds = Bounds {
         capacity: Some(1),
-        ..CALM
+        ..BENIGN
     };
     explore::<Hinted>("hints, one frame under way", bounds, programs());
-    let bounds = Bounds { laters: 1, ..CALM };
+    let bounds = Bounds { laters: 1, ..BENIGN };
     explore::<Hinted>("hints, later, cancels", bounds, cancels());
     explore::<Hinted>("hints, later, scopes", bounds, scopes());
     let bounds = Bounds {
@@ -80,7 +80,7 @@ fn hints_in_trouble() {
     explore::<Hinted>("hints, later, death", bounds, programs());
     let bounds = Bounds {
         pairs: true,
-        ..CALM
+        ..BENIGN
     };
     explore::<Hinted>("hints, two frames per poll", bounds, cancels());
 }
@@ -88,10 +88,10 @@ fn hints_in_trouble() {
 #[test]
 fn three_ranks_with_hints() {
     let first = lists_up_to(&sends(2, &TAGS, &[Kind::Long]), pick(1, 2));
-    explore::<Hinted>("hints, three ranks", CALM, two_to_one(&first));
+    explore::<Hinted>("hints, three ranks", BENIGN, two_to_one(&first));
 }
 
 #[test]
 fn to_oneself_with_hints() {
-    explore::<Hinted>("hints, to oneself", CALM, alone(pick(2, 4)));
+    explore::<Hinted>("hints, to oneself", BENIGN, alone(pick(2, 4)));
 }

@@ -7,7 +7,7 @@ use crate::programs::{
 };
 use crate::rank::{Act, Kind, Wish};
 use crate::{
-    ALL_KINDS, CALM, ROOM, SHORT_OR_LONG, Small, changed, explore, one_way, pick, receive,
+    ALL_KINDS, BENIGN, ROOM, SHORT_OR_LONG, Small, changed, explore, one_way, pick, receive,
 };
 
 const OBTAIN: Act = Act::Obtain { room: ROOM };
@@ -34,9 +34,9 @@ pub(crate) fn takers(receives: usize) -> Vec<Vec<Act>> {
 fn beside_receives() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), pick(2, 3));
     let programs = one_way(&senders, &takers(1), pick(5, 6));
-    explore::<Small>("matched probes", CALM, programs);
+    explore::<Small>("matched probes", BENIGN, programs);
     let programs = one_way(&senders, &takers(1), pick(4, 5));
-    let bounds = Bounds { credit: 2, ..CALM };
+    let bounds = Bounds { credit: 2, ..BENIGN };
     explore::<Small>("matched probes, credit 2", bounds, programs);
 }
 
@@ -59,7 +59,7 @@ fn beside_probes() {
         }
     }
     let programs = one_way(&senders, &receivers, pick(5, 8));
-    explore::<Small>("matched and plain probes", CALM, programs);
+    explore::<Small>("matched and plain probes", BENIGN, programs);
     // An answer to the first probe that the matched one makes untrue.
     let mut programs = Programs::default();
     for sender in senders.iter().filter(|sender| sender.len() > 1) {
@@ -71,7 +71,7 @@ fn beside_probes() {
             }
         }
     }
-    explore::<Small>("matched between plain probes", CALM, programs);
+    explore::<Small>("matched between plain probes", BENIGN, programs);
 }
 
 /// Two matched probes with patterns of their own, one after the other or in turn.
@@ -93,13 +93,13 @@ fn two_patterns() {
     };
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), pick(2, 3));
     let programs = one_way(&senders, &receivers(), 8);
-    explore::<Small>("two matched probes", CALM, programs);
+    explore::<Small>("two matched probes", BENIGN, programs);
     let senders = lists_up_to(&sends(1, &TAGS, &[Kind::Short]), pick(2, 3));
     let programs = one_way(&senders, &receivers(), pick(6, 8));
     let bounds = Bounds {
         fulls: 1,
         epilogue: false,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("two matched probes, full", bounds, programs);
 }
@@ -122,7 +122,7 @@ fn crossings() {
     let bounds = Bounds {
         fulls: 1,
         epilogue: false,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("matched probes, crossings", bounds, programs);
 }
@@ -132,25 +132,25 @@ fn in_trouble() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2);
     let programs = || one_way(&senders, &takers(0), pick(4, 5));
     let cancels = || changed(programs(), 0, with_cancel);
-    explore::<Small>("matched probes, cancel", CALM, cancels());
-    let bounds = Bounds { deaths: 1, ..CALM };
+    explore::<Small>("matched probes, cancel", BENIGN, cancels());
+    let bounds = Bounds { deaths: 1, ..BENIGN };
     explore::<Small>("matched probes, death", bounds, programs());
-    let bounds = Bounds { fulls: 1, ..CALM };
+    let bounds = Bounds { fulls: 1, ..BENIGN };
     explore::<Small>("matched probes, cancel, full", bounds, cancels());
     let bounds = Bounds {
         laters: 1,
         deaths: 1,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("matched probes, later, death", bounds, programs());
     let bounds = Bounds {
         pairs: true,
-        ..CALM
+        ..BENIGN
     };
     explore::<Small>("matched probes, two frames per poll", bounds, cancels());
     let bounds = Bounds {
         claim_late: true,
-        ..CALM
+        ..BENIGN
     };
     let twice = changed(cancels(), 0, with_cancel);
     explore::<Small>("matched probes, two cancels", bounds, twice);
@@ -165,11 +165,11 @@ fn in_scopes() {
     receivers.retain(|list| !waits(list));
     let programs = || one_way(&senders, &receivers, pick(4, 5));
     let sender = || changed(programs(), 0, with_scope);
-    explore::<Small>("matched probes, scope of a sender", CALM, sender());
+    explore::<Small>("matched probes, scope of a sender", BENIGN, sender());
     let receiver = changed(programs(), 1, with_scope);
-    explore::<Small>("matched probes, scope of a receiver", CALM, receiver);
+    explore::<Small>("matched probes, scope of a receiver", BENIGN, receiver);
     let both = changed(sender(), 1, with_scope);
-    explore::<Small>("matched probes, two scopes", CALM, both);
+    explore::<Small>("matched probes, two scopes", BENIGN, both);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn kinds_and_rooms() {
         receivers.push(vec![again, again, obtain, obtain]);
     }
     let programs = one_way(&senders, &receivers, 6);
-    explore::<Small>("matched probes, kinds and rooms", CALM, programs);
+    explore::<Small>("matched probes, kinds and rooms", BENIGN, programs);
 }
 
 /// Two senders, matched probes of any of them.
@@ -218,5 +218,5 @@ fn of_any_source() {
             }
         }
     }
-    explore::<Small>("matched probes of any source", CALM, programs);
+    explore::<Small>("matched probes of any source", BENIGN, programs);
 }

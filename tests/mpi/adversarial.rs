@@ -36,7 +36,7 @@ const TIMED_OUT: i32 = 124;
 /// How a trial is started, as `enum kind` in trial.h has it.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    Launched,
+    SupervisedChannel,
     Unwatched,
 }
 
@@ -140,7 +140,7 @@ fn trials(program: &Path) -> Vec<Trial> {
             code: code.parse().unwrap(),
             kind: match kind {
                 "2" => Kind::Unwatched,
-                _ => Kind::Launched,
+                _ => Kind::SupervisedChannel,
             },
             expect: expect.to_owned(),
         }
@@ -162,7 +162,7 @@ fn limited(seconds: &str) -> Command {
 
 fn here(program: &Path, trial: &Trial, limit: &str, variables: &[(&str, &str)]) -> End {
     let outcome = match trial.kind {
-        Kind::Launched => {
+        Kind::SupervisedChannel => {
             let mut command = limited(limit);
             command
                 .arg(env!("CARGO_BIN_EXE_pombo"))
@@ -329,7 +329,7 @@ fn beside_mpich() {
             let udp = here(&program, &trial, SHORT_HANG, &[("POMBO_NET", "udp")]);
             // MPICH's launcher ends the others when one has gone.
             let foreign = match (&theirs, trial.kind) {
-                (Some(theirs), Kind::Launched) => {
+                (Some(theirs), Kind::SupervisedChannel) => {
                     let mut command = limited(SHORT_HANG);
                     command
                         .args(["mpiexec.mpich", "-n", &trial.ranks.to_string()])

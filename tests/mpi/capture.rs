@@ -122,10 +122,10 @@ fn a_job_over_raw_ethernet() {
             matches!(words[1..3], ["0", "1"] | ["1", "0"] | ["0" | "1", "all"])
         };
         assert!(frames.iter().all(nodes) && frames.len() > 20, "{said}");
-        let seals = said.matches(" sealed ").count();
+        let tags = said.matches(" authenticated ").count();
         let greetings = said.matches(" GREETING ").count();
         let all = frames.len() - greetings;
-        assert_eq!(seals, if auth == "off" { 0 } else { all });
+        assert_eq!(tags, if auth == "off" { 0 } else { all });
         assert!(frames[0].contains(" job "), "{}", frames[0]);
     }
     let first = finish(pombo(["capture", "--count", "2", "--read"]).arg(&file));

@@ -7,12 +7,12 @@ use crate::protocol::{tagged, wanted};
 use pombo_kernel::{Channel, Cookie, Limits, Loan, Node, Part, Refused, Ticket};
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Loopback, loopback};
-use pombo_testing::{Moods, Moody};
+use pombo_testing::{Profile, AdversarialChannel};
 use proptest::prelude::*;
 
 const RANKS: u16 = 3;
 
-type Wire = Moody<Loopback>;
+type Wire = AdversarialChannel<Loopback>;
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -205,7 +205,7 @@ impl<R: Face<'static, Wire>> Player<R> {
 struct World {
     credit: Option<u32>,
     in_flight: usize,
-    moods: Moods,
+    profile: Profile,
     seed: u64,
 }
 
@@ -219,7 +219,7 @@ fn play<A: Face<'static, Wire>, B: Face<'static, Wire>>(
         frames_in_flight: world.in_flight,
     };
     let channels = Loopback::world_with(RANKS, limits);
-    let mut channels = Moody::world(channels, world.moods, world.seed).into_iter();
+    let mut channels = AdversarialChannel::world(channels, world.profile, world.seed).into_iter();
     let mut channel = || channels.next().expect("a world of three");
     let mut zero = Player::<A>::new(channel(), world.credit);
     let mut one = Player::<B>::new(channel(), world.credit);
@@ -259,12 +259,12 @@ proptest! {
         acts in prop::collection::vec((0..RANKS, act()), 1..120),
         credit in prop::option::of(1..5_u32),
         in_flight in 1..6_usize,
-        (full, later, slow, tardy) in (0..50_u32, 0..100_u32, 0..50_u32, 0..90_u32),
+        (full, later, skipped_sender, late_completion) in (0..50_u32, 0..100_u32, 0..50_u32, 0..90_u32),
         seed in any::<u64>(),
     ) {
-        let [full, later, slow, tardy] = [full, later, slow, tardy].map(Rate::percent);
-        let moods = Moods { full, later, slow, tardy, ..Moods::CALM };
-        let world = World { credit, in_flight, moods, seed };
+        let [full, later, skipped_sender, late_completion] = [full, later, skipped_sender, late_completion].map(Rate::percent);
+        let profile = Profile { full, later, skipped_sender, late_completion, ..Profile::BENIGN };
+        let world = World { credit, in_flight, profile, seed };
         let kernels = play::<K, K>(world, &acts);
         prop_assert_eq!(&kernels, &play::<T, T>(world, &acts));
         prop_assert_eq!(&kernels, &play::<K, T>(world, &acts));

@@ -2,16 +2,16 @@
 //! program uses it where others may share the wire; without a key frames pass as they are, for a comparison each.
 //!
 //! In front of every frame stand a tag of SipHash-2-4 under the key, the number of the frame at its source, and for whom
-//! it is. The tag covers these, the source, the life of the job, and of the frame either every byte ([`Cover::Whole`]) or
-//! its first [`HEADERS`] bytes, its length, and a checksum of the rest ([`Cover::Headers`]), which takes a fraction of the
+//! it is. The tag covers these, the source, the life of the job, and of the frame either every byte ([`Coverage::Whole`]) or
+//! its first [`COVERED_HEADERS`] bytes, its length, and a checksum of the rest ([`Coverage::Headers`]), which takes a fraction of the
 //! time. A receiver takes each number of a source once, and none far below the highest it has had.
 //!
 //! So what a stranger invents or sends again is counted and dropped, and so is what was damaged. A stranger who stands
-//! in the way of frames, or overtakes them, can under [`Cover::Headers`] still put another content of the same checksum in
-//! the place of one that it has seen, behind the headers; under [`Cover::Whole`] it cannot. It may always listen, and keep
+//! in the way of frames, or overtakes them, can under [`Coverage::Headers`] still put another content of the same checksum in
+//! the place of one that it has seen, behind the headers; under [`Coverage::Whole`] it cannot. It may always listen, and keep
 //! the wire busy; and nodes of one job trust each other.
 
-use crate::InPlace;
+use crate::ContiguousFrame;
 use crate::checksum::Checksum;
 use alloc::vec::Vec;
 use core::hash::Hasher;
@@ -25,20 +25,20 @@ use siphasher::sip::SipHasher24;
 pub struct Authenticated<N> {
     inner: N,
     /// None: frames pass as they are.
-    tags: Option<Tags>,
+    tags: Option<Authenticator>,
 }
 
 /// What writes tags and checks them.
-struct Tags {
+struct Authenticator {
     me: Node,
     /// Has read what all frames have in common.
-    begun: Tag,
+    keyed: Tag,
     /// Of the frame before.
     number: u64,
-    heard: Vec<Heard>,
+    replay: Vec<ReplayWindow>,
     counts: AuthenticatedCounts,
     /// For frames of many pieces; as long as a frame below.
-    room: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 /// What tags are made with: the same at all nodes of a job, and for each of its networks another `domain`.
@@ -54,29 +54,29 @@ pub struct Key {
 
 /// What of a frame a tag covers: the same at all nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cover {
-    /// Its first [`HEADERS`] bytes, its length, and a checksum of the rest.
+pub enum Coverage {
+    /// Its first [`COVERED_HEADERS`] bytes, its length, and a checksum of the rest.
     Headers,
     /// Every byte.
     Whole,
 }
 
 /// Bytes of a frame that every tag covers itself: the headers of a channel and of a message, and short messages.
-pub const HEADERS: usize = 64;
+pub const COVERED_HEADERS: usize = 64;
 
 impl Key {
     /// A tag of these bytes, for who has to show once that it knows the key.
     pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
-        let mut begun = self.begun();
-        begun.write(bytes);
-        begun.finish().to_le_bytes()
+        let mut keyed = self.hasher();
+        keyed.write(bytes);
+        keyed.finish().to_le_bytes()
     }
 
-    fn begun(&self) -> SipHasher24 {
-        let mut begun = SipHasher24::new_with_key(&self.secret);
-        begun.write(&self.epoch.to_le_bytes());
-        begun.write(&[self.domain]);
-        begun
+    fn hasher(&self) -> SipHasher24 {
+        let mut keyed = SipHasher24::new_with_key(&self.secret);
+        keyed.write(&self.epoch.to_le_bytes());
+        keyed.write(&[self.domain]);
+        keyed
     }
 }
 
@@ -91,33 +91,33 @@ pub struct AuthenticatedCounts {
 }
 
 /// Bytes in front of every frame: tag, number and destination.
-pub const HEAD: usize = 16;
+pub const HEADER_LEN: usize = 16;
 const TAG: usize = 8;
 /// Numbers have 48 bits; the destination takes the rest.
-const NUMBERS: u64 = 1 << 48;
+const NUMBER_LIMIT: u64 = 1 << 48;
 /// The destination of what is for all.
-const ALL: u16 = u16::MAX;
+const EVERYBODY: u16 = u16::MAX;
 /// Pieces of a frame that stay where they are.
-const PIECES: usize = 8;
+const MAX_PARTS: usize = 8;
 /// Bytes read at once where they do not lie in place.
 const CHUNK: usize = 256;
 
 /// Which numbers of a source have come: the highest, and those below it.
 #[derive(Clone, Copy, Default)]
-struct Heard {
+struct ReplayWindow {
     highest: u64,
-    below: u128,
+    seen: u128,
 }
 
-impl Heard {
+impl ReplayWindow {
     /// False if it may have come before. Numbers begin at 1.
     fn take(&mut self, number: u64) -> bool {
         if number > self.highest {
             let ahead = number - self.highest;
             // The old highest becomes one of those below.
-            self.below = match u32::try_from(ahead) {
+            self.seen = match u32::try_from(ahead) {
                 Ok(ahead) if ahead <= u128::BITS => {
-                    let moved = self.below.checked_shl(ahead).unwrap_or(0);
+                    let moved = self.seen.checked_shl(ahead).unwrap_or(0);
                     moved | 1 << (ahead - 1)
                 }
                 _ => 0,
@@ -130,8 +130,8 @@ impl Heard {
             return false;
         }
         let bit = 1 << (back - 1);
-        let fresh = self.below & bit == 0;
-        self.below |= bit;
+        let fresh = self.seen & bit == 0;
+        self.seen |= bit;
         fresh
     }
 }
@@ -141,8 +141,8 @@ impl<N: Network> Authenticated<N> {
     ///
     /// # Errors
     /// [`ChannelError::TooLong`]: its frames are too short for the tag.
-    pub fn new(inner: N, under: Option<(Key, Cover)>) -> Result<Self, ChannelError> {
-        let tags = under.map(|(key, cover)| Tags::new(&inner, key, cover));
+    pub fn new(inner: N, under: Option<(Key, Coverage)>) -> Result<Self, ChannelError> {
+        let tags = under.map(|(key, cover)| Authenticator::new(&inner, key, cover));
         let tags = tags.transpose()?;
         Ok(Authenticated { inner, tags })
     }
@@ -163,28 +163,28 @@ impl<N: Network> Authenticated<N> {
         &mut self,
         to: u16,
         parts: &[Part<'_>],
-        give: impl FnOnce(&mut N, &[Part<'_>]) -> Result<(), ChannelError>,
+        transmit: impl FnOnce(&mut N, &[Part<'_>]) -> Result<(), ChannelError>,
     ) -> Result<(), ChannelError> {
         match &mut self.tags {
-            None => give(&mut self.inner, parts),
-            Some(tags) => tags.send(to, parts, |parts| give(&mut self.inner, parts)),
+            None => transmit(&mut self.inner, parts),
+            Some(tags) => tags.send(to, parts, |parts| transmit(&mut self.inner, parts)),
         }
     }
 }
 
-impl Tags {
-    fn new(network: &impl Network, key: Key, cover: Cover) -> Result<Self, ChannelError> {
+impl Authenticator {
+    fn new(network: &impl Network, key: Key, cover: Coverage) -> Result<Self, ChannelError> {
         let limit = network.mtu();
-        if limit < MIN_MTU + HEAD {
+        if limit < MIN_MTU + HEADER_LEN {
             return Err(ChannelError::TooLong { limit });
         }
-        Ok(Tags {
+        Ok(Authenticator {
             me: network.node(),
-            begun: Tag::under(key, cover),
+            keyed: Tag::new(key, cover),
             number: 0,
-            heard: alloc::vec![Heard::default(); network.nodes()],
+            replay: alloc::vec![ReplayWindow::default(); network.nodes()],
             counts: AuthenticatedCounts::default(),
-            room: alloc::vec![0; limit],
+            scratch: alloc::vec![0; limit],
         })
     }
 
@@ -192,46 +192,46 @@ impl Tags {
         &mut self,
         to: u16,
         parts: &[Part<'_>],
-        give: impl FnOnce(&[Part<'_>]) -> Result<(), ChannelError>,
+        transmit: impl FnOnce(&[Part<'_>]) -> Result<(), ChannelError>,
     ) -> Result<(), ChannelError> {
-        let (limit, len) = (self.room.len() - HEAD, Part::total(parts));
+        let (limit, len) = (self.scratch.len() - HEADER_LEN, Part::total(parts));
         if len > limit {
             return Err(ChannelError::TooLong { limit });
         }
         let number = self.number + 1;
-        if number >= NUMBERS {
+        if number >= NUMBER_LIMIT {
             return Err(ChannelError::Device(EOVERFLOW));
         }
-        let way = number | u64::from(to) << 48;
-        let mut tag = self.begun.of(self.me, way);
+        let number_and_destination = number | u64::from(to) << 48;
+        let mut tag = self.keyed.for_frame(self.me, number_and_destination);
         parts.iter().for_each(|part| tag.add_part(part));
-        let mut head = [0; HEAD];
+        let mut head = [0; HEADER_LEN];
         head[..TAG].copy_from_slice(&tag.end().to_le_bytes());
-        head[TAG..].copy_from_slice(&way.to_le_bytes());
-        let mut all = [Part::Bytes(&head); PIECES + 1];
+        head[TAG..].copy_from_slice(&number_and_destination.to_le_bytes());
+        let mut all = [Part::Bytes(&head); MAX_PARTS + 1];
         let pieces = if let Some(places) = all.get_mut(1..=parts.len()) {
             places.copy_from_slice(parts);
             parts.len()
         } else {
             let mut end = 0;
             for part in parts {
-                part.copy_to(0, &mut self.room[end..end + part.len()]);
+                part.copy_to(0, &mut self.scratch[end..end + part.len()]);
                 end += part.len();
             }
-            all[1] = Part::Bytes(&self.room[..end]);
+            all[1] = Part::Bytes(&self.scratch[..end]);
             1
         };
-        give(&all[..=pieces])?;
+        transmit(&all[..=pieces])?;
         // A frame that was not taken leaves its number to the next: nobody has seen it.
         self.number = number;
         Ok(())
     }
 
     /// What stands behind the tag of a frame of the job for this node that has not been here before.
-    fn open<'a>(&mut self, frame: InPlace<'a>) -> Option<InPlace<'a>> {
-        let source = self.heard.get_mut(frame.from().index());
-        let told = self.begun.verify(frame, self.me);
-        let Some(((number, rest), source)) = told.zip(source) else {
+    fn open<'a>(&mut self, frame: ContiguousFrame<'a>) -> Option<ContiguousFrame<'a>> {
+        let source = self.replay.get_mut(frame.from().index());
+        let verified = self.keyed.verify(frame, self.me);
+        let Some(((number, rest), source)) = verified.zip(source) else {
             self.counts.forged += 1;
             return None;
         };
@@ -257,24 +257,24 @@ struct Tag {
 }
 
 impl Tag {
-    fn under(key: Key, cover: Cover) -> Self {
-        let mut keyed = key.begun();
+    fn new(key: Key, cover: Coverage) -> Self {
+        let mut keyed = key.hasher();
         keyed.write(&[cover as u8]);
         Tag {
             keyed,
             left: match cover {
-                Cover::Headers => HEADERS,
-                Cover::Whole => usize::MAX,
+                Coverage::Headers => COVERED_HEADERS,
+                Coverage::Whole => usize::MAX,
             },
             rest: Checksum::new(0),
         }
     }
 
     /// Of a frame.
-    fn of(&self, from: Node, way: u64) -> Self {
+    fn for_frame(&self, from: Node, number_and_destination: u64) -> Self {
         let mut tag = *self;
         tag.keyed.write(&from.0.to_le_bytes());
-        tag.keyed.write(&way.to_le_bytes());
+        tag.keyed.write(&number_and_destination.to_le_bytes());
         tag
     }
 
@@ -309,25 +309,25 @@ impl Tag {
         self.keyed.finish()
     }
     /// The number of a frame of the job for that node, and what stands behind its tag.
-    fn verify<'a>(&self, frame: InPlace<'a>, me: Node) -> Option<(u64, InPlace<'a>)> {
+    fn verify<'a>(&self, frame: ContiguousFrame<'a>, me: Node) -> Option<(u64, ContiguousFrame<'a>)> {
         let (tag, bytes) = frame.bytes().split_first_chunk()?;
-        let (way, bytes) = bytes.split_first_chunk()?;
-        let way = u64::from_le_bytes(*way);
-        let to = (way >> 48) as u16;
-        let mut own = self.of(frame.from(), way);
+        let (number_and_destination, bytes) = bytes.split_first_chunk()?;
+        let number_and_destination = u64::from_le_bytes(*number_and_destination);
+        let to = (number_and_destination >> 48) as u16;
+        let mut own = self.for_frame(frame.from(), number_and_destination);
         own.add(bytes);
         // Both as one number each: how long it takes does not tell how much was right.
         let same = own.end() == u64::from_le_bytes(*tag);
-        let rest = InPlace::new(frame.from(), bytes);
-        (same && (to == me.0 || to == ALL)).then_some((way % NUMBERS, rest))
+        let rest = ContiguousFrame::new(frame.from(), bytes);
+        (same && (to == me.0 || to == EVERYBODY)).then_some((number_and_destination % NUMBER_LIMIT, rest))
     }
 }
 
 impl<N> Network for Authenticated<N>
 where
-    N: for<'a> Network<Frame<'a> = InPlace<'a>>,
+    N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>,
 {
-    type Frame<'a> = InPlace<'a>;
+    type Frame<'a> = ContiguousFrame<'a>;
 
     #[inline]
     fn is_checked(&self) -> bool {
@@ -343,7 +343,7 @@ where
     }
 
     fn mtu(&self) -> usize {
-        let head = self.tags.as_ref().map_or(0, |_| HEAD);
+        let head = self.tags.as_ref().map_or(0, |_| HEADER_LEN);
         self.inner.mtu() - head
     }
 
@@ -357,7 +357,7 @@ where
     }
 
     #[inline]
-    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, mut f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
         let Authenticated { inner, tags } = self;
         let mut any = false;
         inner.poll(|frame| {
@@ -389,38 +389,38 @@ where
 
 impl<N> Broadcast for Authenticated<N>
 where
-    N: Broadcast + for<'a> Network<Frame<'a> = InPlace<'a>>,
+    N: Broadcast + for<'a> Network<Frame<'a> = ContiguousFrame<'a>>,
 {
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.send(ALL, parts, N::broadcast)
+        self.send(EVERYBODY, parts, N::broadcast)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Heard;
+    use super::ReplayWindow;
     use alloc::collections::BTreeSet;
 
     #[test]
     fn each_number_is_taken_once_and_none_far_behind() {
-        let mut heard = Heard::default();
+        let mut replay = ReplayWindow::default();
         let (mut taken, mut highest) = (BTreeSet::new(), 0);
-        let mut dice = 1_u64;
+        let mut random = 1_u64;
         for _ in 0..100_000 {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let number = 1 + (highest + dice % 400).saturating_sub((dice >> 20) % 397);
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = 1 + (highest + random % 400).saturating_sub((random >> 20) % 397);
             let expected = number + 128 >= highest && !taken.contains(&number);
-            assert_eq!(heard.take(number), expected, "{number} after {highest}");
+            assert_eq!(replay.take(number), expected, "{number} after {highest}");
             if expected {
                 taken.insert(number);
                 highest = highest.max(number);
             }
             // Most steps go back and forth in one place.
-            if (dice >> 40).is_multiple_of(50) {
-                highest += dice % 300;
-                assert_eq!(heard.take(highest), taken.insert(highest));
+            if (random >> 40).is_multiple_of(50) {
+                highest += random % 300;
+                assert_eq!(replay.take(highest), taken.insert(highest));
             }
         }
-        assert!(!heard.take(0) && heard.take(u64::MAX) && !heard.take(u64::MAX));
+        assert!(!replay.take(0) && replay.take(u64::MAX) && !replay.take(u64::MAX));
     }
 }

@@ -21,11 +21,11 @@ pub mod authenticated;
 mod checksum;
 pub mod composite;
 pub mod group;
-mod in_place;
+mod contiguous_frame;
 pub mod reliable;
 
 #[cfg(feature = "authenticated")]
 pub use authenticated::Authenticated;
 pub use composite::Composite;
-pub use in_place::InPlace;
+pub use contiguous_frame::ContiguousFrame;
 pub use reliable::Reliable;

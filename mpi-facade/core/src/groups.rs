@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use pombo_kernel::Node;
-use pombo_netdrivers::shm::collective::AREAS;
+use pombo_netdrivers::shm::collective::REGIONS;
 
 /// `MPI_Comm_rank`.
 #[inline]
@@ -133,7 +133,7 @@ const TAKEN: u64 = u64::MAX;
 fn agree(comm: Comm) -> Result<Agreed, CommError> {
     let mut all = world::with(|world| {
         world.comms.get(comm)?;
-        let mut own = [0; 2 + AREAS];
+        let mut own = [0; 2 + REGIONS];
         own[0] = u64::from(world.comms.next_context);
         own[1] = u64::from(!world.extensions.get::<MulticastBcast>().has_room());
         for (first, area) in own[2..].iter_mut().zip(collective::areas(world)) {

@@ -4,7 +4,7 @@ use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobs
 use pombo_kernel::header::fold;
 use pombo_kernel::matching::Adaptive;
 use pombo_kernel::{Compose, Header, Node, Pattern, Size};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -124,7 +124,7 @@ pub type Composition = Compose<
     U64,
     Rendezvous<EAGER>,
     Adaptive,
-    Growing,
+    HeapStorage,
     Size<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
     Unobserved,
     NoDatatypes,

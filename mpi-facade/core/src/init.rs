@@ -44,7 +44,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         .map_err(turn_away)?;
     let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
     channel.memory()
-        .set_one_copy(single_copy.map_err(|error| refuse(&error))?);
+        .set_single_copy(single_copy.map_err(|error| refuse(&error))?);
     let limits = Limits {
         credit: Some(told(settings::UNEXPECTED_CREDIT)? as u32),
         eager: Some(told(settings::EAGER_LIMIT)?),

@@ -251,7 +251,7 @@ impl fmt::Display for Error {
                 source,
             } => write!(f, "cannot {doing} {}: {source}", path.display()),
             Error::Capture {
-                source: EthernetError::NoRight { interface },
+                source: EthernetError::NotPermitted { interface },
             } => write!(
                 f,
                 "no right to hear the frames of others on {interface}: run it with sudo (CAP_NET_RAW); the helper of \

@@ -5,7 +5,7 @@ use crate::median;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::Traffic;
-use pombo_netdrivers::{Ethernet, Growing};
+use pombo_netdrivers::{Ethernet, HeapStorage};
 use pombo_transport::reliable::{Reliable, Window};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,7 +17,7 @@ const ROUNDS: usize = 7;
 /// What TCP is given at once.
 const BLOCK: usize = 256 << 10;
 
-type Over = Reliable<Ethernet, Window<2, 64, 65535>, Growing>;
+type Over = Reliable<Ethernet, Window<2, 64, 65535>, HeapStorage>;
 
 /// In turns.
 pub(crate) fn bulk() {
@@ -49,7 +49,7 @@ fn timed(send: impl FnOnce() + Send, receive: impl FnOnce()) -> f64 {
 }
 
 fn channels(hosts: &Hosts) -> [Over; 2] {
-    let two: [Ethernet; 2] = match hosts.network(2, Traffic::Single).try_into() {
+    let two: [Ethernet; 2] = match hosts.network(2, Traffic::Unicast).try_into() {
         Ok(two) => two,
         Err(_) => panic!("two were asked for"),
     };

@@ -6,7 +6,7 @@ use crate::median;
 use crate::simulated;
 use pombo_netdrivers::ethernet::Traffic;
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
-use pombo_testing::Limits;
+use pombo_testing::DeviceLimits;
 use pombo_transport::group::{HEAD, Habits};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) fn short() {
     println!("(ECCLib on 100 Mb/s in 2003: 800 to 1800)");
     let hosts = Hosts::segment(8, 1500);
     for receivers in [1, 3, 7] {
-        let nodes = hosts.network(receivers + 1, Traffic::Group);
+        let nodes = hosts.network(receivers + 1, Traffic::Multicast);
         let times = broadcast(nodes, vec![16; SHORT + FIRST], Looks::Many);
         for (name, times) in [("at all", times.there), ("known to be", times.known)] {
             let mut each = microseconds(&times);
@@ -53,7 +53,7 @@ pub(crate) fn long() {
     for receivers in [1, 3, 7] {
         hosts.shape(receivers);
         for (len, count) in [(256 << 10, 24), (4 << 20, 3), (32 << 20, 1)] {
-            let nodes = hosts.network(receivers + 1, Traffic::Group);
+            let nodes = hosts.network(receivers + 1, Traffic::Multicast);
             let mut sizes = vec![len; count];
             sizes.insert(0, 256 << 10);
             let times = broadcast(nodes, sizes, Looks::None);
@@ -76,8 +76,8 @@ pub(crate) fn lossy() {
     let hosts = Hosts::segment(8, 1500);
     hosts.shape(7);
     for ppm in [0, 100, 10_000, 50_000, 200_000] {
-        let nodes = hosts.network(8, Traffic::Group).into_iter();
-        let nodes = nodes.map(|node| FaultyNetwork::losing(node, Rate::ppm(ppm), 1));
+        let nodes = hosts.network(8, Traffic::Multicast).into_iter();
+        let nodes = nodes.map(|node| FaultyNetwork::with_loss(node, Rate::ppm(ppm), 1));
         let len = 8 << 20;
         let times = broadcast(nodes.collect(), vec![256 << 10, len], Looks::None);
         let rate = len as f64 / times.known[1].as_secs_f64();
@@ -90,12 +90,12 @@ pub(crate) fn lossy() {
 }
 
 fn simulated(len: usize, loss: Rate) -> f64 {
-    let limits = Limits {
+    let limits = DeviceLimits {
         mtu: 1490,
-        outgoing: 4,
-        incoming: 1024,
+        tx_queue: 4,
+        rx_queue: 1024,
     };
-    let faults = Faults::NONE.lose(loss);
+    let faults = Faults::NONE.loss(loss);
     let habits = Habits::default();
     let mut cast = simulated::Cast::new(7, limits, faults, 5, habits, TIMING);
     let time = cast.send(&simulated::bytes(len, 1));

@@ -2,7 +2,7 @@
 
 use pombo_kernel::Node;
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Opened, Seat, Traffic};
+use pombo_netdrivers::ethernet::{BoundEthernet, FrameAddress, Traffic};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::process::Command;
@@ -109,13 +109,13 @@ impl Hosts {
         let open = |host: usize| {
             let node = Node(host as u16);
             let job = JOB;
-            let seat = Seat { job, node, traffic };
-            self.on(host, || Ethernet::open(&format!("host{host}"), seat))
+            let frame_address = FrameAddress { job, node, traffic };
+            self.on(host, || Ethernet::open(&format!("host{host}"), frame_address))
                 .expect("inside of a namespace")
         };
-        let opened: Vec<Opened> = (0..nodes).map(open).collect();
-        let addresses: Vec<_> = opened.iter().map(Opened::address).collect();
-        let join = |one: Opened| one.join(&addresses).expect("the table");
+        let opened: Vec<BoundEthernet> = (0..nodes).map(open).collect();
+        let addresses: Vec<_> = opened.iter().map(BoundEthernet::address).collect();
+        let join = |one: BoundEthernet| one.join(&addresses).expect("the table");
         opened.into_iter().map(join).collect()
     }
 

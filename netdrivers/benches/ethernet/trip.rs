@@ -6,7 +6,7 @@ use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::{ETHER_TYPE, Traffic};
-use pombo_netdrivers::{Ethernet, Growing};
+use pombo_netdrivers::{Ethernet, HeapStorage};
 use pombo_transport::reliable::{Reliable, Window};
 use std::time::Instant;
 
@@ -132,7 +132,7 @@ impl Side for Device {
 }
 
 fn devices(hosts: &Hosts) -> [Box<dyn Side>; 2] {
-    let [one, other] = two(hosts, Traffic::Group);
+    let [one, other] = two(hosts, Traffic::Multicast);
     [Box::new(Device(one)), Box::new(Device(other))]
 }
 
@@ -142,7 +142,7 @@ fn two(hosts: &Hosts, traffic: Traffic) -> [Ethernet; 2] {
     two.unwrap_or_else(|_| panic!("two were asked for"))
 }
 
-type Over = Reliable<Ethernet, Window<2, 64, 1500>, Growing>;
+type Over = Reliable<Ethernet, Window<2, 64, 1500>, HeapStorage>;
 
 struct Linked(Over);
 
@@ -165,7 +165,7 @@ impl Side for Linked {
 }
 
 fn channels(hosts: &Hosts) -> [Box<dyn Side>; 2] {
-    two(hosts, Traffic::Single).map(|device| {
+    two(hosts, Traffic::Unicast).map(|device| {
         let over = Over::new(device, 0x5eed).expect("two places");
         Box::new(Linked(over)) as Box<dyn Side>
     })

@@ -14,7 +14,7 @@
 //! use pombo_kernel::matching::Linear;
 //! use pombo_kernel::prelude::*;
 //! use pombo_kernel::{Compose, Size};
-//! use pombo_netdrivers::Growing;
+//! use pombo_netdrivers::HeapStorage;
 //!
 //! header! { struct Topic { number: u8 } }
 //!

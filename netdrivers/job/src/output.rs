@@ -30,16 +30,16 @@ pub fn append(path: &CStr, line: &LogLine) -> Result<(), Errno> {
     if number < 0 {
         return Err(Errno::last());
     }
-    let file = Opened(number);
+    let file = BoundEthernet(number);
     match file.is_own()? {
         true => write(file.0, line),
         false => Err(Errno(libc::EPERM)),
     }
 }
 
-struct Opened(c_int);
+struct BoundEthernet(c_int);
 
-impl Opened {
+impl BoundEthernet {
     /// Whether it is a plain file of this user that has no second name.
     fn is_own(&self) -> Result<bool, Errno> {
         // SAFETY: zeros are a valid record.
@@ -54,7 +54,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for BoundEthernet {
     fn drop(&mut self) {
         // SAFETY: it was opened for this value, which nobody uses any more.
         unsafe { libc::close(self.0) };

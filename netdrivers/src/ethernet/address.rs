@@ -39,13 +39,13 @@ impl FromStr for Mac {
         for word in text.split(':') {
             let digits = word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
             let byte = u8::from_str_radix(word, 16).ok().filter(|_| digits);
-            let place = mac.get_mut(count).ok_or(EthernetError::NoAddress)?;
-            *place = byte.ok_or(EthernetError::NoAddress)?;
+            let place = mac.get_mut(count).ok_or(EthernetError::InvalidAddress)?;
+            *place = byte.ok_or(EthernetError::InvalidAddress)?;
             count += 1;
         }
         match count {
             6 => Ok(Mac(mac)),
-            _ => Err(EthernetError::NoAddress),
+            _ => Err(EthernetError::InvalidAddress),
         }
     }
 }
@@ -54,8 +54,8 @@ impl FromStr for Address {
     type Err = EthernetError;
 
     fn from_str(text: &str) -> Result<Self, EthernetError> {
-        let (mac, mtu) = text.split_once('/').ok_or(EthernetError::NoAddress)?;
-        let mtu = mtu.parse().map_err(|_| EthernetError::NoAddress)?;
+        let (mac, mtu) = text.split_once('/').ok_or(EthernetError::InvalidAddress)?;
+        let mtu = mtu.parse().map_err(|_| EthernetError::InvalidAddress)?;
         let mac = mac.parse()?;
         Ok(Address { mac, mtu })
     }
@@ -88,7 +88,7 @@ mod tests {
         ] {
             assert_eq!(
                 wrong.parse::<Address>(),
-                Err(EthernetError::NoAddress),
+                Err(EthernetError::InvalidAddress),
                 "{wrong}"
             );
         }

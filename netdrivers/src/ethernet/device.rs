@@ -1,69 +1,69 @@
 //! Frames from node to node, and to all at once.
 
-use super::frame::{self, ALL, Refusal, Seat};
+use super::frame::{self, EVERYBODY, FrameError, FrameAddress};
 use super::interface;
-use super::line::{Line, Packets};
-use super::table::Table;
+use super::frame_io::{FrameIo, AfPacket};
+use super::table::PeerTable;
 use crate::clock::now;
-use crate::udp::waiting::Patience;
+use crate::udp::wait_policy::NetworkWaitPolicy;
 use alloc::string::String;
 use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 
 /// One node's device. Dropping it closes its socket.
-pub struct Ethernet<L: Line = Packets> {
-    line: L,
-    seat: Seat,
-    table: Table,
+pub struct Ethernet<L: FrameIo = AfPacket> {
+    io: L,
+    frame_address: FrameAddress,
+    table: PeerTable,
     interface: String,
     /// What the interface carried when the node joined.
-    carried: usize,
+    initial_mtu: usize,
     mtu: usize,
     /// Are there nodes on other hosts, and other nodes on this one?
-    elsewhere: bool,
-    beside: bool,
+    has_remote: bool,
+    has_local: bool,
     full: bool,
-    counts: Counts,
-    patience: Patience,
+    counts: EthernetCounts,
+    wait_policy: NetworkWaitPolicy,
 }
 
 /// What has happened at a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Counts {
+pub struct EthernetCounts {
     /// Of another protocol or job, or from an interface that its node does not have: dropped.
     pub foreign: u64,
     /// Shorter than they say: dropped.
-    pub impossible: u64,
+    pub truncated: u64,
     /// Found no room in this host, because nobody polled: lost.
     pub dropped: u64,
     /// Not taken by the system for a reason that may pass: memory, an interface that is down.
     pub unsent: u64,
 }
 
-impl<L: Line> Ethernet<L> {
+impl<L: FrameIo> Ethernet<L> {
     pub(super) fn new(
-        line: L,
-        seat: Seat,
-        table: Table,
-        (interface, carried): (String, usize),
+        io: L,
+        frame_address: FrameAddress,
+        table: PeerTable,
+        (interface, initial_mtu): (String, usize),
         mtu: usize,
     ) -> Self {
         Ethernet {
-            line,
-            seat,
-            elsewhere: table.here < table.len(),
-            beside: table.here > 1,
-            patience: Patience::of(table.here),
+            io,
+            frame_address,
+            has_remote: table.local < table.len(),
+            has_local: table.local > 1,
+            wait_policy: NetworkWaitPolicy::of(table.local),
             table,
             interface,
-            carried,
+            initial_mtu,
             mtu,
             full: false,
-            counts: Counts::default(),
+            counts: EthernetCounts::default(),
         }
     }
 
@@ -74,10 +74,10 @@ impl<L: Line> Ethernet<L> {
 
     /// The interface's MTU when this node joined, and what it is now, where that is less. Frames that are too long for
     /// it are refused with EMSGSIZE (90).
-    pub fn shrunk(&self) -> Option<(usize, usize)> {
-        let [socket, _] = self.line.descriptors();
+    pub fn reduced_mtu(&self) -> Option<(usize, usize)> {
+        let [socket, _] = self.io.fds();
         let now = interface::mtu(socket, &self.interface).ok()?;
-        (now < self.carried).then_some((self.carried, now))
+        (now < self.initial_mtu).then_some((self.initial_mtu, now))
     }
 
     /// Does the interface still carry the longest frame of the job? One that does not drops longer frames when they
@@ -85,9 +85,9 @@ impl<L: Line> Ethernet<L> {
     ///
     /// # Errors
     /// [`ChannelError::Device`] with EMSGSIZE (90) if it does not.
-    pub fn check(&self) -> Result<(), ChannelError> {
-        match self.shrunk() {
-            Some((_, now)) if now < self.mtu + frame::OURS => {
+    pub fn check_mtu(&self) -> Result<(), ChannelError> {
+        match self.reduced_mtu() {
+            Some((_, now)) if now < self.mtu + frame::POMBO_HEADER_LEN => {
                 Err(ChannelError::Device(libc::EMSGSIZE))
             }
             _ => Ok(()),
@@ -96,11 +96,11 @@ impl<L: Line> Ethernet<L> {
 
     /// For who waits on several: readable when frames have come; negative: none.
     pub fn fds(&self) -> [i32; 2] {
-        self.line.descriptors()
+        self.io.fds()
     }
 
     fn wake(&mut self) -> Wake {
-        let descriptors = self.line.descriptors();
+        let descriptors = self.io.fds();
         let full = core::mem::take(&mut self.full);
         Wake::by(descriptors).room(full, descriptors)
     }
@@ -111,9 +111,9 @@ impl<L: Line> Ethernet<L> {
     }
 
     /// What has happened so far.
-    pub fn counts(&self) -> Counts {
-        Counts {
-            dropped: self.line.dropped(),
+    pub fn counts(&self) -> EthernetCounts {
+        EthernetCounts {
+            dropped: self.io.dropped(),
             ..self.counts
         }
     }
@@ -123,26 +123,26 @@ impl<L: Line> Ethernet<L> {
     fn send(
         &mut self,
         to: (super::Mac, u16),
-        here: bool,
+        local: bool,
         parts: &[Part<'_>],
     ) -> Result<(), ChannelError> {
         let len = Part::total(parts);
         if len > self.mtu {
             return Err(ChannelError::TooLong { limit: self.mtu });
         }
-        let head = frame::write(to, (self.table.mine(), self.seat), len);
-        let sent = self.line.send(here, &head, parts);
+        let head = frame::header(to, (self.table.own_mac(), self.frame_address), len);
+        let sent = self.io.send(local, &head, parts);
         self.full = sent == Err(ChannelError::Full);
         self.counts.unsent += u64::from(!sent?);
         Ok(())
     }
 }
 
-impl<L: Line> Network for Ethernet<L> {
-    type Frame<'a> = InPlace<'a>;
+impl<L: FrameIo> Network for Ethernet<L> {
+    type Frame<'a> = ContiguousFrame<'a>;
 
     fn node(&self) -> Node {
-        self.seat.node
+        self.frame_address.node
     }
 
     fn nodes(&self) -> usize {
@@ -156,36 +156,36 @@ impl<L: Line> Network for Ethernet<L> {
     #[inline]
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         let mac = self.table.mac(to).ok_or(ChannelError::NoSuchNode(to))?;
-        self.send((mac, to.0), mac == self.table.mine(), parts)
+        self.send((mac, to.0), mac == self.table.own_mac(), parts)
     }
 
     #[inline]
-    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, mut f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
         let Ethernet {
-            line,
-            seat,
+            io,
+            frame_address,
             table,
             counts,
             ..
         } = self;
         let mut any = false;
-        line.poll(|bytes| match frame::read(bytes, *seat) {
-            Ok(read) if table.mac(read.from) == Some(read.mac) => {
+        io.poll(|bytes| match frame::parse(bytes, *frame_address) {
+            Ok(parsed) if table.mac(parsed.from) == Some(parsed.mac) => {
                 // What it sends to all it may hear itself, as an echo of this host.
-                if !(read.cast && read.from == seat.node) {
+                if !(parsed.to_all && parsed.from == frame_address.node) {
                     any = true;
-                    f(InPlace::new(read.from, read.bytes));
+                    f(ContiguousFrame::new(parsed.from, parsed.bytes));
                 }
             }
-            Ok(_) | Err(Refusal::Foreign) => counts.foreign += 1,
-            Err(Refusal::Impossible) => counts.impossible += 1,
+            Ok(_) | Err(FrameError::Foreign) => counts.foreign += 1,
+            Err(FrameError::Truncated) => counts.truncated += 1,
         })?;
         Ok(any)
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         let wake = self.wake();
-        self.patience.wait(idle, until, wake)
+        self.wait_policy.wait(idle, until, wake)
     }
 
     fn wakes_by(&mut self) -> Option<Wake> {
@@ -197,16 +197,16 @@ impl<L: Line> Network for Ethernet<L> {
     }
 }
 
-impl<L: Line> Broadcast for Ethernet<L> {
+impl<L: FrameIo> Broadcast for Ethernet<L> {
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        let to = (self.seat.group(), ALL);
-        if self.elsewhere {
+        let to = (self.frame_address.group(), EVERYBODY);
+        if self.has_remote {
             self.send(to, false, parts)?;
         }
-        if self.beside {
+        if self.has_local {
             // It is out already where others are; here it may get lost as anywhere.
             match self.send(to, true, parts) {
-                Err(ChannelError::Full) if self.elsewhere => self.counts.unsent += 1,
+                Err(ChannelError::Full) if self.has_remote => self.counts.unsent += 1,
                 sent => sent?,
             }
         }

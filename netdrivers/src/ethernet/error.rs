@@ -10,7 +10,7 @@ use core::fmt;
 #[non_exhaustive]
 pub enum EthernetError {
     /// The process may not open such sockets, and no helper opened one for it.
-    NoRight {
+    NotPermitted {
         /// The interface that was asked for.
         interface: String,
     },
@@ -27,7 +27,7 @@ pub enum EthernetError {
     /// No interface has a link.
     NoLink,
     /// Several interfaces have a link.
-    Which {
+    AmbiguousInterface {
         /// Their names.
         names: String,
     },
@@ -44,7 +44,7 @@ pub enum EthernetError {
         mtu: usize,
     },
     /// A node's interface carries too little.
-    NodeMtu {
+    PeerMtu {
         /// The node.
         node: u16,
         /// Where it is, and what it carries.
@@ -63,18 +63,18 @@ pub enum EthernetError {
         nodes: usize,
     },
     /// The table has another address for this node than its interface has.
-    NotThisNode {
+    AddressMismatch {
         /// The node.
         node: u16,
         /// The address in the table.
-        told: Address,
+        listed: Address,
         /// The one that this node has.
         bound: Address,
     },
     /// There are several nodes on this host, and its loopback interface is down.
     LoopbackDown,
     /// A text is not an address.
-    NoAddress,
+    InvalidAddress,
     /// A system call failed.
     System {
         /// Its name.
@@ -87,7 +87,7 @@ pub enum EthernetError {
 impl fmt::Display for EthernetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EthernetError::NoRight { interface } => write!(
+            EthernetError::NotPermitted { interface } => write!(
                 f,
                 "no right to send raw frames on {interface}: `pombo setup` tells how to get it"
             ),
@@ -100,7 +100,7 @@ impl fmt::Display for EthernetError {
                 "this host has no interface {name}: `ip link` names those that it has"
             ),
             EthernetError::NoLink => f.write_str("no Ethernet interface has a link: set one up"),
-            EthernetError::Which { names } => {
+            EthernetError::AmbiguousInterface { names } => {
                 write!(
                     f,
                     "several interfaces have a link: choose one by name: {names}"
@@ -115,7 +115,7 @@ impl fmt::Display for EthernetError {
             EthernetError::Mtu { interface, mtu } => {
                 write!(f, "{interface} carries {mtu} bytes, too few: raise its MTU")
             }
-            EthernetError::NodeMtu { node, address } => write!(
+            EthernetError::PeerMtu { node, address } => write!(
                 f,
                 "node {node} is at {address}, which carries too few bytes: raise its MTU"
             ),
@@ -126,15 +126,15 @@ impl fmt::Display for EthernetError {
                 f,
                 "there is no node {node} among {nodes} addresses: count nodes from 0"
             ),
-            EthernetError::NotThisNode { node, told, bound } => write!(
+            EthernetError::AddressMismatch { node, listed, bound } => write!(
                 f,
-                "the table says {told} for node {node}, which is at {bound}: \
+                "the table says {listed} for node {node}, which is at {bound}: \
                  publish the address of the interface that was opened"
             ),
             EthernetError::LoopbackDown => {
                 f.write_str("nodes of one host need its loopback interface: set it up")
             }
-            EthernetError::NoAddress => {
+            EthernetError::InvalidAddress => {
                 f.write_str("an address is six bytes and an MTU, like 02:00:00:00:00:01/1500")
             }
             EthernetError::System { call, errno } => {

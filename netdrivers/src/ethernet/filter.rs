@@ -1,6 +1,6 @@
 //! The system looks at every frame for us: those of others never wake this process. Used inside `ethernet` only.
 
-use super::frame::{ALL, ETHER_TYPE, Seat};
+use super::frame::{EVERYBODY, ETHER_TYPE, FrameAddress};
 use libc::{
     BPF_ABS, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SKF_AD_IFINDEX,
     SKF_AD_OFF,
@@ -9,7 +9,7 @@ use libc::{
 pub(super) type Filter = [libc::sock_filter; 16];
 
 /// Passes what comes by one of two interfaces, of this job and kind, for this node or for all but from this node.
-pub(super) fn of(seat: Seat, interfaces: [i32; 2]) -> Filter {
+pub(super) fn program_for(frame_address: FrameAddress, interfaces: [i32; 2]) -> Filter {
     // The machine of the filter reads big-endian, our header is little-endian.
     let swapped = |word: u16| u32::from(word.swap_bytes());
     let [first, second] = interfaces.map(|index| index as u32);
@@ -24,16 +24,16 @@ pub(super) fn of(seat: Seat, interfaces: [i32; 2]) -> Filter {
         load(BPF_H, 12),
         unless(4, u32::from(ETHER_TYPE)),
         load(BPF_B, 14),
-        unless(6, u32::from(seat.kind())),
+        unless(6, u32::from(frame_address.kind())),
         load(BPF_H, 16),
-        unless(8, swapped(seat.job)),
+        unless(8, swapped(frame_address.job)),
         load(BPF_H, 20),
-        jump(swapped(seat.node.0), PASS - 10 - 1, 0),
-        unless(11, swapped(ALL)),
+        jump(swapped(frame_address.node.0), PASS - 10 - 1, 0),
+        unless(11, swapped(EVERYBODY)),
         load(BPF_H, 18),
-        jump(swapped(seat.node.0), DROP - 13 - 1, PASS - 13 - 1),
-        give(u32::MAX),
-        give(0),
+        jump(swapped(frame_address.node.0), DROP - 13 - 1, PASS - 13 - 1),
+        ret(u32::MAX),
+        ret(0),
     ]
 }
 
@@ -46,7 +46,7 @@ pub(super) fn jump(value: u32, equal: u8, other: u8) -> libc::sock_filter {
     step(BPF_JMP | BPF_JEQ | BPF_K, equal, other, value)
 }
 
-pub(super) fn give(bytes: u32) -> libc::sock_filter {
+pub(super) fn ret(bytes: u32) -> libc::sock_filter {
     step(BPF_RET | BPF_K, 0, 0, bytes)
 }
 

@@ -9,7 +9,7 @@
 //! | 15 | 1 | 0 |
 //! | 16 | 2 | job |
 //! | 18 | 2 | source node |
-//! | 20 | 2 | destination node, or [`ALL`] |
+//! | 20 | 2 | destination node, or [`EVERYBODY`] |
 //! | 22 | 2 | bytes that follow: interfaces fill short frames up |
 //!
 //! Numbers are little-endian but where it says otherwise.
@@ -22,15 +22,15 @@ use pombo_kernel::network::MIN_MTU;
 pub const ETHER_TYPE: u16 = 0x88b5;
 
 /// Bytes of both headers.
-pub(super) const HEAD: usize = 24;
+pub(super) const HEADER_LEN: usize = 24;
 /// Bytes of Ethernet's, which an MTU does not count.
-pub(super) const ETHER: usize = 14;
+pub(super) const ETHERNET_HEADER_LEN: usize = 14;
 /// Bytes of our header, which an MTU counts.
-pub(super) const OURS: usize = HEAD - ETHER;
+pub(super) const POMBO_HEADER_LEN: usize = HEADER_LEN - ETHERNET_HEADER_LEN;
 /// What an interface carries at least.
-pub(super) const SHORTEST: usize = MIN_MTU + OURS;
+pub(super) const MIN_INTERFACE_MTU: usize = MIN_MTU + POMBO_HEADER_LEN;
 /// The destination of what is for all nodes: no node has this number.
-pub(super) const ALL: u16 = u16::MAX;
+pub(super) const EVERYBODY: u16 = u16::MAX;
 
 const VERSION: u8 = 1 << 4;
 
@@ -39,14 +39,14 @@ const VERSION: u8 = 1 << 4;
 #[non_exhaustive]
 pub enum Traffic {
     /// From node to node.
-    Single,
+Unicast,
     /// Of groups.
-    Group,
+Multicast,
 }
 
 /// Whose frames a device hears.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seat {
+pub struct FrameAddress {
     /// The same at all nodes of a job, and likely another in every job on the segment.
     pub job: u16,
     /// This node.
@@ -55,11 +55,11 @@ pub struct Seat {
     pub traffic: Traffic,
 }
 
-impl Seat {
+impl FrameAddress {
     pub(super) fn kind(self) -> u8 {
         match self.traffic {
-            Traffic::Single => VERSION | 1,
-            Traffic::Group => VERSION | 2,
+            Traffic::Unicast => VERSION | 1,
+            Traffic::Multicast => VERSION | 2,
         }
     }
 
@@ -71,19 +71,19 @@ impl Seat {
     }
 }
 
-pub(super) type Head = [u8; HEAD];
+pub(super) type HeaderBytes = [u8; HEADER_LEN];
 
 /// The header of a frame of `len` bytes; those are fewer than 2^16.
 #[inline]
-pub(super) fn write(to: (Mac, u16), from: (Mac, Seat), len: usize) -> Head {
-    let (mac, seat) = from;
-    let mut head = [0; HEAD];
+pub(super) fn header(to: (Mac, u16), from: (Mac, FrameAddress), len: usize) -> HeaderBytes {
+    let (mac, frame_address) = from;
+    let mut head = [0; HEADER_LEN];
     head[..6].copy_from_slice(&to.0.0);
     head[6..12].copy_from_slice(&mac.0);
     head[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
-    head[14] = seat.kind();
-    head[16..18].copy_from_slice(&seat.job.to_le_bytes());
-    head[18..20].copy_from_slice(&seat.node.0.to_le_bytes());
+    head[14] = frame_address.kind();
+    head[16..18].copy_from_slice(&frame_address.job.to_le_bytes());
+    head[18..20].copy_from_slice(&frame_address.node.0.to_le_bytes());
     head[20..22].copy_from_slice(&to.1.to_le_bytes());
     head[22..24].copy_from_slice(&(len as u16).to_le_bytes());
     head
@@ -91,35 +91,35 @@ pub(super) fn write(to: (Mac, u16), from: (Mac, Seat), len: usize) -> Head {
 
 /// Why a frame is not believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
+pub(super) enum FrameError {
     /// Of another protocol or job, for another node.
     Foreign,
     /// Shorter than it says.
-    Impossible,
+    Truncated,
 }
 
 /// A frame that arrived.
-pub(super) struct Read<'a> {
+pub(super) struct ParsedFrame<'a> {
     pub(super) mac: Mac,
     pub(super) from: Node,
     /// Is it for all nodes?
-    pub(super) cast: bool,
+    pub(super) to_all: bool,
     pub(super) bytes: &'a [u8],
 }
 
-/// Reads a frame that came to that seat.
+/// Reads a frame that came to that address.
 #[inline]
-pub(super) fn read(frame: &[u8], seat: Seat) -> Result<Read<'_>, Refusal> {
-    let (head, rest) = frame.split_first_chunk().ok_or(Refusal::Impossible)?;
-    let head: &Head = head;
+pub(super) fn parse(frame: &[u8], frame_address: FrameAddress) -> Result<ParsedFrame<'_>, FrameError> {
+    let (head, rest) = frame.split_first_chunk().ok_or(FrameError::Truncated)?;
+    let head: &HeaderBytes = head;
     let word = |at| u16::from_le_bytes([head[at], head[at + 1]]);
     let to = word(20);
     let ours = head[12..14] == ETHER_TYPE.to_be_bytes()
-        && head[14..16] == [seat.kind(), 0]
-        && word(16) == seat.job
-        && (to == seat.node.0 || to == ALL);
+        && head[14..16] == [frame_address.kind(), 0]
+        && word(16) == frame_address.job
+        && (to == frame_address.node.0 || to == EVERYBODY);
     if !ours {
-        return Err(Refusal::Foreign);
+        return Err(FrameError::Foreign);
     }
     let [
         _,
@@ -142,11 +142,11 @@ pub(super) fn read(frame: &[u8], seat: Seat) -> Result<Read<'_>, Refusal> {
         _,
         _,
     ] = *head;
-    Ok(Read {
+    Ok(ParsedFrame {
         mac: Mac(mac),
         from: Node(word(18)),
-        cast: to == ALL,
-        bytes: rest.get(..word(22).into()).ok_or(Refusal::Impossible)?,
+        to_all: to == EVERYBODY,
+        bytes: rest.get(..word(22).into()).ok_or(FrameError::Truncated)?,
     })
 }
 
@@ -155,55 +155,55 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    const SEAT: Seat = Seat {
+    const FRAME_ADDRESS: FrameAddress = FrameAddress {
         job: 0x1234,
         node: Node(7),
-        traffic: Traffic::Single,
+        traffic: Traffic::Unicast,
     };
 
     fn frame(to: u16) -> Vec<u8> {
-        let from = Seat {
+        let from = FrameAddress {
             node: Node(0x0203),
-            ..SEAT
+            ..FRAME_ADDRESS
         };
-        let head = write((Mac([1; 6]), to), (Mac([2; 6]), from), 3);
+        let head = header((Mac([1; 6]), to), (Mac([2; 6]), from), 3);
         [&head[..], b"abc", &[0; 40]].concat()
     }
 
     #[test]
     fn what_is_written_is_read() {
-        for (to, cast) in [(7, false), (ALL, true)] {
+        for (to, to_all) in [(7, false), (EVERYBODY, true)] {
             let frame = frame(to);
-            let read = read(&frame, SEAT).expect("it is ours");
+            let read = parse(&frame, FRAME_ADDRESS).expect("it is ours");
             assert_eq!(
-                (read.mac, read.from, read.cast, read.bytes),
-                (Mac([2; 6]), Node(0x0203), cast, &b"abc"[..])
+                (read.mac, read.from, read.to_all, read.bytes),
+                (Mac([2; 6]), Node(0x0203), to_all, &b"abc"[..])
             );
         }
     }
 
     #[test]
     fn what_others_write_is_refused() {
-        let refused = |frame: &[u8]| read(frame, SEAT).err();
+        let refused = |frame: &[u8]| parse(frame, FRAME_ADDRESS).err();
         let frame = frame(7);
         for byte in 12..22 {
             let mut other = frame.clone();
             other[byte] ^= 0x10;
             // The source node is looked up by whoever has the table.
-            let expected = (!(18..20).contains(&byte)).then_some(Refusal::Foreign);
+            let expected = (!(18..20).contains(&byte)).then_some(FrameError::Foreign);
             assert_eq!(refused(&other), expected, "byte {byte}");
         }
-        for len in 0..HEAD + 3 {
+        for len in 0..HEADER_LEN + 3 {
             assert_eq!(
                 refused(&frame[..len]),
-                Some(Refusal::Impossible),
+                Some(FrameError::Truncated),
                 "{len} bytes"
             );
         }
-        let group = Seat {
-            traffic: Traffic::Group,
-            ..SEAT
+        let group = FrameAddress {
+            traffic: Traffic::Multicast,
+            ..FRAME_ADDRESS
         };
-        assert_eq!(read(&frame, group).err(), Some(Refusal::Foreign));
+        assert_eq!(parse(&frame, group).err(), Some(FrameError::Foreign));
     }
 }

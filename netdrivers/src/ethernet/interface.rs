@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::address::Mac;
 use super::error::EthernetError;
-use crate::interfaces::{self, Entry};
+use crate::interfaces::{self, InterfaceAddress};
 
 /// One interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ fn choose(mut all: Vec<Interface>) -> Result<Interface, EthernetError> {
                 names.push_str(if number > 0 { ", " } else { "" });
                 names.push_str(&one.name);
             }
-            Err(EthernetError::Which { names })
+            Err(EthernetError::AmbiguousInterface { names })
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
     interfaces::mtu(socket, name).map_err(|errno| EthernetError::system("ioctl", errno))
 }
 
-fn read(entry: &Entry<'_>) -> Option<Interface> {
+fn read(entry: &InterfaceAddress<'_>) -> Option<Interface> {
     // SAFETY: the address is null, or valid as long as the entry for the form that its family says.
     let link = unsafe {
         let family = entry.address().as_ref()?.sa_family;
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(choose(&[&lo, &down, &b, &tunnel]), Ok(b.clone()));
         assert_eq!(choose(&[&lo, &down, &tunnel]), Err(EthernetError::NoLink));
         let names = "b, c".into();
-        assert_eq!(choose(&[&b, &lo, &c]), Err(EthernetError::Which { names }));
+        assert_eq!(choose(&[&b, &lo, &c]), Err(EthernetError::AmbiguousInterface { names }));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Ranks on the hosts of one Ethernet segment, without IP. `no_std` with an allocator; Linux. A launcher uses it.
 //!
-//! Every node opens its seat at an interface ([`Ethernet::open`]) and publishes where it is; whoever starts the job
-//! hands the table of all addresses round; then each joins ([`Opened::join`]). The place in the table is the node.
-//! Two seats of one node, one for each [`Traffic`], give the devices for single nodes and for groups; their frames
+//! Every node opens a socket at an interface ([`Ethernet::open`]) and publishes where it is; whoever starts the job
+//! hands the table of all addresses round; then each joins ([`BoundEthernet::join`]). The place in the table is the node.
+//! Two sockets of one node, one for each [`Traffic`], give the devices for single nodes and for groups; their frames
 //! never meet. Every node has a socket of its own, also where several share an interface, and a filter in the system
 //! that passes only what is for it; so nobody's progress depends on another's.
 //!
@@ -23,7 +23,7 @@
 //!
 //! An interface that is down is no error: frames are lost and counted, and when it is up again all goes on. One that is
 //! taken away is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with ENXIO (6) for who sends;
-//! [`Ethernet::interface`] names it. One whose MTU is lowered is the same with EMSGSIZE (90), and [`Ethernet::shrunk`]
+//! [`Ethernet::interface`] names it. One whose MTU is lowered is the same with EMSGSIZE (90), and [`Ethernet::reduced_mtu`]
 //! says from what to what.
 
 mod address;
@@ -32,26 +32,26 @@ mod error;
 mod filter;
 mod frame;
 mod interface;
-mod lent;
-mod line;
-mod opened;
+mod privileged_helper;
+mod frame_io;
+mod bound;
 mod pace;
 #[cfg(feature = "pnet")]
-mod portable;
-mod ring;
+mod pnet;
+mod rx_ring;
 mod socket;
 mod table;
-mod tap;
+mod sniffer;
 
 pub use address::{Address, Mac};
-pub use device::{Counts, Ethernet};
+pub use device::{EthernetCounts, Ethernet};
 pub use error::EthernetError;
-pub use frame::{ETHER_TYPE, Seat, Traffic};
+pub use frame::{ETHER_TYPE, FrameAddress, Traffic};
 pub use interface::{Interface, interfaces};
-pub use lent::{FORBIDDEN, asked, lend};
-pub use line::{Line, Packets};
-pub use opened::Opened;
+pub use privileged_helper::{EXIT_FORBIDDEN, parse_arguments, pass_socket};
+pub use frame_io::{FrameIo, AfPacket};
+pub use bound::BoundEthernet;
 #[cfg(feature = "pnet")]
-pub use portable::Portable;
+pub use pnet::Pnet;
 pub use socket::{RECEIVE_BYTES, SEND_BYTES};
-pub use tap::{Tap, Tapped};
+pub use sniffer::{Sniffer, SniffedFrame};

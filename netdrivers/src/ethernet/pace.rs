@@ -7,13 +7,13 @@ use super::socket::Socket;
 use crate::clock::now;
 
 /// The queue is worth that much of the line's time, in nanoseconds.
-const WORTH: u64 = 3_000_000;
+const QUEUE_TIME: u64 = 3_000_000;
 /// What a line takes is measured over that much time: from one moment when the queue was full to another.
-const SPAN: u64 = 1_000_000;
+const MIN_SPAN: u64 = 1_000_000;
 /// Over more the queue has run dry in between.
-const LONG: u64 = 50 * SPAN;
+const MAX_SPAN: u64 = 50 * MIN_SPAN;
 /// Never fewer frames, and so many at first: half of them leave before who waits for room is woken.
-const LEAST: u64 = 24;
+const MIN_FRAMES: u64 = 24;
 /// What the system counts for a frame beside its bytes, about.
 pub(super) const OVERHEAD: usize = 1024;
 
@@ -32,7 +32,7 @@ impl Pace {
     /// For frames of an interface that carries so much, and a queue of so many bytes that the system granted.
     pub(super) fn new(socket: &Socket, mtu: usize, granted: usize) -> Self {
         let (frame, most) = ((mtu + OVERHEAD) as u64, granted as u64);
-        let queue = (LEAST * frame).min(most);
+        let queue = (MIN_FRAMES * frame).min(most);
         socket.set_queue(queue as usize);
         Pace {
             frame,
@@ -54,15 +54,15 @@ impl Pace {
     pub(super) fn full(&mut self, socket: &Socket) {
         let now = now();
         let time = now.saturating_sub(self.since);
-        if time < SPAN {
+        if time < MIN_SPAN {
             return;
         }
         let left = core::mem::take(&mut self.left);
         self.since = now;
-        if time > LONG {
+        if time > MAX_SPAN {
             return;
         }
-        let frames = (left * WORTH / time).max(LEAST);
+        let frames = (left * QUEUE_TIME / time).max(MIN_FRAMES);
         let queue = (frames * self.frame).min(self.most);
         if queue.abs_diff(self.queue) > self.queue / 4 {
             self.queue = queue;

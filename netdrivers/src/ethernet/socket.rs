@@ -5,10 +5,10 @@ use core::mem::{size_of_val, zeroed};
 
 use super::error::EthernetError;
 use super::filter;
-use super::frame::{ETHER_TYPE, Seat};
+use super::frame::{ETHER_TYPE, FrameAddress};
 use super::interface::Interface;
 use crate::Errno;
-use crate::udp::gather::Vectors;
+use crate::udp::iovec::IoVecs;
 use pombo_kernel::channel::ChannelError;
 
 /// What is asked for frames that wait for a poll, in bytes as the system counts them.
@@ -39,9 +39,9 @@ struct Membership {
 }
 
 impl Socket {
-    /// Hears that seat's frames by these interfaces, this host's own among them, and nothing else ever.
+    /// Receives the frames of that address by these interfaces, this host's own among them, and nothing else ever.
     pub(super) fn open(
-        seat: Seat,
+        frame_address: FrameAddress,
         interface: &Interface,
         loopback: i32,
     ) -> Result<Self, EthernetError> {
@@ -50,38 +50,38 @@ impl Socket {
         let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
         if fd < 0 && [libc::EPERM, libc::EACCES].contains(&Errno::last().0) {
             let interface = interface.name.clone();
-            return Err(EthernetError::NoRight { interface });
+            return Err(EthernetError::NotPermitted { interface });
         }
-        let socket = Self::take(EthernetError::check(fd, "socket")?);
+        let socket = Self::from_fd(EthernetError::check(fd, "socket")?);
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
-        socket.filter(seat, [interface.index, loopback])?;
-        socket.enter(interface.index, PACKET_MR_MULTICAST, seat.group().0)?;
+        socket.filter(frame_address, [interface.index, loopback])?;
+        socket.add_membership(interface.index, PACKET_MR_MULTICAST, frame_address.group().0)?;
         socket.bind(ETHER_TYPE, 0)?;
         Ok(socket)
     }
 
     /// One that was opened elsewhere, from now on this one's.
-    pub(super) fn take(fd: i32) -> Self {
+    pub(super) fn from_fd(fd: i32) -> Self {
         let dropped = Cell::new(0);
         Socket { fd, dropped }
     }
 
-    pub(super) fn number(&self) -> i32 {
+    pub(super) fn fd(&self) -> i32 {
         self.fd
     }
 
     /// The same socket under another number.
     #[cfg(feature = "pnet")]
-    pub(super) fn again(&self) -> Result<Self, EthernetError> {
+    pub(super) fn try_clone(&self) -> Result<Self, EthernetError> {
         // SAFETY: no memory is passed.
         let fd = unsafe { libc::fcntl(self.fd, libc::F_DUPFD_CLOEXEC, 0) };
-        EthernetError::check(fd, "fcntl").map(Self::take)
+        EthernetError::check(fd, "fcntl").map(Self::from_fd)
     }
 
     /// The number, for who closes it.
     #[cfg(feature = "pnet")]
-    pub(super) fn give(self) -> i32 {
+    pub(super) fn into_fd(self) -> i32 {
         core::mem::ManuallyDrop::new(self).fd
     }
 
@@ -93,8 +93,8 @@ impl Socket {
     }
 
     /// The filter stays for good: whoever gets this socket hears no more than this.
-    fn filter(&self, seat: Seat, interfaces: [i32; 2]) -> Result<(), EthernetError> {
-        let mut filter = filter::of(seat, interfaces);
+    fn filter(&self, frame_address: FrameAddress, interfaces: [i32; 2]) -> Result<(), EthernetError> {
+        let mut filter = filter::program_for(frame_address, interfaces);
         let program = libc::sock_fprog {
             len: filter.len() as u16,
             filter: filter.as_mut_ptr(),
@@ -104,7 +104,7 @@ impl Socket {
     }
 
     /// The interface is to listen also to what is for that address, or, as `kind` says, to everything.
-    pub(super) fn enter(
+    pub(super) fn add_membership(
         &self,
         index: i32,
         kind: u16,
@@ -122,7 +122,7 @@ impl Socket {
 
     /// From now on it hears frames of that type, by that interface or, with 0, by any that the filter passes.
     pub(super) fn bind(&self, protocol: u16, index: i32) -> Result<(), EthernetError> {
-        let mut from = at(index);
+        let mut from = link_address(index);
         from.sll_protocol = protocol.to_be();
         let size = size_of_val(&from) as libc::socklen_t;
         // SAFETY: the address is valid for its size.
@@ -131,7 +131,7 @@ impl Socket {
     }
 
     /// Bytes granted for frames that wait: to be polled, and to leave.
-    pub(super) fn buffers(&self) -> Result<(usize, usize), EthernetError> {
+    pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), EthernetError> {
         let get = |name| {
             let [bytes] = self.get(libc::SOL_SOCKET, name)?;
             Ok(bytes as usize)
@@ -178,8 +178,8 @@ impl Socket {
 
     /// Gives a frame to the system, for that interface. False: not sent, for a reason that may pass.
     #[inline]
-    pub(super) fn send(&self, index: i32, frame: &Vectors<'_>) -> Result<bool, ChannelError> {
-        let mut to = at(index);
+    pub(super) fn send(&self, index: i32, frame: &IoVecs<'_>) -> Result<bool, ChannelError> {
+        let mut to = link_address(index);
         // SAFETY: zeros are a valid, empty message.
         let mut message: libc::msghdr = unsafe { zeroed() };
         message.msg_name = (&raw mut to).cast();
@@ -192,8 +192,8 @@ impl Socket {
 
     /// The same, of a frame in one piece: the system has less to look at.
     #[inline]
-    pub(super) fn send_piece(&self, index: i32, frame: &[u8]) -> Result<bool, ChannelError> {
-        let to = at(index);
+    pub(super) fn send_contiguous(&self, index: i32, frame: &[u8]) -> Result<bool, ChannelError> {
+        let to = link_address(index);
         let (bytes, len) = (frame.as_ptr().cast(), frame.len());
         let size = size_of_val(&to) as libc::socklen_t;
         // SAFETY: the frame and the address are valid for their sizes, and only read.
@@ -224,7 +224,7 @@ impl Drop for Socket {
 }
 
 /// That interface, for our frames.
-fn at(index: i32) -> libc::sockaddr_ll {
+fn link_address(index: i32) -> libc::sockaddr_ll {
     libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
         sll_protocol: ETHER_TYPE.to_be(),

@@ -4,20 +4,20 @@ use alloc::vec::Vec;
 
 use super::address::{Address, Mac};
 use super::error::EthernetError;
-use super::frame::SHORTEST;
+use super::frame::MIN_INTERFACE_MTU;
 use pombo_kernel::header::Node;
 
 /// Where all nodes are.
-pub(super) struct Table {
+pub(super) struct PeerTable {
     macs: Vec<Mac>,
-    mine: Mac,
+    own_mac: Mac,
     /// Nodes on this host, this one included.
-    pub(super) here: usize,
+    pub(super) local: usize,
     /// What all their interfaces carry in one piece.
     pub(super) mtu: usize,
 }
 
-impl Table {
+impl PeerTable {
     /// Of all nodes, for the one that has that address on that interface.
     pub(super) fn new(
         me: Node,
@@ -28,23 +28,23 @@ impl Table {
         if nodes == 0 || nodes > usize::from(u16::MAX) {
             return Err(EthernetError::Nodes { nodes });
         }
-        let told = addresses.get(me.index()).copied();
-        let told = told.ok_or(EthernetError::NoSuchNode { node, nodes })?;
-        if told != bound {
-            return Err(EthernetError::NotThisNode { node, told, bound });
+        let listed = addresses.get(me.index()).copied();
+        let listed = listed.ok_or(EthernetError::NoSuchNode { node, nodes })?;
+        if listed != bound {
+            return Err(EthernetError::AddressMismatch { node, listed, bound });
         }
-        let short = addresses.iter().position(|at| (at.mtu as usize) < SHORTEST);
+        let short = addresses.iter().position(|at| (at.mtu as usize) < MIN_INTERFACE_MTU);
         if let Some(node) = short {
-            return Err(EthernetError::NodeMtu {
+            return Err(EthernetError::PeerMtu {
                 node: node as u16,
                 address: addresses[node],
             });
         }
-        let here = |address: &&Address| address.mac == bound.mac;
-        Ok(Table {
-            here: addresses.iter().filter(here).count(),
+        let local = |address: &&Address| address.mac == bound.mac;
+        Ok(PeerTable {
+            local: addresses.iter().filter(local).count(),
             macs: addresses.iter().map(|address| address.mac).collect(),
-            mine: bound.mac,
+            own_mac: bound.mac,
             mtu: addresses.iter().map(|at| at.mtu).min().unwrap_or(0) as usize,
         })
     }
@@ -54,8 +54,8 @@ impl Table {
     }
 
     /// This host.
-    pub(super) fn mine(&self) -> Mac {
-        self.mine
+    pub(super) fn own_mac(&self) -> Mac {
+        self.own_mac
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use pombo_kernel::header::Node;
 
-use super::{Dice, Rate};
+use super::{SeededRng, Rate};
 
 /// A plan of faults. Rates hold for each frame on each link by itself; times are in nanoseconds since the network
 /// began. What happens to the n-th frame of a link follows from the seed, the plan and n alone, as long as nothing
@@ -12,40 +12,40 @@ use super::{Dice, Rate};
 ///
 /// ```
 /// # use pombo_kernel::Node;
-/// # use pombo_netdrivers::fault::{Cut, Faults, Rate};
+/// # use pombo_netdrivers::fault::{Faults, Outage, Rate};
 /// let plan = Faults::NONE
-///     .lose(Rate::percent(5))
+///     .loss(Rate::percent(5))
 ///     .reorder(Rate::percent(1), 200_000)
-///     .cut(Cut::off(&[Node(2)], 4, 1_000_000..3_000_000))
+///     .outage(Outage::isolate(&[Node(2)], 4, 1_000_000..3_000_000))
 ///     .crash(Node(3), 5_000_000);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
     /// Frames that never arrive.
-    pub lose: Rate,
+    pub loss: Rate,
     /// Frames that arrive twice, the second time as if reordered.
     pub duplicate: Rate,
     /// Frames that are late by themselves: others overtake them.
     pub reorder: Rate,
     /// How late those are at most.
-    pub overtaken: u64,
+    pub max_delay: u64,
     /// Frames at which the link pauses: they and all behind them are late.
     pub stall: Rate,
     /// How long it pauses at most.
-    pub pause: u64,
+    pub max_pause: u64,
     /// Frames that lose their end, or everything.
     pub truncate: Rate,
     /// Frames of which one to eight bits flip.
     pub corrupt: Rate,
     /// Links that carry nothing for a while.
-    pub cuts: Vec<Cut>,
+    pub outages: Vec<Outage>,
     /// Nodes that stop at a time and never do anything again.
     pub crashes: Vec<(Node, u64)>,
 }
 
 /// Links that carry nothing for a span of time.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cut {
+pub struct Outage {
     /// From whom to whom, in that direction only.
     pub links: Vec<(Node, Node)>,
     /// Frames that set out at these times are lost, and over a decorated network those that come in.
@@ -54,7 +54,7 @@ pub struct Cut {
 
 /// How many frames met what. One frame may count several times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct FaultCounts {
     /// Frames that set out.
     pub sent: u64,
     /// Frames handed out, copies included.
@@ -62,7 +62,7 @@ pub struct Counts {
     /// Lost by chance.
     pub lost: u64,
     /// Lost on a link that was cut.
-    pub cut: u64,
+    pub outage: u64,
     /// Lost because a queue was full.
     pub overflowed: u64,
     /// Lost because their receiver was not there any more.
@@ -82,22 +82,22 @@ pub struct Counts {
 impl Faults {
     /// Nothing goes wrong.
     pub const NONE: Faults = Faults {
-        lose: Rate::NEVER,
+        loss: Rate::NEVER,
         duplicate: Rate::NEVER,
         reorder: Rate::NEVER,
-        overtaken: 0,
+        max_delay: 0,
         stall: Rate::NEVER,
-        pause: 0,
+        max_pause: 0,
         truncate: Rate::NEVER,
         corrupt: Rate::NEVER,
-        cuts: Vec::new(),
+        outages: Vec::new(),
         crashes: Vec::new(),
     };
 
     /// A bad network: frames are lost, come twice, late, cut or changed, up to a twentieth of each.
     pub fn rough() -> Self {
         Faults::NONE
-            .lose(Rate::percent(5))
+            .loss(Rate::percent(5))
             .duplicate(Rate::percent(3))
             .reorder(Rate::percent(3), 100_000)
             .truncate(Rate::percent(1))
@@ -106,31 +106,31 @@ impl Faults {
 
     /// A plan for `nodes` nodes that no node crashes by and every protocol can survive: each rate is zero, small, or up
     /// to a fifth; late is up to `late` nanoseconds; up to two cuts begin before `end` and last up to a fifth of it.
-    pub fn random(dice: &mut Dice, nodes: u16, late: u64, end: u64) -> Self {
-        let mut rate = || match dice.below(3) {
+    pub fn random(rng: &mut SeededRng, nodes: u16, late: u64, end: u64) -> Self {
+        let mut rate = || match rng.below(3) {
             0 => Rate::NEVER,
-            1 => Rate::ppm(dice.below(10_000) as u32),
-            _ => Rate::ppm(dice.below(200_000) as u32),
+            1 => Rate::ppm(rng.below(10_000) as u32),
+            _ => Rate::ppm(rng.below(200_000) as u32),
         };
         let mut plan = Faults::NONE
-            .lose(rate())
+            .loss(rate())
             .duplicate(rate())
             .truncate(rate())
             .corrupt(rate())
             .reorder(rate(), late)
             .stall(rate(), late);
-        for _ in 0..dice.below(3) {
-            let start = dice.below(end);
-            let span = start..start + dice.below(end / 5);
-            let alone = Node(dice.below(nodes.into()) as u16);
-            plan = plan.cut(Cut::off(&[alone], nodes, span));
+        for _ in 0..rng.below(3) {
+            let start = rng.below(end);
+            let span = start..start + rng.below(end / 5);
+            let alone = Node(rng.below(nodes.into()) as u16);
+            plan = plan.outage(Outage::isolate(&[alone], nodes, span));
         }
         plan
     }
 
     /// With a rate of frames that never arrive.
-    pub fn lose(self, rate: Rate) -> Self {
-        Self { lose: rate, ..self }
+    pub fn loss(self, rate: Rate) -> Self {
+        Self { loss: rate, ..self }
     }
 
     /// With a rate of frames that arrive twice.
@@ -142,19 +142,19 @@ impl Faults {
     }
 
     /// With a rate of frames that others overtake, and how late they are at most.
-    pub fn reorder(self, rate: Rate, overtaken: u64) -> Self {
+    pub fn reorder(self, rate: Rate, max_delay: u64) -> Self {
         Self {
             reorder: rate,
-            overtaken,
+            max_delay,
             ..self
         }
     }
 
     /// With a rate of frames at which the link pauses, and for how long at most.
-    pub fn stall(self, rate: Rate, pause: u64) -> Self {
+    pub fn stall(self, rate: Rate, max_pause: u64) -> Self {
         Self {
             stall: rate,
-            pause,
+            max_pause,
             ..self
         }
     }
@@ -176,8 +176,8 @@ impl Faults {
     }
 
     /// And these links are cut.
-    pub fn cut(mut self, cut: Cut) -> Self {
-        self.cuts.push(cut);
+    pub fn outage(mut self, outage: Outage) -> Self {
+        self.outages.push(outage);
         self
     }
 
@@ -188,23 +188,23 @@ impl Faults {
     }
 
     /// Frames arrive as they were sent, or not at all.
-    pub(super) fn keep_bytes(&self) -> bool {
+    pub(super) fn preserves_bytes(&self) -> bool {
         self.truncate == Rate::NEVER && self.corrupt == Rate::NEVER
     }
 
     /// Frames arrive as they were sent and at once, or not at all, by chance alone.
-    pub(super) fn only_lose(&self) -> bool {
+    pub(super) fn is_loss_only(&self) -> bool {
         let rates = [self.duplicate, self.reorder, self.stall];
-        self.keep_bytes()
+        self.preserves_bytes()
             && rates == [Rate::NEVER; 3]
-            && self.cuts.is_empty()
+            && self.outages.is_empty()
             && self.crashes.is_empty()
     }
 
     /// Does that link carry nothing at that time?
-    pub fn is_cut(&self, from: Node, to: Node, time: u64) -> bool {
-        let cuts = |cut: &Cut| cut.span.contains(&time) && cut.links.contains(&(from, to));
-        self.cuts.iter().any(cuts)
+    pub fn is_down(&self, from: Node, to: Node, time: u64) -> bool {
+        let outages = |outage: &Outage| outage.span.contains(&time) && outage.links.contains(&(from, to));
+        self.outages.iter().any(outages)
     }
 
     /// Has that node stopped by then?
@@ -214,14 +214,14 @@ impl Faults {
     }
 }
 
-impl Cut {
+impl Outage {
     /// Parts these nodes from all others of `nodes`, in both directions.
-    pub fn off(group: &[Node], nodes: u16, span: Range<u64>) -> Self {
+    pub fn isolate(group: &[Node], nodes: u16, span: Range<u64>) -> Self {
         let mut links = Vec::new();
         for &inside in group {
             let others = (0..nodes).map(Node).filter(|node| !group.contains(node));
             links.extend(others.flat_map(|outside| [(inside, outside), (outside, inside)]));
         }
-        Cut { links, span }
+        Outage { links, span }
     }
 }

@@ -8,13 +8,13 @@ use pombo_kernel::header::Node;
 /// Frames under way; who uses it bounds how many. Those of the same time arrive in the order in which they set out.
 #[derive(Default)]
 pub struct InFlight {
-    heap: BinaryHeap<Reverse<Flight>>,
+    heap: BinaryHeap<Reverse<FrameInFlight>>,
     count: u64,
 }
 
 /// One frame. Compared by its first two fields, which differ from those of all others.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub struct Flight {
+pub struct FrameInFlight {
     /// When it arrives.
     pub at: u64,
     number: u64,
@@ -31,7 +31,7 @@ impl InFlight {
     pub fn push(&mut self, at: u64, from: Node, to: Node, frame: Vec<u8>) {
         let number = self.count;
         self.count += 1;
-        self.heap.push(Reverse(Flight {
+        self.heap.push(Reverse(FrameInFlight {
             at,
             number,
             from,
@@ -42,13 +42,13 @@ impl InFlight {
 
     /// When the next one arrives.
     pub fn next(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(flight)| flight.at)
+        self.heap.peek().map(|Reverse(frame_in_flight)| frame_in_flight.at)
     }
 
     /// The next one, if it has arrived by then.
-    pub fn pop(&mut self, by: u64) -> Option<Flight> {
+    pub fn pop(&mut self, by: u64) -> Option<FrameInFlight> {
         self.next().filter(|at| *at <= by)?;
-        self.heap.pop().map(|Reverse(flight)| flight)
+        self.heap.pop().map(|Reverse(frame_in_flight)| frame_in_flight)
     }
 
     /// How many there are.

@@ -1,16 +1,16 @@
 //! What becomes of the frames that arrive at one node. `FaultyNetwork` alone uses it, without knowing which it has: so
 //! who loses frames does not carry the code of what else can go wrong.
 
-use super::{CRASHED, Counts, Faults, InFlight, LinkFaults, Rate};
+use super::{CRASHED, FaultCounts, Faults, InFlight, LinkFaults, Rate};
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 
 /// Late frames that one node keeps; beyond it they are lost.
-pub const LATE_FRAMES: usize = 4096;
+pub const MAX_LATE_FRAMES: usize = 4096;
 
 /// What a node with faults does to the network below. Everything fails at a node that has crashed.
 pub(super) trait Injector<N>: Send {
@@ -18,15 +18,15 @@ pub(super) trait Injector<N>: Send {
     fn poll(
         &mut self,
         inner: &mut N,
-        counts: &mut Counts,
-        f: &mut dyn FnMut(InPlace<'_>),
+        counts: &mut FaultCounts,
+        f: &mut dyn FnMut(ContiguousFrame<'_>),
     ) -> Result<bool, ChannelError>;
 
     /// Is a frame to that node lost on the way?
-    fn cuts_off(
+    fn drops_outgoing(
         &self,
         inner: &N,
-        counts: &mut Counts,
+        counts: &mut FaultCounts,
         to: Node,
         parts: &[Part<'_>],
     ) -> Result<bool, ChannelError> {
@@ -35,7 +35,7 @@ pub(super) trait Injector<N>: Send {
     }
 
     /// When a late frame arrives, on the clock of the network; `u64::MAX`: there is none.
-    fn wakes_at(&self, inner: &N) -> Result<u64, ChannelError> {
+    fn next_arrival(&self, inner: &N) -> Result<u64, ChannelError> {
         let _ = inner;
         Ok(u64::MAX)
     }
@@ -49,41 +49,41 @@ fn links(node: Node, nodes: usize, seed: u64) -> Vec<LinkFaults> {
 }
 
 /// Frames arrive as they came, or not at all.
-pub(super) struct Losses {
+pub(super) struct LossInjector {
     rate: Rate,
     links: Vec<LinkFaults>,
 }
 
-impl Losses {
+impl LossInjector {
     #[inline(never)]
     pub(super) fn new(node: Node, nodes: usize, rate: Rate, seed: u64) -> Self {
         let links = links(node, nodes, seed);
-        Losses { rate, links }
+        LossInjector { rate, links }
     }
 
     /// Does the next frame of that sender arrive?
     #[inline(never)]
-    fn passes(&mut self, from: Node, counts: &mut Counts) -> bool {
+    fn arrives(&mut self, from: Node, counts: &mut FaultCounts) -> bool {
         let Some(link) = self.links.get_mut(from.index()) else {
             return false;
         };
         counts.sent += 1;
-        let passes = !link.loses(self.rate, counts);
-        counts.delivered += u64::from(passes);
-        passes
+        let arrives = !link.is_lost(self.rate, counts);
+        counts.delivered += u64::from(arrives);
+        arrives
     }
 }
 
-impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Injector<N> for Losses {
+impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Injector<N> for LossInjector {
     fn poll(
         &mut self,
         inner: &mut N,
-        counts: &mut Counts,
-        f: &mut dyn FnMut(InPlace<'_>),
+        counts: &mut FaultCounts,
+        f: &mut dyn FnMut(ContiguousFrame<'_>),
     ) -> Result<bool, ChannelError> {
         let mut any = false;
         inner.poll(|frame| {
-            if self.passes(frame.from(), counts) {
+            if self.arrives(frame.from(), counts) {
                 any = true;
                 f(frame);
             }
@@ -93,18 +93,18 @@ impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Injector<N> for Losses {
 }
 
 /// Frames are copied and may wait.
-pub(super) struct Everything {
+pub(super) struct FaultInjector {
     faults: Faults,
     /// When the network was decorated.
     begin: u64,
     links: Vec<LinkFaults>,
-    /// At most [`LATE_FRAMES`].
+    /// At most [`MAX_LATE_FRAMES`].
     late: InFlight,
 }
 
-impl Everything {
+impl FaultInjector {
     pub(super) fn new(inner: &impl Network, faults: Faults, seed: u64) -> Self {
-        Everything {
+        FaultInjector {
             faults,
             begin: inner.now(),
             links: links(inner.node(), inner.nodes(), seed),
@@ -122,22 +122,22 @@ impl Everything {
     }
 
     /// Decides over a frame that arrives now.
-    fn take(&mut self, frame: InPlace<'_>, to: Node, time: u64, counts: &mut Counts) {
+    fn take(&mut self, frame: ContiguousFrame<'_>, to: Node, time: u64, counts: &mut FaultCounts) {
         let from = frame.from();
         let Some(link) = self.links.get_mut(from.index()) else {
             return;
         };
         counts.sent += 1;
-        if self.faults.is_cut(from, to, time) {
-            counts.cut += 1;
+        if self.faults.is_down(from, to, time) {
+            counts.outage += 1;
             return;
         }
         let mut overflowed = 0;
         let late = &mut self.late;
         // It lies in one piece.
         let bytes = frame.head(frame.len()).unwrap_or_default();
-        link.strike(&self.faults, counts, time, bytes, |at, frame| {
-            if late.len() < LATE_FRAMES {
+        link.apply(&self.faults, counts, time, bytes, |at, frame| {
+            if late.len() < MAX_LATE_FRAMES {
                 late.push(at, from, to, frame);
             } else {
                 overflowed += 1;
@@ -147,40 +147,40 @@ impl Everything {
     }
 }
 
-impl<N: for<'a> Network<Frame<'a> = InPlace<'a>>> Injector<N> for Everything {
+impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Injector<N> for FaultInjector {
     fn poll(
         &mut self,
         inner: &mut N,
-        counts: &mut Counts,
-        f: &mut dyn FnMut(InPlace<'_>),
+        counts: &mut FaultCounts,
+        f: &mut dyn FnMut(ContiguousFrame<'_>),
     ) -> Result<bool, ChannelError> {
         let (time, me) = (self.check(inner)?, inner.node());
         inner.poll(|frame| self.take(frame, me, time, counts))?;
         let mut any = false;
-        while let Some(flight) = self.late.pop(time) {
+        while let Some(frame_in_flight) = self.late.pop(time) {
             any = true;
             counts.delivered += 1;
-            f(InPlace::new(flight.from, &flight.frame));
+            f(ContiguousFrame::new(frame_in_flight.from, &frame_in_flight.frame));
         }
         Ok(any)
     }
 
-    fn cuts_off(
+    fn drops_outgoing(
         &self,
         inner: &N,
-        counts: &mut Counts,
+        counts: &mut FaultCounts,
         to: Node,
         parts: &[Part<'_>],
     ) -> Result<bool, ChannelError> {
         let time = self.check(inner)?;
         // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
-        let cut = Part::total(parts) <= inner.mtu() && self.faults.is_cut(inner.node(), to, time);
-        counts.sent += u64::from(cut);
-        counts.cut += u64::from(cut);
-        Ok(cut)
+        let outage = Part::total(parts) <= inner.mtu() && self.faults.is_down(inner.node(), to, time);
+        counts.sent += u64::from(outage);
+        counts.outage += u64::from(outage);
+        Ok(outage)
     }
 
-    fn wakes_at(&self, inner: &N) -> Result<u64, ChannelError> {
+    fn next_arrival(&self, inner: &N) -> Result<u64, ChannelError> {
         self.check(inner)?;
         let next = self.late.next().unwrap_or(u64::MAX);
         Ok(next.saturating_add(self.begin))

@@ -5,18 +5,18 @@
 //! machine. Real devices and threads bring their own order. The package `pombo-testing` has a network in simulated time
 //! that follows the same plans.
 
-mod device;
-mod dice;
+mod faulty_network;
+mod rng;
 mod faults;
 mod in_flight;
 mod injector;
 mod link_faults;
 
-pub use device::FaultyNetwork;
-pub use dice::{Dice, Rate};
-pub use faults::{Counts, Cut, Faults};
-pub use in_flight::{Flight, InFlight};
-pub use injector::LATE_FRAMES;
+pub use faulty_network::FaultyNetwork;
+pub use rng::{SeededRng, Rate};
+pub use faults::{FaultCounts, Outage, Faults};
+pub use in_flight::{FrameInFlight, InFlight};
+pub use injector::MAX_LATE_FRAMES;
 pub use link_faults::LinkFaults;
 
 /// The device error of every call at a node that has crashed: no system has an error of that number.

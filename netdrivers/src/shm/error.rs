@@ -46,9 +46,9 @@ pub enum ShmError {
         limit: usize,
     },
     /// Rank 0 waited in vain for others.
-    Missing {
+    RanksMissing {
         /// How many ranks came, rank 0 included.
-        came: usize,
+        joined: usize,
         /// How many there should be.
         ranks: usize,
     },
@@ -105,9 +105,9 @@ impl fmt::Display for ShmError {
             ShmError::JobName { limit } => {
                 write!(f, "the name of the job must have 1 to {limit} bytes")
             }
-            ShmError::Missing { came, ranks } => write!(
+            ShmError::RanksMissing { joined, ranks } => write!(
                 f,
-                "only {came} of {ranks} ranks came: see whether the others started on this machine"
+                "only {joined} of {ranks} ranks came: see whether the others started on this machine"
             ),
             ShmError::NoAnswer => {
                 f.write_str("rank 0 did not answer: see whether it started on this machine")

@@ -4,24 +4,24 @@ use core::ffi::CStr;
 use core::ptr::NonNull;
 
 use super::error::ShmError;
-use super::quota::Files;
+use super::cpu_quota::FileReader;
 
 /// A descriptor of our own; closed when dropped.
 #[derive(Debug)]
-pub(super) struct Descriptor(i32);
+pub(super) struct OwnedFd(i32);
 
-impl Descriptor {
+impl OwnedFd {
     /// Takes over what a system call has returned and nobody else will close.
     pub(super) fn returned(fd: i32, call: &'static str) -> Result<Self, ShmError> {
         check(fd, call).map(Self)
     }
 
-    pub(super) fn number(&self) -> i32 {
+    pub(super) fn fd(&self) -> i32 {
         self.0
     }
 }
 
-impl Drop for Descriptor {
+impl Drop for OwnedFd {
     fn drop(&mut self) {
         // SAFETY: the descriptor is ours, and this is its last use.
         unsafe { libc::close(self.0) };
@@ -30,7 +30,7 @@ impl Drop for Descriptor {
 
 /// A file to be mapped.
 #[derive(Debug)]
-pub(super) struct File(Descriptor);
+pub(super) struct File(OwnedFd);
 
 /// The size of a segment's file can never change, so that no access to the mapping can fault.
 const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
@@ -56,23 +56,23 @@ impl File {
     fn anonymous(flags: libc::c_uint) -> Result<Self, ShmError> {
         // SAFETY: the name is a C string.
         let fd = unsafe { libc::memfd_create(c"pombo".as_ptr(), flags) };
-        Descriptor::returned(fd, "memfd_create").map(File)
+        OwnedFd::returned(fd, "memfd_create").map(File)
     }
 
     /// The file of somebody else's descriptor.
     pub(super) fn duplicate(fd: i32) -> Result<Self, ShmError> {
         // SAFETY: no memory is passed; a number that is no descriptor is an error.
         let fd = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
-        Descriptor::returned(fd, "fcntl").map(File)
+        OwnedFd::returned(fd, "fcntl").map(File)
     }
 
     /// The file of a descriptor that came from elsewhere.
-    pub(super) fn of(descriptor: Descriptor) -> Self {
+    pub(super) fn of(descriptor: OwnedFd) -> Self {
         File(descriptor)
     }
 
     pub(super) fn fd(&self) -> i32 {
-        self.0.number()
+        self.0.fd()
     }
 
     /// The size, if it is there to stay.
@@ -112,15 +112,15 @@ impl File {
 }
 
 /// Files of a few lines that the system makes up.
-pub(super) struct SmallFiles;
+pub(super) struct ProcFiles;
 
-impl Files for SmallFiles {
+impl FileReader for ProcFiles {
     fn read<'a>(&mut self, path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> {
         // SAFETY: the path is a C string.
         let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-        let file = Descriptor::returned(fd, "open").ok()?;
+        let file = OwnedFd::returned(fd, "open").ok()?;
         // SAFETY: the buffer is valid for its length.
-        let read = unsafe { libc::read(file.number(), into.as_mut_ptr().cast(), into.len()) };
+        let read = unsafe { libc::read(file.fd(), into.as_mut_ptr().cast(), into.len()) };
         into.get(..usize::try_from(read).ok()?)
     }
 }

@@ -3,44 +3,44 @@
 use pombo_kernel::channel::{Arrival, Event, Taker, Target};
 use pombo_kernel::header::Node;
 
-use super::remote::Remote;
-use pombo_transport::InPlace;
+use super::cma::RemoteBuffer;
+use pombo_transport::ContiguousFrame;
 
 /// A frame that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    here: InPlace<'a>,
+    local: ContiguousFrame<'a>,
     /// What follows, where the sender has it.
-    remote: Option<&'a Remote>,
+    remote: Option<&'a RemoteBuffer>,
 }
 
 impl<'a> Frame<'a> {
     #[inline(always)]
-    pub(super) fn new(from: Node, bytes: &'a [u8], remote: Option<&'a Remote>) -> Self {
-        let here = InPlace::new(from, bytes);
-        Self { here, remote }
+    pub(super) fn new(from: Node, bytes: &'a [u8], remote: Option<&'a RemoteBuffer>) -> Self {
+        let local = ContiguousFrame::new(from, bytes);
+        Self { local, remote }
     }
 }
 
 impl Arrival for Frame<'_> {
     #[inline(always)]
     fn from(&self) -> Node {
-        self.here.from()
+        self.local.from()
     }
 
     #[inline(always)]
     fn len(&self) -> usize {
-        self.here.len() + self.remote.map_or(0, Remote::len)
+        self.local.len() + self.remote.map_or(0, RemoteBuffer::len)
     }
 
     #[inline(always)]
     fn head(&self, n: usize) -> Option<&[u8]> {
-        self.here.head(n)
+        self.local.head(n)
     }
 
     #[inline(always)]
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
-        self.here.pieces(offset, len, f);
+        self.local.pieces(offset, len, f);
     }
 
     #[inline(always)]
@@ -49,15 +49,15 @@ impl Arrival for Frame<'_> {
             self.pieces(offset, len, |piece| into.put(piece));
             return true;
         };
-        let here = self.here.len().saturating_sub(offset).min(len);
-        self.pieces(offset, here, |piece| into.put(piece));
-        remote.fetch(offset + here - self.here.len(), len - here, into)
+        let local = self.local.len().saturating_sub(offset).min(len);
+        self.pieces(offset, local, |piece| into.put(piece));
+        remote.read_into(offset + local - self.local.len(), len - local, into)
     }
 }
 
-/// Who takes what a poll finds.
-pub(super) trait Hand {
-    fn give(&mut self, event: Event<Frame<'_>>);
+/// What handles the events of a poll.
+pub(super) trait EventHandler {
+    fn handle(&mut self, event: Event<Frame<'_>>);
 
     /// As [`Taker::take`].
     #[inline(always)]
@@ -67,23 +67,23 @@ pub(super) trait Hand {
     }
 }
 
-/// Somebody who takes frames of this driver.
-pub(super) struct Closure<F>(pub(super) F);
+/// Hands events to a closure.
+pub(super) struct ClosureHandler<F>(pub(super) F);
 
-/// Somebody who takes frames of any.
-pub(super) struct Whoever<'a, T>(pub(super) &'a mut T);
+/// Hands events to a handler of the kernel's.
+pub(super) struct FrameHandlerAdapter<'a, T>(pub(super) &'a mut T);
 
-impl<F: FnMut(Event<Frame<'_>>)> Hand for Closure<F> {
+impl<F: FnMut(Event<Frame<'_>>)> EventHandler for ClosureHandler<F> {
     #[inline]
-    fn give(&mut self, event: Event<Frame<'_>>) {
+    fn handle(&mut self, event: Event<Frame<'_>>) {
         (self.0)(event);
     }
 }
 
-impl<T: Taker> Hand for Whoever<'_, T> {
+impl<T: Taker> EventHandler for FrameHandlerAdapter<'_, T> {
     // Out of the way of what is taken at once.
     #[inline(never)]
-    fn give(&mut self, event: Event<Frame<'_>>) {
+    fn handle(&mut self, event: Event<Frame<'_>>) {
         self.0.event(event);
     }
 

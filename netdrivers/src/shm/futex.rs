@@ -1,7 +1,7 @@
 //! Sleeping on Linux: futexes, and fences that cost the waker nothing. Used by `Shm` and `Segment` only.
 
-use super::bell::Park;
-use super::door::knock;
+use super::event_count::Park;
+use super::wake_socket::notify;
 use super::error::ShmError;
 use super::sync::{AtomicU32, Ordering};
 use crate::futex;
@@ -41,7 +41,7 @@ impl Futex {
 
 impl Park for Futex {
     #[inline]
-    fn light(&self) {
+    fn light_fence(&self) {
         if self.asymmetric {
             compiler_fence(Ordering::SeqCst);
         } else {
@@ -49,7 +49,7 @@ impl Park for Futex {
         }
     }
 
-    fn heavy(&self) -> bool {
+    fn heavy_fence(&self) -> bool {
         fence(Ordering::SeqCst);
         !self.asymmetric || membarrier(BARRIER) == 0
     }
@@ -58,9 +58,9 @@ impl Park for Futex {
         futex::wait(word, value, limit);
     }
 
-    fn wake(&self, word: &AtomicU32, door: u32) {
-        if door != 0 {
-            return knock(door);
+    fn wake(&self, word: &AtomicU32, wake_socket: u32) {
+        if wake_socket != 0 {
+            return notify(wake_socket);
         }
         futex::wake(word, i32::MAX);
     }

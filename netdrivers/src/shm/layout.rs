@@ -5,12 +5,12 @@
 
 use core::mem::{align_of, offset_of, size_of};
 
-use super::answers::Answers;
-use super::bell::Bell;
+use super::read_acks::ReadAcks;
+use super::event_count::EventCount;
 use super::error::ShmError;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
-use crate::courtesy::Penance;
+use crate::yield_policy::YieldBackoff;
 
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
@@ -34,7 +34,7 @@ pub(super) const CPU_WORDS: usize = 16;
 
 /// One cache line and its neighbour, which processors fetch together: what one rank writes shares none with another.
 #[repr(C, align(128))]
-pub(super) struct Apart<T>(pub(super) T);
+pub(super) struct CachePadded<T>(pub(super) T);
 
 /// Starts the segment. All fields before `epoch` are written by its creator alone, but for the fingerprint.
 #[repr(C)]
@@ -50,65 +50,65 @@ pub(super) struct Header {
     /// 0 until a rank brings it, unless the creator did.
     pub(super) fingerprint: AtomicU64,
     /// Where the ranks watch over each other: the space in which the numbers of their processes hold. Else 0.
-    pub(super) watched: AtomicU64,
+    pub(super) pid_namespace: AtomicU64,
     /// Goes up with every change of a rank's state.
-    pub(super) epoch: Apart<AtomicU32>,
+    pub(super) epoch: CachePadded<AtomicU32>,
     /// Processors that the ranks may run on, all together.
-    pub(super) cpus: Apart<[AtomicU64; CPU_WORDS]>,
+    pub(super) cpus: CachePadded<[AtomicU64; CPU_WORDS]>,
     /// Whether yields pay, for all ranks.
-    pub(super) penance: Apart<Penance>,
+    pub(super) backoff: CachePadded<YieldBackoff>,
 }
 
 /// Who a rank is, and how it is.
 #[repr(C)]
-pub(super) struct Standing {
+pub(super) struct RankStatus {
     /// A `RankState`.
     pub(super) state: AtomicU32,
     /// The process that has it where ranks watch over each other, by the number that holds in their space; else 0.
-    pub(super) watched: AtomicU32,
+    pub(super) monitored_pid: AtomicU32,
     /// If it ended because of another rank, one more than that one's number; else 0.
-    pub(super) blamed: AtomicU32,
+    pub(super) root_cause: AtomicU32,
     /// The process that has it, by the number that it has for itself: only that one's memory is read as this rank's.
-    pub(super) process: AtomicU32,
+    pub(super) own_pid: AtomicU32,
 }
 
 /// One rank's own part of the segment.
 #[repr(C)]
 pub(super) struct Control {
     /// Written by whoever takes the rank, watches it, or finds it dead.
-    pub(super) standing: Apart<Standing>,
+    pub(super) status: CachePadded<RankStatus>,
     /// Whether the rank sleeps.
-    pub(super) bell: Apart<Bell>,
+    pub(super) event_count: CachePadded<EventCount>,
     /// One bit per peer that ever sent to this rank: the others' rings are not looked at.
-    pub(super) heard: Apart<[AtomicU64; MAX_RANKS / 64]>,
+    pub(super) senders: CachePadded<[AtomicU64; MAX_RANKS / 64]>,
 }
 
-/// A consumer's position, and what it answered to offers, alone in their line.
+/// A consumer's position, and what it has read of exposed memory, alone in their line.
 #[repr(C, align(64))]
-pub(super) struct Taken {
+pub(super) struct ConsumerCursor {
     pub(super) position: AtomicU64,
-    pub(super) answers: Answers,
+    pub(super) acks: ReadAcks,
 }
 
-/// Areas for boards: as many groups of ranks may have them at a time.
-pub(super) const AREAS: usize = 16;
-/// Places of a board.
-pub(super) const PLACES: usize = 32;
-/// Chunks of a board, for texts that are too long for a place.
+/// Regions for boards: as many groups of ranks may have them at a time.
+pub(super) const REGIONS: usize = 16;
+/// Slots of a board.
+pub(super) const SLOTS: usize = 32;
+/// Chunks of a board, for payloads that are too long for a slot.
 pub(super) const CHUNKS: usize = 8;
 /// Bytes of a chunk.
 pub(super) const CHUNK: usize = 32 << 10;
-/// Bytes of a text in a place.
-pub(super) const SHORT: usize = size_of::<Apart<u8>>() - 2 * size_of::<u64>();
+/// Bytes of a payload in a slot.
+pub(super) const INLINE: usize = size_of::<CachePadded<u8>>() - 2 * size_of::<u64>();
 
-/// One place of a board: two lines. The text, of which only addresses are ever taken, follows the words.
-pub(super) type Place = Apart<[AtomicU64; 2]>;
+/// One slot of a board: two lines. The payload, of which only addresses are ever taken, follows the words.
+pub(super) type BoardSlot = CachePadded<[AtomicU64; 2]>;
 
 /// A board without its chunks.
 #[repr(C)]
-pub(super) struct Lines {
-    pub(super) passed: Apart<AtomicU64>,
-    pub(super) places: [Place; PLACES],
+pub(super) struct BoardSlots {
+    pub(super) released: CachePadded<AtomicU64>,
+    pub(super) slots: [BoardSlot; SLOTS],
 }
 
 /// The first words of a header, up to its size.
@@ -152,7 +152,7 @@ impl Layout {
     }
 
     pub(super) fn size(self) -> usize {
-        self.chunks(AREAS, 0)
+        self.chunks(REGIONS, 0)
     }
 
     pub(super) fn control(self, rank: usize) -> usize {
@@ -160,66 +160,66 @@ impl Layout {
     }
 
     /// A consumer's positions lie together: it alone writes them.
-    pub(super) fn taken(self, from: usize, to: usize) -> usize {
-        self.takens() + self.pair(from, to) * size_of::<Taken>()
+    pub(super) fn cursor(self, from: usize, to: usize) -> usize {
+        self.cursors() + self.pair(from, to) * size_of::<ConsumerCursor>()
     }
 
     pub(super) fn ring(self, from: usize, to: usize) -> usize {
         self.rings() + self.pair(from, to) * RING
     }
 
-    /// A rank's places on its board in an area; the boards of an area lie together.
-    pub(super) fn board(self, area: usize, rank: usize) -> usize {
+    /// A rank's slots on its board in an region; the boards of an region lie together.
+    pub(super) fn board(self, region: usize, rank: usize) -> usize {
         let rings = self.rings() + self.ranks * self.ranks * RING;
-        rings + (area * self.ranks + rank) * size_of::<Lines>()
+        rings + (region * self.ranks + rank) * size_of::<BoardSlots>()
     }
 
-    /// A rank's chunks in an area.
-    pub(super) fn chunks(self, area: usize, rank: usize) -> usize {
-        let boards = self.board(AREAS, 0).next_multiple_of(PAGE);
-        boards + (area * self.ranks + rank) * CHUNKS * CHUNK
+    /// A rank's chunks in an region.
+    pub(super) fn chunks(self, region: usize, rank: usize) -> usize {
+        let boards = self.board(REGIONS, 0).next_multiple_of(PAGE);
+        boards + (region * self.ranks + rank) * CHUNKS * CHUNK
     }
 
     fn pair(self, from: usize, to: usize) -> usize {
         to * self.ranks + from
     }
 
-    fn takens(self) -> usize {
+    fn cursors(self) -> usize {
         self.control(self.ranks).next_multiple_of(PAGE)
     }
 
     fn rings(self) -> usize {
-        let takens = self.ranks * self.ranks * size_of::<Taken>();
-        (self.takens() + takens).next_multiple_of(PAGE)
+        let cursors = self.ranks * self.ranks * size_of::<ConsumerCursor>();
+        (self.cursors() + cursors).next_multiple_of(PAGE)
     }
 }
 
-const CONTROLS: usize = size_of::<Header>().next_multiple_of(size_of::<Apart<u8>>());
+const CONTROLS: usize = size_of::<Header>().next_multiple_of(size_of::<CachePadded<u8>>());
 
 /// Programs that were built apart share a segment: all of this is the same in each of them, or its [`VERSION`] is not.
 const _: () = {
-    assert!(size_of::<Apart<u8>>() == 128 && align_of::<Apart<u8>>() == 128);
-    assert!(size_of::<Penance>() == 8 && size_of::<Answers>() == 8 && size_of::<Bell>() == 64);
+    assert!(size_of::<CachePadded<u8>>() == 128 && align_of::<CachePadded<u8>>() == 128);
+    assert!(size_of::<YieldBackoff>() == 8 && size_of::<ReadAcks>() == 8 && size_of::<EventCount>() == 64);
     assert!(offset_of!(Header, magic) == 0 && offset_of!(Header, version) == 8);
     assert!(offset_of!(Header, ranks) == 16 && offset_of!(Header, size) == 24);
     assert!(offset_of!(Header, asymmetric) == 32 && offset_of!(Header, quota) == 36);
-    assert!(offset_of!(Header, fingerprint) == 40 && offset_of!(Header, watched) == 48);
+    assert!(offset_of!(Header, fingerprint) == 40 && offset_of!(Header, pid_namespace) == 48);
     assert!(offset_of!(Header, epoch) == 128 && offset_of!(Header, cpus) == 256);
-    assert!(offset_of!(Header, penance) == 384 && size_of::<Header>() == 512);
-    assert!(offset_of!(Standing, state) == 0 && offset_of!(Standing, watched) == 4);
-    assert!(offset_of!(Standing, blamed) == 8 && offset_of!(Standing, process) == 12);
-    assert!(offset_of!(Control, standing) == 0 && offset_of!(Control, bell) == 128);
-    assert!(offset_of!(Control, heard) == 256 && size_of::<Control>() == 384);
-    assert!(offset_of!(Taken, position) == 0 && offset_of!(Taken, answers) == 8);
-    assert!(size_of::<Taken>() == 64 && size_of::<Place>() == 128);
-    assert!(offset_of!(Lines, passed) == 0 && offset_of!(Lines, places) == 128);
-    assert!(size_of::<Lines>() == 128 * (1 + PLACES));
+    assert!(offset_of!(Header, backoff) == 384 && size_of::<Header>() == 512);
+    assert!(offset_of!(RankStatus, state) == 0 && offset_of!(RankStatus, monitored_pid) == 4);
+    assert!(offset_of!(RankStatus, root_cause) == 8 && offset_of!(RankStatus, own_pid) == 12);
+    assert!(offset_of!(Control, status) == 0 && offset_of!(Control, event_count) == 128);
+    assert!(offset_of!(Control, senders) == 256 && size_of::<Control>() == 384);
+    assert!(offset_of!(ConsumerCursor, position) == 0 && offset_of!(ConsumerCursor, acks) == 8);
+    assert!(size_of::<ConsumerCursor>() == 64 && size_of::<BoardSlot>() == 128);
+    assert!(offset_of!(BoardSlots, released) == 0 && offset_of!(BoardSlots, slots) == 128);
+    assert!(size_of::<BoardSlots>() == 128 * (1 + SLOTS));
 };
 
 const _: () = {
     assert!(offset_of!(Header, size) == size_of::<Start>() - 8);
     assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
     assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
-    assert!(CHUNK.is_multiple_of(PAGE) && PLACES.is_multiple_of(CHUNKS) && SHORT < CHUNK);
+    assert!(CHUNK.is_multiple_of(PAGE) && SLOTS.is_multiple_of(CHUNKS) && INLINE < CHUNK);
     assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);
 };

@@ -1,53 +1,53 @@
 //! Ranks as processes of one Linux machine, over one anonymous memory file. `no_std` with an allocator.
 //!
 //! A launcher makes a [`Segment`], passes its descriptor to the ranks, and marks those dead whose processes end. A rank
-//! opens the segment and attaches: an [`Shm`] is its channel. Ranks that something else started [`meet`] instead.
+//! opens the segment and attaches: an [`Shm`] is its channel. Ranks that something else started find each other by [`bootstrap()`].
 //!
 //! A frame is copied into a ring by its sender and read there by its receiver, without locks and, while both are
 //! awake, without system calls. There is a ring for each ordered pair of ranks: 64 KiB, of which memory is used as far
 //! as frames have filled it; a sender that finds it full is told so. A long message streams through it in frames of up
 //! to [`FRAME_LIMIT`] bytes, the receiver copying out while the sender copies in.
 //!
-//! Or its receiver reads it from the sender's memory at once: the frame only describes it ([`OneCopy`]).
+//! Or its receiver reads it from the sender's memory at once: the frame only describes it ([`SingleCopy`]).
 //!
 //! Who finds nothing looks again, then yields, then sleeps until a frame, room or a loss wakes it. How soon depends on
 //! whether the processors that the ranks may use, by affinity and by the quota of their control group, are fewer than
 //! the ranks, and on whether a yield gets the processor back soon: beside other load it does not. Ranks
-//! that have met look every half second whether the others' processes still live: there is no launcher to do it.
+//! that bootstrapped themselves look every half second whether the others' processes still live: there is no launcher to do it.
 //!
 //! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
 //! a rank finds in the segment, it stays inside it and does not panic.
 
-mod answers;
-mod bell;
+mod read_acks;
+mod event_count;
 pub mod collective;
-mod device;
-mod door;
+mod channel;
+mod wake_socket;
 mod error;
 mod file;
 mod frame;
 mod futex;
-mod lane;
+mod ring_memory;
 mod layout;
-mod meet;
-mod offers;
-mod patience;
-mod peer;
-mod quota;
-mod remote;
+mod bootstrap;
+mod single_copy;
+mod wait_policy;
+mod connection;
+mod cpu_quota;
+mod cma;
 mod ring;
 mod segment;
-mod socket;
+mod bootstrap_socket;
 mod sync;
 #[cfg(test)]
 mod tests;
-mod watch;
-mod witness;
+mod pid_monitor;
+mod process_token;
 
-pub use device::Shm;
+pub use channel::Shm;
 pub use error::ShmError;
 pub use frame::Frame;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};
-pub use meet::{MEETING, meet, meet_within};
-pub use offers::OneCopy;
+pub use bootstrap::{BOOTSTRAP_TIMEOUT, bootstrap, bootstrap_within};
+pub use single_copy::SingleCopy;
 pub use segment::{RankState, Segment};

@@ -12,7 +12,7 @@ use pombo_kernel::memory::Part;
 use super::sync::{AtomicU64, Ordering};
 
 /// Memory of a ring, all zero at first.
-pub(super) trait Slots {
+pub(super) trait GranuleAccess {
     /// Number of granules.
     const GRANULES: usize;
 
@@ -20,23 +20,23 @@ pub(super) trait Slots {
     fn word(&self, granule: usize) -> &AtomicU64;
 
     /// The producer will write there soon.
-    fn want(&self, granule: usize) {
+    fn prefetch_write(&self, granule: usize) {
         let _ = granule;
     }
 
     /// The consumer will read there soon.
-    fn expect(&self, granule: usize) {
+    fn prefetch_read(&self, granule: usize) {
         let _ = granule;
     }
 
     /// How far the consumer is. Written by the consumer alone.
-    fn taken(&self) -> &AtomicU64;
+    fn consumed(&self) -> &AtomicU64;
 
-    /// Copies the parts, `len` bytes, to what follows the first word of that granule, inside the ring; see [`gather`].
+    /// Copies the parts, `len` bytes, to what follows the first word of that granule, inside the ring; see [`copy_parts`].
     ///
     /// # Safety
     /// Nobody else reads or writes these bytes during the call.
-    unsafe fn fill(&self, granule: usize, len: usize, parts: &[Part<'_>]);
+    unsafe fn write_parts(&self, granule: usize, len: usize, parts: &[Part<'_>]);
 
     /// Hands out `len` bytes after the first word of that granule, inside the ring.
     ///
@@ -48,13 +48,13 @@ pub(super) trait Slots {
 /// Bytes in a granule: half a cache line, which a frame of MPI with one or two numbers needs.
 pub(super) const GRANULE: usize = 32;
 /// Granules in a cache line.
-const LINE: usize = 2;
+const LINE_GRANULES: usize = 2;
 /// Granules ahead of the producer: so far away are lines asked for.
-const AHEAD: u64 = 16;
+const PREFETCH_DISTANCE: u64 = 16;
 /// Most lines that a producer asks for at once: of a frame of 2 KiB.
-const MOST_AHEAD: usize = 32;
+const MAX_PREFETCH: usize = 32;
 /// Lines that a consumer looks ahead, its own included.
-const LOOK: usize = 6;
+const PREFETCH_LINES: usize = 6;
 /// Bytes of a record's header word.
 pub(super) const WORD: usize = 8;
 
@@ -75,34 +75,34 @@ pub(super) enum RingError {
 
 /// The side that puts frames in.
 pub(super) struct Producer<S> {
-    slots: S,
+    memory: S,
     position: u64,
     /// The consumer's position when last looked at.
-    taken: u64,
+    consumed: u64,
 }
 
-impl<S: Slots> Producer<S> {
-    pub(super) fn new(slots: S) -> Self {
+impl<S: GranuleAccess> Producer<S> {
+    pub(super) fn new(memory: S) -> Self {
         Self {
-            slots,
+            memory,
             position: 0,
-            taken: 0,
+            consumed: 0,
         }
     }
 
     /// Puts a frame of `len` bytes in; `len` is the sum of the parts and at most the limit.
     #[inline(always)]
-    pub(super) fn put(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
+    pub(super) fn push(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
         self.write(len, parts, 0)
     }
 
     /// The same, marked for the consumer.
-    pub(super) fn put_marked(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
-        self.write(len, parts, MARK)
+    pub(super) fn push_flagged(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
+        self.write(len, parts, FLAG)
     }
 
     #[inline(always)]
-    fn write(&mut self, len: usize, parts: &[Part<'_>], mark: u32) -> Result<(), RingError> {
+    fn write(&mut self, len: usize, parts: &[Part<'_>], flag: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
         let gap = gap_before(size, self.granule(), S::GRANULES);
@@ -117,31 +117,31 @@ impl<S: Slots> Producer<S> {
         self.clear_behind(size);
         // SAFETY: these granules are free, which `reserve` has seen after the consumer's last use of them, and the
         // consumer does not look past the word at our position before it is published below.
-        unsafe { self.slots.fill(granule, len, parts) };
-        self.publish(len as u32 | mark);
+        unsafe { self.memory.write_parts(granule, len, parts) };
+        self.publish(len as u32 | flag);
         self.position += size as u64;
-        self.look_ahead(size);
+        self.prefetch(size);
         Ok(())
     }
 
     /// Lines that the consumer has read take long to come back: a burst would wait for each. So one line farther on after
     /// a small frame, and after a long one all that another such needs but the first, at which the consumer may look.
     #[inline(always)]
-    fn look_ahead(&self, size: usize) {
-        let end = self.taken + S::GRANULES as u64;
-        let first = self.position + if size <= LINE { AHEAD } else { LINE as u64 };
-        let lines = (size / LINE).clamp(1, MOST_AHEAD) as u64;
-        if first + lines * LINE as u64 <= end {
+    fn prefetch(&self, size: usize) {
+        let end = self.consumed + S::GRANULES as u64;
+        let first = self.position + if size <= LINE_GRANULES { PREFETCH_DISTANCE } else { LINE_GRANULES as u64 };
+        let lines = (size / LINE_GRANULES).clamp(1, MAX_PREFETCH) as u64;
+        if first + lines * LINE_GRANULES as u64 <= end {
             for line in 0..lines {
-                let granule = (first + line * LINE as u64) % S::GRANULES as u64;
-                self.slots.want(granule as usize);
+                let granule = (first + line * LINE_GRANULES as u64) % S::GRANULES as u64;
+                self.memory.prefetch_write(granule as usize);
             }
         }
     }
 
     /// Has the consumer taken something since [`RingError::Full`]?
     pub(super) fn has_more_room(&self) -> bool {
-        self.slots.taken().load(Ordering::Acquire) != self.taken
+        self.memory.consumed().load(Ordering::Acquire) != self.consumed
     }
 
     #[inline]
@@ -152,15 +152,15 @@ impl<S: Slots> Producer<S> {
     #[inline]
     fn reserve(&mut self, need: usize) -> Result<(), RingError> {
         let end = self.position + need as u64;
-        if end - self.taken <= S::GRANULES as u64 {
+        if end - self.consumed <= S::GRANULES as u64 {
             return Ok(());
         }
-        let taken = self.slots.taken().load(Ordering::Acquire);
-        if taken < self.taken || taken > self.position {
+        let consumed = self.memory.consumed().load(Ordering::Acquire);
+        if consumed < self.consumed || consumed > self.position {
             return Err(RingError::Corrupt);
         }
-        self.taken = taken;
-        if end - taken <= S::GRANULES as u64 {
+        self.consumed = consumed;
+        if end - consumed <= S::GRANULES as u64 {
             Ok(())
         } else {
             Err(RingError::Full)
@@ -171,13 +171,13 @@ impl<S: Slots> Producer<S> {
     #[inline(always)]
     fn clear_behind(&self, granules: usize) {
         let behind = (self.granule() + granules) % S::GRANULES;
-        self.slots.word(behind).store(0, Ordering::Relaxed);
+        self.memory.word(behind).store(0, Ordering::Relaxed);
     }
 
     #[inline]
     fn publish(&self, len: u32) {
         let word = u64::from(tag(self.position)) << 32 | u64::from(len);
-        self.slots
+        self.memory
             .word(self.granule())
             .store(word, Ordering::Release);
     }
@@ -185,16 +185,16 @@ impl<S: Slots> Producer<S> {
 
 /// The side that takes frames out.
 pub(super) struct Consumer<S> {
-    slots: S,
+    memory: S,
     position: u64,
     /// Frames that were there one behind the other.
     streak: u32,
 }
 
-impl<S: Slots> Consumer<S> {
-    pub(super) fn new(slots: S) -> Self {
+impl<S: GranuleAccess> Consumer<S> {
+    pub(super) fn new(memory: S) -> Self {
         Self {
-            slots,
+            memory,
             position: 0,
             streak: 0,
         }
@@ -203,17 +203,17 @@ impl<S: Slots> Consumer<S> {
     /// Hands out the oldest frame in place, and whether it is marked, and frees its room afterwards. False if there is
     /// none.
     #[inline]
-    pub(super) fn take(&mut self, f: impl FnOnce(&[u8], bool)) -> Result<bool, RingError> {
-        let Some((len, marked)) = self.front()? else {
+    pub(super) fn pop(&mut self, f: impl FnOnce(&[u8], bool)) -> Result<bool, RingError> {
+        let Some((len, flagged)) = self.front()? else {
             self.streak = 0;
             return Ok(false);
         };
-        self.look_ahead();
+        self.prefetch();
         // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer leaves it alone until
         // our position has passed it.
         unsafe {
-            self.slots
-                .read(self.granule(), len, |bytes| f(bytes, marked))
+            self.memory
+                .read(self.granule(), len, |bytes| f(bytes, flagged))
         };
         self.advance(granules(len));
         Ok(true)
@@ -222,15 +222,15 @@ impl<S: Slots> Consumer<S> {
     /// Where frames follow one another their producer is ahead: fetches lines that it has written. One that it has not
     /// would have to go back to it.
     #[inline(always)]
-    fn look_ahead(&mut self) {
+    fn prefetch(&mut self) {
         let far = match self.streak {
             0 => 0..0,
-            1 => 1..LOOK,
-            _ => LOOK - 1..LOOK,
+            1 => 1..PREFETCH_LINES,
+            _ => PREFETCH_LINES - 1..PREFETCH_LINES,
         };
         for line in far {
-            let granule = self.granule() + line * LINE;
-            self.slots.expect(granule % S::GRANULES);
+            let granule = self.granule() + line * LINE_GRANULES;
+            self.memory.prefetch_read(granule % S::GRANULES);
         }
         self.streak = self.streak.saturating_add(1);
     }
@@ -238,7 +238,7 @@ impl<S: Slots> Consumer<S> {
     /// Is there anything to take, or to complain about?
     #[inline]
     pub(super) fn has_next(&self) -> bool {
-        self.slots.word(self.granule()).load(Ordering::Acquire) != 0
+        self.memory.word(self.granule()).load(Ordering::Acquire) != 0
     }
 
     #[inline]
@@ -249,28 +249,28 @@ impl<S: Slots> Consumer<S> {
     /// Length of the oldest frame, and whether it is marked.
     #[inline]
     fn front(&mut self) -> Result<Option<(usize, bool)>, RingError> {
-        let word = self.slots.word(self.granule()).load(Ordering::Acquire);
+        let word = self.memory.word(self.granule()).load(Ordering::Acquire);
         if word == 0 {
             return Ok(None);
         }
         if word as u32 & GAP == 0 {
-            return self.check(word).map(Some);
+            return self.validate(word).map(Some);
         }
         self.skip(word)?;
         // A gap is followed by a record.
-        match self.slots.word(self.granule()).load(Ordering::Acquire) {
+        match self.memory.word(self.granule()).load(Ordering::Acquire) {
             0 => Ok(None),
-            word => self.check(word).map(Some),
+            word => self.validate(word).map(Some),
         }
     }
 
     /// A record lies before the end of the ring and bears the tag of its position.
     #[inline]
-    fn check(&self, word: u64) -> Result<(usize, bool), RingError> {
-        let len = (word as u32 & !MARK) as usize;
+    fn validate(&self, word: u64) -> Result<(usize, bool), RingError> {
+        let len = (word as u32 & !FLAG) as usize;
         let fits = len <= limit(S::GRANULES) && self.granule() + granules(len) <= S::GRANULES;
         if fits && (word >> 32) as u32 == tag(self.position) {
-            Ok((len, word as u32 & MARK != 0))
+            Ok((len, word as u32 & FLAG != 0))
         } else {
             Err(RingError::Corrupt)
         }
@@ -289,7 +289,7 @@ impl<S: Slots> Consumer<S> {
     #[inline]
     fn advance(&mut self, granules: usize) {
         self.position += granules as u64;
-        self.slots.taken().store(self.position, Ordering::Release);
+        self.memory.consumed().store(self.position, Ordering::Release);
     }
 }
 
@@ -297,7 +297,7 @@ impl<S: Slots> Consumer<S> {
 pub(super) const GAP: u32 = 1 << 31;
 
 /// Beside a length: the frame is of another kind.
-pub(super) const MARK: u32 = 1 << 30;
+pub(super) const FLAG: u32 = 1 << 30;
 
 /// Marks a record of that position; never 0.
 #[inline]
@@ -316,7 +316,7 @@ fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
     if size == 1 {
         return 0;
     }
-    let line = granule.next_multiple_of(LINE);
+    let line = granule.next_multiple_of(LINE_GRANULES);
     if line + size > granules {
         granules - granule
     } else {
@@ -326,7 +326,7 @@ fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
 
 /// Copies the parts one after the other. `room` is as long as all of them.
 #[inline(always)]
-pub(super) fn gather(parts: &[Part<'_>], room: &mut [u8]) {
+pub(super) fn copy_parts(parts: &[Part<'_>], room: &mut [u8]) {
     // What the kernel sends nearly always: here the compiler knows both parts.
     if let [head @ Part::Bytes(_), payload] = parts {
         let (front, back) = room.split_at_mut(head.len());

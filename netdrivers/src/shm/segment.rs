@@ -4,16 +4,16 @@
 use core::mem::offset_of;
 use core::ptr::NonNull;
 
-use super::answers::Answers;
+use super::read_acks::ReadAcks;
 use super::error::ShmError;
-use super::file::{File, Mapping, SmallFiles};
+use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
-use super::lane::Lane;
+use super::ring_memory::RingMemory;
 use super::layout::{
-    self, AREAS, CHUNK, CHUNKS, Control, Header, Layout, Lines, MAGIC, RING, Standing, Taken,
+    self, REGIONS, CHUNK, CHUNKS, Control, Header, Layout, BoardSlots, MAGIC, RING, RankStatus, ConsumerCursor,
     VERSION,
 };
-use super::quota;
+use super::cpu_quota;
 use super::sync::{AtomicU32, Ordering};
 
 /// An open segment. Its file goes with the last process that has it open: nothing is ever left behind.
@@ -29,7 +29,7 @@ pub struct Segment {
 #[non_exhaustive]
 pub enum RankState {
     /// Not there yet.
-    Unborn,
+    NotStarted,
     /// At work.
     Attached,
     /// Gone, in good order.
@@ -53,7 +53,7 @@ impl Segment {
         let asymmetric = u32::from(Futex::asymmetric_here());
         header.asymmetric.store(asymmetric, Ordering::Relaxed);
         if ranks > 1 {
-            let quota = quota::processors(&mut SmallFiles).unwrap_or(0);
+            let quota = cpu_quota::processors(&mut ProcFiles).unwrap_or(0);
             header.quota.store(quota, Ordering::Relaxed);
         }
         header.fingerprint.store(fingerprint, Ordering::Relaxed);
@@ -111,8 +111,8 @@ impl Segment {
     /// [`ShmError::NoSuchRank`].
     pub fn mark_dead(&self, rank: usize) -> Result<(), ShmError> {
         self.check(rank)?;
-        for from in [RankState::Unborn, RankState::Attached] {
-            self.change(rank, from, RankState::Dead);
+        for from in [RankState::NotStarted, RankState::Attached] {
+            self.transition(rank, from, RankState::Dead);
         }
         Ok(())
     }
@@ -122,18 +122,18 @@ impl Segment {
     ///
     /// # Errors
     /// [`ShmError::NoSuchRank`].
-    pub fn blame(&self, rank: usize, other: u16) -> Result<(), ShmError> {
+    pub fn set_root_cause(&self, rank: usize, other: u16) -> Result<(), ShmError> {
         self.check(rank)?;
-        let blamed = &self.standing(rank).blamed;
-        blamed.store(u32::from(other) + 1, Ordering::Release);
+        let root_cause = &self.status(rank).root_cause;
+        root_cause.store(u32::from(other) + 1, Ordering::Release);
         Ok(())
     }
 
     /// The one because of which this rank has ended, if that was noted.
-    pub fn blamed(&self, rank: usize) -> Option<u16> {
+    pub fn root_cause(&self, rank: usize) -> Option<u16> {
         self.check(rank).ok()?;
-        let blamed = &self.standing(rank).blamed;
-        u16::try_from(blamed.load(Ordering::Acquire).checked_sub(1)?).ok()
+        let root_cause = &self.status(rank).root_cause;
+        u16::try_from(root_cause.load(Ordering::Acquire).checked_sub(1)?).ok()
     }
 
     fn check(&self, rank: usize) -> Result<(), ShmError> {
@@ -157,7 +157,7 @@ impl Segment {
             }
             _ => {}
         }
-        if self.change(rank, RankState::Unborn, RankState::Attached) {
+        if self.transition(rank, RankState::NotStarted, RankState::Attached) {
             Ok(())
         } else {
             Err(ShmError::RankTaken { rank })
@@ -165,8 +165,8 @@ impl Segment {
     }
 
     /// Changes a rank's state, and wakes everybody for its end. False if it was in another state.
-    pub(super) fn change(&self, rank: usize, from: RankState, to: RankState) -> bool {
-        let state = &self.standing(rank).state;
+    pub(super) fn transition(&self, rank: usize, from: RankState, to: RankState) -> bool {
+        let state = &self.status(rank).state;
         let (old, new) = (from as u32, to as u32);
         let changed = state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed);
         if changed.is_err() {
@@ -175,7 +175,7 @@ impl Segment {
         self.header().epoch.0.fetch_add(1, Ordering::SeqCst);
         if to != RankState::Attached {
             for rank in 0..self.ranks() {
-                self.control(rank).bell.0.ring_surely(&Futex::WAKER);
+                self.control(rank).event_count.0.notify_always(&Futex::WAKER);
             }
         }
         true
@@ -183,42 +183,42 @@ impl Segment {
 
     /// Whatever is none of the known states is a rank that cannot be relied on.
     pub(super) fn state_of(&self, rank: usize) -> RankState {
-        let state = self.standing(rank).state.load(Ordering::Acquire);
-        let known = [RankState::Unborn, RankState::Attached, RankState::Finished];
+        let state = self.status(rank).state.load(Ordering::Acquire);
+        let known = [RankState::NotStarted, RankState::Attached, RankState::Finished];
         let found = known.into_iter().find(|known| *known as u32 == state);
         found.unwrap_or(RankState::Dead)
     }
 
     /// Lets the ranks watch over each other, whose processes have numbers in that space.
-    pub(super) fn watch(&self, space: u64) {
-        self.header().watched.store(space, Ordering::Release);
+    pub(super) fn set_pid_namespace(&self, space: u64) {
+        self.header().pid_namespace.store(space, Ordering::Release);
     }
 
     /// The space for the numbers of the ranks' processes, if they watch over each other.
-    pub(super) fn watched(&self) -> Option<u64> {
-        let space = self.header().watched.load(Ordering::Acquire);
+    pub(super) fn pid_namespace(&self) -> Option<u64> {
+        let space = self.header().pid_namespace.load(Ordering::Acquire);
         (space != 0).then_some(space)
     }
 
     /// Notes the process of a rank, by a number that holds in the space of those who watch.
-    pub(super) fn set_watched(&self, rank: usize, process: i32) {
-        let noted = &self.standing(rank).watched;
+    pub(super) fn set_monitored_pid(&self, rank: usize, process: i32) {
+        let noted = &self.status(rank).monitored_pid;
         noted.store(process.cast_unsigned(), Ordering::Relaxed);
     }
 
     /// The process of a rank that is watched, if it was noted.
-    pub(super) fn watched_process(&self, rank: usize) -> Option<i32> {
-        self.standing(rank).watched_process()
+    pub(super) fn monitored_pid(&self, rank: usize) -> Option<i32> {
+        self.status(rank).monitored_pid()
     }
 
-    /// Names the process that has the rank, as it does itself: frames of the rank may then offer memory of that one.
-    pub(super) fn set_process(&self, rank: usize, process: i32) {
-        let named = &self.standing(rank).process;
+    /// Names the process that has the rank, as it does itself: frames of the rank may then expose memory of that one.
+    pub(super) fn set_pid(&self, rank: usize, process: i32) {
+        let named = &self.status(rank).own_pid;
         named.store(process.cast_unsigned(), Ordering::Relaxed);
     }
 
-    fn standing(&self, rank: usize) -> &Standing {
-        &self.control(rank).standing.0
+    fn status(&self, rank: usize) -> &RankStatus {
+        &self.control(rank).status.0
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -235,50 +235,50 @@ impl Segment {
         unsafe { control.cast().as_ref() }
     }
 
-    /// Where a rank's board in an area begins: its places, its chunks.
-    pub(super) fn board(&self, area: usize, rank: usize) -> [NonNull<u8>; 2] {
-        assert!(area < AREAS && rank < self.ranks());
+    /// Where a rank's board in an region begins: its slots, its chunks.
+    pub(super) fn board(&self, region: usize, rank: usize) -> [NonNull<u8>; 2] {
+        assert!(region < REGIONS && rank < self.ranks());
         let (lines, chunks) = (
-            self.layout.board(area, rank),
-            self.layout.chunks(area, rank),
+            self.layout.board(region, rank),
+            self.layout.chunks(region, rank),
         );
         [
-            self.mapping.at(lines, size_of::<Lines>()),
+            self.mapping.at(lines, size_of::<BoardSlots>()),
             self.mapping.at(chunks, CHUNKS * CHUNK),
         ]
     }
 
-    /// The answers of a rank to another one's offers.
-    pub(super) fn answers(&self, from: usize, to: usize) -> NonNull<Answers> {
-        let taken = self.layout.taken(from, to) + offset_of!(Taken, answers);
-        self.mapping.at(taken, size_of::<Answers>()).cast()
+    /// A rank's acknowledgements of another one's exposed memory.
+    pub(super) fn acks(&self, from: usize, to: usize) -> NonNull<ReadAcks> {
+        let cursor = self.layout.cursor(from, to) + offset_of!(ConsumerCursor, acks);
+        self.mapping.at(cursor, size_of::<ReadAcks>()).cast()
     }
 
     /// The ring from one rank to another.
     ///
     /// # Safety
-    /// The lane must not outlive the segment, and be the only one in this process for its side of that ring.
-    pub(super) unsafe fn lane(&self, from: usize, to: usize) -> Lane {
+    /// The ring memory must not outlive the segment, and be the only one in this process for its side of that ring.
+    pub(super) unsafe fn ring_memory(&self, from: usize, to: usize) -> RingMemory {
         let ring = self.mapping.at(self.layout.ring(from, to), RING);
-        let taken = self.layout.taken(from, to) + offset_of!(Taken, position);
-        let taken = self.mapping.at(taken, size_of::<Taken>()).cast();
+        let cursor = self.layout.cursor(from, to) + offset_of!(ConsumerCursor, position);
+        let cursor = self.mapping.at(cursor, size_of::<ConsumerCursor>()).cast();
         // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment.
-        unsafe { Lane::new(ring, taken) }
+        unsafe { RingMemory::new(ring, cursor) }
     }
 }
 
-impl Standing {
-    fn watched_process(&self) -> Option<i32> {
-        number(&self.watched)
+impl RankStatus {
+    fn monitored_pid(&self) -> Option<i32> {
+        pid_of(&self.monitored_pid)
     }
 
     /// The process whose memory is this rank's, if it has named one.
-    pub(super) fn process(&self) -> Option<i32> {
-        number(&self.process)
+    pub(super) fn own_pid(&self) -> Option<i32> {
+        pid_of(&self.own_pid)
     }
 }
 
-fn number(process: &AtomicU32) -> Option<i32> {
+fn pid_of(process: &AtomicU32) -> Option<i32> {
     let process = process.load(Ordering::Relaxed).cast_signed();
     (process > 0).then_some(process)
 }

@@ -11,7 +11,7 @@ use pombo_kernel::header::Node;
 /// An address in the system's form. All its bytes are initialised, whatever is in it.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub union Raw {
+pub union SockAddr {
     v4: libc::sockaddr_in,
     v6: libc::sockaddr_in6,
 }
@@ -20,19 +20,19 @@ pub union Raw {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128, u16);
 
-impl Raw {
+impl SockAddr {
     /// Room for an address, which is none yet.
-    pub(super) fn blank() -> Self {
+    pub(super) fn zeroed_address() -> Self {
         // SAFETY: zeros are valid in both forms.
         unsafe { zeroed() }
     }
 
     /// That address.
-    pub fn of(address: SocketAddr) -> Self {
-        let mut raw = Self::blank();
+    pub fn new(address: SocketAddr) -> Self {
+        let mut sock_addr = Self::zeroed_address();
         match address {
             SocketAddr::V4(address) => {
-                raw.v4 = libc::sockaddr_in {
+                sock_addr.v4 = libc::sockaddr_in {
                     sin_family: libc::AF_INET as libc::sa_family_t,
                     sin_port: address.port().to_be(),
                     sin_addr: in_addr(*address.ip()),
@@ -40,7 +40,7 @@ impl Raw {
                 };
             }
             SocketAddr::V6(address) => {
-                raw.v6 = libc::sockaddr_in6 {
+                sock_addr.v6 = libc::sockaddr_in6 {
                     sin6_family: libc::AF_INET6 as libc::sa_family_t,
                     sin6_port: address.port().to_be(),
                     sin6_flowinfo: address.flowinfo(),
@@ -51,19 +51,19 @@ impl Raw {
                 };
             }
         }
-        raw
+        sock_addr
     }
 
     /// Where a socket is bound; `None` where that is no address of IP.
     ///
     /// # Errors
     /// That of `getsockname`.
-    pub fn of_socket(socket: i32) -> Result<Option<SocketAddr>, Errno> {
-        let mut raw = Self::blank();
-        let mut size = size_of::<Raw>() as libc::socklen_t;
+    pub fn local(socket: i32) -> Result<Option<SocketAddr>, Errno> {
+        let mut sock_addr = Self::zeroed_address();
+        let mut size = size_of::<SockAddr>() as libc::socklen_t;
         // SAFETY: the place is valid for the size given, which the call does not exceed.
-        Errno::check(unsafe { libc::getsockname(socket, (&raw mut raw).cast(), &mut size) })?;
-        Ok(raw.address())
+        Errno::check(unsafe { libc::getsockname(socket, (&raw mut sock_addr).cast(), &mut size) })?;
+        Ok(sock_addr.address())
     }
 
     /// The address, if it is one of IP.
@@ -91,7 +91,7 @@ impl Raw {
     }
 
     /// Its place and its bytes, for a call of the system: valid as long as this is there.
-    pub fn place(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+    pub fn as_raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         ((&raw const *self).cast(), self.size())
     }
 
@@ -106,7 +106,7 @@ impl Raw {
 
     /// The same address?
     #[inline]
-    pub(super) fn is_same(&self, other: &Raw) -> bool {
+    pub(super) fn is_same(&self, other: &SockAddr) -> bool {
         self.key() == other.key()
     }
 
@@ -133,14 +133,14 @@ pub(super) fn in_addr(ip: Ipv4Addr) -> libc::in_addr {
 }
 
 /// Where all nodes are, and who is where.
-pub(super) struct Table {
-    nodes: Vec<Raw>,
+pub(super) struct PeerTable {
+    nodes: Vec<SockAddr>,
     sorted: Vec<(Key, u16)>,
     /// Nodes at this node's IP address, itself included.
-    pub(super) here: usize,
+    pub(super) local: usize,
 }
 
-impl Table {
+impl PeerTable {
     /// Of all nodes, for the one that has bound that address.
     pub(super) fn new(
         me: Node,
@@ -152,29 +152,29 @@ impl Table {
             return Err(UdpError::Nodes { nodes });
         }
         let node = me.0;
-        let told = addresses.get(me.index()).copied();
-        let told = told.ok_or(UdpError::NoSuchNode { node, nodes })?;
-        if told.ip() != bound.ip() || told.port() != bound.port() {
-            return Err(UdpError::NotThisNode { node, told, bound });
+        let listed = addresses.get(me.index()).copied();
+        let listed = listed.ok_or(UdpError::NoSuchNode { node, nodes })?;
+        if listed.ip() != bound.ip() || listed.port() != bound.port() {
+            return Err(UdpError::AddressMismatch { node, listed, bound });
         }
         let mixed = |address: &&SocketAddr| address.is_ipv4() != bound.is_ipv4();
         if let Some(&address) = addresses.iter().find(mixed) {
-            return Err(UdpError::Mixed { address });
+            return Err(UdpError::MixedFamilies { address });
         }
-        let raws: Vec<Raw> = addresses.iter().map(|at| Raw::of(*at)).collect();
+        let raws: Vec<SockAddr> = addresses.iter().map(|at| SockAddr::new(*at)).collect();
         let mut sorted = Vec::<(Key, u16)>::with_capacity(raws.len());
-        for (node, (raw, &address)) in raws.iter().zip(addresses).enumerate() {
-            let Some(key) = raw.key() else {
+        for (node, (sock_addr, &address)) in raws.iter().zip(addresses).enumerate() {
+            let Some(key) = sock_addr.key() else {
                 continue;
             };
             match sorted.binary_search_by_key(&key, |entry| entry.0) {
-                Ok(_) => return Err(UdpError::Twice { address }),
+                Ok(_) => return Err(UdpError::DuplicateAddress { address }),
                 Err(at) => sorted.insert(at, (key, node as u16)),
             }
         }
-        let here = |address: &&SocketAddr| address.ip() == bound.ip();
-        Ok(Table {
-            here: addresses.iter().filter(here).count(),
+        let local = |address: &&SocketAddr| address.ip() == bound.ip();
+        Ok(PeerTable {
+            local: addresses.iter().filter(local).count(),
             nodes: raws,
             sorted,
         })
@@ -185,13 +185,13 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn address(&self, node: Node) -> Option<&Raw> {
+    pub(super) fn address(&self, node: Node) -> Option<&SockAddr> {
         self.nodes.get(node.index())
     }
 
     /// Who is there; `None`: a stranger.
     #[inline]
-    pub(super) fn node(&self, at: &Raw) -> Option<Node> {
+    pub(super) fn node(&self, at: &SockAddr) -> Option<Node> {
         let key = at.key()?;
         let found = self.sorted.binary_search_by_key(&key, |entry| entry.0);
         found.ok().map(|place| Node(self.sorted[place].1))
@@ -199,6 +199,6 @@ impl Table {
 }
 
 /// Could others send to it?
-pub(super) fn is_somewhere(ip: IpAddr) -> bool {
+pub(super) fn is_unicast(ip: IpAddr) -> bool {
     !ip.is_unspecified() && !ip.is_multicast() && ip != IpAddr::V4(Ipv4Addr::BROADCAST)
 }

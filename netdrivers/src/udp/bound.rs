@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use super::address::{Table, is_somewhere};
-use super::cast::UdpCast;
+use super::address::{PeerTable, is_unicast};
+use super::multicast::UdpMulticast;
 use super::device::Udp;
 use super::error::UdpError;
 use super::interface::{Interface, interfaces};
@@ -13,7 +13,7 @@ use pombo_kernel::header::Node;
 use pombo_kernel::network::MIN_MTU;
 
 /// A rank with an address, which does not know the others yet. Frames that come meanwhile wait.
-pub struct Bound {
+pub struct BoundUdp {
     socket: Socket,
     address: SocketAddr,
     interface: Interface,
@@ -30,21 +30,21 @@ impl Udp {
     /// The first step: an address of this host, with a port that the system chooses.
     ///
     /// # Errors
-    /// [`UdpError::Anywhere`], [`UdpError::NotHere`], [`UdpError::Mtu`], or [`UdpError::System`].
-    pub fn bind(address: impl Into<IpAddr>) -> Result<Bound, UdpError> {
-        Bound::new(address.into())
+    /// [`UdpError::UnspecifiedAddress`], [`UdpError::NotLocal`], [`UdpError::Mtu`], or [`UdpError::System`].
+    pub fn bind(address: impl Into<IpAddr>) -> Result<BoundUdp, UdpError> {
+        BoundUdp::new(address.into())
     }
 }
 
-impl Bound {
+impl BoundUdp {
     pub(super) fn new(ip: IpAddr) -> Result<Self, UdpError> {
-        if !is_somewhere(ip) {
-            return Err(UdpError::Anywhere);
+        if !is_unicast(ip) {
+            return Err(UdpError::UnspecifiedAddress);
         }
-        let missing = UdpError::NotHere { address: ip };
+        let missing = UdpError::NotLocal { address: ip };
         let interface = interface_of(ip)?.ok_or(missing)?;
         let socket = Socket::bind(SocketAddr::new(ip, 0), false)?;
-        let bound = Bound {
+        let bound = BoundUdp {
             address: socket.address()?,
             socket,
             interface,
@@ -87,7 +87,7 @@ impl Bound {
     /// # Errors
     /// [`UdpError::System`].
     pub fn buffers(&self) -> Result<(usize, usize), UdpError> {
-        self.socket.buffers()
+        self.socket.buffer_sizes()
     }
 
     /// Becomes this node of the job whose nodes have published these addresses.
@@ -95,34 +95,34 @@ impl Bound {
     /// # Errors
     /// The table is not possible: see [`UdpError`].
     pub fn join(self, me: Node, addresses: Vec<SocketAddr>) -> Result<Udp, UdpError> {
-        let table = Table::new(me, self.address, &addresses)?;
+        let table = PeerTable::new(me, self.address, &addresses)?;
         let mtu = self.mtu();
         Ok(Udp::new(me, self.socket, table, mtu))
     }
 
-    /// As [`Bound::join`], for frames that reach all nodes at once through `group`: a multicast address as
-    /// [`multicast_group`] makes them, or a [`Bound::broadcast_group`]. All nodes say the same.
+    /// As [`BoundUdp::join`], for frames that reach all nodes at once through `group`: a multicast address as
+    /// [`multicast_group`] makes them, or a [`BoundUdp::broadcast_group`]. All nodes say the same.
     ///
     /// # Errors
     /// The table is not possible, the address is not of IPv4, or a system call failed.
-    pub fn join_cast(
+    pub fn join_multicast(
         self,
         me: Node,
         addresses: Vec<SocketAddr>,
         group: SocketAddrV4,
-    ) -> Result<UdpCast, UdpError> {
-        let table = Table::new(me, self.address, &addresses)?;
+    ) -> Result<UdpMulticast, UdpError> {
+        let table = PeerTable::new(me, self.address, &addresses)?;
         let address = self.address;
         let IpAddr::V4(ip) = address.ip() else {
-            return Err(UdpError::CastNeedsV4 { address });
+            return Err(UdpError::MulticastNeedsV4 { address });
         };
         let mtu = self.mtu();
-        self.socket.cast_from(ip)?;
-        let ears = Socket::bind(group.into(), true)?;
+        self.socket.send_multicast_from(ip)?;
+        let group_socket = Socket::bind(group.into(), true)?;
         if group.ip().is_multicast() {
-            ears.enter(*group.ip(), ip)?;
+            group_socket.join_group(*group.ip(), ip)?;
         }
-        Ok(UdpCast::new(me, (self.socket, ears), table, group, mtu))
+        Ok(UdpMulticast::new(me, (self.socket, group_socket), table, group, mtu))
     }
 
     /// The group of a job where multicast does not pass: everybody on the segment of this interface. `None` where the

@@ -3,29 +3,29 @@
 use core::mem::take;
 use core::net::SocketAddr;
 
-use super::address::Table;
-use super::common::{Common, Counts, To};
-use super::ring::Ring;
+use super::address::PeerTable;
+use super::device_state::{DeviceState, UdpCounts, Destination};
+use super::recv_batch::RecvBatch;
 use super::socket::Socket;
 use crate::clock::now;
 use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 
 /// One node's device. Dropping it closes its socket.
 pub struct Udp {
     socket: Socket,
-    ring: Ring,
-    common: Common,
+    recv_batch: RecvBatch,
+    state: DeviceState,
 }
 
 impl Udp {
-    pub(super) fn new(me: Node, socket: Socket, table: Table, mtu: usize) -> Self {
+    pub(super) fn new(me: Node, socket: Socket, table: PeerTable, mtu: usize) -> Self {
         Udp {
-            ring: Ring::new(),
-            common: Common::new(me, table, mtu, &socket),
+            recv_batch: RecvBatch::new(),
+            state: DeviceState::new(me, table, mtu, &socket),
             socket,
         }
     }
@@ -37,62 +37,62 @@ impl Udp {
 
     fn wake(&mut self) -> Wake {
         let fd = self.socket.number();
-        Wake::by([fd]).room(take(&mut self.common.full), [fd])
+        Wake::by([fd]).room(take(&mut self.state.full), [fd])
     }
 
     /// Was there no room at the last transmission? Then the descriptor is writable when there is.
     pub fn is_full(&self) -> bool {
-        self.common.full
+        self.state.full
     }
 
     /// What has happened so far.
-    pub fn counts(&self) -> Counts {
-        self.common.counts
+    pub fn counts(&self) -> UdpCounts {
+        self.state.counts
     }
 
     /// So many seconds this host may refuse to send to an address before that is an error.
     pub fn set_refused_limit(&mut self, seconds: u32) {
-        self.common.refused.set_limit(seconds);
+        self.state.refused.set_limit(seconds);
     }
 
     /// The address to which this host refused to send until that was an error.
     pub fn refused(&self) -> Option<SocketAddr> {
-        self.common.refused.failed()
+        self.state.refused.failed()
     }
 }
 
 impl Network for Udp {
-    type Frame<'a> = InPlace<'a>;
+    type Frame<'a> = ContiguousFrame<'a>;
 
     fn node(&self) -> Node {
-        self.common.me
+        self.state.me
     }
 
     fn nodes(&self) -> usize {
-        self.common.table.len()
+        self.state.table.len()
     }
 
     fn mtu(&self) -> usize {
-        self.common.mtu
+        self.state.mtu
     }
 
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.common.transmit(&self.socket, To::Node(to), parts)
+        self.state.transmit(&self.socket, Destination::Node(to), parts)
     }
 
     fn gather(&mut self, on: bool) {
-        self.common.gather(&self.socket, on);
+        self.state.set_corked(&self.socket, on);
     }
 
-    fn poll(&mut self, f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
-        self.common.leave_late(&self.socket)?;
-        let came = self.ring.fill(&self.socket)?;
-        Ok(came > 0 && self.common.hand_out(&self.ring, came, true, f))
+    fn poll(&mut self, f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
+        self.state.flush_pending(&self.socket)?;
+        let came = self.recv_batch.fill(&self.socket)?;
+        Ok(came > 0 && self.state.deliver(&self.recv_batch, came, true, f))
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         let wake = self.wake();
-        self.common.patience.wait(idle, until, wake)
+        self.state.wait_policy.wait(idle, until, wake)
     }
 
     fn wakes_by(&mut self) -> Option<Wake> {

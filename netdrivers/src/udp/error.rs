@@ -9,9 +9,9 @@ use core::net::{IpAddr, SocketAddr};
 #[non_exhaustive]
 pub enum UdpError {
     /// The address stands for any: others cannot send there.
-    Anywhere,
+    UnspecifiedAddress,
     /// No interface of this host has the address.
-    NotHere {
+    NotLocal {
         /// The address.
         address: IpAddr,
     },
@@ -35,26 +35,26 @@ pub enum UdpError {
         nodes: usize,
     },
     /// The table has another address for this node than it has bound.
-    NotThisNode {
+    AddressMismatch {
         /// The node.
         node: u16,
         /// The address in the table.
-        told: SocketAddr,
+        listed: SocketAddr,
         /// The one that this node has.
         bound: SocketAddr,
     },
     /// The table has the same address twice.
-    Twice {
+    DuplicateAddress {
         /// The address.
         address: SocketAddr,
     },
     /// Addresses of both versions of IP.
-    Mixed {
+    MixedFamilies {
         /// One of the other version than this node's.
         address: SocketAddr,
     },
     /// Groups exist for IPv4 only.
-    CastNeedsV4 {
+    MulticastNeedsV4 {
         /// This node's address.
         address: SocketAddr,
     },
@@ -70,8 +70,8 @@ pub enum UdpError {
 impl fmt::Display for UdpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            UdpError::Anywhere => f.write_str("bind to an address of this host, not to any"),
-            UdpError::NotHere { address } => write!(
+            UdpError::UnspecifiedAddress => f.write_str("bind to an address of this host, not to any"),
+            UdpError::NotLocal { address } => write!(
                 f,
                 "no interface of this host has the address {address}: choose one that it has"
             ),
@@ -86,20 +86,20 @@ impl fmt::Display for UdpError {
                 f,
                 "there is no node {node} among {nodes} addresses: count nodes from 0"
             ),
-            UdpError::NotThisNode { node, told, bound } => write!(
+            UdpError::AddressMismatch { node, listed, bound } => write!(
                 f,
-                "the table says {told} for node {node}, which is at {bound}: \
+                "the table says {listed} for node {node}, which is at {bound}: \
                  publish the address that was bound"
             ),
-            UdpError::Twice { address } => write!(
+            UdpError::DuplicateAddress { address } => write!(
                 f,
                 "{address} stands twice in the table: every node has an address of its own"
             ),
-            UdpError::Mixed { address } => write!(
+            UdpError::MixedFamilies { address } => write!(
                 f,
                 "{address} is of the other version of IP than this node's: use one version"
             ),
-            UdpError::CastNeedsV4 { address } => write!(
+            UdpError::MulticastNeedsV4 { address } => write!(
                 f,
                 "groups need IPv4, and this node is at {address}: bind to an IPv4 address"
             ),

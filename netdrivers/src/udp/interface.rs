@@ -4,9 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 
-use super::address::Raw;
+use super::address::SockAddr;
 use super::error::UdpError;
-use crate::interfaces::{self, Entry};
+use crate::interfaces::{self, InterfaceAddress};
 
 /// One address of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,11 +41,11 @@ pub fn interfaces() -> Result<Vec<Interface>, UdpError> {
     Ok(found)
 }
 
-fn read(entry: &Entry<'_>) -> Option<Interface> {
+fn read(entry: &InterfaceAddress<'_>) -> Option<Interface> {
     // SAFETY: both are null or valid for the forms of their families, as long as the entry.
-    let (address, other) = unsafe { (address(entry.address())?, address(entry.other())) };
+    let (address, other) = unsafe { (address(entry.address())?, address(entry.broadcast_or_peer())) };
     let broadcast = match other {
-        Some(IpAddr::V4(ip)) if entry.has(libc::IFF_BROADCAST) => Some(ip),
+        Some(IpAddr::V4(ip)) if entry.has_flags(libc::IFF_BROADCAST) => Some(ip),
         _ => None,
     };
     Some(Interface {
@@ -55,7 +55,7 @@ fn read(entry: &Entry<'_>) -> Option<Interface> {
         mtu: 0,
         running: entry.is_running(),
         loopback: entry.is_loopback(),
-        multicast: entry.has(libc::IFF_MULTICAST),
+        multicast: entry.has_flags(libc::IFF_MULTICAST),
     })
 }
 
@@ -69,10 +69,10 @@ unsafe fn address(at: *const libc::sockaddr) -> Option<IpAddr> {
         libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
         _ => return None,
     };
-    let mut raw = Raw::blank();
+    let mut sock_addr = SockAddr::zeroed_address();
     // SAFETY: the address is valid for the size of its form, and so is the room for either.
-    unsafe { core::ptr::copy_nonoverlapping(at.cast::<u8>(), (&raw mut raw).cast(), size) };
-    raw.address().map(|address| address.ip())
+    unsafe { core::ptr::copy_nonoverlapping(at.cast::<u8>(), (&raw mut sock_addr).cast(), size) };
+    sock_addr.address().map(|address| address.ip())
 }
 
 /// What the interface carries.

@@ -1,7 +1,7 @@
 //! Ranks on any hosts, over UDP. `no_std` with an allocator; needs no rights. A launcher uses it, and tests.
 //!
 //! Every rank binds ([`Udp::bind`]) and publishes where it is; whoever starts the job hands the table of all addresses
-//! round; then each joins ([`Bound::join`]). The place in the table is the node. [`Bound::join_cast`] makes the device
+//! round; then each joins ([`BoundUdp::join`]). The place in the table is the node. [`BoundUdp::join_multicast`] makes the device
 //! for groups of the same first step, over multicast or, where that does not pass, plain broadcast; frames of the two
 //! never mix, as each has its socket.
 //!
@@ -27,23 +27,23 @@
 //! or EACCES (13), and [`Udp::refused`] names the address.
 
 mod address;
-mod batch;
+mod gso;
 mod bound;
-mod cast;
-mod common;
+mod multicast;
+mod device_state;
 mod device;
 mod error;
-pub(crate) mod gather;
+pub(crate) mod iovec;
 mod interface;
 mod refused;
-mod ring;
+mod recv_batch;
 mod socket;
-pub(crate) mod waiting;
+pub(crate) mod wait_policy;
 
-pub use address::Raw;
-pub use bound::{Bound, multicast_group};
-pub use cast::UdpCast;
-pub use common::Counts;
+pub use address::SockAddr;
+pub use bound::{BoundUdp, multicast_group};
+pub use multicast::UdpMulticast;
+pub use device_state::UdpCounts;
 pub use device::Udp;
 pub use error::UdpError;
 pub use interface::{Interface, interfaces};

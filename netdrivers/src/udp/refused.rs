@@ -4,14 +4,14 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::address::Raw;
-use super::socket::Taken;
+use super::address::SockAddr;
+use super::socket::SendOutcome;
 use crate::clock::now;
 use pombo_kernel::channel::ChannelError;
 
 /// What is refused now, by address.
-pub(super) struct Refused {
-    open: Vec<Refusal>,
+pub(super) struct RefusalTracker {
+    active: Vec<Refusal>,
     /// Nanoseconds until it is an error.
     limit: u64,
     /// It was one.
@@ -19,7 +19,7 @@ pub(super) struct Refused {
 }
 
 struct Refusal {
-    to: Raw,
+    to: SockAddr,
     first: u64,
     last: u64,
 }
@@ -28,12 +28,12 @@ struct Refusal {
 pub(super) const LIMIT: u32 = 10;
 /// A refusal so many times the limit after the one before has nothing to do with that: whatever matters is sent again
 /// much sooner.
-const APART: u64 = 2;
+const UNRELATED_AFTER: u64 = 2;
 
-impl Refused {
+impl RefusalTracker {
     pub(super) fn new() -> Self {
-        let mut refused = Refused {
-            open: Vec::new(),
+        let mut refused = RefusalTracker {
+            active: Vec::new(),
             limit: 0,
             failed: None,
         };
@@ -55,30 +55,30 @@ impl Refused {
     /// # Errors
     /// [`ChannelError::Device`]: all frames there were refused until the limit was over.
     #[inline]
-    pub(super) fn note(&mut self, to: &Raw, taken: Taken) -> Result<(), ChannelError> {
+    pub(super) fn note(&mut self, to: &SockAddr, taken: SendOutcome) -> Result<(), ChannelError> {
         match taken {
-            Taken::Whole if self.open.is_empty() => Ok(()),
-            Taken::Lost => Ok(()),
-            Taken::Whole => {
-                self.open.retain(|refusal| !refusal.to.is_same(to));
+            SendOutcome::Sent if self.active.is_empty() => Ok(()),
+            SendOutcome::Lost => Ok(()),
+            SendOutcome::Sent => {
+                self.active.retain(|refusal| !refusal.to.is_same(to));
                 Ok(())
             }
-            Taken::Refused(errno) => self.refuse(to, errno, now()),
+            SendOutcome::Refused(errno) => self.refuse(to, errno, now()),
         }
     }
 
     #[cold]
-    fn refuse(&mut self, to: &Raw, errno: i32, now: u64) -> Result<(), ChannelError> {
-        let mut open = self.open.iter_mut();
-        let Some(refusal) = open.find(|refusal| refusal.to.is_same(to)) else {
-            self.open.push(Refusal {
+    fn refuse(&mut self, to: &SockAddr, errno: i32, now: u64) -> Result<(), ChannelError> {
+        let mut active = self.active.iter_mut();
+        let Some(refusal) = active.find(|refusal| refusal.to.is_same(to)) else {
+            self.active.push(Refusal {
                 to: *to,
                 first: now,
                 last: now,
             });
             return Ok(());
         };
-        if now.saturating_sub(refusal.last) > APART * self.limit {
+        if now.saturating_sub(refusal.last) > UNRELATED_AFTER * self.limit {
             refusal.first = now;
         }
         refusal.last = now;
@@ -96,13 +96,13 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn at(port: u16) -> Raw {
-        Raw::of(SocketAddr::from(([10, 0, 0, 1], port)))
+    fn at(port: u16) -> SockAddr {
+        SockAddr::new(SocketAddr::from(([10, 0, 0, 1], port)))
     }
 
     #[test]
     fn what_is_refused_for_long_is_an_error_and_named() {
-        let (mut refused, end) = (Refused::new(), u64::from(LIMIT));
+        let (mut refused, end) = (RefusalTracker::new(), u64::from(LIMIT));
         for second in 0..end {
             assert_eq!(refused.refuse(&at(1), libc::EPERM, second * SECOND), Ok(()));
         }
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn what_passes_is_none() {
-        let (mut refused, end) = (Refused::new(), u64::from(LIMIT));
+        let (mut refused, end) = (RefusalTracker::new(), u64::from(LIMIT));
         assert_eq!(refused.refuse(&at(1), libc::EPERM, 0), Ok(()));
-        assert_eq!(refused.note(&at(2), Taken::Whole), Ok(()));
-        assert_eq!(refused.note(&at(1), Taken::Whole), Ok(()));
+        assert_eq!(refused.note(&at(2), SendOutcome::Sent), Ok(()));
+        assert_eq!(refused.note(&at(1), SendOutcome::Sent), Ok(()));
         assert_eq!(refused.refuse(&at(1), libc::EPERM, end * SECOND), Ok(()));
         // Nothing was sent for very long.
         let late = (1 + 3 * end) * SECOND;

@@ -3,9 +3,9 @@
 use core::mem::{size_of, size_of_val, zeroed};
 use core::net::{Ipv4Addr, SocketAddr};
 
-use super::address::{Raw, in_addr};
+use super::address::{SockAddr, in_addr};
 use super::error::UdpError;
-use super::gather::Vectors;
+use super::iovec::IoVecs;
 use crate::Errno;
 use pombo_kernel::channel::ChannelError;
 
@@ -19,32 +19,32 @@ pub(super) struct Socket(i32);
 
 /// What became of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Taken {
-    Whole,
+pub(super) enum SendOutcome {
+Sent,
     /// Not sent, for a reason that may pass.
     Lost,
     /// Not sent, as this host does not allow it now: the error number.
-    Refused(i32),
+Refused(i32),
 }
 
 /// Errors of earlier frames that one call passes over: the system reports each of them once.
-const STALE_ERRORS: usize = 8;
+const MAX_STALE_ERRORS: usize = 8;
 
 impl Socket {
     /// At that address, with large buffers.
     pub(super) fn bind(address: SocketAddr, shared: bool) -> Result<Self, UdpError> {
-        let raw = Raw::of(address);
+        let sock_addr = SockAddr::new(address);
         let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no memory is passed.
-        let fd = unsafe { libc::socket(raw.family(), kind, 0) };
+        let fd = unsafe { libc::socket(sock_addr.family(), kind, 0) };
         let socket = Socket(UdpError::check(fd, "socket")?);
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
-        socket.join();
+        socket.enable_gro();
         if shared {
             socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1)?;
         }
-        let (place, len) = raw.place();
+        let (place, len) = sock_addr.as_raw();
         // SAFETY: the address is valid for its length.
         let bound = unsafe { libc::bind(fd, place, len) };
         UdpError::check(bound, "bind")?;
@@ -57,20 +57,20 @@ impl Socket {
 
     /// Where it is, with the port that the system chose.
     pub(super) fn address(&self) -> Result<SocketAddr, UdpError> {
-        let address = Raw::of_socket(self.0);
+        let address = SockAddr::local(self.0);
         let address = address.map_err(|errno| UdpError::system("getsockname", errno))?;
-        address.ok_or(UdpError::Anywhere)
+        address.ok_or(UdpError::UnspecifiedAddress)
     }
 
     /// Bytes granted for frames that wait: to be polled, and to leave.
-    pub(super) fn buffers(&self) -> Result<(usize, usize), UdpError> {
+    pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), UdpError> {
         let get = |name| self.get(libc::SOL_SOCKET, name);
         Ok((get(libc::SO_RCVBUF)?, get(libc::SO_SNDBUF)?))
     }
 
     /// What is sent to groups leaves by the interface of that address, goes no further than its segment, and comes to
     /// the other ranks of this host as well.
-    pub(super) fn cast_from(&self, interface: Ipv4Addr) -> Result<(), UdpError> {
+    pub(super) fn send_multicast_from(&self, interface: Ipv4Addr) -> Result<(), UdpError> {
         let interface = in_addr(interface);
         self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &interface)?;
         self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, &1)?;
@@ -79,7 +79,7 @@ impl Socket {
     }
 
     /// Hears what is sent to the group on the interface of that address, and only that.
-    pub(super) fn enter(&self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), UdpError> {
+    pub(super) fn join_group(&self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), UdpError> {
         let request = libc::ip_mreq {
             imr_multiaddr: in_addr(group),
             imr_interface: in_addr(interface),
@@ -89,12 +89,12 @@ impl Socket {
     }
 
     /// Does the system cut what leaves in one call into frames?
-    pub(super) fn cuts(&self) -> bool {
+    pub(super) fn supports_gso(&self) -> bool {
         self.get(libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()
     }
 
     /// Frames of one sender may come joined. Where the system knows nothing of it they never do.
-    pub(super) fn join(&self) {
+    pub(super) fn enable_gro(&self) {
         let _ = self.set(libc::SOL_UDP, libc::UDP_GRO, &1);
     }
 
@@ -122,19 +122,19 @@ impl Socket {
 
     /// Gives a frame to the system.
     #[inline]
-    pub(super) fn send(&self, to: &Raw, frame: &Vectors<'_>) -> Result<Taken, ChannelError> {
+    pub(super) fn send(&self, to: &SockAddr, frame: &IoVecs<'_>) -> Result<SendOutcome, ChannelError> {
         // SAFETY: the message points to an address and to borrowed bytes, all valid.
         unsafe { self.send_message(&message(to, frame)) }
     }
 
     /// Gives several frames of that many bytes to the system, of which the last one may be shorter.
-    pub(super) fn send_cut(
+    pub(super) fn send_segmented(
         &self,
-        to: &Raw,
-        frames: &Vectors<'_>,
+        to: &SockAddr,
+        frames: &IoVecs<'_>,
         bytes: u16,
-    ) -> Result<Taken, ChannelError> {
-        let (mut control, mut message) = (Control::default(), message(to, frames));
+    ) -> Result<SendOutcome, ChannelError> {
+        let (mut control, mut message) = (ControlBuffer::default(), message(to, frames));
         message.msg_control = (&raw mut control).cast();
         // SAFETY: computes a number.
         message.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<u16>() as u32) } as _;
@@ -152,30 +152,30 @@ impl Socket {
     /// # Safety
     /// All that the message points to is valid for reading.
     #[inline]
-    unsafe fn send_message(&self, message: &libc::msghdr) -> Result<Taken, ChannelError> {
-        for _ in 0..STALE_ERRORS {
+    unsafe fn send_message(&self, message: &libc::msghdr) -> Result<SendOutcome, ChannelError> {
+        for _ in 0..MAX_STALE_ERRORS {
             // SAFETY: the caller vouches for the message, which is only read.
             let sent = unsafe { libc::sendmsg(self.0, message, libc::MSG_NOSIGNAL) };
             if sent >= 0 {
-                return Ok(Taken::Whole);
+                return Ok(SendOutcome::Sent);
             }
             match Errno::last().0 {
                 libc::EINTR | libc::ECONNREFUSED => {}
                 libc::EAGAIN => return Err(ChannelError::Full),
-                number if is_refused(number) => return Ok(Taken::Refused(number)),
-                number if may_pass(number) => return Ok(Taken::Lost),
+                number if is_refused(number) => return Ok(SendOutcome::Refused(number)),
+                number if may_pass(number) => return Ok(SendOutcome::Lost),
                 number => return Err(ChannelError::Device(number)),
             }
         }
-        Ok(Taken::Lost)
+        Ok(SendOutcome::Lost)
     }
 
     /// Receives a datagram into the only place of this entry; whether one came.
     ///
     /// # Safety
-    /// As for [`Socket::receive`].
+    /// As for [`Socket::recv_batch`].
     #[inline]
-    pub(super) unsafe fn receive_one(
+    pub(super) unsafe fn recv_one(
         &self,
         into: &mut libc::mmsghdr,
     ) -> Result<bool, ChannelError> {
@@ -192,7 +192,7 @@ impl Socket {
     /// # Safety
     /// All that the list points to is valid for reading and writing, and nobody else's.
     #[inline]
-    pub(super) unsafe fn receive(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
+    pub(super) unsafe fn recv_batch(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
         let (start, most) = (list.as_mut_ptr(), list.len() as libc::c_uint);
         let got = received(|| {
             let (flags, none) = (libc::MSG_DONTWAIT, core::ptr::null_mut());
@@ -207,10 +207,10 @@ impl Socket {
 /// Room for what the system says, or is told, of the frames in a message.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Control([u64; 4]);
+pub(super) struct ControlBuffer([u64; 4]);
 
 #[inline]
-fn message(to: &Raw, bytes: &Vectors<'_>) -> libc::msghdr {
+fn message(to: &SockAddr, bytes: &IoVecs<'_>) -> libc::msghdr {
     // SAFETY: zeros are a valid, empty message.
     let mut message: libc::msghdr = unsafe { zeroed() };
     message.msg_name = (&raw const *to).cast_mut().cast();
@@ -225,7 +225,7 @@ fn message(to: &Raw, bytes: &Vectors<'_>) -> libc::msghdr {
 /// # Safety
 /// Its control bytes are valid, as many as it says.
 #[inline]
-pub(super) unsafe fn joined(message: &libc::msghdr) -> Option<usize> {
+pub(super) unsafe fn gro_size(message: &libc::msghdr) -> Option<usize> {
     if message.msg_controllen == 0 {
         return None;
     }
@@ -244,7 +244,7 @@ pub(super) unsafe fn joined(message: &libc::msghdr) -> Option<usize> {
 /// Calls until there is something, or nothing; errors of earlier frames are passed over.
 #[inline]
 fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelError> {
-    for _ in 0..STALE_ERRORS {
+    for _ in 0..MAX_STALE_ERRORS {
         if let Ok(got) = usize::try_from(call()) {
             return Ok(Some(got));
         }

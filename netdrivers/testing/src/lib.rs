@@ -3,8 +3,8 @@
 //! | | is | for |
 //! | --- | --- | --- |
 //! | [`mod@conformance`] | what every driver must do | any [`Channel`](pombo_kernel::Channel) |
-//! | [`Moody`] | a channel that misbehaves as a channel may: full, slow, late, in crumbs, crashed | any channel |
-//! | [`Filtered`] | a network that carries nothing for all | any [`Broadcast`](pombo_kernel::network::Broadcast) |
+//! | [`AdversarialChannel`] | a channel that misbehaves as a channel may: full, slow, late, in crumbs, crashed | any channel |
+//! | [`BroadcastFilter`] | a network that carries nothing for all | any [`Broadcast`](pombo_kernel::network::Broadcast) |
 //! | [`Sim`] | a network that misbehaves as a network may, in simulated time | protocols over networks |
 //!
 //! Real networks misbehave by [`FaultyNetwork`](pombo_netdrivers::fault::FaultyNetwork); what may go wrong is said in its
@@ -12,10 +12,10 @@
 //! every machine. Threads bring their own order.
 
 pub mod conformance;
-mod filtered;
-mod moody;
+mod broadcast_filter;
+mod adversarial_channel;
 mod sim;
 
-pub use filtered::Filtered;
-pub use moody::{Crumbs, Moods, Moody};
-pub use sim::{Limits, Sim, SimNetwork, Wire};
+pub use broadcast_filter::BroadcastFilter;
+pub use adversarial_channel::{Fragmented, Profile, AdversarialChannel};
+pub use sim::{DeviceLimits, Sim, SimNetwork, LinkParameters};

@@ -2,8 +2,8 @@
 
 use pombo_kernel::Node;
 use pombo_netdrivers::shm::{Segment, Shm};
-use pombo_netdrivers::udp::{Bound, Udp};
-use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_netdrivers::udp::{BoundUdp, Udp};
+use pombo_testing::conformance::{SupervisedChannel, Supervisor, Harness, threads};
 use pombo_transport::Composite;
 use pombo_transport::reliable::Window;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex};
 
 const HOSTS: u16 = 2;
 
-type Rank = Composite<Shm, Launched<Udp, Window<8, 16, 1500>, Job>>;
+type Rank = Composite<Shm, SupervisedChannel<Udp, Window<8, 16, 1500>, Job>>;
 
 struct Job {
     addresses: Vec<SocketAddr>,
     gone: Mutex<Vec<Node>>,
 }
 
-impl Launcher for Job {
-    fn gone(&self) -> &Mutex<Vec<Node>> {
+impl Supervisor for Job {
+    fn departed(&self) -> &Mutex<Vec<Node>> {
         &self.gone
     }
 
-    fn left(&self) {
+    fn on_departure(&self) {
         let stranger = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         for address in &self.addresses {
             let _ = stranger.send_to(b"wake up", address);
@@ -33,14 +33,14 @@ impl Launcher for Job {
 
 struct World;
 
-impl Worlds for World {
+impl Harness for World {
     type Channel = Rank;
 
     fn run(_test: &str, nodes: u16, body: fn(Rank)) {
         let bind = |_| Udp::bind(Ipv4Addr::LOCALHOST).expect("this host has it");
-        let bounds: Vec<Bound> = (0..nodes).map(bind).collect();
+        let bounds: Vec<BoundUdp> = (0..nodes).map(bind).collect();
         let job = Arc::new(Job {
-            addresses: bounds.iter().map(Bound::address).collect(),
+            addresses: bounds.iter().map(BoundUdp::address).collect(),
             gone: Mutex::default(),
         });
         let members = |host| (host..nodes).step_by(HOSTS.into()).map(Node);
@@ -53,7 +53,7 @@ impl Worlds for World {
             let segment = segments[host].as_ref().expect("memory");
             let segment = Segment::open(segment.fd()).expect("a segment");
             let near = Shm::attach(segment, place, 0).expect("a rank");
-            Rank::new(near, Launched::new(udp, job.clone()), &members[host]).expect("they fit")
+            Rank::new(near, SupervisedChannel::new(udp, job.clone()), &members[host]).expect("they fit")
         });
         threads(ranks.collect(), body);
     }

@@ -3,7 +3,7 @@
 use pombo_kernel::Node;
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Faults;
-use pombo_testing::conformance::{Launched, Launcher, threads};
+use pombo_testing::conformance::{SupervisedChannel, Supervisor, threads};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::Composite;
 use pombo_transport::reliable::Window;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 pub(crate) type Rank = Composite<Loopback, Hosts>;
 
 /// The network between hosts.
-pub(crate) type Hosts = Launched<SimNetwork, Window<8, 16, 600>, Job>;
+pub(crate) type Hosts = SupervisedChannel<SimNetwork, Window<8, 16, 600>, Job>;
 
 /// All ranks are threads of this process.
 pub(crate) struct Job {
@@ -21,17 +21,17 @@ pub(crate) struct Job {
     gone: Mutex<Vec<Node>>,
 }
 
-impl Launcher for Job {
-    fn gone(&self) -> &Mutex<Vec<Node>> {
+impl Supervisor for Job {
+    fn departed(&self) -> &Mutex<Vec<Node>> {
         &self.gone
     }
 
     /// Ranks that wait for their host do not wait here, so time does not pass by itself.
-    fn polls(&self) {
+    fn before_poll(&self) {
         self.sim.advance(2_000);
     }
 
-    fn waits(&self) {
+    fn before_wait(&self) {
         std::thread::yield_now();
     }
 }

@@ -6,8 +6,8 @@ use crate::strangers::next;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, Opened, Traffic};
-use pombo_transport::authenticated::{Authenticated, Cover, Key};
+use pombo_netdrivers::ethernet::{Address, BoundEthernet, Traffic};
+use pombo_transport::authenticated::{Authenticated, Coverage, Key};
 
 pub(crate) const KEY: Key = Key {
     secret: *b"nobody knows it.",
@@ -16,10 +16,10 @@ pub(crate) const KEY: Key = Key {
 };
 
 fn authenticated(nodes: u16, key: Key) -> (Vec<Authenticated<Ethernet>>, Vec<Address>) {
-    let (opened, addresses) = opened(nodes, 1, Traffic::Single);
-    let join = |one: Opened| {
+    let (opened, addresses) = opened(nodes, 1, Traffic::Unicast);
+    let join = |one: BoundEthernet| {
         let ethernet = one.join(&addresses).expect("the table");
-        Authenticated::new(ethernet, Some((key, Cover::Headers)))
+        Authenticated::new(ethernet, Some((key, Coverage::Headers)))
     };
     let joined = opened.into_iter().map(|one| join(one).expect("room"));
     (joined.collect(), addresses)
@@ -68,12 +68,12 @@ fn other_keys_lives_and_networks_are_strangers() {
             Key { epoch: 1, ..KEY },
             Key { domain: 2, ..KEY },
         ];
-        let seat = crate::segment::seat(0, Traffic::Single);
+        let frame_address = crate::segment::frame_address(0, Traffic::Unicast);
         for (heard, key) in (1..).zip(others) {
-            let opened = Ethernet::open("host0", seat).expect("inside");
+            let opened = Ethernet::open("host0", frame_address).expect("inside");
             let ethernet = opened.join(&addresses).expect("the table");
             let mut other =
-                Authenticated::new(ethernet, Some((key, Cover::Headers))).expect("room");
+                Authenticated::new(ethernet, Some((key, Coverage::Headers))).expect("room");
             let parts = [Part::Bytes(b"let me in")];
             other.transmit(Node(1), &parts).expect("room");
             nodes[0].transmit(Node(1), &parts).expect("room");
@@ -87,7 +87,7 @@ fn other_keys_lives_and_networks_are_strangers() {
 fn without_a_key_frames_pass_as_they_are() {
     inside!(without_a_key_frames_pass_as_they_are, || {
         segment(2, 1500);
-        let (opened, addresses) = opened(2, 1, Traffic::Single);
+        let (opened, addresses) = opened(2, 1, Traffic::Unicast);
         let mut nodes = opened
             .into_iter()
             .map(|one| one.join(&addresses).expect("the table"));

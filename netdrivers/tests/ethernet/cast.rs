@@ -2,7 +2,7 @@
 
 use pombo_kernel::Node;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use pombo_transport::group::{Group, Habits, Name, Sink, Source};
 use pombo_transport::reliable::Timing;
 use std::sync::{Arc, mpsc};
@@ -127,7 +127,7 @@ pub(crate) fn message(number: usize, len: usize) -> Vec<u8> {
 fn send<N: Broadcast>(mut network: N, ranks: usize, messages: &[Vec<u8>], looks: Looks) -> Noted {
     let nodes = (1..ranks as u16).map(Node);
     let mtu = network.mtu();
-    let source = Source::<Sizes, Growing>::new(NAME, nodes, mtu, Habits::default(), TIMING);
+    let source = Source::<Sizes, HeapStorage>::new(NAME, nodes, mtu, Habits::default(), TIMING);
     let mut source = source.expect("places for eight");
     let (mut began, mut ended, mut idle) = (Vec::new(), Vec::new(), 0);
     for message in messages {
@@ -158,7 +158,7 @@ fn receive<N: Network>(
     stopped: &mpsc::Receiver<()>,
     looks: Looks,
 ) -> Noted {
-    let mut sink = Sink::<Sizes, Growing>::new(NAME, Node(0), TIMING, None);
+    let mut sink = Sink::<Sizes, HeapStorage>::new(NAME, Node(0), TIMING, None);
     // The source should not wait for somebody who compares.
     let room = messages.iter().map(|message| vec![1; message.len()]);
     let mut buffers: Vec<Vec<u8>> = room.collect();
@@ -182,7 +182,7 @@ fn receive<N: Network>(
 
 fn turn<N: Network>(
     network: &mut N,
-    sink: &mut Sink<Sizes, Growing>,
+    sink: &mut Sink<Sizes, HeapStorage>,
     buffer: &mut [u8],
     looks: Looks,
     idle: &mut u32,

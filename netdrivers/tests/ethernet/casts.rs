@@ -11,8 +11,8 @@ use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 fn reaches(receivers: u16, mtu: usize, ppm: u32, looks: Looks, sizes: &[usize]) {
     segment(receivers + 1, mtu);
     let lossy =
-        |network: Ethernet| FaultyNetwork::losing(network, Rate::ppm(ppm), (ppm + 1).into());
-    let nodes = network(receivers + 1, 1, Traffic::Group);
+        |network: Ethernet| FaultyNetwork::with_loss(network, Rate::ppm(ppm), (ppm + 1).into());
+    let nodes = network(receivers + 1, 1, Traffic::Multicast);
     let nodes = nodes.into_iter().map(lossy).collect();
     let times = broadcast(nodes, sizes.to_vec(), looks);
     assert_eq!(times.known.len(), sizes.len());

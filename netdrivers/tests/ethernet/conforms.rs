@@ -5,14 +5,14 @@ use crate::stranger::{Forged, Stranger};
 use pombo_kernel::Node;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, Line, Opened, Seat, Traffic};
+use pombo_netdrivers::ethernet::{Address, EthernetError, FrameIo, BoundEthernet, FrameAddress, Traffic};
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
-use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_testing::conformance::{SupervisedChannel, Supervisor, Harness, threads};
 use pombo_transport::reliable::Window;
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.
-type Rank<N> = Launched<N, Window<8, 16, 1500>, Job>;
+type Rank<N> = SupervisedChannel<N, Window<8, 16, 1500>, Job>;
 
 /// All ranks are threads of this process.
 struct Job {
@@ -20,12 +20,12 @@ struct Job {
     gone: Mutex<Vec<Node>>,
 }
 
-impl Launcher for Job {
-    fn gone(&self) -> &Mutex<Vec<Node>> {
+impl Supervisor for Job {
+    fn departed(&self) -> &Mutex<Vec<Node>> {
         &self.gone
     }
 
-    fn left(&self) {
+    fn on_departure(&self) {
         let stranger = Stranger::at("stranger");
         for node in 0..self.addresses.len() as u16 {
             let forged = Forged::as_node(node, node, &self.addresses, 7);
@@ -35,15 +35,15 @@ impl Launcher for Job {
     }
 }
 
-fn run<L: Line, N: Network + Send>(
+fn run<L: FrameIo, N: Network + Send>(
     nodes: u16,
     per_host: u16,
-    open: impl Fn(&str, Seat) -> Result<Opened<L>, EthernetError>,
+    open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, EthernetError>,
     over: fn(Ethernet<L>) -> N,
     body: fn(Rank<N>),
 ) {
     segment(nodes.div_ceil(per_host), 1500);
-    let (opened, addresses) = opened_by(nodes, per_host, Traffic::Single, open);
+    let (opened, addresses) = opened_by(nodes, per_host, Traffic::Unicast, open);
     let gone = Mutex::default();
     let job = Arc::new(Job { addresses, gone });
     let ranks = opened.into_iter().map(|one| {
@@ -63,7 +63,7 @@ macro_rules! conforms {
 
             struct World;
 
-            impl Worlds for World {
+            impl Harness for World {
                 type Channel = Rank<$network>;
 
                 fn run(test: &str, nodes: u16, body: fn(Rank<$network>)) {
@@ -88,11 +88,11 @@ conforms!(
     2,
     |ethernet| {
         let faults = Faults::NONE
-            .lose(Rate::percent(1))
+            .loss(Rate::percent(1))
             .duplicate(Rate::percent(3))
             .reorder(Rate::percent(1), 100_000);
         let faulty = FaultyNetwork::new(ethernet, faults, 9);
-        let cover = pombo_transport::authenticated::Cover::Whole;
+        let cover = pombo_transport::authenticated::Coverage::Whole;
         let under = Some((crate::authenticated::KEY, cover));
         pombo_transport::Authenticated::new(faulty, under).expect("room")
     }
@@ -101,8 +101,8 @@ conforms!(
 #[cfg(feature = "pnet")]
 conforms!(
     portable,
-    Ethernet<pombo_netdrivers::ethernet::Portable>,
+    Ethernet<pombo_netdrivers::ethernet::Pnet>,
     2,
-    Ethernet::open_portable,
+    Ethernet::open_pnet,
     |ethernet| ethernet
 );

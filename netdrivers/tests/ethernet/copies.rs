@@ -8,14 +8,14 @@ use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::ethernet::Traffic;
-use pombo_netdrivers::fault::Dice;
-use pombo_netdrivers::{Ethernet, Growing};
-use pombo_transport::InPlace;
+use pombo_netdrivers::fault::SeededRng;
+use pombo_netdrivers::{Ethernet, HeapStorage};
+use pombo_transport::ContiguousFrame;
 use pombo_transport::reliable::{Reliable, Window};
 use std::time::Instant;
 
 /// A channel of a job.
-type Over<N> = Reliable<N, Window<2, 16, 1500>, Growing>;
+type Over<N> = Reliable<N, Window<2, 16, 1500>, HeapStorage>;
 
 const ROUNDS: u32 = 500;
 
@@ -23,7 +23,7 @@ const ROUNDS: u32 = 500;
 /// were changed, and how many came again.
 fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -> (u64, u64)) {
     segment(2, 1500);
-    let (opened, addresses) = opened(2, 1, Traffic::Single);
+    let (opened, addresses) = opened(2, 1, Traffic::Unicast);
     let ranks = opened.into_iter().map(|one| {
         let network = over(one.join(&addresses).expect("the table"));
         Over::new(network, 0x5eed).expect("two places")
@@ -31,11 +31,11 @@ fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -
     let mut ranks = ranks.collect::<Vec<_>>();
     let (mut one, mut zero) = (ranks.remove(1), ranks.remove(0));
     // A second seat of node 0 hears what it hears; nodes of a job would not do that.
-    let seat = crate::segment::seat(0, Traffic::Single);
-    let opened = Ethernet::open("host0", seat).expect("inside");
+    let frame_address = crate::segment::frame_address(0, Traffic::Unicast);
+    let opened = Ethernet::open("host0", frame_address).expect("inside");
     let mut tap = opened.join(&addresses).expect("the table");
     let stranger = Stranger::at("host1");
-    let (mut dice, mut got, mut count) = (Dice::new(3), 0_u32, 0);
+    let (mut rng, mut got, mut count) = (SeededRng::new(3), 0_u32, 0);
     for round in 0..ROUNDS {
         let parts = [Part::Bytes(&round.to_le_bytes())];
         one.try_send(Node(0), Cookie::COPY, &parts).expect("room");
@@ -53,7 +53,7 @@ fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -
             .expect("it is up");
         }
         let mut copies = Vec::new();
-        let mut copy = |frame: InPlace<'_>| {
+        let mut copy = |frame: ContiguousFrame<'_>| {
             copies.push(frame.head(frame.len()).unwrap_or(&[]).to_vec());
         };
         while tap.poll(&mut copy).expect("it is up") {}
@@ -61,7 +61,7 @@ fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -
         for mut bytes in copies {
             let same = Forged::as_node(1, 0, &addresses, bytes.len());
             stranger.send(&same.with(&bytes));
-            let bit = dice.index(8 * bytes.len());
+            let bit = rng.index(8 * bytes.len());
             bytes[bit / 8] ^= 1 << (bit % 8);
             stranger.send(&same.with(&bytes));
             count += 1;
@@ -95,11 +95,11 @@ fn a_checksum_tells_changed_frames() {
 
 #[test]
 fn a_tag_tells_changed_and_repeated_frames() {
-    use pombo_transport::authenticated::{Authenticated, Cover};
+    use pombo_transport::authenticated::{Authenticated, Coverage};
     inside!(a_tag_tells_changed_and_repeated_frames, || {
         copied(
             |ethernet| {
-                let under = Some((crate::authenticated::KEY, Cover::Headers));
+                let under = Some((crate::authenticated::KEY, Coverage::Headers));
                 Authenticated::new(ethernet, under).expect("room")
             },
             |rank| {

@@ -3,30 +3,30 @@
 use crate::inside::inside;
 #[cfg(feature = "pnet")]
 use crate::segment::opened_by;
-use crate::segment::{JOB, ip, joined, network, opened, seat, segment};
+use crate::segment::{JOB, ip, joined, network, opened, frame_address, segment};
 use crate::strangers::{next, next_few};
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, Line, Seat, Traffic};
+use pombo_netdrivers::ethernet::{Address, EthernetError, FrameIo, FrameAddress, Traffic};
 
 #[test]
 fn an_interface_is_found_or_named() {
     inside!(an_interface_is_found_or_named, || {
         segment(1, 9000);
-        let open = |name: &str| Ethernet::open(name, seat(0, Traffic::Single));
+        let open = |name: &str| Ethernet::open(name, frame_address(0, Traffic::Unicast));
         let one = open("host0").expect("inside of a namespace");
         assert_eq!(one.address().mtu, 9000);
         assert_eq!(one.mtu(), 8990);
         assert_eq!(one.interface().name, "host0");
-        assert_eq!(one.room(), 112);
+        assert_eq!(one.rx_slots(), 112);
         let refused = |name: &str| open(name).err().expect("refused");
         let name = "nowhere".to_string();
         assert_eq!(refused("nowhere"), EthernetError::NoSuchInterface { name });
         let interface = "lo".to_string();
         assert_eq!(refused("lo"), EthernetError::NotEthernet { interface });
-        assert!(matches!(refused(""), EthernetError::Which { names } if names.contains("host0")));
+        assert!(matches!(refused(""), EthernetError::AmbiguousInterface { names } if names.contains("host0")));
         ip("link del segment\nlink del stranger\nlink set port0 down\nlink del host0\n");
         assert_eq!(refused(""), EthernetError::NoLink);
     });
@@ -37,16 +37,16 @@ fn an_interface_is_found_or_named() {
 fn an_mtu_that_is_lowered_is_told() {
     inside!(an_mtu_that_is_lowered_is_told, || {
         segment(2, 9000);
-        let mut nodes = network(2, 1, Traffic::Single);
+        let mut nodes = network(2, 1, Traffic::Unicast);
         let longest = vec![7; nodes[0].mtu()];
-        assert_eq!(nodes[0].shrunk(), None);
+        assert_eq!(nodes[0].reduced_mtu(), None);
         ip("link set host0 mtu 1500\n");
         let sent = nodes[0].transmit(Node(1), &[Part::Bytes(&longest)]);
         assert_eq!(sent, Err(ChannelError::Device(libc::EMSGSIZE)));
-        assert_eq!(nodes[0].shrunk(), Some((9000, 1500)));
+        assert_eq!(nodes[0].reduced_mtu(), Some((9000, 1500)));
         ip("link set host0 mtu 9000\n");
         let sent = nodes[0].transmit(Node(1), &[Part::Bytes(&longest)]);
-        assert_eq!((sent, nodes[0].shrunk()), (Ok(()), None));
+        assert_eq!((sent, nodes[0].reduced_mtu()), (Ok(()), None));
     });
 }
 
@@ -54,10 +54,10 @@ fn an_mtu_that_is_lowered_is_told() {
 fn a_table_that_cannot_be_is_refused() {
     inside!(a_table_that_cannot_be_is_refused, || {
         segment(2, 1500);
-        let (_, table) = opened(2, 1, Traffic::Single);
+        let (_, table) = opened(2, 1, Traffic::Unicast);
         let (zero, one) = (table[0], table[1]);
         let refused = |node: u16, table: &[Address]| {
-            let opened = Ethernet::open("host0", seat(node, Traffic::Single));
+            let opened = Ethernet::open("host0", frame_address(node, Traffic::Unicast));
             opened.expect("inside").join(table).err().expect("refused")
         };
         assert_eq!(refused(0, &[]), EthernetError::Nodes { nodes: 0 });
@@ -71,18 +71,18 @@ fn a_table_that_cannot_be_is_refused() {
             refused(2, &table),
             EthernetError::NoSuchNode { node, nodes }
         );
-        let (node, told, bound) = (1, one, zero);
-        let not_this = EthernetError::NotThisNode { node, told, bound };
+        let (node, listed, bound) = (1, one, zero);
+        let not_this = EthernetError::AddressMismatch { node, listed, bound };
         assert_eq!(refused(1, &table), not_this);
         let short = Address { mtu: 200, ..one };
         let error = refused(0, &[zero, short]);
-        assert!(matches!(error, EthernetError::NodeMtu { node: 1, .. }));
+        assert!(matches!(error, EthernetError::PeerMtu { node: 1, .. }));
         let text = error.to_string();
         assert!(text.contains("node 1") && text.contains("/200"), "{text}");
         ip("link set lo down\n");
         assert_eq!(refused(0, &[zero, zero]), EthernetError::LoopbackDown);
         ip("link set host0 mtu 200\n");
-        let opened = Ethernet::open("host0", seat(0, Traffic::Single));
+        let opened = Ethernet::open("host0", frame_address(0, Traffic::Unicast));
         let (interface, mtu) = ("host0".into(), 200);
         assert_eq!(opened.err(), Some(EthernetError::Mtu { interface, mtu }));
     });
@@ -94,7 +94,7 @@ fn frames_go_to_one_and_to_all_wherever_they_are() {
         segment(5, 1500);
         // One on each host, or all on one.
         for per_host in [1, 5] {
-            go_to_one_and_to_all(network(5, per_host, Traffic::Group));
+            go_to_one_and_to_all(network(5, per_host, Traffic::Multicast));
         }
     });
 }
@@ -105,7 +105,7 @@ fn frames_are_as_long_as_all_interfaces_carry() {
         segment(5, 9000);
         for mtu in [9000, 1500, 700] {
             ip(&format!("link set host3 mtu {mtu}\n"));
-            let nodes = network(5, 1, Traffic::Group);
+            let nodes = network(5, 1, Traffic::Multicast);
             assert!(nodes.iter().all(|node| node.mtu() == mtu - 10));
             go_to_one_and_to_all(nodes);
         }
@@ -118,14 +118,14 @@ fn frames_go_by_the_portable_line_as_well() {
     inside!(frames_go_by_the_portable_line_as_well, || {
         segment(5, 1500);
         for per_host in [1, 5] {
-            let open = Ethernet::open_portable;
-            let opened = opened_by(5, per_host, Traffic::Group, open);
+            let open = Ethernet::open_pnet;
+            let opened = opened_by(5, per_host, Traffic::Multicast, open);
             go_to_one_and_to_all(joined(opened));
         }
     });
 }
 
-fn go_to_one_and_to_all<L: Line>(mut nodes: Vec<Ethernet<L>>) {
+fn go_to_one_and_to_all<L: FrameIo>(mut nodes: Vec<Ethernet<L>>) {
     let longest = vec![7; nodes[0].mtu()];
     for from in 0..5 {
         for to in 0..5_u16 {
@@ -161,14 +161,14 @@ fn go_to_one_and_to_all<L: Line>(mut nodes: Vec<Ethernet<L>>) {
 fn jobs_and_traffic_do_not_meet() {
     inside!(jobs_and_traffic_do_not_meet, || {
         segment(2, 1500);
-        let mut singles = network(2, 1, Traffic::Single);
-        let mut groups = network(2, 1, Traffic::Group);
+        let mut singles = network(2, 1, Traffic::Unicast);
+        let mut groups = network(2, 1, Traffic::Multicast);
         let others = (0..2).map(|node| {
-            let seat = Seat {
+            let frame_address = FrameAddress {
                 job: JOB + 1,
-                ..seat(node, Traffic::Single)
+                ..frame_address(node, Traffic::Unicast)
             };
-            Ethernet::open(&format!("host{node}"), seat).expect("inside")
+            Ethernet::open(&format!("host{node}"), frame_address).expect("inside")
         });
         let others: Vec<_> = others.collect();
         let table: Vec<Address> = others.iter().map(|one| one.address()).collect();
@@ -193,7 +193,7 @@ fn jobs_and_traffic_do_not_meet() {
 fn an_interface_goes_down_and_comes_up() {
     inside!(an_interface_goes_down_and_comes_up, || {
         segment(2, 1500);
-        goes_down_and_comes_up(network(2, 1, Traffic::Single));
+        goes_down_and_comes_up(network(2, 1, Traffic::Unicast));
     });
 }
 
@@ -202,12 +202,12 @@ fn an_interface_goes_down_and_comes_up() {
 fn the_portable_line_goes_down_and_comes_up() {
     inside!(the_portable_line_goes_down_and_comes_up, || {
         segment(2, 1500);
-        let opened = opened_by(2, 1, Traffic::Single, Ethernet::open_portable);
+        let opened = opened_by(2, 1, Traffic::Unicast, Ethernet::open_pnet);
         goes_down_and_comes_up(joined(opened));
     });
 }
 
-fn goes_down_and_comes_up<L: Line>(mut nodes: Vec<Ethernet<L>>) {
+fn goes_down_and_comes_up<L: FrameIo>(mut nodes: Vec<Ethernet<L>>) {
     let sides = [("host0", true), ("host1", false), ("port1", false)];
     for (round, (side, down)) in (1..).zip(sides) {
         ip(&format!("link set {side} down\n"));

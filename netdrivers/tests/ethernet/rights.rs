@@ -1,12 +1,12 @@
 //! A process without the right to open raw sockets gets one from a helper that has it.
 
 use crate::inside::inside;
-use crate::segment::{joined, opened, seat, segment};
+use crate::segment::{joined, opened, frame_address, segment};
 use crate::strangers::next;
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{EthernetError, Traffic, asked, lend};
+use pombo_netdrivers::ethernet::{EthernetError, Traffic, parse_arguments, pass_socket};
 use std::os::unix::fs::PermissionsExt;
 
 /// What the helper was asked for.
@@ -19,15 +19,15 @@ fn is_the_helper_when_it_is_asked() {
         return;
     };
     let words: Vec<&str> = words.split(' ').collect();
-    let (interface, seat) = asked(&words).expect("what a driver asks for");
-    lend(interface, seat).expect("it has the right");
+    let (interface, frame_address) = parse_arguments(&words).expect("what a driver asks for");
+    pass_socket(interface, frame_address).expect("it has the right");
 }
 
 #[test]
 fn a_helper_lends_what_the_process_may_not_open() {
     inside!(a_helper_lends_what_the_process_may_not_open, || {
         segment(2, 1500);
-        let (mut all, mut table) = opened(2, 1, Traffic::Single);
+        let (mut all, mut table) = opened(2, 1, Traffic::Unicast);
         drop(all.remove(0));
         give_up_raw_sockets();
         let helper = std::env::temp_dir().join(format!("pombo-helper-{}", std::process::id()));
@@ -36,9 +36,9 @@ fn a_helper_lends_what_the_process_may_not_open() {
             unsafe { std::env::set_var("POMBO_ETHERNET_HELPER", path) };
         };
         named(&helper);
-        let refused = Ethernet::open("host0", seat(0, Traffic::Single)).err();
+        let refused = Ethernet::open("host0", frame_address(0, Traffic::Unicast)).err();
         let interface = "host0".to_string();
-        assert_eq!(refused, Some(EthernetError::NoRight { interface }));
+        assert_eq!(refused, Some(EthernetError::NotPermitted { interface }));
 
         let program = std::env::current_exe().expect("this program");
         let test = "rights::is_the_helper_when_it_is_asked";
@@ -49,7 +49,7 @@ fn a_helper_lends_what_the_process_may_not_open() {
         std::fs::write(&helper, script).expect("a file");
         let rights = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&helper, rights).expect("ours");
-        let lent = Ethernet::open("host0", seat(0, Traffic::Single));
+        let lent = Ethernet::open("host0", frame_address(0, Traffic::Unicast));
         std::fs::remove_file(&helper).expect("it was there");
         let lent = lent.expect("the helper opens it");
         table[0] = lent.address();

@@ -2,7 +2,7 @@
 
 use pombo_kernel::Node;
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, Line, Opened, Seat, Traffic};
+use pombo_netdrivers::ethernet::{Address, EthernetError, FrameIo, BoundEthernet, FrameAddress, Traffic};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -57,8 +57,8 @@ fn await_ports(ports: usize) {
     }
 }
 
-pub(crate) fn seat(node: u16, traffic: Traffic) -> Seat {
-    Seat {
+pub(crate) fn frame_address(node: u16, traffic: Traffic) -> FrameAddress {
+    FrameAddress {
         job: JOB,
         node: Node(node),
         traffic,
@@ -66,22 +66,22 @@ pub(crate) fn seat(node: u16, traffic: Traffic) -> Seat {
 }
 
 /// Nodes with so many on each host, and where they are.
-pub(crate) fn opened(nodes: u16, per_host: u16, traffic: Traffic) -> (Vec<Opened>, Vec<Address>) {
+pub(crate) fn opened(nodes: u16, per_host: u16, traffic: Traffic) -> (Vec<BoundEthernet>, Vec<Address>) {
     opened_by(nodes, per_host, traffic, Ethernet::open)
 }
 
-pub(crate) fn opened_by<L: Line>(
+pub(crate) fn opened_by<L: FrameIo>(
     nodes: u16,
     per_host: u16,
     traffic: Traffic,
-    open: impl Fn(&str, Seat) -> Result<Opened<L>, EthernetError>,
-) -> (Vec<Opened<L>>, Vec<Address>) {
+    open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, EthernetError>,
+) -> (Vec<BoundEthernet<L>>, Vec<Address>) {
     let open = |node: u16| {
         let host = format!("host{}", node / per_host);
-        open(&host, seat(node, traffic)).expect("inside of a namespace")
+        open(&host, frame_address(node, traffic)).expect("inside of a namespace")
     };
-    let opened: Vec<Opened<L>> = (0..nodes).map(open).collect();
-    let addresses = opened.iter().map(Opened::address).collect();
+    let opened: Vec<BoundEthernet<L>> = (0..nodes).map(open).collect();
+    let addresses = opened.iter().map(BoundEthernet::address).collect();
     (opened, addresses)
 }
 
@@ -90,9 +90,9 @@ pub(crate) fn network(nodes: u16, per_host: u16, traffic: Traffic) -> Vec<Ethern
     joined(opened(nodes, per_host, traffic))
 }
 
-pub(crate) fn joined<L: Line>(
-    (opened, addresses): (Vec<Opened<L>>, Vec<Address>),
+pub(crate) fn joined<L: FrameIo>(
+    (opened, addresses): (Vec<BoundEthernet<L>>, Vec<Address>),
 ) -> Vec<Ethernet<L>> {
-    let join = |one: Opened<L>| one.join(&addresses).expect("the table");
+    let join = |one: BoundEthernet<L>| one.join(&addresses).expect("the table");
     opened.into_iter().map(join).collect()
 }

@@ -6,9 +6,9 @@ use crate::stranger::{Forged, Stranger};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::ethernet::{Opened, Traffic};
-use pombo_netdrivers::fault::Dice;
-use pombo_netdrivers::{Ethernet, Growing};
+use pombo_netdrivers::ethernet::{BoundEthernet, Traffic};
+use pombo_netdrivers::fault::SeededRng;
+use pombo_netdrivers::{Ethernet, HeapStorage};
 use pombo_transport::reliable::{Reliable, Window};
 use std::time::Instant;
 
@@ -39,8 +39,8 @@ pub(crate) fn next_few<N: Network>(network: &mut N, count: usize) -> Vec<(Node, 
 fn strangers_are_counted_and_not_heard() {
     inside!(strangers_are_counted_and_not_heard, || {
         segment(2, 1500);
-        let (opened, addresses) = opened(2, 1, Traffic::Single);
-        let mut nodes = opened.into_iter().map(|one: Opened| one.join(&addresses));
+        let (opened, addresses) = opened(2, 1, Traffic::Unicast);
+        let mut nodes = opened.into_iter().map(|one: BoundEthernet| one.join(&addresses));
         let mut node = || nodes.next().expect("two").expect("the table");
         let (mut zero, mut one) = (node(), node());
         let stranger = Stranger::at("stranger");
@@ -70,13 +70,13 @@ fn strangers_are_counted_and_not_heard() {
         assert_eq!(next(&mut zero), (Node(1), b"it is me".to_vec()));
         // It may have overtaken some.
         let start = Instant::now();
-        while zero.counts().foreign + zero.counts().impossible < 8 {
+        while zero.counts().foreign + zero.counts().truncated < 8 {
             assert!(start.elapsed() < HANG, "{:?}", zero.counts());
             zero.poll(|_| panic!("a stranger is heard"))
                 .expect("it is up");
         }
         let counts = zero.counts();
-        assert_eq!((counts.foreign, counts.impossible), (5, 3));
+        assert_eq!((counts.foreign, counts.truncated), (5, 3));
     });
 }
 
@@ -84,8 +84,8 @@ fn strangers_are_counted_and_not_heard() {
 fn short_frames_that_were_filled_up_are_as_they_were() {
     inside!(short_frames_that_were_filled_up_are_as_they_were, || {
         segment(2, 1500);
-        let (opened, addresses) = opened(1, 1, Traffic::Single);
-        let other = crate::segment::seat(1, Traffic::Single);
+        let (opened, addresses) = opened(1, 1, Traffic::Unicast);
+        let other = crate::segment::frame_address(1, Traffic::Unicast);
         let other = Ethernet::open("stranger", other).expect("inside");
         let table = [addresses[0], other.address()];
         let mut zero = opened
@@ -104,7 +104,7 @@ fn short_frames_that_were_filled_up_are_as_they_were() {
 fn a_burst_arrives_in_batches_and_in_order() {
     inside!(a_burst_arrives_in_batches_and_in_order, || {
         segment(1, 1500);
-        let mut nodes = network(2, 2, Traffic::Single);
+        let mut nodes = network(2, 2, Traffic::Unicast);
         let (mut one, mut zero) = (nodes.remove(1), nodes.remove(0));
         for round in 0..50_usize {
             for number in 0..50_u8 {
@@ -129,7 +129,7 @@ fn a_burst_arrives_in_batches_and_in_order() {
 fn what_nobody_polls_is_lost_and_counted() {
     inside!(what_nobody_polls_is_lost_and_counted, || {
         segment(2, 1500);
-        let mut nodes = network(2, 1, Traffic::Single);
+        let mut nodes = network(2, 1, Traffic::Unicast);
         let (mut one, mut zero) = (nodes.remove(1), nodes.remove(0));
         let frame = vec![1; zero.mtu()];
         let (mut sent, mut got) = (0, 0);
@@ -158,19 +158,19 @@ fn what_is_forged_in_a_nodes_name_is_counted_and_the_channel_goes_on() {
     inside!(
         what_is_forged_in_a_nodes_name_is_counted_and_the_channel_goes_on,
         || {
-            type Over = Reliable<Ethernet, Window<2, 16, 1500>, Growing>;
+            type Over = Reliable<Ethernet, Window<2, 16, 1500>, HeapStorage>;
             segment(2, 1500);
-            let (opened, addresses) = opened(2, 1, Traffic::Single);
-            let mut ranks = opened.into_iter().map(|one: Opened| {
+            let (opened, addresses) = opened(2, 1, Traffic::Unicast);
+            let mut ranks = opened.into_iter().map(|one: BoundEthernet| {
                 Over::new(one.join(&addresses).expect("the table"), 0x5eed).expect("two places")
             });
             let (mut zero, mut one) = (ranks.next().expect("two"), ranks.next().expect("two"));
             // With the MAC address of node 1, at its interface: nothing below the channel can tell.
             let stranger = Stranger::at("host1");
-            let mut dice = Dice::new(3);
+            let mut rng = SeededRng::new(3);
             let mut got = 0;
             for round in 0..2000_u32 {
-                let bytes: Vec<u8> = (0..dice.index(80)).map(|_| dice.below(256) as u8).collect();
+                let bytes: Vec<u8> = (0..rng.index(80)).map(|_| rng.below(256) as u8).collect();
                 stranger.send(&Forged::as_node(1, 0, &addresses, bytes.len()).with(&bytes));
                 let parts = [Part::Bytes(&round.to_le_bytes())];
                 one.try_send(Node(0), Cookie::COPY, &parts).expect("room");

@@ -2,12 +2,12 @@
 
 use crate::cast::{NAME, Sizes, TIMING, message};
 use crate::inside::inside;
-use crate::segment::{ip, opened, seat, segment};
+use crate::segment::{ip, opened, frame_address, segment};
 use pombo_kernel::Node;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::ethernet::{Address, Traffic};
 use pombo_transport::group::{Habits, Sink, Source};
 use std::io::Read;
@@ -25,7 +25,7 @@ const WINDOW: u64 = 256;
 const NODE: &str = "POMBO_TEST_NODE";
 const TABLE: &str = "POMBO_TEST_TABLE";
 
-type Sender = Source<Sizes, Growing>;
+type Sender = Source<Sizes, HeapStorage>;
 
 /// A receiver that is a process of its own: it ends well if it got the right bytes, some time after its input ends.
 struct Receiver(Child);
@@ -68,14 +68,14 @@ fn is_a_receiver_when_it_is_told() {
     let table = std::env::var(TABLE).expect("with the node");
     let table: Vec<Address> = table.split(' ').map(|a| a.parse().expect("it")).collect();
     let node: u16 = node.parse().expect("a number");
-    let opened = Ethernet::open(&format!("host{node}"), seat(node, Traffic::Group));
+    let opened = Ethernet::open(&format!("host{node}"), frame_address(node, Traffic::Multicast));
     let mut network = opened.expect("inside").join(&table).expect("the table");
     static OVER: AtomicBool = AtomicBool::new(false);
     std::thread::spawn(|| {
         let _ = std::io::stdin().read(&mut [0]);
         OVER.store(true, Ordering::Release);
     });
-    let mut sink = Sink::<Sizes, Growing>::new(NAME, Node(0), TIMING, None);
+    let mut sink = Sink::<Sizes, HeapStorage>::new(NAME, Node(0), TIMING, None);
     let (mut buffer, mut received) = (vec![0; LEN], None);
     loop {
         // The source may end this as soon as it has heard that all is here: what is here then is still taken.
@@ -103,7 +103,7 @@ fn broadcast(
     meanwhile: impl FnMut(&mut Sender, &Ethernet, &mut [Option<Receiver>]),
 ) -> Result<Vec<Option<Receiver>>, (ChannelError, String)> {
     segment(RECEIVERS + 1, 1500);
-    let (mut nodes, table) = opened(RECEIVERS + 1, 1, Traffic::Group);
+    let (mut nodes, table) = opened(RECEIVERS + 1, 1, Traffic::Multicast);
     let mut network = nodes.remove(0).join(&table).expect("the table");
     drop(nodes);
     let table: Vec<String> = table.iter().map(Address::to_string).collect();

@@ -4,7 +4,7 @@
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::{Dice, Faults, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{SeededRng, Faults, FaultyNetwork, Rate};
 use pombo_testing::Sim;
 
 const MESSAGES: u32 = 40;
@@ -111,7 +111,7 @@ fn talk<N: Network>(sim: &Sim, nodes: Vec<N>) -> u64 {
 #[test]
 fn a_protocol_lives_on_every_plan() {
     for seed in 0..300 {
-        let plan = Faults::random(&mut Dice::new(seed), 2, 100_000, 20_000_000);
+        let plan = Faults::random(&mut SeededRng::new(seed), 2, 100_000, 20_000_000);
         let (sim, nodes) = Sim::new(2, plan.clone(), seed);
         let time = talk(&sim, nodes);
         let (again, nodes) = Sim::new(2, plan.clone(), seed);
@@ -127,7 +127,7 @@ fn a_protocol_lives_on_every_plan() {
 fn a_protocol_lives_on_a_bad_day() {
     let bad = Rate::percent(30);
     let plan = Faults::NONE
-        .lose(bad)
+        .loss(bad)
         .duplicate(bad)
         .truncate(bad)
         .corrupt(bad)

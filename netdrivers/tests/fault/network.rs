@@ -3,8 +3,8 @@
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::{MIN_MTU, Network};
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::{CRASHED, Counts, Cut, Dice, Faults, FaultyNetwork, Rate};
-use pombo_testing::{Limits, Sim, SimNetwork, Wire};
+use pombo_netdrivers::fault::{CRASHED, FaultCounts, Outage, SeededRng, Faults, FaultyNetwork, Rate};
+use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
 
 const FRAMES: u16 = 1000;
 
@@ -32,7 +32,7 @@ fn send(network: &mut impl Network, to: u16, bytes: &[u8]) {
 }
 
 /// A thousand frames from node 0 to node 1 in a simulated network of this plan.
-fn simulated(faults: Faults, seed: u64) -> (Got, Counts) {
+fn simulated(faults: Faults, seed: u64) -> (Got, FaultCounts) {
     let (sim, mut nodes) = Sim::new(2, faults, seed);
     let mut got = Vec::new();
     for number in 0..FRAMES {
@@ -48,7 +48,7 @@ fn simulated(faults: Faults, seed: u64) -> (Got, Counts) {
 }
 
 /// The same through a decorator over a network without faults.
-fn decorated(faults: Faults, seed: u64) -> (Got, Counts) {
+fn decorated(faults: Faults, seed: u64) -> (Got, FaultCounts) {
     let (sim, mut nodes) = Sim::new(2, Faults::NONE, seed);
     let mut one = FaultyNetwork::new(nodes.remove(1), faults, seed);
     let mut got = Vec::new();
@@ -64,7 +64,7 @@ fn decorated(faults: Faults, seed: u64) -> (Got, Counts) {
     (got, one.counts())
 }
 
-const RUNS: [fn(Faults, u64) -> (Got, Counts); 2] = [simulated, decorated];
+const RUNS: [fn(Faults, u64) -> (Got, FaultCounts); 2] = [simulated, decorated];
 
 fn is_whole((from, bytes): &(Node, Vec<u8>)) -> bool {
     let number = bytes.first_chunk().map_or(0, |n| u16::from_le_bytes(*n));
@@ -90,7 +90,7 @@ fn without_faults_all_arrives_in_order() {
 fn each_fault_does_what_it_says() {
     for run in RUNS {
         let rate = Rate::percent(20);
-        let (got, counts) = run(Faults::NONE.lose(rate), 1);
+        let (got, counts) = run(Faults::NONE.loss(rate), 1);
         assert!(about(counts.lost, 20) && got.iter().all(is_whole) && got.is_sorted_by_key(number));
         assert_eq!(got.len() as u64, 1000 - counts.lost);
 
@@ -127,13 +127,13 @@ fn number((_, bytes): &(Node, Vec<u8>)) -> u16 {
 
 #[test]
 fn a_run_repeats_exactly() {
-    let mut dice = Dice::new(1);
+    let mut rng = SeededRng::new(1);
     for run in RUNS {
         for seed in 0..20 {
-            let plan = Faults::random(&mut dice, 2, 20_000, 1_000_000);
+            let plan = Faults::random(&mut rng, 2, 20_000, 1_000_000);
             assert_eq!(run(plan.clone(), seed), run(plan, seed));
         }
-        let plan = Faults::NONE.lose(Rate::percent(50));
+        let plan = Faults::NONE.loss(Rate::percent(50));
         assert_ne!(run(plan.clone(), 1), run(plan, 2));
     }
 }
@@ -142,7 +142,7 @@ fn a_run_repeats_exactly() {
 #[test]
 fn links_do_not_disturb_each_other() {
     let run = |chatter: bool| {
-        let (sim, mut nodes) = Sim::new(3, Faults::NONE.lose(Rate::percent(50)), 9);
+        let (sim, mut nodes) = Sim::new(3, Faults::NONE.loss(Rate::percent(50)), 9);
         let mut got = Vec::new();
         for number in 0..200 {
             if chatter {
@@ -162,11 +162,11 @@ fn links_do_not_disturb_each_other() {
 /// A wire takes as long as its latency and bandwidth say, one frame after the other.
 #[test]
 fn wires_take_their_time() {
-    let limits = Limits {
-        outgoing: 3,
-        ..Limits::default()
+    let limits = DeviceLimits {
+        tx_queue: 3,
+        ..DeviceLimits::default()
     };
-    let wire = Wire {
+    let wire = LinkParameters {
         latency: 5000,
         bandwidth: 1_000_000,
         overhead: 10,
@@ -183,10 +183,10 @@ fn wires_take_their_time() {
     }
     assert_eq!(times, [55_000, 105_000, 155_000]);
     send(&mut nodes[0], 1, &[7; 40]);
-    sim.set_wire(
+    sim.set_link(
         Node(1),
         Node(0),
-        Wire {
+        LinkParameters {
             latency: 1,
             bandwidth: 0,
             overhead: 0,
@@ -201,11 +201,11 @@ fn wires_take_their_time() {
 /// What is not polled is lost beyond the bound, as in a socket's buffer.
 #[test]
 fn an_inbox_overflows() {
-    let limits = Limits {
-        incoming: 10,
-        ..Limits::default()
+    let limits = DeviceLimits {
+        rx_queue: 10,
+        ..DeviceLimits::default()
     };
-    let (sim, mut nodes) = Sim::with(2, limits, Wire::default(), Faults::NONE, 1);
+    let (sim, mut nodes) = Sim::with(2, limits, LinkParameters::default(), Faults::NONE, 1);
     (0..25).for_each(|number| send(&mut nodes[0], 1, &frame(number)));
     while sim.step() {}
     let mut got = Vec::new();
@@ -215,17 +215,17 @@ fn an_inbox_overflows() {
 }
 
 /// Which of the links 0 to 1, 1 to 2, 2 to 1 and 2 to 2 carry a frame at that time?
-fn carries<N: Network>(time: u64, over: impl Fn(SimNetwork, Cut) -> N, plan: Faults) -> [usize; 4] {
-    let cut = Cut::off(&[Node(2)], 3, 1000..2000);
-    let wire = Wire {
+fn carries<N: Network>(time: u64, over: impl Fn(SimNetwork, Outage) -> N, plan: Faults) -> [usize; 4] {
+    let outage = Outage::isolate(&[Node(2)], 3, 1000..2000);
+    let wire = LinkParameters {
         latency: 0,
         bandwidth: u64::MAX,
         overhead: 0,
     };
-    let (sim, nodes) = Sim::with(3, Limits::default(), wire, plan, 1);
+    let (sim, nodes) = Sim::with(3, DeviceLimits::default(), wire, plan, 1);
     let mut nodes: Vec<_> = nodes
         .into_iter()
-        .map(|node| over(node, cut.clone()))
+        .map(|node| over(node, outage.clone()))
         .collect();
     sim.advance(time);
     [(0, 1), (1, 2), (2, 1), (2, 2)].map(|(from, to)| {
@@ -240,10 +240,10 @@ fn carries<N: Network>(time: u64, over: impl Fn(SimNetwork, Cut) -> N, plan: Fau
 #[test]
 fn a_cut_ends_and_parts_only_whom_it_names() {
     for (time, arrives) in [(0, 1), (990, 1), (1000, 0), (1990, 0), (2000, 1)] {
-        let cut = Cut::off(&[Node(2)], 3, 1000..2000);
-        let simulated = carries(time, |node, _| node, Faults::NONE.cut(cut));
+        let outage = Outage::isolate(&[Node(2)], 3, 1000..2000);
+        let simulated = carries(time, |node, _| node, Faults::NONE.outage(outage));
         assert_eq!(simulated, [1, arrives, arrives, 1], "at {time}");
-        let over = |node, cut| FaultyNetwork::new(node, Faults::NONE.cut(cut), 1);
+        let over = |node, outage| FaultyNetwork::new(node, Faults::NONE.outage(outage), 1);
         let decorated = carries(time, over, Faults::NONE);
         assert_eq!(decorated, [1, arrives, arrives, 1], "at {time}");
     }
@@ -252,9 +252,9 @@ fn a_cut_ends_and_parts_only_whom_it_names() {
 /// A node without the plan sends to one that has it: cut all the same.
 #[test]
 fn a_cut_holds_on_either_side() {
-    let cut = Cut::off(&[Node(0)], 2, 0..1_000_000);
+    let outage = Outage::isolate(&[Node(0)], 2, 0..1_000_000);
     let (sim, mut nodes) = Sim::new(2, Faults::NONE, 1);
-    let mut one = FaultyNetwork::new(nodes.remove(1), Faults::NONE.cut(cut), 1);
+    let mut one = FaultyNetwork::new(nodes.remove(1), Faults::NONE.outage(outage), 1);
     let mut got = Vec::new();
     for time in [0, 2_000_000] {
         sim.advance(time);
@@ -262,7 +262,7 @@ fn a_cut_holds_on_either_side() {
         assert!(sim.step());
         collect(&mut one, &mut got);
     }
-    assert_eq!((got.len(), one.counts().cut), (1, 1));
+    assert_eq!((got.len(), one.counts().outage), (1, 1));
 }
 
 #[test]
@@ -342,12 +342,12 @@ fn time_passes_when_all_wait() {
 /// Who found no room is woken when there is some, even if nothing ever arrives.
 #[test]
 fn room_is_waited_for() {
-    let limits = Limits {
-        outgoing: 1,
-        ..Limits::default()
+    let limits = DeviceLimits {
+        tx_queue: 1,
+        ..DeviceLimits::default()
     };
-    let plan = Faults::NONE.lose(Rate::ALWAYS);
-    let (sim, mut nodes) = Sim::with(1, limits, Wire::default(), plan, 1);
+    let plan = Faults::NONE.loss(Rate::ALWAYS);
+    let (sim, mut nodes) = Sim::with(1, limits, LinkParameters::default(), plan, 1);
     let node = &mut nodes[0];
     let mut rounds = 0;
     for _ in 0..5 {
@@ -382,12 +382,12 @@ fn a_late_frame_is_waited_for() {
 
 #[test]
 fn refuses_what_cannot_go() {
-    let limits = Limits {
+    let limits = DeviceLimits {
         mtu: 0,
-        outgoing: 0,
-        incoming: 0,
+        tx_queue: 0,
+        rx_queue: 0,
     };
-    let (_sim, mut nodes) = Sim::with(2, limits, Wire::default(), Faults::NONE, 1);
+    let (_sim, mut nodes) = Sim::with(2, limits, LinkParameters::default(), Faults::NONE, 1);
     let node = &mut nodes[0];
     assert_eq!(
         (node.mtu(), node.nodes(), node.node()),

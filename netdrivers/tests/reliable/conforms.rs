@@ -2,13 +2,13 @@
 
 use pombo_kernel::Node;
 use pombo_netdrivers::fault::Faults;
-use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_testing::conformance::{SupervisedChannel, Supervisor, Harness, threads};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::reliable::Window;
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.
-pub(crate) type Rank = Launched<SimNetwork, Window<8, 16, 600>, Job>;
+pub(crate) type Rank = SupervisedChannel<SimNetwork, Window<8, 16, 600>, Job>;
 
 /// All ranks are threads of this process.
 pub(crate) struct Job {
@@ -16,18 +16,18 @@ pub(crate) struct Job {
     gone: Mutex<Vec<Node>>,
 }
 
-impl Launcher for Job {
-    fn gone(&self) -> &Mutex<Vec<Node>> {
+impl Supervisor for Job {
+    fn departed(&self) -> &Mutex<Vec<Node>> {
         &self.gone
     }
 
     /// A rank that is awake takes time.
-    fn polls(&self) {
+    fn before_poll(&self) {
         self.sim.advance(2_000);
     }
 
     /// Time passes when all ranks wait, so all must get there.
-    fn waits(&self) {
+    fn before_wait(&self) {
         std::thread::yield_now();
     }
 }
@@ -47,7 +47,7 @@ macro_rules! conforms {
 
             struct World;
 
-            impl Worlds for World {
+            impl Harness for World {
                 type Channel = Rank;
 
                 fn run(_test: &str, nodes: u16, body: fn(Rank)) {

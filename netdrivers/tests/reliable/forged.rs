@@ -4,13 +4,13 @@ use crate::trusted::{Trusted, frames};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event};
 use pombo_kernel::network::Network;
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults, Rate};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::fault::{SeededRng, Faults, Rate};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::reliable::{Reliable, Window};
 
 type Sizes = Window<4, 8, 1500>;
-type Channels<N> = Reliable<N, Sizes, Growing>;
+type Channels<N> = Reliable<N, Sizes, HeapStorage>;
 
 const KIND: usize = 0;
 const EPOCH: usize = 8;
@@ -138,17 +138,17 @@ fn damage_is_noticed() {
 #[test]
 fn any_bytes_are_harmless() {
     let frame = genuine();
-    let mut dice = Dice::new(3);
+    let mut rng = SeededRng::new(3);
     for _ in 0..300 {
         let (sim, mut channel, mut device) = pair();
         for _ in 0..40 {
             let _ = send(&mut channel, b"more");
             let mut bytes = frame.clone();
-            bytes.resize(dice.index(80), 0);
-            for _ in 0..dice.index(6) {
+            bytes.resize(rng.index(80), 0);
+            for _ in 0..rng.index(6) {
                 if !bytes.is_empty() {
-                    let at = dice.index(bytes.len());
-                    bytes[at] = [0, 1, 8, 255, dice.below(256) as u8][dice.index(5)];
+                    let at = rng.index(bytes.len());
+                    bytes[at] = [0, 1, 8, 255, rng.below(256) as u8][rng.index(5)];
                 }
             }
             inject(&sim, &mut device, &bytes);
@@ -160,7 +160,7 @@ fn any_bytes_are_harmless() {
 /// A node that does nothing for half a minute under loss is asked rarely, and gets everything afterwards.
 #[test]
 fn a_silent_node_is_not_given_up() {
-    let faults = Faults::NONE.lose(Rate::percent(5));
+    let faults = Faults::NONE.loss(Rate::percent(5));
     let (sim, mut networks) = Sim::new(2, faults, 1);
     let mut channel = |index| {
         let channel: Channels<SimNetwork> = Reliable::new(networks.remove(index), 1).expect("fits");

@@ -10,8 +10,8 @@ use pombo_kernel::matching::Linear;
 use pombo_kernel::{
     Channel, Communicator, Compose, Config, Error, Lent, Loan, Node, Operate, Size, Ticket,
 };
-use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::fault::{SeededRng, Faults};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::reliable::{Reliable, Window};
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use zerocopy::little_endian::{I32, U32};
 /// One place for each node: nearly everything waits at its sender.
 type Tiny = Compose<U32, Rendezvous<16>, Linear, Static, Size<512, 4, 64, 4>>;
 type Plain = Compose<U32, Eager, Linear, Static, Size<512, 12, 500, 4>>;
-type Hosted = Compose<U32, Rendezvous<4096>, Linear, Growing, Size<4096, 1024, 4096, 8>>;
+type Hosted = Compose<U32, Rendezvous<4096>, Linear, HeapStorage, Size<4096, 1024, 4096, 8>>;
 
 const LONGEST: usize = 60_000;
 
@@ -33,9 +33,9 @@ fn header(tag: i32, number: u32) -> Numbered {
 
 /// The bytes of a message: any sender's are different from any other's.
 fn message(from: u16, to: u16, number: u32, longest: usize) -> Vec<u8> {
-    let mut dice = Dice::stream(number.into(), u64::from(from) << 16 | u64::from(to));
-    let most = [0, 8, 64, 1500, 4097, longest][dice.index(6)].min(longest);
-    let (len, start) = (dice.index(most + 1), dice.index(256));
+    let mut rng = SeededRng::stream(number.into(), u64::from(from) << 16 | u64::from(to));
+    let most = [0, 8, 64, 1500, 4097, longest][rng.index(6)].min(longest);
+    let (len, start) = (rng.index(most + 1), rng.index(256));
     (start..start + len)
         .map(|i| ((i * 7) ^ (i >> 8)) as u8)
         .collect()
@@ -90,14 +90,14 @@ fn everybody_talks_to_everybody() {
 
 const MESSAGES: u32 = 30;
 type Comm<'a, C> =
-    Communicator<Numbered, Reliable<SimNetwork, Window<4, 8, 600>, Growing>, Lent<'a>, C>;
+    Communicator<Numbered, Reliable<SimNetwork, Window<4, 8, 600>, HeapStorage>, Lent<'a>, C>;
 
 /// Ranks that take turns by a seed. Every rank sends to every other and receives from anybody: what comes from one
 /// sender comes in its order, and whole.
 fn take_turns<C: Config>(seed: u64, faults: Faults, longest: usize) -> u64 {
     let nodes = 3_u16;
     let (sim, networks) = Sim::new(nodes, faults, seed);
-    let mut dice = Dice::new(seed);
+    let mut rng = SeededRng::new(seed);
     let rounds = MESSAGES as usize * usize::from(nodes);
     let mut rooms: Vec<_> = (0..nodes)
         .map(|_| vec![vec![0_u8; longest]; rounds])
@@ -122,12 +122,12 @@ fn take_turns<C: Config>(seed: u64, faults: Faults, longest: usize) -> u64 {
     let total = rounds * usize::from(nodes) * 2;
     let mut done = 0;
     for _ in 0..2_000_000 {
-        let at = dice.index(nodes.into());
+        let at = rng.index(nodes.into());
         let rank = &mut ranks[at];
-        let to = dice.index(nodes.into());
+        let to = rng.index(nodes.into());
         let pair = at * usize::from(nodes) + to;
         if let Some(bytes) = bytes[pair].get(sent[pair]) {
-            let header = header(dice.below(3) as i32, sent[pair] as u32);
+            let header = header(rng.below(3) as i32, sent[pair] as u32);
             match rank.send(Node(to as u16), header, bytes.as_slice()) {
                 Ok(_) => (sent[pair], done) = (sent[pair] + 1, done + 1),
                 Err(refused) => assert!(matches!(refused.error, Error::NoCredit(_))),
@@ -142,7 +142,7 @@ fn take_turns<C: Config>(seed: u64, faults: Faults, longest: usize) -> u64 {
         }
         let moved = rank.check_messages().expect("it does not break");
         if !moved {
-            sim.advance(dice.below(20_000));
+            sim.advance(rng.below(20_000));
         }
         claim(rank, &mut posted[at], &bytes);
         if done == total && posted.iter().all(|posted| posted.tickets.is_empty()) {
@@ -182,7 +182,7 @@ struct Posted {
 #[test]
 fn turns_by_a_seed() {
     for seed in 0..60 {
-        let faults = || Faults::random(&mut Dice::new(seed), 3, 100_000, 20_000_000);
+        let faults = || Faults::random(&mut SeededRng::new(seed), 3, 100_000, 20_000_000);
         take_turns::<Tiny>(seed, faults(), LONGEST / 10);
         take_turns::<Hosted>(seed, faults(), LONGEST / 10);
         take_turns::<Plain>(seed, faults(), 500);

@@ -4,9 +4,9 @@
 use pombo_kernel::aspect::{Static, Storage};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults};
-use pombo_testing::{Limits, Sim, SimNetwork, Wire};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
 use pombo_transport::reliable::{Counts, Reliable, Timing, Window, Windows};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,7 +39,7 @@ struct Tally {
 struct World<Z: Windows, S: Storage> {
     sim: Sim,
     ranks: Vec<Option<Rank<Z, S>>>,
-    dice: Dice,
+    rng: SeededRng,
     frames: u32,
     /// Who crashes, when, and how much later that is known.
     crash: Option<(usize, u64, u64)>,
@@ -49,32 +49,32 @@ struct World<Z: Windows, S: Storage> {
 }
 
 impl<Z: Windows, S: Storage> World<Z, S> {
-    fn new(mut dice: Dice, seed: u64, loud: bool) -> Self {
-        let nodes = 2 + dice.below(3) as u16;
-        let faults = Faults::random(&mut dice, nodes, 300_000, 10_000_000);
-        let limits = Limits {
-            mtu: 256 + dice.index(1500),
-            outgoing: 1 + dice.index(40),
-            incoming: 4 + dice.index(60),
+    fn new(mut rng: SeededRng, seed: u64, loud: bool) -> Self {
+        let nodes = 2 + rng.below(3) as u16;
+        let faults = Faults::random(&mut rng, nodes, 300_000, 10_000_000);
+        let limits = DeviceLimits {
+            mtu: 256 + rng.index(1500),
+            tx_queue: 1 + rng.index(40),
+            rx_queue: 4 + rng.index(60),
         };
         let timing = Timing {
-            overtakers: 1 + dice.below(4) as u16,
+            overtakers: 1 + rng.below(4) as u16,
             ..Timing::default()
         };
-        let crash = (dice.index(3) == 0).then(|| {
+        let crash = (rng.index(3) == 0).then(|| {
             (
-                dice.index(nodes.into()),
-                dice.below(3_000_000),
-                dice.below(40_000_000),
+                rng.index(nodes.into()),
+                rng.below(3_000_000),
+                rng.below(40_000_000),
             )
         });
-        let waits = dice.index(2) == 0;
-        let frames = 1 + dice.below(40) as u32;
+        let waits = rng.index(2) == 0;
+        let frames = 1 + rng.below(40) as u32;
         if loud {
             eprintln!("{nodes} nodes, {frames} frames each way, crash {crash:?}, waits {waits}");
             eprintln!("{faults:?}\n{limits:?}\n{timing:?}");
         }
-        let (sim, networks) = Sim::with(nodes, limits, Wire::default(), faults, seed);
+        let (sim, networks) = Sim::with(nodes, limits, LinkParameters::default(), faults, seed);
         let channel = |network| Reliable::with(network, 77, timing).expect("places for four");
         let rank = |channel: Reliable<_, Z, S>| Rank {
             me: channel.node(),
@@ -93,7 +93,7 @@ impl<Z: Windows, S: Storage> World<Z, S> {
                 .map(Some)
                 .collect(),
             sim,
-            dice,
+            rng,
             frames,
             crash,
             waits,
@@ -105,7 +105,7 @@ impl<Z: Windows, S: Storage> World<Z, S> {
         for turn in 0.. {
             assert!(turn < HANG, "it hangs: {}", self.state());
             self.crash();
-            let at = self.dice.index(self.ranks.len());
+            let at = self.rng.index(self.ranks.len());
             self.act(at);
             if turn % 16 == 0 && self.is_done() {
                 break;
@@ -151,13 +151,13 @@ impl<Z: Windows, S: Storage> World<Z, S> {
         let Some(rank) = self.ranks[at].as_mut().filter(|rank| rank.wakes <= now) else {
             return self.pass();
         };
-        if !self.waits && self.dice.index(200) == 0 {
-            rank.wakes = now + self.dice.below(20_000_000);
+        if !self.waits && self.rng.index(200) == 0 {
+            rank.wakes = now + self.rng.below(20_000_000);
             return;
         }
         let mut moved = false;
-        for _ in 0..self.dice.index(6) {
-            moved |= rank.send(self.dice.index(nodes), self.frames);
+        for _ in 0..self.rng.index(6) {
+            moved |= rank.send(self.rng.index(nodes), self.frames);
         }
         moved |= rank.poll();
         if moved {
@@ -176,7 +176,7 @@ impl<Z: Windows, S: Storage> World<Z, S> {
         let most = 100 << (self.idle / 4);
         // Where nodes wait time passes by itself, unless nothing is due before somebody hears of a crash.
         if !self.waits || self.idle == 80 {
-            self.sim.advance(self.dice.below(most));
+            self.sim.advance(self.rng.below(most));
         }
     }
 
@@ -285,16 +285,16 @@ fn is(arrival: &impl Arrival, expected: &[u8]) -> bool {
 /// Bytes that differ with the frame and with every place in it.
 fn payload(from: Node, to: Node, number: u32, limit: usize) -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
-    let mut chance = Dice::new(9);
+    let mut chance = SeededRng::new(9);
     let bytes = BYTES.get_or_init(|| (0..1 << 16).map(|_| chance.below(256) as u8).collect());
     let seed = u64::from(from.0) << 48 | u64::from(to.0) << 32 | u64::from(number);
-    let mut dice = Dice::new(seed);
-    let len = match dice.index(3) {
-        0 => 1 + dice.index(limit),
-        1 => limit - dice.index(2),
-        _ => 1 + dice.index(limit.min(40)),
+    let mut rng = SeededRng::new(seed);
+    let len = match rng.index(3) {
+        0 => 1 + rng.index(limit),
+        1 => limit - rng.index(2),
+        _ => 1 + rng.index(limit.min(40)),
     };
-    let start = dice.index(bytes.len() - len);
+    let start = rng.index(bytes.len() - len);
     &bytes[start..start + len]
 }
 
@@ -323,13 +323,13 @@ impl Tally {
 
 fn run(seed: u64, loud: bool) -> Tally {
     let _told = Told(seed);
-    let mut dice = Dice::new(seed);
-    match dice.index(5) {
-        0 => World::<Window<4, 1, 1500>, Growing>::new(dice, seed, loud).run(),
-        1 => World::<Window<4, 2, 256>, Static>::new(dice, seed, loud).run(),
-        2 => World::<Window<4, 8, 1500>, Growing>::new(dice, seed, loud).run(),
-        3 => World::<Window<5, 16, 400>, Static>::new(dice, seed, loud).run(),
-        _ => World::<Window<4, 64, 1500>, Growing>::new(dice, seed, loud).run(),
+    let mut rng = SeededRng::new(seed);
+    match rng.index(5) {
+        0 => World::<Window<4, 1, 1500>, HeapStorage>::new(rng, seed, loud).run(),
+        1 => World::<Window<4, 2, 256>, Static>::new(rng, seed, loud).run(),
+        2 => World::<Window<4, 8, 1500>, HeapStorage>::new(rng, seed, loud).run(),
+        3 => World::<Window<5, 16, 400>, Static>::new(rng, seed, loud).run(),
+        _ => World::<Window<4, 64, 1500>, HeapStorage>::new(rng, seed, loud).run(),
     }
 }
 

@@ -4,13 +4,13 @@ use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Arrival, Node, Part};
 use pombo_testing::{Sim, SimNetwork};
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 
 /// Says that it checks frames: they carry no sums.
 pub(crate) struct Trusted(pub(crate) SimNetwork);
 
 impl Network for Trusted {
-    type Frame<'a> = InPlace<'a>;
+    type Frame<'a> = ContiguousFrame<'a>;
 
     fn is_checked(&self) -> bool {
         true
@@ -32,7 +32,7 @@ impl Network for Trusted {
         self.0.transmit(to, parts)
     }
 
-    fn poll(&mut self, f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
         self.0.poll(f)
     }
 

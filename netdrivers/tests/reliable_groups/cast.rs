@@ -2,9 +2,9 @@
 
 use pombo_kernel::Node;
 use pombo_kernel::network::Network;
-use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults};
-use pombo_testing::{Limits, Sim, SimNetwork, Wire};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
 use pombo_transport::group::{Counts, Group, HEAD, Habits, Name, Repair, Sink, Source};
 use pombo_transport::reliable::Timing;
 
@@ -14,7 +14,7 @@ pub(crate) const NAME: Name = Name {
 };
 
 /// 100 Mb/s through a switch.
-pub(crate) const WIRE: Wire = Wire {
+pub(crate) const WIRE: LinkParameters = LinkParameters {
     latency: 20_000,
     bandwidth: 12_500_000,
     overhead: 38,
@@ -26,7 +26,7 @@ type Sizes = Group<8, 1500, 8, 64>;
 pub(crate) struct Cast {
     pub(crate) sim: Sim,
     network: SimNetwork,
-    pub(crate) source: Source<Sizes, Growing>,
+    pub(crate) source: Source<Sizes, HeapStorage>,
     pub(crate) receivers: Vec<Receiver>,
     /// Turns since something moved.
     idle: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Cast {
 
 pub(crate) struct Receiver {
     network: SimNetwork,
-    pub(crate) sink: Sink<Sizes, Growing>,
+    pub(crate) sink: Sink<Sizes, HeapStorage>,
     buffer: Vec<u8>,
     /// It does nothing before, not even make room.
     wakes: u64,
@@ -49,7 +49,7 @@ const NEWS: u64 = 3_000_000;
 impl Cast {
     pub(crate) fn new(
         receivers: u16,
-        limits: Limits,
+        limits: DeviceLimits,
         faults: Faults,
         seed: u64,
         habits: Habits,
@@ -191,9 +191,9 @@ pub(crate) fn ideal(len: usize, chunk: usize) -> f64 {
 }
 
 pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
-    let mut dice = Dice::new(seed);
+    let mut rng = SeededRng::new(seed);
     (0..len.div_ceil(8))
-        .flat_map(|_| dice.below(u64::MAX).to_le_bytes())
+        .flat_map(|_| rng.below(u64::MAX).to_le_bytes())
         .take(len)
         .collect()
 }

@@ -1,16 +1,16 @@
 //! Networks that carry frames for one, and those for all not or not any more, as where somebody filters multicast.
 
 use pombo_kernel::Node;
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, Rate};
-use pombo_testing::{Filtered, Sim, SimNetwork};
+use pombo_testing::{BroadcastFilter, Sim, SimNetwork};
 use pombo_transport::group::{Begun, Casts, Group, Hands};
 
 const NODES: u16 = 4;
 /// Polls of all nodes; some thousands are usual.
 const HANG: u32 = 300_000;
 
-type Table = Casts<Filtered<SimNetwork>, Group<8, 1500>, Growing>;
+type Table = Casts<BroadcastFilter<SimNetwork>, Group<8, 1500>, HeapStorage>;
 
 struct Memory {
     out: &'static [u8],
@@ -33,7 +33,7 @@ impl Hands for Memory {
 /// Node 0 sends small messages and a long one to all; whether it gave up frames for all.
 fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
     let (_sim, networks) = Sim::new(NODES, faults, seed);
-    let filtered = |inner| Filtered::new(inner, passes);
+    let filtered = |inner| BroadcastFilter::new(inner, passes);
     let table = |network| Table::new(filtered(network), 0x5eed);
     let mut nodes: Vec<Table> = networks.into_iter().map(table).collect();
     for node in &mut nodes {
@@ -90,7 +90,7 @@ fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
 #[test]
 fn who_hears_nothing_for_all_gets_its_own() {
     assert!(all_get_all(0, Faults::NONE, 1));
-    assert!(all_get_all(0, Faults::NONE.lose(Rate::percent(5)), 2));
+    assert!(all_get_all(0, Faults::NONE.loss(Rate::percent(5)), 2));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_filter_may_come_at_any_time() {
 #[test]
 fn mere_loss_is_no_filter() {
     for seed in 0..20 {
-        let lossy = Faults::NONE.lose(Rate::percent(20));
+        let lossy = Faults::NONE.loss(Rate::percent(20));
         assert!(!all_get_all(u32::MAX, lossy, seed));
     }
 }

@@ -6,9 +6,9 @@ use pombo_kernel::aspect::Static;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::Network;
 use pombo_kernel::{Error, Node};
-use pombo_netdrivers::fault::{Dice, Faults};
+use pombo_netdrivers::fault::{SeededRng, Faults};
 use pombo_testing::Sim;
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 use pombo_transport::group::{Begun, Group, Habits, Sink, Source};
 use pombo_transport::reliable::Timing;
 
@@ -48,11 +48,11 @@ fn under_way() -> (Sim, Trusted, Small, Vec<u8>) {
         let buffer = &mut [0; MESSAGE][..];
         assert_eq!(sink.receive(buffer), Ok(None));
         for frame in frames(&sim, device) {
-            sink.hear(&InPlace::new(Node(0), &frame), buffer, 0, None);
+            sink.hear(&ContiguousFrame::new(Node(0), &frame), buffer, 0, None);
         }
         sink.turn(device).expect("it is up");
         report = frames(&sim, &mut own).remove(0);
-        source.hear(&InPlace::new(Node(node), &report), sim.now(), None);
+        source.hear(&ContiguousFrame::new(Node(node), &report), sim.now(), None);
     }
     while !source.turn(&mut own, &&message[..]).expect("it is up") && source.counts().packets < 18 {
         sim.advance(1_000);
@@ -76,7 +76,7 @@ fn reports_that_cannot_be_are_counted_and_dropped() {
     assert_eq!(sent, 18, "all of it");
     let mut expected = source.counts();
     let mut hear = |from: u16, bytes: &[u8]| {
-        source.hear(&InPlace::new(Node(from), bytes), 0, None);
+        source.hear(&ContiguousFrame::new(Node(from), bytes), 0, None);
         assert!(!source.is_done());
         source.counts()
     };
@@ -119,19 +119,19 @@ fn reports_that_cannot_be_are_counted_and_dropped() {
 #[test]
 fn any_bytes_are_harmless() {
     let (sim, mut own, mut source, report) = under_way();
-    let mut dice = Dice::new(4);
+    let mut rng = SeededRng::new(4);
     let mut scramble = |bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
-        for _ in 0..dice.index(5) {
-            let at = dice.index(bytes.len().min(48));
-            bytes[at] = [0, 1, 2, 255, dice.below(256) as u8][dice.index(5)];
+        for _ in 0..rng.index(5) {
+            let at = rng.index(bytes.len().min(48));
+            bytes[at] = [0, 1, 2, 255, rng.below(256) as u8][rng.index(5)];
         }
-        bytes.truncate(bytes.len() - [0, 0, 0, 1, 30][dice.index(5)].min(bytes.len()));
+        bytes.truncate(bytes.len() - [0, 0, 0, 1, 30][rng.index(5)].min(bytes.len()));
         bytes
     };
     for round in 0..20_000 {
         let bytes = scramble(&report);
-        source.hear(&InPlace::new(Node(1 + round % 2), &bytes), 0, None);
+        source.hear(&ContiguousFrame::new(Node(1 + round % 2), &bytes), 0, None);
         let turned = source.turn(&mut own, &&bytes[..]);
         assert_eq!(turned.is_ok(), own.node() == Node(0));
         sim.advance(1_000);
@@ -145,7 +145,7 @@ fn any_bytes_are_harmless() {
         let mut sink = sink(Some(5));
         let buffer = &mut [0; 200][..];
         assert_eq!(sink.receive(buffer), Ok(None));
-        sink.hear(&InPlace::new(Node(0), &announce), buffer, 0, None);
+        sink.hear(&ContiguousFrame::new(Node(0), &announce), buffer, 0, None);
         assert_eq!(sink.announced(), Some(200));
         for step in 0..8 {
             let kind = if (round + step) % 3 == 0 {
@@ -154,7 +154,7 @@ fn any_bytes_are_harmless() {
                 &repair
             };
             let bytes = scramble(&with(kind, PACKET, &[step as u8]));
-            sink.hear(&InPlace::new(Node(0), &bytes), buffer, 0, None);
+            sink.hear(&ContiguousFrame::new(Node(0), &bytes), buffer, 0, None);
             let _ = sink.receive(buffer);
         }
     }
@@ -191,18 +191,18 @@ fn a_frame_of_other_nodes_has_the_wrong_sum() {
     let packet = frames(&sim, &mut one).remove(0);
     let mut sink = sink(None);
     let buffer = &mut [0; MESSAGE][..];
-    sink.hear(&InPlace::new(Node(2), &packet), buffer, 0, Some(Node(1)));
+    sink.hear(&ContiguousFrame::new(Node(2), &packet), buffer, 0, Some(Node(1)));
     assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 0));
-    sink.hear(&InPlace::new(Node(0), &packet), buffer, 0, Some(Node(1)));
+    sink.hear(&ContiguousFrame::new(Node(0), &packet), buffer, 0, Some(Node(1)));
     assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 1));
     sim.advance(1_000_000_000);
     sink.turn(&mut one).expect("it is up");
     let report = frames(&sim, &mut own).remove(0);
     for (from, to) in [(2, 0), (1, 2)] {
-        source.hear(&InPlace::new(Node(from), &report), 0, Some(Node(to)));
+        source.hear(&ContiguousFrame::new(Node(from), &report), 0, Some(Node(to)));
     }
     assert_eq!((source.counts().corrupt, source.counts().foreign), (2, 0));
-    source.hear(&InPlace::new(Node(1), &report), 0, Some(Node(0)));
+    source.hear(&ContiguousFrame::new(Node(1), &report), 0, Some(Node(0)));
     source.declare_lost(Node(2));
     assert_eq!(source.counts().corrupt, 2);
     assert!(source.is_done());

@@ -3,16 +3,16 @@
 use crate::bound;
 use crate::cast::{Cast, bytes, ideal};
 use pombo_netdrivers::fault::{Faults, Rate};
-use pombo_testing::Limits;
+use pombo_testing::DeviceLimits;
 use pombo_transport::group::{Habits, Repair};
 use pombo_transport::reliable::Timing;
 
 const RECEIVERS: u16 = 7;
 /// What the device takes is short, as a sender's queue should be: repairs stand in it too.
-const LIMITS: Limits = Limits {
+const LIMITS: DeviceLimits = DeviceLimits {
     mtu: 1500,
-    outgoing: 4,
-    incoming: 1024,
+    tx_queue: 4,
+    rx_queue: 1024,
 };
 /// One path: frames do not overtake each other.
 const TIMING: Timing = Timing {
@@ -29,7 +29,7 @@ fn measure(len: usize, loss: Rate, repair: Repair) -> f64 {
         repair,
         ..Habits::default()
     };
-    let faults = Faults::NONE.lose(loss);
+    let faults = Faults::NONE.loss(loss);
     let mut cast = Cast::new(RECEIVERS, LIMITS, faults, 5, habits, TIMING);
     let time = cast.send(&bytes(len, 1));
     if std::env::var("POMBO_SHOW").is_ok() {
@@ -71,7 +71,7 @@ fn broadcast_reaches_its_goals() {
 #[test]
 fn damage_is_noticed_and_repaired() {
     let rate = Rate::percent;
-    let faults = Faults::NONE.lose(rate(5)).duplicate(rate(2));
+    let faults = Faults::NONE.loss(rate(5)).duplicate(rate(2));
     let faults = faults.reorder(rate(2), 100_000).corrupt(rate(1));
     let timing = Timing::default();
     let mut cast = Cast::new(RECEIVERS, LIMITS, faults, 5, Habits::default(), timing);

@@ -2,8 +2,8 @@
 //! faults; receivers that do nothing for a while, post late, or crash.
 
 use crate::cast::{Cast, bytes};
-use pombo_netdrivers::fault::{Dice, Faults};
-use pombo_testing::Limits;
+use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_testing::DeviceLimits;
 use pombo_transport::group::{Habits, Repair};
 use pombo_transport::reliable::Timing;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,29 +13,29 @@ const USUAL: u64 = 10_000;
 
 fn run(seed: u64, loud: bool) -> u64 {
     let _told = Told(seed, "schedule");
-    let mut dice = Dice::new(seed);
-    let receivers = 1 + dice.below(7) as u16;
-    let limits = Limits {
-        mtu: 256 + dice.index(1500),
-        outgoing: 1 + dice.index(40),
-        incoming: 4 + dice.index(300),
+    let mut rng = SeededRng::new(seed);
+    let receivers = 1 + rng.below(7) as u16;
+    let limits = DeviceLimits {
+        mtu: 256 + rng.index(1500),
+        tx_queue: 1 + rng.index(40),
+        rx_queue: 4 + rng.index(300),
     };
-    let faults = Faults::random(&mut dice, receivers + 1, 300_000, 5_000_000);
+    let faults = Faults::random(&mut rng, receivers + 1, 300_000, 5_000_000);
     let timing = Timing {
-        overtakers: 1 + dice.below(4) as u16,
+        overtakers: 1 + rng.below(4) as u16,
         ..Timing::default()
     };
     let habits = Habits {
-        repair: match dice.below(6) {
+        repair: match rng.below(6) {
             0 => Repair::Plain,
             1 => Repair::Bursts {
-                packets: 1 + dice.below(300) as u16,
-                asked: dice.index(2) == 0,
+                packets: 1 + rng.below(300) as u16,
+                asked: rng.index(2) == 0,
             },
             _ => Repair::Coded,
         },
-        window: 1 + dice.below(256) as u16,
-        ask_after: 1 + dice.below(40) as u16,
+        window: 1 + rng.below(256) as u16,
+        ask_after: 1 + rng.below(40) as u16,
     };
     if loud {
         eprintln!("{receivers} receivers, {limits:?}, {timing:?}\n{habits:?}\n{faults:?}");
@@ -43,16 +43,16 @@ fn run(seed: u64, loud: bool) -> u64 {
     let mut cast = Cast::new(receivers, limits, faults, seed, habits, timing);
     let whole = bytes(40_000, seed);
     let mut done = 0;
-    for _ in 0..1 + dice.index(4) {
-        let most = [1, 20, 1200, 5000, 40_000][dice.index(5)];
-        let len = dice.index(most);
-        if dice.index(8) == 0 {
-            cast.crash(dice.index(receivers.into()), dice.below(3_000_000));
+    for _ in 0..1 + rng.index(4) {
+        let most = [1, 20, 1200, 5000, 40_000][rng.index(5)];
+        let len = rng.index(most);
+        if rng.index(8) == 0 {
+            cast.crash(rng.index(receivers.into()), rng.below(3_000_000));
         }
-        if dice.index(3) == 0 {
-            cast.sleep(dice.index(receivers.into()), dice.below(30_000_000));
+        if rng.index(3) == 0 {
+            cast.sleep(rng.index(receivers.into()), rng.below(30_000_000));
         }
-        let start = dice.index(whole.len() - len + 1);
+        let start = rng.index(whole.len() - len + 1);
         done += cast.send(&whole[start..start + len]);
     }
     done

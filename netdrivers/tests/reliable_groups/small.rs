@@ -2,12 +2,12 @@
 
 use crate::cast::{WIRE, bytes};
 use pombo_kernel::{Error, Node};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, Rate};
-use pombo_testing::{Limits, Sim, SimNetwork};
+use pombo_testing::{DeviceLimits, Sim, SimNetwork};
 use pombo_transport::group::{Begun, Casts, Group, HEAD, NoHands};
 
-type Table = Casts<SimNetwork, Group<7, 1500>, Growing>;
+type Table = Casts<SimNetwork, Group<7, 1500>, HeapStorage>;
 
 const SOURCE: Node = Node(0);
 const NODES: u16 = 8;
@@ -17,7 +17,7 @@ const FRAME: u64 = (LEN as u64 + HEAD as u64 + WIRE.overhead) * 1_000_000_000 / 
 
 /// Seven receivers of one group.
 fn world(faults: Faults) -> (Sim, Vec<Table>) {
-    let (sim, networks) = Sim::with(NODES, Limits::default(), WIRE, faults, 3);
+    let (sim, networks) = Sim::with(NODES, DeviceLimits::default(), WIRE, faults, 3);
     let table = |network| {
         let mut table = Table::new(network, 7);
         table.open(1, (0..NODES).map(Node)).expect("there is room");
@@ -82,7 +82,7 @@ fn a_small_message_is_everywhere_after_one_way() {
     eprintln!("16 bytes to 7 receivers, simulated microseconds; one way takes 27");
     eprintln!("loss % | everywhere: median, mean | acknowledged: mean");
     for ppm in [0, 100, 10_000, 50_000] {
-        let (median, mean, known) = time(Faults::NONE.lose(Rate::ppm(ppm)));
+        let (median, mean, known) = time(Faults::NONE.loss(Rate::ppm(ppm)));
         let us = |ns: u64| ns as f64 / 1000.0;
         let loss = f64::from(ppm) / 1e4;
         let (median, mean) = (us(median), us(mean));

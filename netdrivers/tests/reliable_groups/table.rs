@@ -5,9 +5,9 @@ use crate::schedules::{Told, number, run_all};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::Network;
 use pombo_kernel::{Error, Node};
-use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, Faults};
-use pombo_testing::{Limits, Sim, SimNetwork, Wire};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
 use pombo_transport::group::{Begun, Casts, Counts, Group, Habits, Hands, Repair};
 use pombo_transport::reliable::Timing;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ const USUAL: u64 = 5_000;
 /// Turns until a schedule counts as hanging; most take some thousands.
 const HANG: u32 = 2_000_000;
 
-type Table<const KEPT: usize> = Casts<SimNetwork, Group<5, 1500, KEPT, 200, 3>, Growing>;
+type Table<const KEPT: usize> = Casts<SimNetwork, Group<5, 1500, KEPT, 200, 3>, HeapStorage>;
 
 /// The messages of every member of one group, by their lengths.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ struct World<const KEPT: usize> {
     sim: Sim,
     ranks: Vec<Option<Rank<KEPT>>>,
     plans: Vec<Plan>,
-    dice: Dice,
+    rng: SeededRng,
     /// Who crashes, when, and how much later that is known.
     crash: Option<(usize, u64, u64)>,
     known: bool,
@@ -71,33 +71,33 @@ struct World<const KEPT: usize> {
 }
 
 impl<const KEPT: usize> World<KEPT> {
-    fn new(mut dice: Dice, seed: u64, loud: bool) -> Self {
-        let nodes = 2 + dice.below(4) as u16;
-        let faults = Faults::random(&mut dice, nodes, 300_000, 5_000_000);
-        let limits = Limits {
-            mtu: 256 + dice.index(1500),
-            outgoing: 1 + dice.index(40),
-            incoming: 4 + dice.index(100),
+    fn new(mut rng: SeededRng, seed: u64, loud: bool) -> Self {
+        let nodes = 2 + rng.below(4) as u16;
+        let faults = Faults::random(&mut rng, nodes, 300_000, 5_000_000);
+        let limits = DeviceLimits {
+            mtu: 256 + rng.index(1500),
+            tx_queue: 1 + rng.index(40),
+            rx_queue: 4 + rng.index(100),
         };
         let timing = Timing {
-            overtakers: 1 + dice.below(4) as u16,
+            overtakers: 1 + rng.below(4) as u16,
             ..Timing::default()
         };
         let habits = Habits {
-            repair: [Repair::Coded, Repair::Plain][dice.index(2)],
-            window: 1 + dice.below(256) as u16,
-            ask_after: 1 + dice.below(40) as u16,
+            repair: [Repair::Coded, Repair::Plain][rng.index(2)],
+            window: 1 + rng.below(256) as u16,
+            ask_after: 1 + rng.below(40) as u16,
         };
-        let crash = (dice.index(4) == 0).then(|| {
-            let who = dice.index(nodes.into());
-            (who, dice.below(5_000_000), dice.below(20_000_000))
+        let crash = (rng.index(4) == 0).then(|| {
+            let who = rng.index(nodes.into());
+            (who, rng.below(5_000_000), rng.below(20_000_000))
         });
-        let plans = plans(&mut dice, nodes);
+        let plans = plans(&mut rng, nodes);
         if loud {
             eprintln!("{nodes} nodes, {KEPT} kept, {limits:?}, {timing:?}, {habits:?}");
             eprintln!("crash {crash:?}\n{plans:#?}\n{faults:?}");
         }
-        let (sim, networks) = Sim::with(nodes, limits, Wire::default(), faults, seed);
+        let (sim, networks) = Sim::with(nodes, limits, LinkParameters::default(), faults, seed);
         let rank = |network: SimNetwork| {
             Some(Rank {
                 me: network.node().0,
@@ -113,7 +113,7 @@ impl<const KEPT: usize> World<KEPT> {
             ranks: networks.into_iter().map(rank).collect(),
             sim,
             plans,
-            dice,
+            rng,
             crash,
             known: false,
             idle: 0,
@@ -124,7 +124,7 @@ impl<const KEPT: usize> World<KEPT> {
         for turn in 0.. {
             assert!(turn < HANG, "it hangs: {}", self.state());
             self.fail();
-            let at = self.dice.index(self.ranks.len());
+            let at = self.rng.index(self.ranks.len());
             self.act(at);
             if turn % 16 == 0 && self.is_done() {
                 break;
@@ -172,15 +172,15 @@ impl<const KEPT: usize> World<KEPT> {
         let Some(rank) = self.ranks[at].as_mut().filter(|rank| rank.wakes <= now) else {
             return self.pass();
         };
-        if self.dice.index(300) == 0 {
-            rank.wakes = now + self.dice.below(20_000_000);
+        if self.rng.index(300) == 0 {
+            rank.wakes = now + self.rng.below(20_000_000);
             return;
         }
         let lost = self.crash.filter(|_| self.known).map(|(who, ..)| who);
-        let mut moved = rank.open(&self.plans, &mut self.dice, lost);
+        let mut moved = rank.open(&self.plans, &mut self.rng, lost);
         for (at, plan) in self.plans.iter().enumerate().take(rank.opened) {
             for source in &plan.members {
-                moved |= self.dice.index(3) != 0 && rank.go_on(at, plan, *source);
+                moved |= self.rng.index(3) != 0 && rank.go_on(at, plan, *source);
             }
             moved |= rank.close(at, plan);
         }
@@ -197,7 +197,7 @@ impl<const KEPT: usize> World<KEPT> {
     /// Time passes, the faster the longer nothing happens.
     fn pass(&mut self) {
         self.idle = (self.idle + 1).min(60);
-        self.sim.advance(self.dice.below(100 << (self.idle / 4)));
+        self.sim.advance(self.rng.below(100 << (self.idle / 4)));
     }
 
     fn is_done(&self) -> bool {
@@ -228,19 +228,19 @@ impl<const KEPT: usize> World<KEPT> {
 }
 
 /// Three to six groups, at most three of which are open at once at any node.
-fn plans(dice: &mut Dice, nodes: u16) -> Vec<Plan> {
+fn plans(rng: &mut SeededRng, nodes: u16) -> Vec<Plan> {
     let mut id = 0;
     let plan = |_| {
-        id += 1 + dice.below(3) as u32;
-        let mut members: Vec<u16> = (0..nodes).filter(|_| dice.index(4) > 0).collect();
+        id += 1 + rng.below(3) as u32;
+        let mut members: Vec<u16> = (0..nodes).filter(|_| rng.index(4) > 0).collect();
         if members.is_empty() {
             members.push(0);
         }
         let messages = members.iter().map(|source| {
-            let count = dice.index(2) * dice.index(12);
+            let count = rng.index(2) * rng.index(12);
             let len = |_| {
-                let most = [1, 30, 201, 201, 4000, 30_000][dice.index(6)];
-                dice.index(most)
+                let most = [1, 30, 201, 201, 4000, 30_000][rng.index(6)];
+                rng.index(most)
             };
             (*source, (0..count).map(len).collect())
         });
@@ -263,8 +263,8 @@ fn payload(group: u32, source: u16, nth: usize, len: usize) -> &'static [u8] {
 
 impl<const KEPT: usize> Rank<KEPT> {
     /// The next group, now or later.
-    fn open(&mut self, plans: &[Plan], dice: &mut Dice, lost: Option<usize>) -> bool {
-        let Some(plan) = plans.get(self.opened).filter(|_| dice.index(20) == 0) else {
+    fn open(&mut self, plans: &[Plan], rng: &mut SeededRng, lost: Option<usize>) -> bool {
+        let Some(plan) = plans.get(self.opened).filter(|_| rng.index(20) == 0) else {
             return false;
         };
         if !plan.members.contains(&self.me) {
@@ -365,11 +365,11 @@ impl<const KEPT: usize> Rank<KEPT> {
 
 fn run(seed: u64, loud: bool) -> Counts {
     let _told = Told(seed, "table");
-    let mut dice = Dice::new(seed);
-    match dice.index(3) {
-        0 => World::<1>::new(dice, seed, loud).run(),
-        1 => World::<4>::new(dice, seed, loud).run(),
-        _ => World::<32>::new(dice, seed, loud).run(),
+    let mut rng = SeededRng::new(seed);
+    match rng.index(3) {
+        0 => World::<1>::new(rng, seed, loud).run(),
+        1 => World::<4>::new(rng, seed, loud).run(),
+        _ => World::<32>::new(rng, seed, loud).run(),
     }
 }
 

@@ -5,41 +5,41 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::thread;
 
-use crate::bell::{AWAKE, Bell, Until};
-use crate::bells::System;
-use crate::board::{Board, Places};
+use crate::event_count::{AWAKE, EventCount, WaitFor};
+use crate::event_counts::ModelPark;
+use crate::board::{Board, BoardMemory};
 use crate::check;
 
-/// Places of a board, and bytes of a text beside its number: few, so that all are used again soon.
-const PLACES: usize = 2;
-const SHORT: usize = 1;
-const LONG: usize = 2;
+/// Slots of a board, and bytes of a payload beside its number: few, so that all are used again soon.
+const SLOTS: usize = 2;
+const INLINE: usize = 1;
+const MAX_PAYLOAD: usize = 2;
 
-/// The boards of so many ranks. Whoever uses bytes of a text while another writes them fails the model.
-struct Memory<const RANKS: usize>(Arc<[Site; RANKS]>);
+/// The boards of so many ranks. Whoever uses bytes of a payload while another writes them fails the model.
+struct Memory<const RANKS: usize>(Arc<[BoardAddress; RANKS]>);
 
-struct Site {
-    heads: [[AtomicU64; 2]; PLACES],
-    short: [UnsafeCell<[u8; SHORT]>; PLACES],
+struct BoardAddress {
+    heads: [[AtomicU64; 2]; SLOTS],
+    short: [UnsafeCell<[u8; INLINE]>; SLOTS],
     /// One chunk.
-    long: UnsafeCell<[u8; LONG]>,
-    passed: AtomicU64,
+    long: UnsafeCell<[u8; MAX_PAYLOAD]>,
+    released: AtomicU64,
 }
 
-impl Site {
-    fn new(passed: u64) -> Self {
+impl BoardAddress {
+    fn new(released: u64) -> Self {
         Self {
             heads: core::array::from_fn(|_| core::array::from_fn(|_| AtomicU64::new(0))),
-            short: core::array::from_fn(|_| UnsafeCell::new([0; SHORT])),
-            long: UnsafeCell::new([0; LONG]),
-            passed: AtomicU64::new(passed),
+            short: core::array::from_fn(|_| UnsafeCell::new([0; INLINE])),
+            long: UnsafeCell::new([0; MAX_PAYLOAD]),
+            released: AtomicU64::new(released),
         }
     }
 }
 
 impl<const RANKS: usize> Memory<RANKS> {
     fn new() -> Self {
-        Self(Arc::new(core::array::from_fn(|_| Site::new(0))))
+        Self(Arc::new(core::array::from_fn(|_| BoardAddress::new(0))))
     }
 
     /// One board for every rank.
@@ -53,56 +53,56 @@ impl<const RANKS: usize> Memory<RANKS> {
     }
 }
 
-impl<const RANKS: usize> Places for Memory<RANKS> {
-    const PLACES: u64 = PLACES as u64;
+impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
+    const SLOTS: u64 = SLOTS as u64;
     const CHUNKS: u64 = 1;
-    const SHORT: usize = SHORT;
-    const LONG: usize = LONG;
+    const INLINE: usize = INLINE;
+    const MAX_PAYLOAD: usize = MAX_PAYLOAD;
 
     fn ranks(&self) -> usize {
         RANKS
     }
 
-    fn head(&self, rank: usize, place: u64) -> &[AtomicU64; 2] {
-        &self.0[rank].heads[place as usize % PLACES]
+    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2] {
+        &self.0[rank].heads[slot as usize % SLOTS]
     }
 
-    fn passed(&self, rank: usize) -> &AtomicU64 {
-        &self.0[rank].passed
+    fn released(&self, rank: usize) -> &AtomicU64 {
+        &self.0[rank].released
     }
 
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        place: u64,
+        slot: u64,
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
         let site = &self.0[rank];
-        if len > SHORT {
+        if len > INLINE {
             // SAFETY: the checker fails before two uses of the same bytes meet.
             return site
                 .long
                 .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }));
         }
         // SAFETY: as above.
-        site.short[place as usize % PLACES]
+        site.short[slot as usize % SLOTS]
             .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }))
     }
 
-    unsafe fn read<R>(&self, rank: usize, place: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+    unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         let site = &self.0[rank];
-        if len > SHORT {
+        if len > INLINE {
             // SAFETY: as above.
             return site.long.with(|bytes| f(unsafe { &(&*bytes)[..len] }));
         }
         // SAFETY: as above.
-        site.short[place as usize % PLACES].with(|bytes| f(unsafe { &(&*bytes)[..len] }))
+        site.short[slot as usize % SLOTS].with(|bytes| f(unsafe { &(&*bytes)[..len] }))
     }
 }
 
 /// What a rank publishes in a round: as many bytes as `len`, all the same.
-fn text(rank: usize, round: usize) -> u8 {
+fn payload(rank: usize, round: usize) -> u8 {
     (rank * 16 + round + 1) as u8
 }
 
@@ -115,9 +115,9 @@ fn publish<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, byte: u8, len: 
 
 fn expect<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, rank: usize, byte: u8, len: usize) {
     loop {
-        let read = board.read(rank, |text, _| {
-            assert_eq!(text.len(), len);
-            assert!(text.iter().all(|found| *found == byte), "another text");
+        let read = board.read(rank, |payload, _| {
+            assert_eq!(payload.len(), len);
+            assert!(payload.iter().all(|found| *found == byte), "another payload");
         });
         match read {
             Some(()) => return,
@@ -144,14 +144,14 @@ fn ranks<const RANKS: usize>(
     }
 }
 
-/// Everybody publishes and reads everybody, so often that places are used again.
+/// Everybody publishes and reads everybody, so often that slots are used again.
 fn exchange<const RANKS: usize>(rank: usize, board: &mut Board<Memory<RANKS>>, lengths: &[usize]) {
     for (round, len) in lengths.iter().enumerate() {
-        publish(board, text(rank, round), *len);
+        publish(board, payload(rank, round), *len);
         for other in 0..RANKS {
-            expect(board, other, text(other, round), *len);
+            expect(board, other, payload(other, round), *len);
         }
-        board.pass();
+        board.release();
     }
 }
 
@@ -165,7 +165,7 @@ fn a_barrier_holds_everybody() {
                 counts[rank].store(round + 1, Ordering::Relaxed);
                 publish(board, 0, 0);
                 expect(board, 1 - rank, 0, 0);
-                board.pass();
+                board.release();
                 assert!(counts[1 - rank].load(Ordering::Relaxed) > round);
             }
         });
@@ -197,41 +197,41 @@ fn a_root_runs_ahead() {
         ranks(Memory::<2>::new().boards(), |rank, board| {
             for round in 0..4 {
                 match rank {
-                    0 => publish(board, text(0, round), 1),
-                    _ => expect(board, 0, text(0, round), 1),
+                    0 => publish(board, payload(0, round), 1),
+                    _ => expect(board, 0, payload(0, round), 1),
                 }
-                board.pass();
+                board.release();
             }
         });
     });
 }
 
-/// The next round's text is published before this round's is read, and a result built bit by bit.
+/// The next round's payload is published before this round's is read, and a result built bit by bit.
 #[test]
 fn texts_for_rounds_to_come() {
     check(2, || {
         ranks(Memory::<2>::new().boards(), |rank, board| {
-            publish(board, text(rank, 0), 1);
+            publish(board, payload(rank, 0), 1);
             for round in 0..3 {
                 if round < 2 {
-                    publish(board, text(rank, round + 1), 1);
+                    publish(board, payload(rank, round + 1), 1);
                 }
-                expect(board, 1 - rank, text(1 - rank, round), 1);
-                board.pass();
+                expect(board, 1 - rank, payload(1 - rank, round), 1);
+                board.release();
             }
         });
     });
 }
 
-/// Operations of one round each, so that the places of one are those of another soon.
+/// Operations of one round each, so that the slots of one are those of another soon.
 #[test]
 fn operations_follow_each_other() {
     check(2, || {
         ranks(Memory::<2>::new().boards(), |rank, board| {
             for operation in 0..3 {
                 board.begin(operation, operation);
-                publish(board, text(rank, operation as usize), 1);
-                expect(board, 1 - rank, text(1 - rank, operation as usize), 1);
+                publish(board, payload(rank, operation as usize), 1);
+                expect(board, 1 - rank, payload(1 - rank, operation as usize), 1);
                 let mark = board.read(1 - rank, |_, mark| mark);
                 assert_eq!(mark, Some(operation), "a mark of another operation");
                 board.end();
@@ -246,11 +246,11 @@ fn who_leaves_early_is_missed_and_comes_back() {
     check(2, || {
         ranks(Memory::<2>::new().boards(), |rank, board| {
             board.begin(0, 0);
-            publish(board, text(rank, 0), 1);
-            expect(board, 1 - rank, text(1 - rank, 0), 1);
+            publish(board, payload(rank, 0), 1);
+            expect(board, 1 - rank, payload(1 - rank, 0), 1);
             if rank == 0 {
-                board.pass();
-                publish(board, text(rank, 1), 1);
+                board.release();
+                publish(board, payload(rank, 1), 1);
                 while !board.has_skipped(1) {
                     assert!(!board.has(1), "rank 1 has published nothing for it");
                     thread::yield_now();
@@ -258,8 +258,8 @@ fn who_leaves_early_is_missed_and_comes_back() {
             }
             board.end();
             board.begin(1, 0);
-            publish(board, text(rank, 2), 1);
-            expect(board, 1 - rank, text(1 - rank, 2), 1);
+            publish(board, payload(rank, 2), 1);
+            expect(board, 1 - rank, payload(1 - rank, 2), 1);
             board.end();
         });
     });
@@ -272,7 +272,7 @@ fn who_skips_an_operation_holds_nobody() {
         ranks(Memory::<2>::new().boards(), |rank, board| {
             board.begin(0, 0);
             if rank == 0 {
-                publish(board, text(rank, 0), 2);
+                publish(board, payload(rank, 0), 2);
                 while !board.has_skipped(1) {
                     assert!(!board.has(1), "rank 1 has published nothing for it");
                     thread::yield_now();
@@ -280,8 +280,8 @@ fn who_skips_an_operation_holds_nobody() {
             }
             board.end();
             board.begin(1, 0);
-            publish(board, text(rank, 1), 2);
-            expect(board, 1 - rank, text(1 - rank, 1), 2);
+            publish(board, payload(rank, 1), 2);
+            expect(board, 1 - rank, payload(1 - rank, 1), 2);
             board.end();
         });
     });
@@ -301,31 +301,31 @@ fn a_group_after_another() {
     });
 }
 
-/// Who sleeps until a text is there, or room, is woken by whoever publishes or passes.
+/// Who sleeps until a payload is there, or room, is woken by whoever publishes or passes.
 #[test]
 fn nobody_sleeps_through_a_round() {
     check(2, || {
-        let bells = Arc::new([(); 2].map(|()| (Bell(AtomicU32::new(AWAKE)), System::new())));
+        let event_counts = Arc::new([(); 2].map(|()| (EventCount(AtomicU32::new(AWAKE)), ModelPark::new())));
         ranks(Memory::<2>::new().boards(), move |rank, board| {
-            let ring = || bells[1 - rank].0.ring(Until::Frame, &bells[1 - rank].1);
-            let (own, system) = &bells[rank];
+            let notify = || event_counts[1 - rank].0.notify(WaitFor::Frame, &event_counts[1 - rank].1);
+            let (own, system) = &event_counts[rank];
             for round in 0..2 {
                 if rank == 0 {
                     while board.fill(2, |room| room.fill(round)).is_none() {
-                        own.sleep(Until::Frame, None, system, || board.finds_room(2));
+                        own.sleep(WaitFor::Frame, None, system, || board.has_room_now(2));
                     }
                     assert!(board.publish(2), "there was room");
-                    ring();
+                    notify();
                 } else {
                     while board
-                        .read(0, |text, _| assert_eq!(text, [round; 2]))
+                        .read(0, |payload, _| assert_eq!(payload, [round; 2]))
                         .is_none()
                     {
-                        own.sleep(Until::Frame, None, system, || board.has(0));
+                        own.sleep(WaitFor::Frame, None, system, || board.has(0));
                     }
                 }
-                board.pass();
-                ring();
+                board.release();
+                notify();
             }
         });
     });

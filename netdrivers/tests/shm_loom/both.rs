@@ -4,22 +4,22 @@ use loom::sync::Arc;
 use loom::sync::atomic::AtomicU32;
 use loom::thread;
 
-use crate::bell::{AWAKE, Bell, Until};
-use crate::bells::System;
+use crate::event_count::{AWAKE, EventCount, WaitFor};
+use crate::event_counts::ModelPark;
 use crate::check;
 use crate::memory::{LIMIT, Memory, put, take};
 use crate::ring::{Consumer, Producer};
 
 struct Rank {
-    bell: Bell,
-    system: System,
+    event_count: EventCount,
+    system: ModelPark,
 }
 
 impl Rank {
     fn new() -> Self {
         Self {
-            bell: Bell(AtomicU32::new(AWAKE)),
-            system: System::new(),
+            event_count: EventCount(AtomicU32::new(AWAKE)),
+            system: ModelPark::new(),
         }
     }
 }
@@ -34,10 +34,10 @@ fn stream(lengths: &'static [usize]) {
             let [me, peer] = &*ranks;
             for (number, len) in lengths.iter().enumerate() {
                 while put(&mut producer, number as u8, *len).is_err() {
-                    let news = || producer.has_more_room();
-                    me.bell.sleep(Until::Room, None, &me.system, news);
+                    let has_pending = || producer.has_more_room();
+                    me.event_count.sleep(WaitFor::Room, None, &me.system, has_pending);
                 }
-                peer.bell.ring(Until::Frame, &peer.system);
+                peer.event_count.notify(WaitFor::Frame, &peer.system);
             }
         }
     });
@@ -48,12 +48,12 @@ fn stream(lengths: &'static [usize]) {
             match take(&mut consumer, *len) {
                 Some(taken) => break taken,
                 None => me
-                    .bell
-                    .sleep(Until::Frame, None, &me.system, || consumer.has_next()),
+                    .event_count
+                    .sleep(WaitFor::Frame, None, &me.system, || consumer.has_next()),
             }
         };
         assert_eq!(taken, number as u8);
-        peer.bell.ring(Until::Room, &peer.system);
+        peer.event_count.notify(WaitFor::Room, &peer.system);
     }
     sender.join().expect("the sender");
 }

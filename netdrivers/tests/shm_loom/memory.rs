@@ -5,7 +5,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use pombo_kernel::memory::Part;
 
-use crate::ring::{Consumer, GRANULE, Producer, RingError, Slots, WORD, gather};
+use crate::ring::{Consumer, GRANULE, Producer, RingError, GranuleAccess, WORD, copy_parts};
 
 /// Frames of up to four granules: 120 bytes.
 pub(super) const GRANULES: usize = 16;
@@ -22,7 +22,7 @@ struct Inner {
     bytes: [UnsafeCell<[u8; LIMIT]>; GRANULES],
     /// A frame's bytes lie over the words of the granules that follow its first: these tell when both are used.
     places: [UnsafeCell<()>; GRANULES],
-    taken: AtomicU64,
+    consumed: AtomicU64,
 }
 
 impl Memory {
@@ -31,7 +31,7 @@ impl Memory {
             words: core::array::from_fn(|_| AtomicU64::new(0)),
             bytes: core::array::from_fn(|_| UnsafeCell::new([0; LIMIT])),
             places: core::array::from_fn(|_| UnsafeCell::new(())),
-            taken: AtomicU64::new(0),
+            consumed: AtomicU64::new(0),
         }))
     }
 
@@ -43,7 +43,7 @@ impl Memory {
     }
 }
 
-impl Slots for Memory {
+impl GranuleAccess for Memory {
     const GRANULES: usize = GRANULES;
 
     fn word(&self, granule: usize) -> &AtomicU64 {
@@ -51,14 +51,14 @@ impl Slots for Memory {
         &self.0.words[granule]
     }
 
-    fn taken(&self) -> &AtomicU64 {
-        &self.0.taken
+    fn consumed(&self) -> &AtomicU64 {
+        &self.0.consumed
     }
 
-    unsafe fn fill(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
+    unsafe fn write_parts(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
         self.0.bytes[granule].with_mut(|bytes| {
             // SAFETY: the checker fails before two uses of the same bytes meet.
-            gather(parts, unsafe { &mut (&mut *bytes)[..len] });
+            copy_parts(parts, unsafe { &mut (&mut *bytes)[..len] });
         });
         for over in Self::rest(granule, len) {
             self.0.places[over].with_mut(|_| ());
@@ -84,17 +84,17 @@ pub(super) fn put(
     number: u8,
     len: usize,
 ) -> Result<(), RingError> {
-    producer.put(len, &[Part::Bytes(&[number; LIMIT][..len])])
+    producer.push(len, &[Part::Bytes(&[number; LIMIT][..len])])
 }
 
 /// Takes a frame, and sees that it is whole. Its number.
 pub(super) fn take(consumer: &mut Consumer<Memory>, len: usize) -> Option<u8> {
     let mut number = None;
-    let taken = consumer.take(|bytes, _| {
+    let consumed = consumer.pop(|bytes, _| {
         assert_eq!(bytes.len(), len);
         assert!(bytes.iter().all(|byte| *byte == bytes[0]));
         number = Some(bytes[0]);
     });
-    assert_eq!(taken, Ok(number.is_some()));
+    assert_eq!(consumed, Ok(number.is_some()));
     number
 }

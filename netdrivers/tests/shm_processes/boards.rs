@@ -4,7 +4,7 @@
 use pombo_kernel::channel::Channel;
 use pombo_kernel::header::Node;
 use pombo_netdrivers::shm::Shm;
-use pombo_netdrivers::shm::collective::{Missing, TEXT};
+use pombo_netdrivers::shm::collective::{Unavailable, MAX_PAYLOAD};
 
 use super::processes::{self, Crew, this_rank, until};
 use super::{KILLS, sleeps};
@@ -23,8 +23,8 @@ impl Member {
     fn new(mut shm: Shm) -> Self {
         let (me, ranks) = (shm.node().index(), shm.nodes());
         let nodes = (0..ranks).map(|node| Node(node as u16));
-        assert!(shm.enter(AREA, nodes, 7), "the area is free");
-        let text = (0..TEXT + 256).map(|i| (i * 31 % 251) as u8).collect();
+        assert!(shm.enter_group(AREA, nodes, 7), "the area is free");
+        let text = (0..MAX_PAYLOAD + 256).map(|i| (i * 31 % 251) as u8).collect();
         Self {
             shm,
             ranks,
@@ -35,25 +35,25 @@ impl Member {
 
     /// What a rank publishes in a round: mostly short, sometimes as long as can be.
     fn text(&self, rank: usize, round: usize) -> &[u8] {
-        let mut dice = (round as u64 * 64 + rank as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        dice ^= dice >> 29;
-        let most = if dice & 3 == 0 { TEXT } else { 150 };
-        let len = (dice >> 8) as usize % (most + 1);
+        let mut rng = (round as u64 * 64 + rank as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        rng ^= rng >> 29;
+        let most = if rng & 3 == 0 { MAX_PAYLOAD } else { 150 };
+        let len = (rng >> 8) as usize % (most + 1);
         let start = (rank * 7 + round) % 256;
         &self.text[start..start + len]
     }
 
     /// Everybody publishes and reads everybody.
-    fn round(&mut self, round: usize) -> Result<(), Missing> {
+    fn round(&mut self, round: usize) -> Result<(), Unavailable> {
         self.publish(round)?;
         for from in 0..self.ranks {
             self.read(from, round)?;
         }
-        self.shm.group(AREA).expect("the group").pass();
+        self.shm.group(AREA).expect("the group").release();
         Ok(())
     }
 
-    fn publish(&mut self, round: usize) -> Result<(), Missing> {
+    fn publish(&mut self, round: usize) -> Result<(), Unavailable> {
         let text = self.text(self.me, round).to_vec();
         self.wait_until(|shm| {
             let mut group = shm.group(AREA).expect("the group");
@@ -62,7 +62,7 @@ impl Member {
         })
     }
 
-    fn read(&mut self, from: usize, round: usize) -> Result<(), Missing> {
+    fn read(&mut self, from: usize, round: usize) -> Result<(), Unavailable> {
         let expected = self.text(from, round).to_vec();
         self.wait_until(|shm| {
             let mut group = shm.group(AREA).expect("the group");
@@ -72,8 +72,8 @@ impl Member {
 
     fn wait_until(
         &mut self,
-        mut over: impl FnMut(&mut Shm) -> Result<Option<()>, Missing>,
-    ) -> Result<(), Missing> {
+        mut over: impl FnMut(&mut Shm) -> Result<Option<()>, Unavailable>,
+    ) -> Result<(), Unavailable> {
         let mut idle = 0;
         while over(&mut self.shm)?.is_none() {
             let polled = self.shm.poll(|_| ());
@@ -96,7 +96,7 @@ impl Member {
 
     fn until_lost(mut self, gone: Node) {
         let lost = (0..).find_map(|round| self.round(round).err());
-        assert_eq!(lost, Some(Missing::Lost(gone)));
+        assert_eq!(lost, Some(Unavailable::PeerLost(gone)));
         self.shm.finish();
     }
 }
@@ -126,7 +126,7 @@ fn a_root_runs_ahead() {
                 _ => member.read(0, round),
             };
             done.expect("all are there");
-            member.shm.group(AREA).expect("the group").pass();
+            member.shm.group(AREA).expect("the group").release();
         }
         member.shm.finish();
     });
@@ -143,11 +143,11 @@ fn groups_follow_each_other() {
             }
             member.shm.leave_group(AREA);
             assert!(member.shm.group(AREA).is_none());
-            while member.shm.areas()[AREA].is_none() {
+            while member.shm.free_regions()[AREA].is_none() {
                 std::thread::yield_now();
             }
             let nodes = (0..3).map(Node);
-            assert!(member.shm.enter(AREA, nodes, number));
+            assert!(member.shm.enter_group(AREA, nodes, number));
         }
         member.round(0).expect("all are there");
         member.shm.finish();
@@ -159,13 +159,13 @@ fn a_member_is_killed_in_the_middle_of_a_round() {
     if let Some(shm) = this_rank() {
         return Member::new(shm).until_lost(Node(1));
     }
-    let mut dice = 7_u64;
+    let mut rng = 7_u64;
     for _ in 0..KILLS {
         let mut crew = Crew::start(path!(a_member_is_killed_in_the_middle_of_a_round), 3);
         crew.wait_until_attached();
         // At any instruction of any round.
-        dice = dice.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        std::thread::sleep(std::time::Duration::from_nanos(dice >> 33 & 0x1f_ffff));
+        rng = rng.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        std::thread::sleep(std::time::Duration::from_nanos(rng >> 33 & 0x1f_ffff));
         crew.kill(1);
         crew.join();
     }

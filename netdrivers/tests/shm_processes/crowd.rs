@@ -5,7 +5,7 @@ use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent}
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_netdrivers::shm::Shm;
-use pombo_testing::conformance::Worlds;
+use pombo_testing::conformance::Harness;
 
 use super::processes::{self, Crew, this_rank};
 
@@ -13,7 +13,7 @@ const RANKS: usize = 64;
 
 struct Crowd;
 
-impl Worlds for Crowd {
+impl Harness for Crowd {
     type Channel = Corner;
 
     fn run(test: &str, nodes: u16, body: fn(Corner)) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pombo_kernel::channel::{Channel, Event};
 use pombo_kernel::header::Node;
-use pombo_netdrivers::shm::{Shm, meet};
+use pombo_netdrivers::shm::{Shm, bootstrap};
 
 use super::processes::{again, until};
 use super::{Traffic, sleeps};
@@ -19,7 +19,7 @@ const RANKS: usize = 3;
 fn this_rank() -> Option<Shm> {
     let rank = std::env::var(RANK).ok()?.parse().expect("a rank");
     let job = std::env::var(JOB).expect("a name");
-    let shm = meet(&job, rank, RANKS, 5).expect("the others");
+    let shm = bootstrap(&job, rank, RANKS, 5).expect("the others");
     println!("\n{MET}");
     Some(shm)
 }

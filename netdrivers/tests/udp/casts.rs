@@ -5,9 +5,9 @@ use crate::strangers::next;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Arrival, Node};
-use pombo_netdrivers::Growing;
-use pombo_netdrivers::fault::{Dice, FaultyNetwork, Rate};
-use pombo_netdrivers::udp::{Bound, UdpCast, UdpError, multicast_group};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::fault::{SeededRng, FaultyNetwork, Rate};
+use pombo_netdrivers::udp::{BoundUdp, UdpMulticast, UdpError, multicast_group};
 use pombo_transport::group::{Group, Habits, Name, Sink, Source};
 use pombo_transport::reliable::Timing;
 use std::net::{Ipv6Addr, SocketAddrV4, UdpSocket};
@@ -21,10 +21,10 @@ pub(crate) fn job() -> u64 {
 }
 
 /// Devices for groups of that many nodes, all in this one.
-pub(crate) fn casts(nodes: u16, group: SocketAddrV4) -> Vec<UdpCast> {
+pub(crate) fn casts(nodes: u16, group: SocketAddrV4) -> Vec<UdpMulticast> {
     let (bounds, addresses) = bound(nodes);
     let numbered = (0..).map(Node).zip(bounds);
-    let join = |(node, bound): (Node, Bound)| bound.join_cast(node, addresses.clone(), group);
+    let join = |(node, bound): (Node, BoundUdp)| bound.join_multicast(node, addresses.clone(), group);
     numbered.map(|one| join(one).expect("a group")).collect()
 }
 
@@ -70,8 +70,8 @@ fn groups_need_version_four() {
         return eprintln!("SKIPPED: this system has no IPv6");
     };
     let address = bound.address();
-    let refused = bound.join_cast(Node(0), vec![address], multicast_group(1));
-    let expected = UdpError::CastNeedsV4 { address };
+    let refused = bound.join_multicast(Node(0), vec![address], multicast_group(1));
+    let expected = UdpError::MulticastNeedsV4 { address };
     assert_eq!(refused.err(), Some(expected));
 }
 
@@ -79,14 +79,14 @@ const NAME: Name = Name {
     group: 3,
     epoch: 0x5eed,
 };
-type Inbox = Sink<Group<8, 1472>, Growing>;
+type Inbox = Sink<Group<8, 1472>, HeapStorage>;
 /// Far above the seconds that a slow machine needs.
 const HANG: Duration = Duration::from_secs(180);
 
 /// Broadcasts to three receivers that lose frames; all must have the same bytes.
 fn broadcast(ppm: u32, sizes: &'static [usize]) {
     let mut nodes = casts(4, multicast_group(job())).into_iter();
-    let lossy = |cast| FaultyNetwork::losing(cast, Rate::ppm(ppm), 1);
+    let lossy = |cast| FaultyNetwork::with_loss(cast, Rate::ppm(ppm), 1);
     let network = lossy(nodes.next().expect("four"));
     let (done, ends) = mpsc::channel();
     let mut stops = Vec::new();
@@ -111,16 +111,16 @@ fn broadcast(ppm: u32, sizes: &'static [usize]) {
 }
 
 fn message(number: usize, len: usize) -> Vec<u8> {
-    let mut dice = Dice::new(number as u64);
-    let words = (0..len.div_ceil(8)).flat_map(|_| dice.below(u64::MAX).to_le_bytes());
+    let mut rng = SeededRng::new(number as u64);
+    let words = (0..len.div_ceil(8)).flat_map(|_| rng.below(u64::MAX).to_le_bytes());
     words.take(len).collect()
 }
 
-fn send(mut network: FaultyNetwork<UdpCast>, sizes: &[usize]) {
+fn send(mut network: FaultyNetwork<UdpMulticast>, sizes: &[usize]) {
     let nodes = (1..4).map(Node);
     let (habits, timing) = (Habits::default(), Timing::default());
     let mtu = network.mtu().min(1472);
-    let source = Source::<Group<8, 1472>, Growing>::new(NAME, nodes, mtu, habits, timing);
+    let source = Source::<Group<8, 1472>, HeapStorage>::new(NAME, nodes, mtu, habits, timing);
     let mut source = source.expect("places for eight");
     for (number, len) in sizes.iter().enumerate() {
         let message = message(number, *len);
@@ -142,7 +142,7 @@ fn send(mut network: FaultyNetwork<UdpCast>, sizes: &[usize]) {
     eprintln!("{:?}", source.counts());
 }
 
-fn receive(mut network: FaultyNetwork<UdpCast>, sizes: &[usize], stopped: &mpsc::Receiver<()>) {
+fn receive(mut network: FaultyNetwork<UdpMulticast>, sizes: &[usize], stopped: &mpsc::Receiver<()>) {
     let mut sink = Inbox::new(NAME, Node(0), Timing::default(), None);
     let mut idle = 0;
     for (number, len) in sizes.iter().enumerate() {
@@ -168,7 +168,7 @@ fn receive(mut network: FaultyNetwork<UdpCast>, sizes: &[usize], stopped: &mpsc:
     }
 }
 
-fn turn(network: &mut FaultyNetwork<UdpCast>, sink: &mut Inbox, buffer: &mut [u8], idle: &mut u32) {
+fn turn(network: &mut FaultyNetwork<UdpMulticast>, sink: &mut Inbox, buffer: &mut [u8], idle: &mut u32) {
     let (me, now) = (network.node(), network.now());
     let heard = network.poll(|frame| sink.hear(&frame, buffer, now, Some(me)));
     *idle = if heard.expect("it is up") {

@@ -4,13 +4,13 @@ use pombo_kernel::Node;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
-use pombo_testing::conformance::{Launched, Launcher, Worlds, threads};
+use pombo_testing::conformance::{SupervisedChannel, Supervisor, Harness, threads};
 use pombo_transport::reliable::Window;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
 /// A rank of a job.
-pub(crate) type Rank<N> = Launched<N, Window<8, 16, 1500>, Job>;
+pub(crate) type Rank<N> = SupervisedChannel<N, Window<8, 16, 1500>, Job>;
 
 /// All ranks are threads of this process.
 pub(crate) struct Job {
@@ -18,12 +18,12 @@ pub(crate) struct Job {
     gone: Mutex<Vec<Node>>,
 }
 
-impl Launcher for Job {
-    fn gone(&self) -> &Mutex<Vec<Node>> {
+impl Supervisor for Job {
+    fn departed(&self) -> &Mutex<Vec<Node>> {
         &self.gone
     }
 
-    fn left(&self) {
+    fn on_departure(&self) {
         let stranger = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         for address in &self.addresses {
             let _ = stranger.send_to(b"wake up", address);
@@ -51,7 +51,7 @@ macro_rules! conforms {
 
             struct World;
 
-            impl Worlds for World {
+            impl Harness for World {
                 type Channel = Rank<$network>;
 
                 fn run(_test: &str, nodes: u16, body: fn(Rank<$network>)) {
@@ -66,7 +66,7 @@ macro_rules! conforms {
 
 conforms!(calm, Udp, |udp| udp);
 conforms!(lossy, FaultyNetwork<Udp>, |udp| {
-    FaultyNetwork::losing(udp, Rate::percent(2), 11)
+    FaultyNetwork::with_loss(udp, Rate::percent(2), 11)
 });
 conforms!(rough, FaultyNetwork<Udp>, |udp| {
     FaultyNetwork::new(udp, Faults::rough(), 7)

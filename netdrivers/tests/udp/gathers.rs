@@ -5,7 +5,7 @@ use crate::network;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::Dice;
+use pombo_netdrivers::fault::SeededRng;
 use pombo_netdrivers::udp::{Udp, multicast_group};
 use pombo_testing::conformance::HANG;
 use std::time::Instant;
@@ -71,13 +71,13 @@ fn each_arrives_by_itself() {
 
 #[test]
 fn any_lengths_to_anybody() {
-    let (mut nodes, mut dice) = (network(3), Dice::new(5));
+    let (mut nodes, mut rng) = (network(3), SeededRng::new(5));
     for _ in 0..300 {
         let lens = [1, 2, 100, 1472, 4000];
         let mut plan = Vec::new();
         while plan.len() < 30 {
-            let (to, len) = (dice.index(3) as u16, lens[dice.index(5)]);
-            plan.extend(std::iter::repeat_n((to, len), 1 + dice.index(6)));
+            let (to, len) = (rng.index(3) as u16, lens[rng.index(5)]);
+            plan.extend(std::iter::repeat_n((to, len), 1 + rng.index(6)));
         }
         send(&mut nodes, &plan);
     }

@@ -15,11 +15,11 @@ fn an_address_must_be_this_hosts() {
         Udp::bind(ip).err().expect("it cannot be bound")
     };
     for anywhere in ["0.0.0.0", "::", "255.255.255.255", "239.1.2.3"] {
-        assert_eq!(refused(anywhere), UdpError::Anywhere);
+        assert_eq!(refused(anywhere), UdpError::UnspecifiedAddress);
     }
     // A network for documentation: nobody has it.
     let address = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-    assert_eq!(refused("192.0.2.1"), UdpError::NotHere { address });
+    assert_eq!(refused("192.0.2.1"), UdpError::NotLocal { address });
     assert!(refused("192.0.2.1").to_string().contains("192.0.2.1"));
 }
 
@@ -48,15 +48,15 @@ fn a_table_that_cannot_be_is_refused() {
     let missing = UdpError::NoSuchNode { node: 2, nodes: 2 };
     assert_eq!(refused(2, &|at| vec![at, other]).0, missing);
     let (error, bound) = refused(1, &|at| vec![at, other]);
-    let told = other;
+    let listed = other;
     let node = 1;
-    assert_eq!(error, UdpError::NotThisNode { node, told, bound });
+    assert_eq!(error, UdpError::AddressMismatch { node, listed, bound });
     let (error, address) = refused(0, &|at| vec![at, other, at]);
-    assert_eq!(error, UdpError::Twice { address });
+    assert_eq!(error, UdpError::DuplicateAddress { address });
     let address = SocketAddr::from((Ipv6Addr::LOCALHOST, 9));
     assert_eq!(
         refused(0, &|at| vec![at, address]).0,
-        UdpError::Mixed { address }
+        UdpError::MixedFamilies { address }
     );
 }
 

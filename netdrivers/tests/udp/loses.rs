@@ -4,7 +4,7 @@ use crate::conforms::{Rank, run};
 use pombo_kernel::Node;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::fault::{Dice, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{SeededRng, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
 
 /// Frames from each rank to each other one.
@@ -13,7 +13,7 @@ const FRAMES: u32 = 3000;
 type Over = Rank<FaultyNetwork<Udp>>;
 
 fn lossy<const PPM: u32>(udp: Udp) -> FaultyNetwork<Udp> {
-    FaultyNetwork::losing(udp, Rate::ppm(PPM), 0x5eed)
+    FaultyNetwork::with_loss(udp, Rate::ppm(PPM), 0x5eed)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn twenty_per_cent_are_lost() {
 fn exchange<const OFTEN: bool>(mut rank: Over) {
     let me = rank.node();
     let limit = rank.limit(me);
-    let mut dice = Dice::stream(9, me.0.into());
+    let mut rng = SeededRng::stream(9, me.0.into());
     let others: Vec<Node> = (0..3).map(Node).filter(|node| *node != me).collect();
     let (mut sent, mut got, mut idle) = ([0; 3], [0; 3], 0);
     while others
@@ -50,7 +50,7 @@ fn exchange<const OFTEN: bool>(mut rank: Over) {
         for &to in &others {
             let number = &mut sent[to.index()];
             if *number < FRAMES {
-                let len = dice.index(limit - 7);
+                let len = rng.index(limit - 7);
                 let body: Vec<u8> = (0..len).map(|i| (i as u32 * *number) as u8).collect();
                 *number += u32::from(send(&mut rank, to, *number, &body));
             }

@@ -5,9 +5,9 @@ use pombo_kernel::Node;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
-use pombo_netdrivers::fault::Dice;
-use pombo_netdrivers::{Growing, Udp};
-use pombo_transport::InPlace;
+use pombo_netdrivers::fault::SeededRng;
+use pombo_netdrivers::{HeapStorage, Udp};
+use pombo_transport::ContiguousFrame;
 use pombo_transport::reliable::{Reliable, Window};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -106,7 +106,7 @@ fn nobody_there_is_no_error() {
 
 #[test]
 fn what_a_node_forges_is_counted_and_the_channel_goes_on() {
-    type Over = Reliable<pombo_netdrivers::Udp, Window<2, 16, 1500>, Growing>;
+    type Over = Reliable<pombo_netdrivers::Udp, Window<2, 16, 1500>, HeapStorage>;
     let (bounds, addresses) = bound_at(Ipv4Addr::new(127, 0, 0, 3), 2);
     let mut ranks = (0..).map(Node).zip(bounds).map(|(node, bound)| {
         let udp = bound.join(node, addresses.clone()).expect("the table");
@@ -114,7 +114,7 @@ fn what_a_node_forges_is_counted_and_the_channel_goes_on() {
     });
     let (mut zero, mut one) = (ranks.next().expect("two"), ranks.next().expect("two"));
     // Node 1 writes past its channel, with the descriptor of its own socket.
-    let mut dice = Dice::new(3);
+    let mut rng = SeededRng::new(3);
     let forged = |fd: i32, bytes: &[u8]| {
         // SAFETY: the descriptor stays open during the call; the bytes are valid, and the socket of the test is
         // not closed by the wrapper, which is forgotten.
@@ -125,8 +125,8 @@ fn what_a_node_forges_is_counted_and_the_channel_goes_on() {
     };
     let mut got = 0;
     for round in 0..200_u32 {
-        let len = dice.index(80);
-        let bytes: Vec<u8> = (0..len).map(|_| dice.below(256) as u8).collect();
+        let len = rng.index(80);
+        let bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
         forged(one.network().fd(), &bytes);
         while one
             .try_send(Node(0), Cookie::COPY, &[Part::Bytes(&round.to_le_bytes())])
@@ -160,7 +160,7 @@ struct Copied {
 }
 
 impl Network for Copied {
-    type Frame<'a> = InPlace<'a>;
+    type Frame<'a> = ContiguousFrame<'a>;
 
     fn node(&self) -> Node {
         self.udp.node()
@@ -185,7 +185,7 @@ impl Network for Copied {
         self.udp.transmit(to, parts)
     }
 
-    fn poll(&mut self, f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
         self.udp.poll(f)
     }
 
@@ -202,7 +202,7 @@ impl Network for Copied {
 /// of them is kept in place of the right one, and none frees what node 0 has sent.
 #[test]
 fn a_copy_with_a_wrong_bit_never_takes_the_place_of_the_right_frame() {
-    type Over<N> = Reliable<N, Window<2, 16, 1500>, Growing>;
+    type Over<N> = Reliable<N, Window<2, 16, 1500>, HeapStorage>;
     let (mut bounds, addresses) = bound_at(Ipv4Addr::new(127, 0, 0, 4), 2);
     let mut join = |node: u16| {
         let bound = bounds.remove(0);
@@ -218,7 +218,7 @@ fn a_copy_with_a_wrong_bit_never_takes_the_place_of_the_right_frame() {
         <UdpSocket as std::os::fd::FromRawFd>::from_raw_fd(one.network().udp.fd())
     });
     let message = |round: u32| round.to_le_bytes().repeat(10);
-    let (mut dice, mut copied, mut wrong) = (Dice::new(11), 0, 0);
+    let (mut rng, mut copied, mut wrong) = (SeededRng::new(11), 0, 0);
     for round in 0..400_u32 {
         for (channel, to) in [(&mut one as &mut dyn Sends, 0), (&mut zero, 1)] {
             channel.send(Node(to), &message(round));
@@ -233,7 +233,7 @@ fn a_copy_with_a_wrong_bit_never_takes_the_place_of_the_right_frame() {
             // Old ones too: their numbers are close to those that come.
             let left = &one.network().left;
             for frame in &left[copied.min(left.len().saturating_sub(3))..] {
-                let (mut bytes, bit) = (frame.clone(), dice.index(8 * frame.len()));
+                let (mut bytes, bit) = (frame.clone(), rng.index(8 * frame.len()));
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 stranger.send_to(&bytes, addresses[0]).expect("room");
                 wrong += 1;

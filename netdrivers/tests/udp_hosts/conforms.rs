@@ -1,7 +1,7 @@
 //! The suite of every driver, between hosts, without loss and with two per cent.
 
 use crate::crew::{Rank, run};
-use pombo_testing::conformance::Worlds;
+use pombo_testing::conformance::Harness;
 
 macro_rules! conforms {
     ($name:ident, $ppm:expr) => {
@@ -10,7 +10,7 @@ macro_rules! conforms {
 
             struct World;
 
-            impl Worlds for World {
+            impl Harness for World {
                 type Channel = Rank;
 
                 fn run(test: &str, nodes: u16, body: fn(Rank)) {

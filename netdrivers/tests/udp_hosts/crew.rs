@@ -5,7 +5,7 @@ use crate::hosts::{Hosts, on_hosts};
 use pombo_kernel::Node;
 use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
-use pombo_testing::conformance::{Launched, Launcher};
+use pombo_testing::conformance::{SupervisedChannel, Supervisor};
 use pombo_transport::reliable::Window;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -18,14 +18,14 @@ const ADDRESS: &str = "at ";
 const GONE: &str = "gone ";
 
 /// A rank's channel. It goes when its frames have arrived.
-pub(crate) type Rank = Launched<FaultyNetwork<Udp>, Window<8, 64, 1500>, Job>;
+pub(crate) type Rank = SupervisedChannel<FaultyNetwork<Udp>, Window<8, 64, 1500>, Job>;
 
 /// Who has gone, as this process was told.
 #[derive(Default)]
 pub(crate) struct Job(Mutex<Vec<Node>>);
 
-impl Launcher for Job {
-    fn gone(&self) -> &Mutex<Vec<Node>> {
+impl Supervisor for Job {
+    fn departed(&self) -> &Mutex<Vec<Node>> {
         &self.0
     }
 }
@@ -142,6 +142,6 @@ fn join(node: Node, ppm: u32) -> Rank {
             let _ = stranger.send_to(b"wake up", own);
         }
     });
-    let lossy = FaultyNetwork::losing(udp, Rate::ppm(ppm), 0x5eed);
+    let lossy = FaultyNetwork::with_loss(udp, Rate::ppm(ppm), 0x5eed);
     Rank::new(lossy, job)
 }

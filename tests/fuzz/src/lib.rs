@@ -38,7 +38,7 @@ pub fn frames(data: &[u8]) {
     compose(data, |feed, play| play.frames(feed));
 }
 
-/// Calls of the user, plausible frames, moods of the channel, losses: in any order.
+/// Calls of the user, plausible frames, profile of the channel, losses: in any order.
 pub fn arrive(data: &[u8]) {
     compose(data, |feed, play| play.acts(feed));
 }

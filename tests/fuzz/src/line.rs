@@ -24,23 +24,23 @@ struct Inner {
     /// It takes nothing.
     full: Cell<bool>,
     /// Frames are read in pieces of at most so many bytes.
-    crumb: usize,
+    fragment: usize,
 }
 
-pub(crate) struct Crumbs<'a> {
+pub(crate) struct Fragmented<'a> {
     from: Node,
     bytes: &'a [u8],
-    crumb: usize,
+    fragment: usize,
 }
 
 impl Line {
-    pub(crate) fn new(crumb: usize) -> Self {
+    pub(crate) fn new(fragment: usize) -> Self {
         Line(Rc::new(Inner {
             letters: RefCell::default(),
             heard: RefCell::default(),
             now: Cell::new(1),
             full: Cell::new(false),
-            crumb: crumb.max(1),
+            fragment: fragment.max(1),
         }))
     }
 
@@ -100,7 +100,7 @@ pub(crate) fn number(feed: &mut Feed<'_>, line: &Line, offset: usize) -> [u8; 4]
 }
 
 impl Network for Line {
-    type Frame<'a> = Crumbs<'a>;
+    type Frame<'a> = Fragmented<'a>;
 
     fn is_checked(&self) -> bool {
         true
@@ -123,13 +123,13 @@ impl Network for Line {
         self.keep(parts)
     }
 
-    fn poll(&mut self, mut f: impl FnMut(Crumbs<'_>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, mut f: impl FnMut(Fragmented<'_>)) -> Result<bool, ChannelError> {
         let letters = self.0.letters.take();
         for (from, bytes) in &letters {
-            f(Crumbs {
+            f(Fragmented {
                 from: *from,
                 bytes,
-                crumb: self.0.crumb,
+                fragment: self.0.fragment,
             });
         }
         Ok(!letters.is_empty())
@@ -152,7 +152,7 @@ impl Broadcast for Line {
     }
 }
 
-impl Arrival for Crumbs<'_> {
+impl Arrival for Fragmented<'_> {
     fn from(&self) -> Node {
         self.from
     }
@@ -168,7 +168,7 @@ impl Arrival for Crumbs<'_> {
 
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         self.bytes[offset..offset + len]
-            .chunks(self.crumb)
+            .chunks(self.fragment)
             .for_each(f);
     }
 }

@@ -23,9 +23,9 @@ pub(crate) struct Rank<C: Config> {
 }
 
 impl<C: Config> Rank<C> {
-    pub(crate) fn new(crumb: usize) -> Self {
+    pub(crate) fn new(fragment: usize) -> Self {
         Rank {
-            comm: Communicator::new(Script::new(crumb)).expect("it fits"),
+            comm: Communicator::new(Script::new(fragment)).expect("it fits"),
             tickets: Vec::new(),
             matched: Vec::new(),
             rejected: 0,

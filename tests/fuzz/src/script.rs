@@ -26,12 +26,12 @@ pub(crate) enum Mood {
 pub(crate) struct Script {
     letters: VecDeque<Letter>,
     own: usize,
-    moods: [Mood; NODES as usize],
+    profile: [Mood; NODES as usize],
     lost: [bool; NODES as usize],
     late: Vec<(Node, Cookie)>,
     heard: VecDeque<Vec<u8>>,
     /// Frames are read in pieces of at most so many bytes.
-    crumb: usize,
+    fragment: usize,
     ticks: u64,
 }
 
@@ -41,22 +41,22 @@ enum Letter {
     Lost(Node),
 }
 
-pub(crate) struct Crumbs<'a> {
+pub(crate) struct Fragmented<'a> {
     from: Node,
     bytes: &'a [u8],
-    crumb: usize,
+    fragment: usize,
 }
 
 impl Script {
-    pub(crate) fn new(crumb: usize) -> Self {
+    pub(crate) fn new(fragment: usize) -> Self {
         Script {
             letters: VecDeque::new(),
             own: 0,
-            moods: [Mood::Open; NODES as usize],
+            profile: [Mood::Open; NODES as usize],
             lost: [false; NODES as usize],
             late: Vec::new(),
             heard: VecDeque::new(),
-            crumb: crumb.max(1),
+            fragment: fragment.max(1),
             ticks: 0,
         }
     }
@@ -69,8 +69,8 @@ impl Script {
     }
 
     pub(crate) fn set(&mut self, node: Node, mood: Mood) {
-        if self.moods[node.index()] != Mood::Deaf {
-            self.moods[node.index()] = mood;
+        if self.profile[node.index()] != Mood::Deaf {
+            self.profile[node.index()] = mood;
         }
     }
 
@@ -78,7 +78,7 @@ impl Script {
     pub(crate) fn lose(&mut self, node: Node) {
         if !self.lost[node.index()] {
             self.lost[node.index()] = true;
-            self.moods[node.index()] = Mood::Deaf;
+            self.profile[node.index()] = Mood::Deaf;
             self.late.retain(|(to, _)| *to != node);
             self.letters.push_back(Letter::Lost(node));
         }
@@ -111,7 +111,7 @@ impl Script {
 }
 
 impl Channel for Script {
-    type Arrival<'a> = Crumbs<'a>;
+    type Arrival<'a> = Fragmented<'a>;
 
     fn node(&self) -> Node {
         Node(0)
@@ -136,7 +136,7 @@ impl Channel for Script {
         assert!(to.0 < NODES, "a frame to nobody");
         let total = Part::total(parts);
         assert!(0 < total && total <= LIMIT, "a frame of {total} bytes");
-        match self.moods[to.index()] {
+        match self.profile[to.index()] {
             Mood::Deaf => return Err(ChannelError::PeerLost(to)),
             Mood::Full => return Err(ChannelError::Full),
             Mood::Open | Mood::Late => {}
@@ -162,24 +162,24 @@ impl Channel for Script {
                 self.heard.pop_front();
             }
         }
-        if self.moods[to.index()] == Mood::Late && cookie != Cookie::COPY {
+        if self.profile[to.index()] == Mood::Late && cookie != Cookie::COPY {
             self.late.push((to, cookie));
             return Ok(Sent::Later);
         }
         Ok(Sent::Done)
     }
 
-    fn poll(&mut self, mut f: impl FnMut(Event<Crumbs<'_>>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, mut f: impl FnMut(Event<Fragmented<'_>>)) -> Result<bool, ChannelError> {
         self.ticks += 1;
         let any = !self.letters.is_empty();
         for letter in self.letters.drain(..) {
             match letter {
                 Letter::Frame(from, bytes) => {
                     self.own -= usize::from(from == Node(0));
-                    f(Event::Arrival(Crumbs {
+                    f(Event::Arrival(Fragmented {
                         from,
                         bytes: &bytes,
-                        crumb: self.crumb,
+                        fragment: self.fragment,
                     }));
                 }
                 Letter::Landed(cookie) => f(Event::Completed(cookie)),
@@ -199,7 +199,7 @@ impl Channel for Script {
     }
 }
 
-impl Arrival for Crumbs<'_> {
+impl Arrival for Fragmented<'_> {
     fn from(&self) -> Node {
         self.from
     }
@@ -215,7 +215,7 @@ impl Arrival for Crumbs<'_> {
 
     fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         self.bytes[offset..offset + len]
-            .chunks(self.crumb)
+            .chunks(self.fragment)
             .for_each(f);
     }
 }

@@ -47,7 +47,7 @@ use windows::frames;
 /// # use pombo_transport::reliable::{Reliable, Window};
 /// # use pombo_netdrivers::fault::{Faults, Rate};
 /// # use pombo_testing::Sim;
-/// let lossy = Faults::NONE.lose(Rate::percent(5));
+/// let lossy = Faults::NONE.loss(Rate::percent(5));
 /// let (_sim, networks) = Sim::new(2, lossy, 1);
 /// let ranks = networks.into_iter().map(|network| Reliable::<_>::new(network, 0x5eed));
 /// # assert!(ranks.into_iter().all(|rank| rank.is_ok()));

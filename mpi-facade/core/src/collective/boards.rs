@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use core::iter;
 use pombo_collective::{Running, Step, barrier_boards};
 use pombo_kernel::Node;
-use pombo_netdrivers::shm::collective::{AREAS, TEXT};
+use pombo_netdrivers::shm::collective::{REGIONS, MAX_PAYLOAD};
 
 /// The area of `MPI_COMM_WORLD`.
 const WORLD: usize = 0;
@@ -123,7 +123,7 @@ impl Call<'_> {
     fn has_number(&mut self, area: u8) -> bool {
         let number = self.number;
         let group = self.world.shm().group(area.into());
-        group.is_some_and(|group| group.takes(number))
+        group.is_some_and(|group| group.has_number_for(number))
     }
 
     /// How many bytes of items of `item` bytes go into a text at a time, if `parts` times as many share it, and how many
@@ -136,8 +136,8 @@ impl Call<'_> {
         }
         let ranks = self.position.ranks;
         let text = match self.selector().is_oversubscribed(ranks) {
-            true => TEXT,
-            false => (whole / OVERLAP).clamp(SHORTEST, TEXT),
+            true => MAX_PAYLOAD,
+            false => (whole / OVERLAP).clamp(SHORTEST, MAX_PAYLOAD),
         };
         let unit = if LINE.is_multiple_of(item) {
             LINE
@@ -179,7 +179,7 @@ impl Call<'_> {
         let idle = self.world.first_idle();
         let done = self.world.until_after(idle, |world| {
             let group = world.shm().group(area.into());
-            let group = group.map(|group| if idle > 0 { group.yielding() } else { group });
+            let group = group.map(|group| if idle > 0 { group.without_spinning() } else { group });
             let polled = group.map(|group| {
                 running.poll(&mut ShmExecutor {
                     group,
@@ -228,8 +228,8 @@ impl Call<'_> {
 
 /// For each area that is free in this rank, for a new communicator, the first operation there; that of `MPI_COMM_WORLD`
 /// never is.
-pub(crate) fn areas(world: &mut World) -> [Option<u64>; AREAS] {
-    let mut areas = world.shm().areas();
+pub(crate) fn areas(world: &mut World) -> [Option<u64>; REGIONS] {
+    let mut areas = world.shm().free_regions();
     areas[WORLD] = None;
     areas
 }
@@ -244,7 +244,7 @@ pub(crate) fn enter(world: &mut World, nodes: &[Node], area: usize, first: u64) 
     if nodes.len() < 2 {
         return Boards::None;
     }
-    match world.shm().enter(area, nodes.into_iter(), first) {
+    match world.shm().enter_group(area, nodes.into_iter(), first) {
         true => Boards::Area(area as u8),
         false => Boards::None,
     }

@@ -4,11 +4,11 @@ use super::sides::{BYTES, ShmBuffers};
 use core::ops::Range;
 use pombo_collective::{Buffer, Functions, Piece};
 use pombo_kernel::{Node, Sink, Source};
-use pombo_netdrivers::shm::collective::{Group, Missing};
+use pombo_netdrivers::shm::collective::{BoardGroup, Unavailable};
 
 /// One operation's functions, while it is polled.
 pub(super) struct ShmExecutor<'a> {
-    pub(super) group: Group<'a>,
+    pub(super) group: BoardGroup<'a>,
     pub(super) rank: usize,
     pub(super) buffers: &'a ShmBuffers,
     /// What was received last, where it lies.
@@ -26,9 +26,9 @@ pub(super) enum End {
 
 impl ShmExecutor<'_> {
     #[cold]
-    fn end(&self, missing: Missing) -> End {
+    fn end(&self, missing: Unavailable) -> End {
         match missing {
-            Missing::Lost(node) => End::Lost(node),
+            Unavailable::PeerLost(node) => End::Lost(node),
             _ => self.unequal(0),
         }
     }
@@ -136,7 +136,7 @@ impl Functions for ShmExecutor<'_> {
 
     #[inline]
     fn settled(&mut self, _open: usize) -> Result<bool, End> {
-        self.group.pass();
+        self.group.release();
         Ok(true)
     }
 

@@ -6,7 +6,7 @@ use crate::op::Reduction;
 use core::ops::Range;
 use pombo_collective::{Buffer, Piece};
 use pombo_kernel::{Sink, Source};
-use pombo_netdrivers::shm::collective::MARKS;
+use pombo_netdrivers::shm::collective::MARK_LIMIT;
 
 /// One buffer: so many columns of equal length, each cut into blocks of `grain` bytes, the last one shorter. Blocks are
 /// counted row by row.
@@ -31,7 +31,7 @@ pub(super) struct ShmBuffers {
 }
 
 /// The bytes of an operation, in what texts say of it, are below this; in front is which operation it is.
-pub(super) const BYTES: u64 = MARKS >> 4;
+pub(super) const BYTES: u64 = MARK_LIMIT >> 4;
 
 /// What texts say of an operation of so many bytes.
 #[inline]

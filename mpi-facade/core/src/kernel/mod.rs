@@ -98,7 +98,7 @@ impl Kernel {
         let header = self.0.header(ticket).map(|header| header.context.get());
         if let Some(Loan::Sent(_)) = self.0.release(ticket) {
             // Its receiver may be about to read it where it lies.
-            self.0.channel_mut().memory().withdraw_offers();
+            self.0.channel_mut().memory().revoke_single_copy();
         }
         pattern.or(header)
     }

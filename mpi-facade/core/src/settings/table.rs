@@ -3,7 +3,7 @@
 
 use crate::header;
 use pombo_job::settings::{Values, numbers, variables, words};
-use pombo_netdrivers::shm::OneCopy;
+use pombo_netdrivers::shm::SingleCopy;
 
 variables! {
     UNEXPECTED_CREDIT: numbers!("a whole number", 1, header::CREDIT as usize),
@@ -26,11 +26,11 @@ const SINGLE_COPY: Values = Values {
 };
 
 /// Which messages are read where they lie.
-pub(crate) fn single_copy(text: &str) -> Option<OneCopy> {
+pub(crate) fn single_copy(text: &str) -> Option<SingleCopy> {
     Some(match text {
-        "auto" => OneCopy::Auto,
-        "never" => OneCopy::Never,
-        "always" => OneCopy::From(0),
-        bytes => OneCopy::From(bytes.parse().ok()?),
+        "auto" => SingleCopy::Auto,
+        "never" => SingleCopy::Never,
+        "always" => SingleCopy::AtLeast(0),
+        bytes => SingleCopy::AtLeast(bytes.parse().ok()?),
     })
 }

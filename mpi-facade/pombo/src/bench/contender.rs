@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use pombo_transport::authenticated::HEAD as TAGGED;
+use pombo_transport::authenticated::HEADER_LEN as TAGGED;
 use pombo_transport::group::HEAD;
 
 use super::multihost::bursts::{self, Bursts};

@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use pombo_kernel::Node;
-use pombo_netdrivers::ethernet::{Ethernet, EthernetError, FORBIDDEN, Seat, Traffic, asked, lend};
+use pombo_netdrivers::ethernet::{Ethernet, EthernetError, EXIT_FORBIDDEN, FrameAddress, Traffic, parse_arguments, pass_socket};
 
 const ALLOWED: &str = "/etc/pombo/interfaces";
 /// How it ends without the right.
@@ -20,8 +20,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let code = match &words[..] {
         ["check", rest @ ..] => check(rest.first().copied().unwrap_or_default()),
-        words => match asked(words) {
-            Some((interface, seat)) => serve(interface, seat),
+        words => match parse_arguments(words) {
+            Some((interface, frame_address)) => serve(interface, frame_address),
             None => {
                 eprintln!(
                     "pombo-ethernet: programs start it, not people: `pombo setup` tells more"
@@ -35,12 +35,12 @@ fn main() -> ExitCode {
 
 /// Could it open that interface?
 fn check(name: &str) -> u8 {
-    let seat = Seat {
+    let frame_address = FrameAddress {
         job: 0,
         node: Node(0),
-        traffic: Traffic::Single,
+        traffic: Traffic::Unicast,
     };
-    let opened = Ethernet::open(name, seat);
+    let opened = Ethernet::open(name, frame_address);
     let checked = opened.and_then(|opened| allowed(&opened.interface().name));
     checked.map_or_else(
         |why| {
@@ -51,15 +51,15 @@ fn check(name: &str) -> u8 {
     )
 }
 
-fn serve(interface: &str, seat: Seat) -> u8 {
-    let lent = allowed(interface).and_then(|()| lend(interface, seat));
+fn serve(interface: &str, frame_address: FrameAddress) -> u8 {
+    let lent = allowed(interface).and_then(|()| pass_socket(interface, frame_address));
     lent.map_or_else(|why| code(&why), |()| 0)
 }
 
 fn code(why: &EthernetError) -> u8 {
     match why {
-        EthernetError::NoRight { .. } => NO_RIGHT,
-        EthernetError::Forbidden { .. } => FORBIDDEN,
+        EthernetError::NotPermitted { .. } => NO_RIGHT,
+        EthernetError::Forbidden { .. } => EXIT_FORBIDDEN,
         _ => 1,
     }
 }

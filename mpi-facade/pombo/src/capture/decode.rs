@@ -195,9 +195,9 @@ fn details(f: &mut fmt::Formatter<'_>, head: &FrameHeader, inside: Inside) -> fm
         Inside::Announce { len, chunk } => write!(f, "  {len} bytes by {chunk}")?,
         Inside::Nothing => {}
     }
-    match head.seal {
-        Some((number, carrier::ALL)) => write!(f, "  sealed {number} for all"),
-        Some((number, to)) => write!(f, "  sealed {number} for {to}"),
+    match head.tag {
+        Some((number, carrier::ALL)) => write!(f, "  authenticated {number} for all"),
+        Some((number, to)) => write!(f, "  authenticated {number} for {to}"),
         None => Ok(()),
     }
 }

@@ -70,7 +70,7 @@ fn group(kind: u8, flags: u8, rest: &[u8]) -> Vec<u8> {
     head
 }
 
-fn sealed(to: u16, inner: &[u8]) -> Vec<u8> {
+fn authenticated(to: u16, inner: &[u8]) -> Vec<u8> {
     let way = 77 | u64::from(to) << 48;
     let tag = [0xf7; 8];
     [&tag[..], &way.to_le_bytes(), inner].concat()
@@ -112,12 +112,12 @@ fn line(frame: &[u8]) -> String {
 #[test]
 fn every_kind_by_every_carrier_with_and_without_a_seal() {
     for (name, plain) in every_kind() {
-        for payload in [plain.clone(), sealed(5, &plain), sealed(u16::MAX, &plain)] {
+        for payload in [plain.clone(), authenticated(5, &plain), authenticated(u16::MAX, &plain)] {
             let len = payload.len();
             let is = |line: String, ends: &str| {
                 assert!(line.starts_with(&format!("{ends} {name} ")), "{line}");
                 assert!(line.contains(&format!(" {len} ")), "{len}: {line}");
-                assert_eq!(line.contains("sealed 77"), len > plain.len(), "{line}");
+                assert_eq!(line.contains("authenticated 77"), len > plain.len(), "{line}");
             };
             is(line(&raw(5, &payload)), "3 5");
             is(line(&raw(u16::MAX, &payload)), "3 all");
@@ -145,8 +145,8 @@ fn what_is_said() {
         "3 5 REPORT 23 24 refused 62 group 20 message 22 room 21 has 32 above job 1234",
     ];
     assert_eq!(said, expected);
-    let all = sealed(u16::MAX, &pair(0x11, 0, b""));
-    assert!(line(&raw(5, &all)).ends_with("sealed 77 for all job 1234"));
+    let all = authenticated(u16::MAX, &pair(0x11, 0, b""));
+    assert!(line(&raw(5, &all)).ends_with("authenticated 77 for all job 1234"));
     assert_eq!(line(&raw(5, b"???")), "3 5 GREETING 3 job 1234");
     assert_eq!(line(&raw(5, b"something")), "3 5 OTHER 9 job 1234");
 }
@@ -234,8 +234,8 @@ fn the_dissector_for_wireshark_knows_the_same_layouts() {
         format!("{{ \"{name}\", {fields}{places} }},")
     });
     has(&format!("MESSAGES = {{ {} }}", messages.join(" ")));
-    let (pair, group, seal) = (protocol::PAIR, protocol::GROUP, protocol::AUTH_HEADER);
-    has(&format!("PAIR, GROUP, SEAL = {pair}, {group}, {seal}"));
+    let (pair, group, tag) = (protocol::PAIR, protocol::GROUP, protocol::AUTH_HEADER);
+    has(&format!("PAIR, GROUP, SEAL = {pair}, {group}, {tag}"));
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn what_is_not_ours_is_not_shown() {
 #[test]
 fn frames_that_are_still_together() {
     let (long, short) = (pair(0x11, 0, &[9; 60]), pair(0x12, 0, &[1; 8]));
-    for (long, short) in [(sealed(5, &long), sealed(5, &short)), (long, short)] {
+    for (long, short) in [(authenticated(5, &long), authenticated(5, &short)), (long, short)] {
         let all = [&long[..], &long, &long, &short].concat();
         let frame = over_udp(&all);
         let said: Vec<String> = decode(&frame).iter().map(Frame::to_string).collect();
@@ -324,7 +324,7 @@ proptest! {
             0 => raw(5, &bytes),
             1 => over_udp(&bytes),
             2 => over_udp_6(&bytes),
-            _ => raw(5, &sealed(5, &bytes)),
+            _ => raw(5, &authenticated(5, &bytes)),
         };
         frame.truncate(at);
         frame.extend(noise);

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use pombo_netdrivers::ethernet::{EthernetError, Tap};
+use pombo_netdrivers::ethernet::{EthernetError, Sniffer};
 
 use crate::error::Error;
 use crate::install::is_same_file;
@@ -106,14 +106,14 @@ fn live(name: &str, to: &mut Out, most: u64, seconds: Option<u64>) -> Result<(),
         },
         source => failed(source),
     };
-    let mut tap = Tap::open(name).map_err(failed)?;
+    let mut sniffer = Sniffer::open(name).map_err(failed)?;
     let signals = signals()?;
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut room = vec![0; ROOM];
     let (mut taken, mut since) = (0, BUSY);
     warn(&format!("listening on {name}; Ctrl-C ends"));
     while taken < most {
-        let frame = tap.next(&mut room, 0);
+        let frame = sniffer.next(&mut room, 0);
         let frame = frame.map_err(|error| ended(error, taken))?;
         let frame = match frame {
             Some(_) => frame,
@@ -121,7 +121,7 @@ fn live(name: &str, to: &mut Out, most: u64, seconds: Option<u64>) -> Result<(),
                 // Whoever watches sees all that has come.
                 to.flush()?;
                 since = BUSY;
-                let frame = tap.next(&mut room, TICK);
+                let frame = sniffer.next(&mut room, TICK);
                 frame.map_err(|error| ended(error, taken))?
             }
         };
@@ -142,7 +142,7 @@ fn live(name: &str, to: &mut Out, most: u64, seconds: Option<u64>) -> Result<(),
             }
         }
     }
-    let lost = tap.dropped();
+    let lost = sniffer.dropped();
     warn(&format!(
         "captured {taken} frames; {lost} of all found no room in the system"
     ));

@@ -19,8 +19,8 @@ pub(super) struct FrameHeader {
     pub(super) more: KindFields,
     /// Where its own bytes end.
     pub(super) end: usize,
-    /// Number and destination of a sealed frame.
-    pub(super) seal: Option<(u64, u16)>,
+    /// Number and destination of a authenticated frame.
+    pub(super) tag: Option<(u64, u16)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +62,7 @@ pub(super) fn read(captured: &[u8], announced_len: usize) -> Option<FrameHeader>
     plain(captured, announced_len, 0).or_else(|| {
         let way = u64_at(captured, 8)?;
         let mut head = plain(captured, announced_len, AUTH_HEADER)?;
-        head.seal = Some((way & ((1 << 48) - 1), (way >> 48) as u16));
+        head.tag = Some((way & ((1 << 48) - 1), (way >> 48) as u16));
         Some(head)
     })
 }
@@ -107,7 +107,7 @@ fn plain(captured: &[u8], announced_len: usize, at: usize) -> Option<FrameHeader
         poll,
         more,
         end: at + size,
-        seal: None,
+        tag: None,
     })
 }
 

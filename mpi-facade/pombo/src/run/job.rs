@@ -54,9 +54,9 @@ impl Job {
     pub(crate) fn mark_dead(&self, rank: usize, first: Option<usize>) {
         // The only error is a rank that is not there.
         if let Some(first) = first.and_then(|first| u16::try_from(first).ok())
-            && self.segment.blamed(rank).is_none()
+            && self.segment.root_cause(rank).is_none()
         {
-            let _ = self.segment.blame(rank, first);
+            let _ = self.segment.set_root_cause(rank, first);
         }
         let _ = self.segment.mark_dead(rank);
     }

@@ -102,7 +102,7 @@ mod tests {
         let ranks = (0..3).map(|rank| {
             let job = job.clone();
             thread::spawn(move || {
-                let shm = shm::meet(&job, rank, 3, 7).expect("they meet");
+                let shm = shm::bootstrap(&job, rank, 3, 7).expect("they meet");
                 let mut exchange = ShmExchange::new(shm);
                 for round in 0..50 {
                     let received = exchange.exchange(&word(round, rank));
@@ -122,8 +122,8 @@ mod tests {
     fn one_who_ends_is_named() {
         let job = format!("assembly-end-{}", std::process::id());
         let other = job.clone();
-        let gone = thread::spawn(move || drop(shm::meet(&other, 1, 2, 7)));
-        let mut exchange = ShmExchange::new(shm::meet(&job, 0, 2, 7).expect("they meet"));
+        let gone = thread::spawn(move || drop(shm::bootstrap(&other, 1, 2, 7)));
+        let mut exchange = ShmExchange::new(shm::bootstrap(&job, 0, 2, 7).expect("they meet"));
         assert_eq!(
             exchange.exchange(&ExchangedText::from("word")),
             Err(JobError::Ended { rank: 1 })

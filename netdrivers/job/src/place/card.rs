@@ -9,7 +9,7 @@ use super::word::ExchangedText;
 use crate::environment::random;
 use crate::settings::AUTH;
 #[cfg(feature = "hosts")]
-use pombo_transport::authenticated::{Cover, Key};
+use pombo_transport::authenticated::{Coverage, Key};
 
 /// A rank's first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,10 +135,10 @@ impl JobName {
 #[cfg(feature = "hosts")]
 impl JobKeys {
     /// What seals are made with and what of a frame they cover, if frames carry any.
-    pub(crate) fn frame_auth(&self, what: KeyUse) -> Option<(Key, Cover)> {
+    pub(crate) fn frame_auth(&self, what: KeyUse) -> Option<(Key, Coverage)> {
         let cover = match self.name.auth {
-            Auth::On => Cover::Headers,
-            Auth::Full => Cover::Whole,
+            Auth::On => Coverage::Headers,
+            Auth::Full => Coverage::Whole,
             Auth::Off => return None,
         };
         Some((self.key(what), cover))

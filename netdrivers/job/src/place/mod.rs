@@ -191,7 +191,7 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
             })?;
             Shm::attach(segment, rank, fingerprint)?
         }
-        (None, Some(job)) => shm::meet(job, rank, size, fingerprint)?,
+        (None, Some(job)) => shm::bootstrap(job, rank, size, fingerprint)?,
         // A rank of a larger world that nobody can reach.
         (None, None) if size > 1 => {
             return Err(wrong(
@@ -334,7 +334,7 @@ fn attach_shm(job: u64, me: Node, members: &[Node], fingerprint: u64) -> Result<
     };
     let place = members.iter().position(|node| *node == me);
     let (name, ranks) = (ExchangedText::of(format_args!("{job:016x}-{first}")), members.len());
-    Ok(shm::meet(
+    Ok(shm::bootstrap(
         name.as_str(),
         place.unwrap_or(0),
         ranks,

@@ -66,7 +66,7 @@ impl RawUnavailable {
     pub(crate) fn of(error: &JobError) -> Self {
         match error {
             JobError::NoEthernet { why, .. } => *why,
-            JobError::Ethernet(EthernetError::NoRight { .. } | EthernetError::Forbidden { .. }) => {
+            JobError::Ethernet(EthernetError::NotPermitted { .. } | EthernetError::Forbidden { .. }) => {
                 RawUnavailable::NoRight
             }
             _ => RawUnavailable::NoInterface,

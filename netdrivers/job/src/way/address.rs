@@ -4,12 +4,12 @@ use crate::place::descriptor::Descriptor;
 use crate::place::{JobError, excerpt};
 use core::net::{IpAddr, SocketAddr};
 use pombo_netdrivers::Errno;
-use pombo_netdrivers::udp::{Interface, Raw, interfaces};
+use pombo_netdrivers::udp::{Interface, SockAddr, interfaces};
 
 /// Where a socket is bound.
 pub(super) fn of_socket(socket: &Descriptor) -> Result<SocketAddr, JobError> {
     let doing = "ask a socket for its address";
-    match Raw::of_socket(socket.number()) {
+    match SockAddr::local(socket.number()) {
         Ok(Some(address)) => Ok(address),
         Ok(None) => Err(JobError::system(doing, Errno(libc::EAFNOSUPPORT))),
         Err(errno) => Err(JobError::system(doing, errno)),
@@ -49,12 +49,12 @@ pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError>
 /// The address from which frames leave for the world. Nothing is sent to find out.
 fn way_out() -> Option<IpAddr> {
     // Of a block that is nobody's.
-    let nobody = Raw::of(SocketAddr::from(([198, 51, 100, 1], 9)));
+    let nobody = SockAddr::new(SocketAddr::from(([198, 51, 100, 1], 9)));
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     // SAFETY: no memory is passed.
     let socket = unsafe { libc::socket(libc::AF_INET, kind, 0) };
     let socket = Descriptor::returned(socket, "open a socket").ok()?;
-    let (place, len) = nobody.place();
+    let (place, len) = nobody.as_raw();
     // SAFETY: the address is valid for its length.
     if unsafe { libc::connect(socket.number(), place, len) } != 0 {
         return None;

@@ -50,12 +50,12 @@ impl WorldChannel for Shm {
 
     fn report_root_cause(&mut self, other: Node) {
         // Only an unknown rank is refused.
-        let _ = self.segment().blame(self.node().index(), other.0);
+        let _ = self.segment().set_root_cause(self.node().index(), other.0);
     }
 
     fn root_cause_of(&mut self, hosts: &Hosts, node: Node) -> Option<Node> {
         let place = hosts.place(node)?;
-        self.segment().blamed(place).map(Node)
+        self.segment().root_cause(place).map(Node)
     }
 
     fn has_finished(&mut self, hosts: &Hosts, node: Node) -> bool {

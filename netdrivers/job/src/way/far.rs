@@ -11,8 +11,8 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Node};
 use pombo_netdrivers::udp::Udp;
-use pombo_netdrivers::{Growing, sleep};
-use pombo_transport::InPlace;
+use pombo_netdrivers::{HeapStorage, wait_fds};
+use pombo_transport::ContiguousFrame;
 use pombo_transport::reliable::{Arrived, Reliable, Timing, Window};
 
 /// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
@@ -22,7 +22,7 @@ type Wide<const RANKS: usize> = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
 /// A rank's channel to the ranks of other hosts, of a job of up to so many. It has all ranks as nodes.
 pub struct InterHost<const RANKS: usize> {
-    reliable: Reliable<Lossy<Link<Udp>>, Wide<RANKS>, Growing>,
+    reliable: Reliable<Lossy<Link<Udp>>, Wide<RANKS>, HeapStorage>,
     failure_detector: FailureDetector,
     /// Polls before the next look at the clock.
     polls: u32,
@@ -162,7 +162,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
 }
 
 impl<const RANKS: usize> Channel for InterHost<RANKS> {
-    type Arrival<'a> = Arrived<'a, InPlace<'a>>;
+    type Arrival<'a> = Arrived<'a, ContiguousFrame<'a>>;
 
     fn node(&self) -> Node {
         self.reliable.node()
@@ -211,7 +211,7 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
         let nanoseconds = nanoseconds.min(LONGEST_SLEEP);
         match self.also {
             Some(_) if idle >= CALM => match self.wakes_by() {
-                Some(wake) => sleep(wake.at_most(nanoseconds)).map_err(ChannelError::Device),
+                Some(wake) => wait_fds(wake.at_most(nanoseconds)).map_err(ChannelError::Device),
                 None => Ok(()),
             },
             _ => self.reliable.wait_within(idle, nanoseconds),

@@ -9,11 +9,11 @@ use crate::place::{JobKeys, KeyUse};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::Node;
-use pombo_netdrivers::ethernet::{Address, Mac, Opened, Traffic};
-use pombo_netdrivers::udp::{Bound, Udp, UdpCast, multicast_group};
+use pombo_netdrivers::ethernet::{Address, Mac, BoundEthernet, Traffic};
+use pombo_netdrivers::udp::{BoundUdp, Udp, UdpMulticast, multicast_group};
 
 /// What carries frames of groups.
-pub type Net = Lossy<Link<UdpCast>>;
+pub type Net = Lossy<Link<UdpMulticast>>;
 
 /// Where a rank hears them: an interface and what it carries, or an IP address, what that carries, and a port. Zeros:
 /// nowhere.
@@ -50,8 +50,8 @@ pub enum MulticastKind {
 }
 
 enum UnboundSocket {
-    Udp(Bound),
-    Ethernet(Opened),
+    Udp(BoundUdp),
+    Ethernet(BoundEthernet),
 }
 
 impl MulticastSocket {
@@ -61,7 +61,7 @@ impl MulticastSocket {
         let job = far.job();
         let at = match far.link().inner().interface() {
             Some(name) => {
-                UnboundSocket::Ethernet(segment::open(name, (job.name.id, me), Traffic::Group).ok()?)
+                UnboundSocket::Ethernet(segment::open(name, (job.name.id, me), Traffic::Multicast).ok()?)
             }
             None => UnboundSocket::Udp(Udp::bind(far.address()).ok()?),
         };
@@ -94,7 +94,7 @@ impl MulticastSocket {
     pub fn room(&self) -> Option<usize> {
         match &self.at {
             UnboundSocket::Udp(bound) => Some(bound.buffers().ok()?.0 / FRAME_COST),
-            UnboundSocket::Ethernet(opened) => Some(opened.room()),
+            UnboundSocket::Ethernet(opened) => Some(opened.rx_slots()),
         }
     }
 
@@ -113,7 +113,7 @@ impl MulticastSocket {
                     MulticastKind::Segment => bound.broadcast_group(job.name.id)?,
                 };
                 let all = addresses.iter().map(udp_address).collect();
-                let mut device = bound.join_cast(me, all, group).ok()?;
+                let mut device = bound.join_multicast(me, all, group).ok()?;
                 device.set_refused_limit(timeout);
                 Device::Udp(device)
             }

@@ -8,8 +8,8 @@ use pombo_kernel::channel::{ChannelError, Wake};
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::ethernet::Ethernet;
-use pombo_netdrivers::udp::{Udp, UdpCast};
-use pombo_transport::{Authenticated, InPlace};
+use pombo_netdrivers::udp::{Udp, UdpMulticast};
+use pombo_transport::{Authenticated, ContiguousFrame};
 
 /// A device, whose frames only ranks of the job can write if there is a key.
 pub(super) type Link<U> = Authenticated<Device<U>>;
@@ -29,7 +29,7 @@ pub(super) fn refused<U: Datagrams>(link: &Link<U>) -> (u64, u64) {
         Device::Udp(device) => (device.foreign(), 0),
         Device::Ethernet(device) => {
             let counts = device.counts();
-            (counts.foreign + counts.impossible, counts.dropped)
+            (counts.foreign + counts.truncated, counts.dropped)
         }
     };
     let counts = link.counts();
@@ -37,7 +37,7 @@ pub(super) fn refused<U: Datagrams>(link: &Link<U>) -> (u64, u64) {
 }
 
 /// A device of UDP.
-pub trait Datagrams: for<'a> Network<Frame<'a> = InPlace<'a>> {
+pub trait Datagrams: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> {
     /// Frames that were not believed.
     fn foreign(&self) -> u64;
 
@@ -55,13 +55,13 @@ impl Datagrams for Udp {
     }
 }
 
-impl Datagrams for UdpCast {
+impl Datagrams for UdpMulticast {
     fn foreign(&self) -> u64 {
         self.counts().foreign
     }
 
     fn refused(&self) -> Option<SocketAddr> {
-        UdpCast::refused(self)
+        UdpMulticast::refused(self)
     }
 }
 
@@ -91,7 +91,7 @@ impl<U: Datagrams> Device<U> {
     pub(super) fn check(&self) -> Result<(), ChannelError> {
         match self {
             Device::Udp(_) => Ok(()),
-            Device::Ethernet(device) => device.check(),
+            Device::Ethernet(device) => device.check_mtu(),
         }
     }
 
@@ -108,7 +108,7 @@ impl<U: Datagrams> Device<U> {
             },
             Device::Ethernet(device) => {
                 let name = device.interface();
-                match device.shrunk().filter(|_| errno == libc::EMSGSIZE) {
+                match device.reduced_mtu().filter(|_| errno == libc::EMSGSIZE) {
                     Some((then, now)) => write!(
                         to,
                         ": the MTU of {name} went from {then} to {now}: leave it alone while a job runs"
@@ -124,7 +124,7 @@ impl<U: Datagrams> Device<U> {
 }
 
 impl<U: Datagrams> Network for Device<U> {
-    type Frame<'a> = InPlace<'a>;
+    type Frame<'a> = ContiguousFrame<'a>;
 
     fn node(&self) -> Node {
         either!(self, device => device.node())
@@ -148,9 +148,9 @@ impl<U: Datagrams> Network for Device<U> {
     }
 
     #[inline]
-    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, mut f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
         // What is done with a frame exists once, whatever brings it.
-        let f: &mut dyn FnMut(InPlace<'_>) = &mut f;
+        let f: &mut dyn FnMut(ContiguousFrame<'_>) = &mut f;
         either!(self, device => device.poll(f))
     }
 

@@ -8,7 +8,7 @@ use crate::settings::loss::parse;
 use pombo_kernel::Network;
 #[cfg(feature = "fault")]
 use pombo_netdrivers::fault::{FaultyNetwork, Rate};
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 
 /// A network of which frames are lost on purpose.
 #[cfg(feature = "fault")]
@@ -48,9 +48,9 @@ impl Loss {
 
     /// That network, with it.
     #[inline]
-    pub(super) fn over<N: for<'a> Network<Frame<'a> = InPlace<'a>>>(self, network: N) -> Lossy<N> {
+    pub(super) fn over<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>>(self, network: N) -> Lossy<N> {
         #[cfg(feature = "fault")]
-        return FaultyNetwork::losing(network, Rate::ppm(self.ppm), self.seed);
+        return FaultyNetwork::with_loss(network, Rate::ppm(self.ppm), self.seed);
         #[cfg(not(feature = "fault"))]
         network
     }

@@ -7,12 +7,12 @@ use crate::hosts::Hosts;
 use core::fmt;
 use pombo_kernel::aspect::Cap;
 use pombo_kernel::{Channel, Node};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::shm::Shm;
 use pombo_transport::Composite;
 
 /// To every rank of a job of up to so many: its rank is its node.
-pub type JobChannel<const RANKS: usize> = Composite<Shm, InterHost<RANKS>, Cap<RANKS>, Growing>;
+pub type JobChannel<const RANKS: usize> = Composite<Shm, InterHost<RANKS>, Cap<RANKS>, HeapStorage>;
 
 impl<const RANKS: usize> WorldChannel for JobChannel<RANKS> {
     #[inline]

@@ -17,16 +17,16 @@ use crate::settings;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use pombo_kernel::Network;
-use pombo_netdrivers::ethernet::{Opened, Traffic};
-use pombo_netdrivers::udp::{Bound, Udp};
+use pombo_netdrivers::ethernet::{BoundEthernet, Traffic};
+use pombo_netdrivers::udp::{BoundUdp, Udp};
 
 /// A rank with sockets, which does not know the others yet.
 struct LocalSockets {
     ip: IpAddr,
     /// Not where only raw Ethernet will do.
-    udp: Option<Bound>,
+    udp: Option<BoundUdp>,
     /// If it fails, the others are to hear of it: none of them waits then, and all can name the rank.
-    raw: Result<Opened, JobError>,
+    raw: Result<BoundEthernet, JobError>,
     listener: Listener,
 }
 
@@ -56,7 +56,7 @@ impl LocalSockets {
     fn new(info: &JobInfo, hosts: &Hosts) -> Result<Self, JobError> {
         let (ip, who) = (place(info, hosts.count())?, (info.job.id, info.me));
         let raw = match info.net {
-            Net::Ethernet { by } => segment::open(by, who, Traffic::Single),
+            Net::Ethernet { by } => segment::open(by, who, Traffic::Unicast),
             Net::Auto => segment::open_at(ip, who),
             _ => Err(refuse(info.me.index(), RawUnavailable::NotAsked)),
         };

@@ -11,16 +11,16 @@ use core::net::IpAddr;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::{Network, Node, Part};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, Opened, Seat, Traffic};
+use pombo_netdrivers::ethernet::{Address, BoundEthernet, FrameAddress, Traffic};
 
 /// A seat at the interface of that name, or at the only one with a link.
 pub(super) fn open(
     name: &str,
     (job, node): (u64, Node),
     traffic: Traffic,
-) -> Result<Opened, JobError> {
+) -> Result<BoundEthernet, JobError> {
     let job = job as u16;
-    let opened = Ethernet::open(name, Seat { job, node, traffic })?;
+    let opened = Ethernet::open(name, FrameAddress { job, node, traffic })?;
     match opened.interface().running {
         true => Ok(opened),
         false => Err(refuse(node.index(), RawUnavailable::NoLink)),
@@ -28,12 +28,12 @@ pub(super) fn open(
 }
 
 /// At the interface that has this address.
-pub(super) fn open_at(ip: IpAddr, (job, node): (u64, Node)) -> Result<Opened, JobError> {
+pub(super) fn open_at(ip: IpAddr, (job, node): (u64, Node)) -> Result<BoundEthernet, JobError> {
     let all = pombo_netdrivers::udp::interfaces()?;
     let at = all.iter().find(|one| one.address == ip && !one.loopback);
     let why = RawUnavailable::NoInterface;
     let at = at.ok_or(refuse(node.index(), why))?;
-    open(&at.name, (job, node), Traffic::Single)
+    open(&at.name, (job, node), Traffic::Unicast)
 }
 
 /// That rank cannot.
@@ -43,7 +43,7 @@ pub(super) fn refuse(rank: usize, why: RawUnavailable) -> JobError {
 
 /// Joins the others if all of them are there and hear each other; all ranks get the same answer.
 pub(super) fn join(
-    opened: Result<Opened, JobError>,
+    opened: Result<BoundEthernet, JobError>,
     (info, hosts): (&JobInfo, &Hosts),
     all: &[RemoteAddresses],
     launcher: &mut Launcher,

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::ffi::{c_int, c_long};
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Node;
-use pombo_netdrivers::udp::Raw;
+use pombo_netdrivers::udp::SockAddr;
 
 /// Ranks that a job over several hosts has, at most: each keeps a connection to each.
 const MOST_RANKS: usize = 256;
@@ -155,9 +155,9 @@ const CONNECT_TIMEOUT: u64 = 60;
 impl Listener {
     pub(super) fn open(ip: IpAddr) -> Result<Self, JobError> {
         const DOING: &str = "open a socket for other hosts";
-        let raw = Raw::of(SocketAddr::new(ip, 0));
+        let raw = SockAddr::new(SocketAddr::new(ip, 0));
         let socket = stream(raw.family(), libc::SOCK_NONBLOCK, DOING)?;
-        let (address, len) = raw.place();
+        let (address, len) = raw.as_raw();
         // SAFETY: the address is valid for its length.
         let bound = unsafe { libc::bind(socket.number(), address, len) };
         check(bound as isize, DOING)?;
@@ -298,7 +298,7 @@ fn may_return(errno: c_int) -> bool {
 
 fn connect_once(node: Node, listener: SocketAddr) -> Result<Descriptor, JobError> {
     const DOING: &str = "open a connection to another host";
-    let raw = Raw::of(listener);
+    let raw = SockAddr::new(listener);
     let socket = stream(raw.family(), 0, DOING)?;
     // It limits how long connecting takes as well.
     let limit = libc::timeval {
@@ -306,7 +306,7 @@ fn connect_once(node: Node, listener: SocketAddr) -> Result<Descriptor, JobError
         tv_usec: 0,
     };
     set(&socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
-    let (address, len) = raw.place();
+    let (address, len) = raw.as_raw();
     // SAFETY: the address is valid for its length.
     let connected = unsafe { libc::connect(socket.number(), address, len) };
     match check(connected as isize, DOING) {

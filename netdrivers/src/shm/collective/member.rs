@@ -4,26 +4,26 @@ use alloc::boxed::Box;
 use pombo_kernel::header::Node;
 
 use super::board::Board;
-use super::layout::AREAS;
-use super::memory::Memory;
+use super::layout::REGIONS;
+use super::mapped_boards::MappedBoards;
 
-/// The groups of one rank, by their areas: those that it has left stay until the next one takes their place.
+/// The groups of one rank, by their regions: those that it has left stay until the next one takes their slot.
 #[derive(Default)]
 pub(in crate::shm) struct Groups {
-    pub(super) areas: [Option<Box<Member>>; AREAS],
-    /// The area of the group in which this rank waits for something.
+    pub(super) regions: [Option<Box<Member>>; REGIONS],
+    /// The region of the group in which this rank waits for something.
     pub(super) waiting: Option<u8>,
 }
 
 /// This rank as the member of a group.
 pub(super) struct Member {
-    pub(super) board: Board<Memory>,
+    pub(super) board: Board<MappedBoards>,
     /// The nodes of the members.
     pub(super) nodes: Box<[Node]>,
     pub(super) awaited: Awaited,
     /// The segment's epoch when all others were last seen to be at work.
     pub(super) epoch: Option<u32>,
-    /// Its user has left the group. The area is free when the others have read everything.
+    /// Its user has left the group. The region is free when the others have read everything.
     pub(super) left: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Member {
 #[derive(Clone, Copy)]
 pub(super) enum Awaited {
     /// What this member publishes.
-    Text(usize),
+    Payload(usize),
     /// Room for so many bytes.
     Room(usize),
 }
@@ -40,19 +40,19 @@ impl Member {
     #[inline]
     pub(super) fn is_there(&self, awaited: Awaited) -> bool {
         match awaited {
-            Awaited::Text(rank) => self.board.has(rank) || self.board.has_skipped(rank),
-            Awaited::Room(len) => self.board.finds_room(len),
+            Awaited::Payload(rank) => self.board.has(rank) || self.board.has_skipped(rank),
+            Awaited::Room(len) => self.board.has_room_now(len),
         }
     }
 }
 
 impl Groups {
     /// Is what this rank waits for there?
-    pub(in crate::shm) fn have_news(&self) -> bool {
-        let area = self
+    pub(in crate::shm) fn have_pending(&self) -> bool {
+        let region = self
             .waiting
-            .and_then(|area| self.areas.get(usize::from(area)));
-        let member = area.and_then(Option::as_ref);
+            .and_then(|region| self.regions.get(usize::from(region)));
+        let member = region.and_then(Option::as_ref);
         member.is_some_and(|member| member.is_there(member.awaited))
     }
 }

@@ -15,16 +15,16 @@ const GRANULES: usize = 128;
 const SHORT: usize = GRANULE - WORD;
 
 #[repr(C, align(64))]
-struct Memory {
+struct MappedBoards {
     granules: UnsafeCell<[[u8; GRANULE]; GRANULES]>,
-    taken: AtomicU64,
+    consumed: AtomicU64,
 }
 
-impl Memory {
+impl MappedBoards {
     fn new() -> Self {
         Self {
             granules: UnsafeCell::new([[0; GRANULE]; GRANULES]),
-            taken: AtomicU64::new(0),
+            consumed: AtomicU64::new(0),
         }
     }
 
@@ -36,7 +36,7 @@ impl Memory {
     }
 }
 
-impl Slots for &Memory {
+impl GranuleAccess for &MappedBoards {
     const GRANULES: usize = GRANULES;
 
     fn word(&self, granule: usize) -> &AtomicU64 {
@@ -46,13 +46,13 @@ impl Slots for &Memory {
         unsafe { &*granules.add(granule).cast() }
     }
 
-    fn taken(&self) -> &AtomicU64 {
-        &self.taken
+    fn consumed(&self) -> &AtomicU64 {
+        &self.consumed
     }
 
-    unsafe fn fill(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
+    unsafe fn write_parts(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
         // SAFETY: `at` has checked the place; one thread uses it, and nothing else during the call.
-        gather(parts, unsafe {
+        copy_parts(parts, unsafe {
             core::slice::from_raw_parts_mut(self.at(granule, len), len)
         });
     }
@@ -71,20 +71,20 @@ fn frame(number: u64, len: usize) -> Vec<u8> {
         .collect()
 }
 
-fn put(producer: &mut Producer<&Memory>, bytes: &[u8]) -> Result<(), RingError> {
-    producer.put(bytes.len(), &[Part::Bytes(bytes)])
+fn put(producer: &mut Producer<&MappedBoards>, bytes: &[u8]) -> Result<(), RingError> {
+    producer.push(bytes.len(), &[Part::Bytes(bytes)])
 }
 
-fn take(consumer: &mut Consumer<&Memory>) -> Result<Option<Vec<u8>>, RingError> {
-    let mut taken = None;
-    let any = consumer.take(|bytes, _| taken = Some(bytes.to_vec()))?;
-    assert_eq!(any, taken.is_some());
-    Ok(taken)
+fn take(consumer: &mut Consumer<&MappedBoards>) -> Result<Option<Vec<u8>>, RingError> {
+    let mut consumed = None;
+    let any = consumer.pop(|bytes, _| consumed = Some(bytes.to_vec()))?;
+    assert_eq!(any, consumed.is_some());
+    Ok(consumed)
 }
 
-struct Dice(u64);
+struct Lcg(u64);
 
-impl Dice {
+impl Lcg {
     fn below(&mut self, n: u64) -> u64 {
         self.0 = self
             .0
@@ -96,14 +96,14 @@ impl Dice {
 
 #[test]
 fn is_a_queue() {
-    let memory = Memory::new();
+    let memory = MappedBoards::new();
     let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
-    let (mut queue, mut dice, mut full) = (VecDeque::new(), Dice(1), 0);
+    let (mut queue, mut lcg, mut full) = (VecDeque::new(), Lcg(1), 0);
     for number in 0..200_000 {
         // Long stretches where one side is faster fill and drain the ring.
-        if dice.below(20) < 8 + 4 * (number / 100 % 2) {
-            let most = if dice.below(4) == 0 { LIMIT } else { 130 };
-            let bytes = frame(number, dice.below(most as u64 + 1) as usize);
+        if lcg.below(20) < 8 + 4 * (number / 100 % 2) {
+            let most = if lcg.below(4) == 0 { LIMIT } else { 130 };
+            let bytes = frame(number, lcg.below(most as u64 + 1) as usize);
             match put(&mut producer, &bytes) {
                 Ok(()) => queue.push_back(bytes),
                 Err(error) => {
@@ -123,7 +123,7 @@ fn is_a_queue() {
 #[test]
 fn takes_the_longest_frame_at_every_place() {
     for before in 0..GRANULES as u64 {
-        let memory = Memory::new();
+        let memory = MappedBoards::new();
         let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
         for number in 0..before {
             put(&mut producer, &frame(number, SHORT)).expect("room");
@@ -147,7 +147,7 @@ fn takes_the_longest_frame_at_every_place() {
 
 #[test]
 fn tells_when_there_is_more_room() {
-    let memory = Memory::new();
+    let memory = MappedBoards::new();
     let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
     while put(&mut producer, &[1; 500]).is_ok() {}
     assert!(!producer.has_more_room());
@@ -167,7 +167,7 @@ fn nothing_is_published_when_the_lender_panics() {
             panic!("a broken lender");
         }
     }
-    let memory = Memory::new();
+    let memory = MappedBoards::new();
     let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
     let (source, offset, len) = (&Broken, 0, 64);
     let broken = [Part::Held {
@@ -176,7 +176,7 @@ fn nothing_is_published_when_the_lender_panics() {
         len,
         swapped: false,
     }];
-    let put_broken = std::panic::AssertUnwindSafe(|| producer.put(64, &broken));
+    let put_broken = std::panic::AssertUnwindSafe(|| producer.push(64, &broken));
     assert!(std::panic::catch_unwind(put_broken).is_err());
     assert_eq!(take(&mut consumer), Ok(None));
     put(&mut producer, b"whole").expect("room");
@@ -200,7 +200,7 @@ fn a_damaged_word_is_refused() {
     ];
     for (len, before) in lengths.flat_map(|len| [0, 10, 124, 127].map(|before| (len, before))) {
         for tag in tags {
-            let memory = Memory::new();
+            let memory = MappedBoards::new();
             let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
             for _ in 0..before {
                 put(&mut producer, b"x").expect("room");
@@ -222,14 +222,14 @@ fn a_damaged_word_is_refused() {
 #[test]
 fn a_damaged_position_is_refused() {
     for damage in [1, 5, 9000, u64::MAX, u64::MAX / 2] {
-        let memory = Memory::new();
+        let memory = MappedBoards::new();
         let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
         for _ in 0..80 {
             put(&mut producer, b"x").expect("room");
             take(&mut consumer).expect("a frame");
         }
         while put(&mut producer, b"x").is_ok() {}
-        memory.taken.store(damage, Ordering::Relaxed);
+        memory.consumed.store(damage, Ordering::Relaxed);
         assert_eq!(put(&mut producer, b"x"), Err(RingError::Corrupt));
     }
 }

@@ -1,11 +1,11 @@
 //! What every driver must do, written once over [`Channel`]. A driver's tests call [`conformance!`](crate::conformance!)
 //! with a way to make a world; nothing else uses this.
 
-mod launched;
+mod supervised_channel;
 mod rank;
 mod run;
 
-pub use launched::{Launched, Launcher};
+pub use supervised_channel::{SupervisedChannel, Supervisor};
 pub use run::{HANG, threads};
 
 use core::time::Duration;
@@ -15,7 +15,7 @@ use pombo_kernel::memory::Part;
 use rank::{Rank, frame, pattern};
 
 /// A way to make worlds of one driver.
-pub trait Worlds {
+pub trait Harness {
     /// The driver.
     type Channel: Channel;
 
@@ -25,12 +25,12 @@ pub trait Worlds {
     fn run(test: &str, nodes: u16, body: fn(Self::Channel));
 }
 
-/// Makes one `#[test]` of every test of the suite, for the given [`Worlds`](crate::conformance::Worlds). Use it once
+/// Makes one `#[test]` of every test of the suite, for the given [`Harness`](crate::conformance::Harness). Use it once
 /// per module.
 #[macro_export]
 macro_rules! conformance {
-    ($worlds:ty) => {
-        $crate::conformance!(@tests $worlds:
+    ($harness:ty) => {
+        $crate::conformance!(@tests $harness:
             says_who_it_is
             keeps_order_and_delivers_once
             carries_every_size
@@ -48,12 +48,12 @@ macro_rules! conformance {
             tells_a_sender_without_room_of_a_loss
         );
     };
-    (@tests $worlds:ty: $($test:ident)+) => {
+    (@tests $harness:ty: $($test:ident)+) => {
         $(
             #[test]
             fn $test() {
                 let path = concat!(module_path!(), "::", stringify!($test));
-                $crate::conformance::$test::<$worlds>(path);
+                $crate::conformance::$test::<$harness>(path);
             }
         )+
     };
@@ -63,7 +63,7 @@ macro_rules! conformance {
 const LONG_IDLE: u32 = 1 << 20;
 
 /// Node numbers are the indices, and every limit is large enough.
-pub fn says_who_it_is<W: Worlds>(test: &str) {
+pub fn says_who_it_is<W: Harness>(test: &str) {
     W::run(test, 3, |channel| {
         let mut rank = Rank::new(channel);
         assert_eq!(rank.channel.nodes(), 3);
@@ -80,17 +80,17 @@ pub fn says_who_it_is<W: Worlds>(test: &str) {
 }
 
 /// Frames of mixed sizes, everybody to everybody at once, in order, whole and once.
-pub fn keeps_order_and_delivers_once<W: Worlds>(test: &str) {
+pub fn keeps_order_and_delivers_once<W: Harness>(test: &str) {
     W::run(test, 3, |channel| Rank::new(channel).exchange(700));
 }
 
 /// The same with many nodes.
-pub fn talks_all_to_all<W: Worlds>(test: &str) {
+pub fn talks_all_to_all<W: Harness>(test: &str) {
     W::run(test, 8, |channel| Rank::new(channel).exchange(60));
 }
 
 /// Every small size, and the sizes around every power of two and around the limit.
-pub fn carries_every_size<W: Worlds>(test: &str) {
+pub fn carries_every_size<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let peer = Node(1 - rank.me().0);
@@ -115,7 +115,7 @@ fn sizes(limit: usize) -> Vec<usize> {
 }
 
 /// Parts in place and held, empty ones among them, few and many, arrive as one frame.
-pub fn gathers_parts<W: Worlds>(test: &str) {
+pub fn gathers_parts<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let peer = Node(1 - rank.me().0);
@@ -158,7 +158,7 @@ fn cut<'a>(whole: &'a &'a [u8], pieces: usize) -> Vec<Part<'a>> {
 }
 
 /// An arrival shows its sender, its length, any head up to the smallest limit, and any part of itself.
-pub fn reads_in_place<W: Worlds>(test: &str) {
+pub fn reads_in_place<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let (sender, reader) = (Node(0), Node(1));
@@ -203,12 +203,12 @@ fn inspect(arrival: &impl Arrival, whole: &[u8]) {
 }
 
 /// A world of one.
-pub fn sends_to_itself<W: Worlds>(test: &str) {
+pub fn sends_to_itself<W: Harness>(test: &str) {
     W::run(test, 1, |channel| Rank::new(channel).exchange(500));
 }
 
 /// A channel that nobody reads becomes full, keeps what it took, and takes more as soon as it was read.
-pub fn is_full_and_has_room_again<W: Worlds>(test: &str) {
+pub fn is_full_and_has_room_again<W: Harness>(test: &str) {
     W::run(test, 1, |channel| {
         let mut rank = Rank::new(channel);
         let me = rank.me();
@@ -236,7 +236,7 @@ pub fn is_full_and_has_room_again<W: Worlds>(test: &str) {
 }
 
 /// Frames that are too long and nodes that do not exist are refused, and nothing of them arrives.
-pub fn refuses_what_cannot_go<W: Worlds>(test: &str) {
+pub fn refuses_what_cannot_go<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         for to in rank.everyone() {
@@ -262,7 +262,7 @@ pub fn refuses_what_cannot_go<W: Worlds>(test: &str) {
 }
 
 /// Where nobody sends, polls say so.
-pub fn polls_nothing_from_nobody<W: Worlds>(test: &str) {
+pub fn polls_nothing_from_nobody<W: Harness>(test: &str) {
     W::run(test, 1, |mut channel| {
         for _ in 0..100 {
             let polled = channel.poll(|_| panic!("nothing can have happened"));
@@ -273,7 +273,7 @@ pub fn polls_nothing_from_nobody<W: Worlds>(test: &str) {
 }
 
 /// Time passes, and only forwards.
-pub fn never_turns_the_clock_back<W: Worlds>(test: &str) {
+pub fn never_turns_the_clock_back<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let peer = Node(1 - rank.me().0);
@@ -296,7 +296,7 @@ pub fn never_turns_the_clock_back<W: Worlds>(test: &str) {
 /// Every frame wakes its receiver, whenever it comes. Rank 0 sleeps as soon as it finds nothing. Rank 1 sleeps too, or
 /// is awake; both pause a little, so that in some rounds the answer comes while rank 0 falls asleep. Where a switch of
 /// threads takes long, as beside others' work, rank 0 ends it earlier.
-pub fn wakes_for_a_frame<W: Worlds>(test: &str) {
+pub fn wakes_for_a_frame<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let (me, peer) = (rank.me(), Node(1 - rank.me().0));
@@ -333,7 +333,7 @@ pub fn wakes_for_a_frame<W: Worlds>(test: &str) {
 }
 
 /// A sender that sleeps because its peer is full wakes when the peer reads.
-pub fn wakes_for_room<W: Worlds>(test: &str) {
+pub fn wakes_for_room<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let (me, peer) = (rank.me(), Node(1 - rank.me().0));
@@ -365,7 +365,7 @@ fn fill_and_sleep<C: Channel>(rank: &mut Rank<C>, peer: Node) {
 }
 
 /// A peer that goes is reported once, after everything that it sent; sends to it fail; others are not disturbed.
-pub fn reports_a_lost_peer_after_its_frames<W: Worlds>(test: &str) {
+pub fn reports_a_lost_peer_after_its_frames<W: Harness>(test: &str) {
     W::run(test, 3, |channel| {
         let mut rank = Rank::new(channel);
         let gone = Node(2);
@@ -394,7 +394,7 @@ pub fn reports_a_lost_peer_after_its_frames<W: Worlds>(test: &str) {
 }
 
 /// A sender that waits for room at a peer that goes does not wait for ever.
-pub fn tells_a_sender_without_room_of_a_loss<W: Worlds>(test: &str) {
+pub fn tells_a_sender_without_room_of_a_loss<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let gone = Node(1);

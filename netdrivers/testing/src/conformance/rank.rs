@@ -168,11 +168,11 @@ fn note<A: Arrival>(got: &mut [VecDeque<Vec<u8>>], lost: &mut [bool], event: &Ev
 /// What node `from` sends to node `to` as its frame of that number: mostly small, often at the limit.
 pub(super) fn frame(from: Node, to: Node, number: u64, limit: usize) -> Vec<u8> {
     let seed = mix(number << 32 | u64::from(from.0) << 16 | u64::from(to.0));
-    let dice = (mix(seed) >> 8) as usize;
+    let rng = (mix(seed) >> 8) as usize;
     let len = match seed % 8 {
-        0 => limit - dice % limit.min(70),
-        1 | 2 => 1 + dice % limit,
-        _ => 1 + dice % limit.min(200),
+        0 => limit - rng % limit.min(70),
+        1 | 2 => 1 + rng % limit,
+        _ => 1 + rng % limit.min(200),
     };
     pattern(seed, len)
 }

@@ -2,28 +2,28 @@
 
 /// What a simulated device takes. Every bound is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct DeviceLimits {
     /// The longest frame in bytes; less than [`MIN_MTU`](pombo_kernel::network::MIN_MTU) counts as that.
     pub mtu: usize,
     /// Frames that wait for one wire; beyond it [`ChannelError::Full`](pombo_kernel::ChannelError::Full).
-    pub outgoing: usize,
+    pub tx_queue: usize,
     /// Frames that wait to be polled at a node; beyond it they are lost.
-    pub incoming: usize,
+    pub rx_queue: usize,
 }
 
-impl Default for Limits {
+impl Default for DeviceLimits {
     fn default() -> Self {
-        Limits {
+        DeviceLimits {
             mtu: 1500,
-            outgoing: 1024,
-            incoming: 1024,
+            tx_queue: 1024,
+            rx_queue: 1024,
         }
     }
 }
 
 /// One direction between two nodes. Each has a wire of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wire {
+pub struct LinkParameters {
     /// How long a bit is under way, in nanoseconds.
     pub latency: u64,
     /// Bytes per second; 0 counts as 1. A frame takes one nanosecond at least.
@@ -32,10 +32,10 @@ pub struct Wire {
     pub overhead: u64,
 }
 
-impl Default for Wire {
+impl Default for LinkParameters {
     /// Gigabit Ethernet behind a switch.
     fn default() -> Self {
-        Wire {
+        LinkParameters {
             latency: 10_000,
             bandwidth: 125_000_000,
             overhead: 38,

@@ -4,11 +4,11 @@ mod limits;
 mod network;
 mod world;
 
-pub use limits::{Limits, Wire};
+pub use limits::{DeviceLimits, LinkParameters};
 pub use network::SimNetwork;
 
 use pombo_kernel::header::Node;
-use pombo_netdrivers::fault::{Counts, Faults};
+use pombo_netdrivers::fault::{FaultCounts, Faults};
 use std::sync::{Arc, Mutex};
 use world::{World, lock};
 
@@ -25,18 +25,18 @@ pub struct Sim {
 impl Sim {
     /// A world of `nodes` nodes with default limits and wires: the network at index i is node i.
     pub fn new(nodes: u16, faults: Faults, seed: u64) -> (Sim, Vec<SimNetwork>) {
-        Self::with(nodes, Limits::default(), Wire::default(), faults, seed)
+        Self::with(nodes, DeviceLimits::default(), LinkParameters::default(), faults, seed)
     }
 
     /// A world with other limits and wires.
     pub fn with(
         nodes: u16,
-        limits: Limits,
-        wire: Wire,
+        limits: DeviceLimits,
+        parameters: LinkParameters,
         faults: Faults,
         seed: u64,
     ) -> (Sim, Vec<SimNetwork>) {
-        let world = World::new(nodes, limits, wire, faults, seed);
+        let world = World::new(nodes, limits, parameters, faults, seed);
         let world = Arc::new(Mutex::new(world));
         let network = |node| SimNetwork::new(Node(node), world.clone());
         let networks = (0..nodes).map(network).collect();
@@ -45,8 +45,8 @@ impl Sim {
 
     /// Another wire between two nodes, in one direction, for frames that set out from now on. Nodes that are not
     /// there have none.
-    pub fn set_wire(&self, from: Node, to: Node, wire: Wire) {
-        lock(&self.world).set_wire(from, to, wire);
+    pub fn set_link(&self, from: Node, to: Node, parameters: LinkParameters) {
+        lock(&self.world).set_link(from, to, parameters);
     }
 
     /// Another plan from now on. Its times still count from the beginning of the world.
@@ -69,7 +69,7 @@ impl Sim {
     /// Lets time pass until the next frame arrives. False if none is under way.
     pub fn step(&self) -> bool {
         let mut world = lock(&self.world);
-        let next = world.flights.next();
+        let next = world.in_flight.next();
         if let Some(then) = next {
             world.run_to(then);
         }
@@ -92,7 +92,7 @@ impl Sim {
     }
 
     /// What has happened to frames so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> FaultCounts {
         lock(&self.world).counts
     }
 }

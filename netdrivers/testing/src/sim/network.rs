@@ -5,7 +5,7 @@ use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_transport::InPlace;
+use pombo_transport::ContiguousFrame;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One node of a [`Sim`](super::Sim). Dropping it stops the node. At a node that has stopped every call fails with
@@ -31,7 +31,7 @@ impl SimNetwork {
 }
 
 /// Puts the parts together, at a node that may send.
-fn gather<'w>(
+fn assemble<'w>(
     world: &'w Mutex<World>,
     node: Node,
     frame: &mut Vec<u8>,
@@ -54,7 +54,7 @@ fn gather<'w>(
 }
 
 impl Network for SimNetwork {
-    type Frame<'a> = InPlace<'a>;
+    type Frame<'a> = ContiguousFrame<'a>;
 
     fn node(&self) -> Node {
         self.node
@@ -69,11 +69,11 @@ impl Network for SimNetwork {
     }
 
     fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        let mut world = gather(&self.world, self.node, &mut self.frame, parts)?;
+        let mut world = assemble(&self.world, self.node, &mut self.frame, parts)?;
         world.transmit(self.node, to, &self.frame)
     }
 
-    fn poll(&mut self, mut f: impl FnMut(InPlace<'_>)) -> Result<bool, ChannelError> {
+    fn poll(&mut self, mut f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
         let mut any = false;
         for _ in 0..BATCH {
             let mut world = lock(&self.world);
@@ -84,7 +84,7 @@ impl Network for SimNetwork {
             world.wake(self.node);
             drop(world);
             any = true;
-            f(InPlace::new(from, &frame));
+            f(ContiguousFrame::new(from, &frame));
         }
         Ok(any)
     }
@@ -104,7 +104,7 @@ impl Network for SimNetwork {
 /// On every wire of the node at once, as through a switch. If one has no room none takes it.
 impl Broadcast for SimNetwork {
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        let mut world = gather(&self.world, self.node, &mut self.frame, parts)?;
+        let mut world = assemble(&self.world, self.node, &mut self.frame, parts)?;
         world.broadcast(self.node, &self.frame)
     }
 }

@@ -1,20 +1,20 @@
 //! What the nodes of a simulated network share. `Sim` and `SimNetwork` use it.
 
-use super::limits::{Limits, Wire};
+use super::limits::{DeviceLimits, LinkParameters};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Node;
 use pombo_kernel::network::MIN_MTU;
-use pombo_netdrivers::fault::{CRASHED, Counts, Faults, InFlight, LinkFaults};
+use pombo_netdrivers::fault::{CRASHED, FaultCounts, Faults, InFlight, LinkFaults};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) struct World {
     pub(super) now: u64,
     pub(super) faults: Faults,
-    pub(super) counts: Counts,
-    /// Bounded by what the wires hold: see [`Limits::outgoing`] and their latency.
-    pub(super) flights: InFlight,
-    pub(super) limits: Limits,
+    pub(super) counts: FaultCounts,
+    /// Bounded by what the wires hold: see [`DeviceLimits::tx_queue`] and their latency.
+    pub(super) in_flight: InFlight,
+    pub(super) limits: DeviceLimits,
     stations: Vec<Station>,
     /// From node i to node j at i * nodes + j.
     links: Vec<Link>,
@@ -33,7 +33,7 @@ struct Station {
 const ROUND: u64 = 100;
 
 struct Link {
-    wire: Wire,
+    parameters: LinkParameters,
     faults: LinkFaults,
     /// When the frames that have not left will have left, oldest first.
     leaving: VecDeque<u64>,
@@ -42,14 +42,14 @@ struct Link {
 }
 
 impl World {
-    pub(super) fn new(nodes: u16, limits: Limits, wire: Wire, faults: Faults, seed: u64) -> Self {
+    pub(super) fn new(nodes: u16, limits: DeviceLimits, parameters: LinkParameters, faults: Faults, seed: u64) -> Self {
         let station = |_| Station {
             stopped: false,
             inbox: VecDeque::new(),
             waits: None,
         };
         let link = |number| Link {
-            wire,
+            parameters,
             faults: LinkFaults::new(seed, number),
             leaving: VecDeque::new(),
             full: false,
@@ -58,12 +58,12 @@ impl World {
         World {
             now: 0,
             faults,
-            counts: Counts::default(),
-            flights: InFlight::default(),
-            limits: Limits {
+            counts: FaultCounts::default(),
+            in_flight: InFlight::default(),
+            limits: DeviceLimits {
                 mtu: limits.mtu.max(MIN_MTU),
-                outgoing: limits.outgoing.max(1),
-                incoming: limits.incoming.max(1),
+                tx_queue: limits.tx_queue.max(1),
+                rx_queue: limits.rx_queue.max(1),
             },
             stations: (0..nodes).map(station).collect(),
             links: (0..links).map(link).collect(),
@@ -97,7 +97,7 @@ impl World {
         let empty = |node: u16| {
             self.stations[usize::from(node)].inbox.is_empty() || !self.is_up(Node(node))
         };
-        self.flights.next().is_none() && (0..self.nodes() as u16).all(empty)
+        self.in_flight.next().is_none() && (0..self.nodes() as u16).all(empty)
     }
 
     fn link(&mut self, from: Node, to: Node) -> Option<&mut Link> {
@@ -107,9 +107,9 @@ impl World {
         link.filter(|_| inside)
     }
 
-    pub(super) fn set_wire(&mut self, from: Node, to: Node, wire: Wire) {
+    pub(super) fn set_link(&mut self, from: Node, to: Node, parameters: LinkParameters) {
         if let Some(link) = self.link(from, to) {
-            link.wire = wire;
+            link.parameters = parameters;
         }
     }
 
@@ -120,39 +120,39 @@ impl World {
         to: Node,
         frame: &[u8],
     ) -> Result<(), ChannelError> {
-        let (now, outgoing) = (self.now, self.limits.outgoing);
+        let (now, tx_queue) = (self.now, self.limits.tx_queue);
         let link = self.link(from, to).ok_or(ChannelError::NoSuchNode(to))?;
-        let arrives = link.load(now, frame.len(), outgoing)?;
+        let arrives = link.enqueue(now, frame.len(), tx_queue)?;
         self.counts.sent += 1;
-        if self.faults.is_cut(from, to, now) {
-            self.counts.cut += 1;
+        if self.faults.is_down(from, to, now) {
+            self.counts.outage += 1;
             return Ok(());
         }
         let nodes = self.nodes();
         let World {
             links,
-            flights,
+            in_flight,
             faults,
             counts,
             ..
         } = self;
         let link = &mut links[from.index() * nodes + to.index()];
         link.faults
-            .strike(faults, counts, arrives, frame, |at, frame| {
-                flights.push(at, from, to, frame);
+            .apply(faults, counts, arrives, frame, |at, frame| {
+                in_flight.push(at, from, to, frame);
             });
         Ok(())
     }
 
     /// Puts a frame on the wires to all others.
     pub(super) fn broadcast(&mut self, from: Node, frame: &[u8]) -> Result<(), ChannelError> {
-        let (now, outgoing) = (self.now, self.limits.outgoing);
+        let (now, tx_queue) = (self.now, self.limits.tx_queue);
         let mut others = (0..self.nodes() as u16)
             .map(Node)
             .filter(|node| *node != from);
         for to in others.clone() {
             let link = self.link(from, to).ok_or(ChannelError::NoSuchNode(to))?;
-            link.make_room(now, outgoing)?;
+            link.make_room(now, tx_queue)?;
         }
         others.try_for_each(|to| self.transmit(from, to, frame))
     }
@@ -167,15 +167,15 @@ impl World {
 
     /// Lets time pass, with everything that arrives meanwhile.
     pub(super) fn run_to(&mut self, then: u64) {
-        while let Some(flight) = self.flights.pop(then) {
-            self.now = self.now.max(flight.at);
-            if !self.is_up(flight.to) {
+        while let Some(frame_in_flight) = self.in_flight.pop(then) {
+            self.now = self.now.max(frame_in_flight.at);
+            if !self.is_up(frame_in_flight.to) {
                 self.counts.orphaned += 1;
                 continue;
             }
-            let inbox = &mut self.stations[flight.to.index()].inbox;
-            if inbox.len() < self.limits.incoming {
-                inbox.push_back((flight.from, flight.frame));
+            let inbox = &mut self.stations[frame_in_flight.to.index()].inbox;
+            if inbox.len() < self.limits.rx_queue {
+                inbox.push_back((frame_in_flight.from, frame_in_flight.frame));
             } else {
                 self.counts.overflowed += 1;
             }
@@ -198,7 +198,7 @@ impl World {
         let Some(timer) = self.first_timer() else {
             return;
         };
-        let arrival = self.flights.next().unwrap_or(u64::MAX);
+        let arrival = self.in_flight.next().unwrap_or(u64::MAX);
         let room = self
             .links
             .iter()
@@ -236,11 +236,11 @@ impl Link {
         Some(*leaves).filter(|leaves| *leaves > now)
     }
 
-    fn make_room(&mut self, now: u64, outgoing: usize) -> Result<(), ChannelError> {
+    fn make_room(&mut self, now: u64, tx_queue: usize) -> Result<(), ChannelError> {
         while self.leaving.front().is_some_and(|leaves| *leaves <= now) {
             self.leaving.pop_front();
         }
-        self.full = self.leaving.len() >= outgoing;
+        self.full = self.leaving.len() >= tx_queue;
         match self.full {
             true => Err(ChannelError::Full),
             false => Ok(()),
@@ -248,15 +248,15 @@ impl Link {
     }
 
     /// When a frame that sets out now arrives.
-    fn load(&mut self, now: u64, len: usize, outgoing: usize) -> Result<u64, ChannelError> {
-        self.make_room(now, outgoing)?;
-        let bytes = u128::from(len as u64 + self.wire.overhead);
-        let time = bytes * 1_000_000_000 / u128::from(self.wire.bandwidth.max(1));
+    fn enqueue(&mut self, now: u64, len: usize, tx_queue: usize) -> Result<u64, ChannelError> {
+        self.make_room(now, tx_queue)?;
+        let bytes = u128::from(len as u64 + self.parameters.overhead);
+        let time = bytes * 1_000_000_000 / u128::from(self.parameters.bandwidth.max(1));
         let time = u64::try_from(time).unwrap_or(u64::MAX).max(1);
         let begins = self.leaving.back().map_or(now, |last| *last);
         let leaves = begins.saturating_add(time);
         self.leaving.push_back(leaves);
-        Ok(leaves.saturating_add(self.wire.latency))
+        Ok(leaves.saturating_add(self.parameters.latency))
     }
 }
 

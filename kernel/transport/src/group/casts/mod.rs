@@ -26,8 +26,8 @@ use strangers::Strangers;
 /// use pombo_netdrivers::fault::{Faults, Rate};
 /// use pombo_testing::Sim;
 ///
-/// type Table = Casts<pombo_testing::SimNetwork, Group<8, 1500>, pombo_netdrivers::Growing>;
-/// let (_sim, networks) = Sim::new(3, Faults::NONE.lose(Rate::percent(20)), 1);
+/// type Table = Casts<pombo_testing::SimNetwork, Group<8, 1500>, pombo_netdrivers::HeapStorage>;
+/// let (_sim, networks) = Sim::new(3, Faults::NONE.loss(Rate::percent(20)), 1);
 /// let mut nodes: Vec<Table> = networks.into_iter().map(|n| Table::new(n, 0x5eed)).collect();
 /// for node in &mut nodes {
 ///     node.open(1, [Node(0), Node(1), Node(2)])?;

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pombo_job::{Traffic, groups};
 use pombo_kernel::{ChannelError, Network, Node, Sink, Source};
-use pombo_netdrivers::Growing;
+use pombo_netdrivers::HeapStorage;
 use pombo_transport::group::{Begun, Casts, Group, Hands, Room};
 
 /// Communicators of a rank that have a group.
@@ -17,7 +17,7 @@ pub(super) const RANKS: usize = 64;
 /// Bytes of a frame: what Ethernet carries with an address of version 4.
 pub(super) const FRAME: usize = 1472;
 
-pub(super) type Table = Casts<groups::Net, Group<63, FRAME, 32, 1024, GROUPS>, Growing>;
+pub(super) type Table = Casts<groups::Net, Group<63, FRAME, 32, 1024, GROUPS>, HeapStorage>;
 
 /// The groups, where the ranks are on several hosts and the network carries one frame to all.
 #[derive(Default)]

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use nix::sched::{CloneFlags, setns};
 use pombo_kernel::Node;
 use pombo_kernel::network::Network;
-use pombo_netdrivers::Growing;
-use pombo_netdrivers::ethernet::{Ethernet, Seat, Traffic};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::ethernet::{Ethernet, FrameAddress, Traffic};
 use pombo_transport::group::{Group, HEAD, Habits, Name, Repair, Sink, Source};
 use pombo_transport::reliable::Timing;
 
@@ -138,12 +138,12 @@ fn network(job: u16, ranks: u16) -> Result<Vec<Ethernet>, Error> {
         // A thread of its own: it stays on that host.
         let opened = thread::spawn(move || {
             setns(space, CloneFlags::CLONE_NEWNET).map_err(failed)?;
-            let seat = Seat {
+            let frame_address = FrameAddress {
                 job,
                 node: Node(rank),
-                traffic: Traffic::Group,
+                traffic: Traffic::Multicast,
             };
-            Ethernet::open("eth0", seat).map_err(failed)
+            Ethernet::open("eth0", frame_address).map_err(failed)
         });
         opened.join().map_err(|_| failed("a thread ended"))?
     };
@@ -158,8 +158,8 @@ fn network(job: u16, ranks: u16) -> Result<Vec<Ethernet>, Error> {
 /// One sender, and receivers.
 struct Bench {
     nodes: Vec<Ethernet>,
-    sender: Source<Sizes, Growing>,
-    sinks: Vec<Sink<Sizes, Growing>>,
+    sender: Source<Sizes, HeapStorage>,
+    sinks: Vec<Sink<Sizes, HeapStorage>>,
 }
 
 impl Bench {
@@ -248,7 +248,7 @@ impl Bench {
 
 fn send(
     network: &mut Ethernet,
-    sender: &mut Source<Sizes, Growing>,
+    sender: &mut Source<Sizes, HeapStorage>,
     message: &[u8],
 ) -> Result<(), Error> {
     sender.send(&message).map_err(failed)?;
@@ -268,7 +268,7 @@ fn send(
 /// When all of it was here. Answers until everyone else has it too, or the sender has failed.
 fn receive(
     network: &mut Ethernet,
-    sink: &mut Sink<Sizes, Growing>,
+    sink: &mut Sink<Sizes, HeapStorage>,
     buffer: &mut [u8],
     mut repeats: usize,
     is_over: &AtomicBool,

@@ -1,0 +1,50 @@
+//! A frame that lies in one piece at the driver. Drivers hand it out; the kernel reads it.
+
+use pombo_kernel::channel::Arrival;
+use pombo_kernel::header::Node;
+
+/// A frame in one piece, read where it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct ContiguousFrame<'a> {
+    from: Node,
+    bytes: &'a [u8],
+}
+
+impl<'a> ContiguousFrame<'a> {
+    /// A frame of that sender.
+    pub fn new(from: Node, bytes: &'a [u8]) -> Self {
+        Self { from, bytes }
+    }
+
+    /// All of it.
+    #[inline(always)]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+impl Arrival for ContiguousFrame<'_> {
+    #[inline(always)]
+    fn from(&self) -> Node {
+        self.from
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline(always)]
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        self.bytes.get(..n)
+    }
+
+    #[inline(always)]
+    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+        let rest = self.bytes.get(offset..);
+        match rest.and_then(|rest| rest.get(..len)) {
+            Some([]) | None => {}
+            Some(piece) => f(piece),
+        }
+    }
+}

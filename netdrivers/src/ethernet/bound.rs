@@ -1,0 +1,105 @@
+//! The first step onto a segment: a socket at an interface whose address others can be told.
+
+use super::address::{Address, Mac};
+use super::device::Ethernet;
+use super::error::EthernetError;
+use super::frame::{POMBO_HEADER_LEN, MIN_INTERFACE_MTU, FrameAddress};
+use super::interface::{self, Interface};
+use super::privileged_helper;
+use super::frame_io::{FrameIo, AfPacket};
+use super::socket::Socket;
+use super::table::PeerTable;
+
+/// A node with an address, which does not know the others yet. Frames that come meanwhile wait.
+pub struct BoundEthernet<L: FrameIo = AfPacket> {
+    io: L,
+    frame_address: FrameAddress,
+    interface: Interface,
+    address: Address,
+    loopback: bool,
+}
+
+/// The longest frame that our header can tell.
+const MAX_FRAME: usize = u16::MAX as usize;
+
+impl Ethernet {
+    /// A socket at the interface of that name, or with "" at the only one that has a link.
+    ///
+    /// # Errors
+    /// [`EthernetError::NotPermitted`] where the process may not, or what else [`EthernetError`] names.
+    pub fn open(name: &str, frame_address: FrameAddress) -> Result<BoundEthernet, EthernetError> {
+        BoundEthernet::new(name, frame_address, |socket, interfaces, mtu| {
+            let (_, queue) = socket.buffer_sizes()?;
+            AfPacket::new(socket, interfaces, mtu, queue)
+        })
+    }
+}
+
+impl<L: FrameIo> BoundEthernet<L> {
+    pub(super) fn new(
+        name: &str,
+        frame_address: FrameAddress,
+        io: impl FnOnce(Socket, [i32; 2], usize) -> Result<L, EthernetError>,
+    ) -> Result<Self, EthernetError> {
+        let interface = interface::find(name)?;
+        let (own, loopback) = interface::loopback()?;
+        let socket = privileged_helper::open_socket(frame_address, &interface, own)?;
+        let mtu = interface::mtu(socket.fd(), &interface.name)?;
+        if mtu < MIN_INTERFACE_MTU {
+            let interface = interface.name;
+            return Err(EthernetError::Mtu { interface, mtu });
+        }
+        Ok(BoundEthernet {
+            io: io(socket, [interface.index, own], mtu)?,
+            frame_address,
+            address: Address {
+                mac: interface.mac.unwrap_or(Mac([0; 6])),
+                mtu: mtu as u32,
+            },
+            interface,
+            loopback,
+        })
+    }
+
+    /// Where others reach this node: to be published.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// The longest frame for the protocol above.
+    pub fn mtu(&self) -> usize {
+        max_frame(self.address.mtu as usize)
+    }
+
+    /// The interface.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Frames that can wait for a poll; more are lost.
+    pub fn rx_slots(&self) -> usize {
+        self.io.rx_slots()
+    }
+
+    /// Joins the job whose nodes have published these addresses, the same list at all of them. Frames are no longer than
+    /// the interfaces of all carry.
+    ///
+    /// # Errors
+    /// The table is not possible, or the loopback interface is needed and down: see [`EthernetError`].
+    pub fn join(self, addresses: &[Address]) -> Result<Ethernet<L>, EthernetError> {
+        let table = PeerTable::new(self.frame_address.node, self.address, addresses)?;
+        let (name, mtu) = (self.interface.name, max_frame(table.mtu));
+        match table.local > 1 && !self.loopback {
+            true => Err(EthernetError::LoopbackDown),
+            false => {
+                let interface = (name, self.address.mtu as usize);
+                Ok(Ethernet::new(self.io, self.frame_address, table, interface, mtu))
+            }
+        }
+    }
+}
+
+/// The longest frame for the protocol above, where an interface carries so much.
+fn max_frame(mtu: usize) -> usize {
+    mtu.saturating_sub(POMBO_HEADER_LEN).min(MAX_FRAME)
+}

@@ -1,0 +1,154 @@
+//! The line of `pnet`, which other systems have as well: one frame to a call, in one piece. Tests hold it beside the
+//! system's own calls.
+//!
+//! Its socket is one of ours, handed over: what `pnet` opens by itself hears everybody's frames and has a small buffer.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
+use std::io::{Error, ErrorKind};
+
+use super::device::Ethernet;
+use super::error::EthernetError;
+use super::frame::{ETHERNET_HEADER_LEN, ETHER_TYPE, HeaderBytes, FrameAddress};
+use super::interface;
+use super::privileged_helper;
+use super::frame_io::FrameIo;
+use super::bound::BoundEthernet;
+use super::pace::OVERHEAD;
+use super::rx_ring::BATCH;
+use super::socket::Socket;
+use pnet_datalink::{Channel, ChannelType, Config, DataLinkReceiver, DataLinkSender};
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::memory::Part;
+
+/// Two channels of `pnet`: out, and to this host.
+pub struct Pnet {
+    sockets: [PnetSocket; 2],
+    frame: Vec<u8>,
+    room: usize,
+}
+
+struct PnetSocket {
+    sender: Box<dyn DataLinkSender>,
+    receiver: Box<dyn DataLinkReceiver>,
+    /// The same socket, for what `pnet` does not ask it.
+    socket: Socket,
+}
+
+impl Ethernet<Pnet> {
+    /// As [`Ethernet::open`], through `pnet`.
+    ///
+    /// # Errors
+    /// As [`Ethernet::open`].
+    pub fn open_pnet(name: &str, frame_address: FrameAddress) -> Result<BoundEthernet<Pnet>, EthernetError> {
+        let at = interface::find(name)?;
+        BoundEthernet::new(name, frame_address, |socket, [out, local], mtu| {
+            let beside = privileged_helper::open_socket(frame_address, &at, local)?;
+            let (granted, _) = socket.buffer_sizes()?;
+            Ok(Pnet {
+                sockets: [PnetSocket::new(socket, out, mtu)?, PnetSocket::new(beside, local, mtu)?],
+                frame: Vec::with_capacity(mtu + ETHERNET_HEADER_LEN),
+                room: granted / (mtu + OVERHEAD),
+            })
+        })
+    }
+}
+
+impl PnetSocket {
+    fn new(socket: Socket, index: i32, mtu: usize) -> Result<Self, EthernetError> {
+        let watched = socket.try_clone()?;
+        let failed = |error: Error| EthernetError::System {
+            call: "pnet",
+            errno: error.raw_os_error().unwrap_or(0),
+        };
+        let mut all = pnet_datalink::interfaces().into_iter();
+        let found = all.find(|one| one.index == index as u32);
+        let at = found.ok_or_else(|| failed(Error::from_raw_os_error(libc::ENODEV)))?;
+        let config = Config {
+            // Room for a tag of a virtual network.
+            read_buffer_size: mtu + ETHERNET_HEADER_LEN + 4,
+            read_timeout: Some(Duration::ZERO),
+            write_timeout: Some(Duration::ZERO),
+            channel_type: ChannelType::Layer3(ETHER_TYPE),
+            promiscuous: false,
+            // From here on it is closed by pnet, also if this fails.
+            socket_fd: Some(socket.into_fd()),
+            ..Config::default()
+        };
+        match pnet_datalink::channel(&at, config).map_err(failed)? {
+            Channel::Ethernet(sender, receiver) => Ok(PnetSocket {
+                sender,
+                receiver,
+                socket: watched,
+            }),
+            _ => Err(failed(Error::from_raw_os_error(libc::EPROTONOSUPPORT))),
+        }
+    }
+
+    /// Nothing now, for a reason that may pass; or the device has failed.
+    fn check_transient(&self, error: &Error) -> Result<(), ChannelError> {
+        use ErrorKind::{Interrupted, TimedOut, WouldBlock};
+        if [Interrupted, TimedOut, WouldBlock].contains(&error.kind()) {
+            return Ok(());
+        }
+        // It does not tell an error of the socket, nor clear it.
+        let number = error.raw_os_error().or(self.socket.error());
+        match number {
+            None | Some(0 | libc::ENETDOWN | libc::ENOMEM) => Ok(()),
+            Some(number) => Err(ChannelError::Device(number)),
+        }
+    }
+}
+
+impl FrameIo for Pnet {
+    fn send(&mut self, local: bool, head: &HeaderBytes, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
+        self.frame.clear();
+        self.frame.extend_from_slice(head);
+        for part in parts {
+            let start = self.frame.len();
+            self.frame.resize(start + part.len(), 0);
+            part.copy_to(0, &mut self.frame[start..]);
+        }
+        let pnet_socket = &mut self.sockets[usize::from(local)];
+        loop {
+            let error = match pnet_socket.sender.send_to(&self.frame, None) {
+                Some(Err(error)) => error,
+                _ => return Ok(true),
+            };
+            match error.kind() {
+                ErrorKind::Interrupted => {}
+                ErrorKind::TimedOut | ErrorKind::WouldBlock => return Err(ChannelError::Full),
+                _ if error.raw_os_error() == Some(libc::ENOBUFS) => return Err(ChannelError::Full),
+                _ => return pnet_socket.check_transient(&error).map(|()| false),
+            }
+        }
+    }
+
+    fn poll(&mut self, mut f: impl FnMut(&[u8])) -> Result<(), ChannelError> {
+        for pnet_socket in &mut self.sockets {
+            for _ in 0..BATCH {
+                match pnet_socket.receiver.next() {
+                    Ok(bytes) => f(bytes),
+                    Err(error) => {
+                        pnet_socket.check_transient(&error)?;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fds(&self) -> [i32; 2] {
+        [&self.sockets[0], &self.sockets[1]].map(|pnet_socket| pnet_socket.socket.fd())
+    }
+
+    fn rx_slots(&self) -> usize {
+        self.room
+    }
+
+    fn dropped(&self) -> u64 {
+        self.sockets.iter().map(|pnet_socket| pnet_socket.socket.dropped()).sum()
+    }
+}

@@ -1,0 +1,173 @@
+//! Hears what passes an interface, of every job: [`Sniffer`]. For who shows it to a person; ranks never use it.
+
+use core::mem::{size_of, size_of_val, zeroed};
+
+use super::error::EthernetError;
+use super::filter::{ret, jump, load};
+use super::frame::ETHER_TYPE;
+use super::interface::{Interface, interfaces};
+use super::socket::{RECEIVE_BYTES, Socket};
+use crate::Errno;
+use libc::{BPF_B, BPF_H};
+
+/// A socket that hears raw frames of every job, and all of UDP, in both directions. It sends nothing.
+pub struct Sniffer {
+    socket: Socket,
+    /// Where the system writes when a frame came; aligned as it wants.
+    control: [u64; 16],
+}
+
+/// A frame that a [`Sniffer`] has put down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SniffedFrame {
+    /// Nanoseconds since 1970.
+    pub time: u64,
+    /// Bytes on the wire; the room may have had fewer.
+    pub len: usize,
+}
+
+/// Numbers that the bindings do not have on every system.
+const PACKET_MR_PROMISC: u16 = 1;
+const PACKET_IGNORE_OUTGOING: i32 = 23;
+
+impl Sniffer {
+    /// At the interface of that name, which may be the loopback interface. The process itself must have the right.
+    ///
+    /// # Errors
+    /// [`EthernetError::NoSuchInterface`], [`EthernetError::NotEthernet`], [`EthernetError::NotPermitted`], or
+    /// [`EthernetError::System`].
+    pub fn open(name: &str) -> Result<Self, EthernetError> {
+        let interface = find(name)?;
+        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: no memory is passed. With protocol 0 it hears nothing before it is bound.
+        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+        if fd < 0 && [libc::EPERM, libc::EACCES].contains(&Errno::last().0) {
+            let interface = interface.name;
+            return Err(EthernetError::NotPermitted { interface });
+        }
+        let socket = Socket::from_fd(EthernetError::check(fd, "socket")?);
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
+        filter(&socket)?;
+        if interface.loopback {
+            // There every frame passes twice: when it leaves and when it comes.
+            socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1)?;
+        } else {
+            socket.add_membership(interface.index, PACKET_MR_PROMISC, [0; 6])?;
+        }
+        socket.bind(libc::ETH_P_ALL as u16, interface.index)?;
+        let control = [0; 16];
+        Ok(Sniffer { socket, control })
+    }
+
+    /// The next frame, at the begin of the room and cut where that ends, if one comes within so many milliseconds. None
+    /// also when a signal came.
+    ///
+    /// # Errors
+    /// [`EthernetError::System`]: for one, the interface is gone or down.
+    pub fn next(&mut self, room: &mut [u8], wait: i32) -> Result<Option<SniffedFrame>, EthernetError> {
+        let got = self.take(room)?;
+        if got.is_some() || wait == 0 {
+            return Ok(got);
+        }
+        let mut polled = libc::pollfd {
+            fd: self.socket.fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one valid entry.
+        let ready = unsafe { libc::poll(&mut polled, 1, wait) };
+        match ready < 0 && Errno::last().0 == libc::EINTR {
+            true => Ok(None),
+            false => EthernetError::check(ready, "poll").and_then(|_| self.take(room)),
+        }
+    }
+
+    /// Frames that found no room in the system, so far.
+    pub fn dropped(&self) -> u64 {
+        self.socket.dropped()
+    }
+
+    fn take(&mut self, room: &mut [u8]) -> Result<Option<SniffedFrame>, EthernetError> {
+        let mut into = libc::iovec {
+            iov_base: room.as_mut_ptr().cast(),
+            iov_len: room.len(),
+        };
+        // SAFETY: zeros are a valid, empty message.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (&raw mut into, 1);
+        message.msg_control = self.control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&self.control) as _;
+        // SAFETY: the message points to the room and to our own, both valid for their sizes and nobody else's.
+        let len = unsafe { libc::recvmsg(self.socket.fd(), &mut message, libc::MSG_TRUNC) };
+        let nothing = [libc::EAGAIN, libc::EINTR];
+        match usize::try_from(len) {
+            Err(_) if nothing.contains(&Errno::last().0) => Ok(None),
+            Err(_) => Err(EthernetError::last("recvmsg")),
+            Ok(len) => {
+                // SAFETY: the system has just written this message.
+                let time = unsafe { time(&message) };
+                Ok(Some(SniffedFrame { time, len }))
+            }
+        }
+    }
+}
+
+/// When it came; 0 where the system does not tell.
+///
+/// # Safety
+/// The system has filled in the message, and its control bytes are there still.
+unsafe fn time(message: &libc::msghdr) -> u64 {
+    // SAFETY: the caller vouches for the message; the first entry is null or lies in its control bytes.
+    let (entry, first) = unsafe {
+        let entry = libc::CMSG_FIRSTHDR(message);
+        (entry, entry.as_ref())
+    };
+    let is_time = |entry: &&libc::cmsghdr| {
+        entry.cmsg_level == libc::SOL_SOCKET && entry.cmsg_type == libc::SCM_TIMESTAMPNS
+    };
+    let Some(_) = first.filter(is_time) else {
+        return 0;
+    };
+    // SAFETY: an entry of this type has a time behind its header, aligned or not.
+    let time: libc::timespec = unsafe {
+        libc::CMSG_DATA(entry)
+            .cast::<libc::timespec>()
+            .read_unaligned()
+    };
+    let (seconds, rest) = (time.tv_sec as u64, time.tv_nsec as u64);
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(rest)
+}
+
+fn find(name: &str) -> Result<Interface, EthernetError> {
+    let found = interfaces()?.into_iter().find(|one| one.name == name);
+    let found = found.ok_or_else(|| EthernetError::NoSuchInterface { name: name.into() })?;
+    match found.mac.is_some() || found.loopback {
+        true => Ok(found),
+        false => Err(EthernetError::NotEthernet {
+            interface: found.name,
+        }),
+    }
+}
+
+/// Our type, and UDP over both versions of IP; the rest of the traffic costs nothing.
+fn filter(socket: &Socket) -> Result<(), EthernetError> {
+    const UDP: u32 = 17;
+    let mut steps = [
+        load(BPF_H, 12),
+        jump(ETHER_TYPE.into(), 6, 0),
+        jump(libc::ETH_P_IP as u32, 0, 2),
+        load(BPF_B, 23),
+        jump(UDP, 3, 4),
+        jump(libc::ETH_P_IPV6 as u32, 0, 3),
+        load(BPF_B, 20),
+        jump(UDP, 0, 1),
+        ret(u32::MAX),
+        ret(0),
+    ];
+    let program = libc::sock_fprog {
+        len: (size_of_val(&steps) / size_of::<libc::sock_filter>()) as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    socket.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}

@@ -1,0 +1,189 @@
+//! How ranks find their segment when no launcher of ours started them: rank 0 hands its descriptor to the others over
+//! a socket in the abstract namespace, which leaves no file behind. Programs call [`bootstrap()`].
+
+use alloc::vec;
+use core::time::Duration;
+
+use super::channel::Shm;
+use super::error::ShmError;
+use super::file::{OwnedFd, File};
+use super::layout::{Layout, MAGIC, VERSION};
+use super::segment::Segment;
+use super::bootstrap_socket::{JobAddress, Deadline, Socket};
+use super::pid_monitor;
+
+/// How long ranks wait for each other in [`bootstrap()`].
+pub const BOOTSTRAP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Becomes one of `ranks` ranks of the job of that name, which all run on this machine as the same user. Returns when
+/// the segment is there; in rank 0 when all others have fetched it.
+///
+/// # Errors
+/// As [`Shm::attach`]; and [`ShmError::RanksMissing`] or [`ShmError::NoAnswer`] after [`BOOTSTRAP_TIMEOUT`], [`ShmError::OtherJob`],
+/// [`ShmError::OtherUser`], [`ShmError::JobName`].
+pub fn bootstrap(job: &str, rank: usize, ranks: usize, fingerprint: u64) -> Result<Shm, ShmError> {
+    bootstrap_within(job, rank, ranks, fingerprint, BOOTSTRAP_TIMEOUT)
+}
+
+/// [`bootstrap()`] with another limit.
+///
+/// # Errors
+/// As [`bootstrap()`].
+pub fn bootstrap_within(
+    job: &str,
+    rank: usize,
+    ranks: usize,
+    fingerprint: u64,
+    limit: Duration,
+) -> Result<Shm, ShmError> {
+    let deadline = Deadline::after(limit);
+    Layout::new(ranks)?;
+    if rank >= ranks {
+        return Err(ShmError::NoSuchRank { rank, ranks });
+    }
+    if rank > 0 {
+        let segment = fetch(&JobAddress::of(job)?, rank, ranks, deadline)?;
+        return Shm::attach(segment, rank, fingerprint);
+    }
+    let segment = Segment::create(ranks, fingerprint)?;
+    if ranks > 1 {
+        segment.set_monitored_pid(0, pid_monitor::pid());
+        serve(&segment, &JobAddress::of(job)?, deadline)?;
+    }
+    Shm::attach(segment, rank, fingerprint)
+}
+
+/// What a rank says first: [`MAGIC`], [`VERSION`], its number of ranks, its rank.
+type Hello = [u64; 4];
+
+/// What rank 0 answers: a verdict, and what it has in place of what the other said. The descriptor comes with it.
+type Reply = [u64; 2];
+
+const WELCOME: u64 = 0;
+const OTHER_VERSION: u64 = 1;
+const OTHER_JOB: u64 = 2;
+const RANK_TAKEN: u64 = 3;
+
+/// A rank says hello at once; whoever does not is not waited for.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
+
+fn serve(segment: &Segment, address: &JobAddress, deadline: Deadline) -> Result<(), ShmError> {
+    let ranks = segment.ranks();
+    let taken = |error: ShmError| match error {
+        error if error.is(libc::EADDRINUSE) => ShmError::RankTaken { rank: 0 },
+        error => error,
+    };
+    let listener = Socket::listen(address, ranks).map_err(taken)?;
+    let mut joined = vec![false; ranks];
+    joined[0] = true;
+    if let Some(space) = pid_monitor::pid_namespace() {
+        segment.set_pid_namespace(space);
+    }
+    while joined.contains(&false) {
+        match listener.accept(deadline) {
+            Ok(Some(client)) => welcome(&client, segment, &mut joined, deadline),
+            Ok(None) => {
+                let joined = joined.iter().filter(|joined| **joined).count();
+                return Err(ShmError::RanksMissing { joined, ranks });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A guest that goes wrong is its own affair: it tries again, or is missing.
+fn welcome(client: &Socket, segment: &Segment, joined: &mut [bool], deadline: Deadline) {
+    let mut hello = Hello::default();
+    let Ok(process) = client.pid_of_this_user() else {
+        return;
+    };
+    if client.receive(&mut hello, deadline.within(HELLO_TIMEOUT)).is_err() {
+        return;
+    }
+    let reply = judge(hello, joined);
+    let welcome = reply[0] == WELCOME;
+    if welcome {
+        segment.set_monitored_pid(hello[3] as usize, process);
+    }
+    let descriptor = welcome.then_some(segment.fd());
+    if client.send(&reply, descriptor).is_ok() && welcome {
+        joined[hello[3] as usize] = true;
+    }
+}
+
+fn judge(hello: Hello, joined: &[bool]) -> Reply {
+    let [magic, version, ranks, rank] = hello;
+    let ours = joined.len() as u64;
+    if magic != MAGIC || version != VERSION {
+        [OTHER_VERSION, VERSION]
+    } else if ranks != ours || rank >= ours {
+        [OTHER_JOB, ours]
+    } else if joined[rank as usize] {
+        [RANK_TAKEN, rank]
+    } else {
+        [WELCOME, ours]
+    }
+}
+
+/// Between two attempts to find rank 0.
+const RETRY_MILLIS: core::ops::RangeInclusive<u64> = 1..=50;
+
+fn fetch(
+    address: &JobAddress,
+    rank: usize,
+    ranks: usize,
+    deadline: Deadline,
+) -> Result<Segment, ShmError> {
+    let mut pause = *RETRY_MILLIS.start();
+    while !deadline.is_over() {
+        if let Some(segment) = ask(address, rank, ranks, deadline)? {
+            return Ok(segment);
+        }
+        deadline.pause(Duration::from_millis(pause));
+        pause = (pause * 2).min(*RETRY_MILLIS.end());
+    }
+    Err(ShmError::NoAnswer)
+}
+
+/// `None` if nobody answers now.
+fn ask(
+    address: &JobAddress,
+    rank: usize,
+    ranks: usize,
+    deadline: Deadline,
+) -> Result<Option<Segment>, ShmError> {
+    let Some(host) = Socket::connect(address, deadline)? else {
+        return Ok(None);
+    };
+    host.pid_of_this_user()?;
+    let hello: Hello = [MAGIC, VERSION, ranks as u64, rank as u64];
+    let mut reply = Reply::default();
+    let replied = host
+        .send(&hello, None)
+        .and_then(|()| host.receive(&mut reply, deadline));
+    let Ok(descriptor) = replied else {
+        return Ok(None);
+    };
+    decide(reply, descriptor, rank).map(Some)
+}
+
+fn decide(
+    reply: Reply,
+    descriptor: Option<OwnedFd>,
+    rank: usize,
+) -> Result<Segment, ShmError> {
+    let [verdict, theirs] = reply;
+    match (verdict, descriptor) {
+        (WELCOME, Some(descriptor)) => Segment::from_file(File::of(descriptor)),
+        (OTHER_JOB, _) => Err(ShmError::OtherJob {
+            ranks: theirs as usize,
+        }),
+        (RANK_TAKEN, _) => Err(ShmError::RankTaken { rank }),
+        (OTHER_VERSION, _) => Err(ShmError::Version {
+            ours: VERSION,
+            theirs,
+        }),
+        _ => Err(ShmError::NotASegment),
+    }
+}

@@ -1,0 +1,438 @@
+//! One rank's channel: [`Shm`]. Programs attach it to a segment; `bootstrap` does it for ranks without a launcher.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Taker, Wake};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+
+use super::event_count::{Park, WaitFor};
+use super::collective::Groups;
+use super::wake_socket::{self, PollPark, WakeSocket};
+use super::error::ShmError;
+use super::frame::{ClosureHandler, Frame, EventHandler, FrameHandlerAdapter};
+use super::futex::Futex;
+use super::layout::{FRAME_LIMIT, MAX_RANKS};
+use super::single_copy::PendingReads;
+use super::wait_policy::{self, WaitPolicy, WaitStep};
+use super::connection::Connection;
+use super::ring::RingError;
+use super::segment::{RankState, Segment};
+use super::sync::Ordering;
+use super::pid_monitor::{self, PidMonitor};
+use crate::clock;
+use crate::yield_policy::{self, YieldPolicy};
+
+/// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
+pub struct Shm {
+    pub(super) node: Node,
+    /// A forked child of this process is not this rank.
+    pid: i32,
+    pub(super) park: Futex,
+    pub(super) wait_policy: WaitPolicy,
+    yield_policy: YieldPolicy,
+    /// The segment's epoch when `peers` last took notice of it.
+    epoch: u32,
+    pub(super) peers: Vec<Connection>,
+    /// Peers to look at: those that ever sent, and those whose end is to be reported.
+    active: Vec<u16>,
+    /// Where the next poll starts in `active`.
+    next_active: usize,
+    /// The peers that ever sent, as bits.
+    senders: [u64; MAX_RANKS / 64],
+    /// Peers that had no room since this rank last slept.
+    blocked: Vec<u16>,
+    /// None if a launcher watches over the ranks.
+    monitor: Option<PidMonitor>,
+    /// Polls in vain since the last look at the others' processes.
+    idle_polls: u32,
+    pub(super) groups: Groups,
+    pub(super) pending_reads: PendingReads,
+    /// Where this rank sleeps while it waits for a network too.
+    wake_socket: Option<WakeSocket>,
+    /// Last, as the peers and the groups point into it.
+    pub(super) segment: Segment,
+}
+
+/// Frames that one poll takes from one peer before it looks at the next.
+const PER_PEER: usize = 16;
+/// Frames that one poll takes in all.
+const BATCH: usize = 64;
+/// Polls in vain before a rank that never waits looks whether it is time to look after the others: a millisecond.
+const IDLE_POLLS_PER_CHECK: u32 = 1 << 16;
+
+impl Shm {
+    /// Becomes this rank. All ranks must bring the same fingerprint of their composition.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchRank`], [`ShmError::RankTaken`], [`ShmError::Fingerprint`], or [`ShmError::System`].
+    pub fn attach(segment: Segment, rank: usize, fingerprint: u64) -> Result<Self, ShmError> {
+        let ranks = segment.ranks();
+        let asymmetric = segment.header().asymmetric.load(Ordering::Relaxed) != 0;
+        let park = Futex::new(asymmetric)?;
+        wait_policy::publish_cpus(&segment);
+        segment.claim(rank, fingerprint)?;
+        segment.set_pid(rank, pid_monitor::pid());
+        let peers = (0..ranks).map(|peer| {
+            // SAFETY: the lanes go with `peers`, before the segment; this rank was claimed, so nobody else has them.
+            unsafe { Connection::new(&segment, rank, peer) }
+        });
+        let mut shm = Self {
+            node: Node(rank as u16),
+            pid: pid_monitor::pid(),
+            park,
+            wait_policy: WaitPolicy::of(&segment),
+            yield_policy: YieldPolicy::default(),
+            epoch: 0,
+            peers: peers.collect(),
+            active: Vec::with_capacity(ranks),
+            next_active: 0,
+            senders: [0; MAX_RANKS / 64],
+            blocked: Vec::with_capacity(ranks),
+            monitor: PidMonitor::of(&segment, rank),
+            idle_polls: 0,
+            groups: Groups::default(),
+            pending_reads: PendingReads::default(),
+            wake_socket: None,
+            segment,
+        };
+        shm.refresh_membership();
+        Ok(shm)
+    }
+
+    /// A world of one, without a launcher.
+    ///
+    /// # Errors
+    /// [`ShmError::System`].
+    pub fn alone() -> Result<Self, ShmError> {
+        Self::attach(Segment::create(1, 0)?, 0, 0)
+    }
+
+    /// Goes in good order: the peers still get what was sent, and nothing is sent any more.
+    pub fn finish(&mut self) {
+        self.set_final_state(RankState::Finished);
+        self.peers.iter_mut().for_each(|peer| peer.closed = true);
+        self.pending_reads.disable();
+    }
+
+    /// The segment, to see how the others are.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    fn set_final_state(&self, state: RankState) {
+        if self.pid == pid_monitor::pid() {
+            let rank = self.node.index();
+            self.segment.transition(rank, RankState::Attached, state);
+        }
+    }
+
+    /// Looks who is there and who has ended.
+    #[cold]
+    fn refresh_membership(&mut self) {
+        self.epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
+        self.wait_policy = WaitPolicy::of(&self.segment);
+        for rank in 0..self.peers.len() {
+            let state = self.segment.state_of(rank);
+            let ended = matches!(state, RankState::Finished | RankState::Dead);
+            if ended && rank != self.node.index() && self.peers[rank].close() {
+                self.activate(rank);
+            }
+        }
+    }
+
+    fn activate(&mut self, rank: usize) {
+        let rank = rank as u16;
+        if !self.active.contains(&rank) {
+            self.active.push(rank);
+        }
+    }
+
+    #[inline]
+    fn epoch_changed(&self) -> bool {
+        self.segment.header().epoch.0.load(Ordering::Acquire) != self.epoch
+    }
+
+    /// The first frames of peers never heard of, as bits of this word.
+    #[inline]
+    fn new_senders(&self, word: usize) -> u64 {
+        let control = self.segment.control(self.node.index());
+        control.senders.0[word].load(Ordering::Acquire) & !self.senders[word]
+    }
+
+    #[inline]
+    fn words(&self) -> core::ops::Range<usize> {
+        0..self.peers.len().div_ceil(64)
+    }
+
+    #[cold]
+    fn add_senders(&mut self, word: usize, mut bits: u64) {
+        self.senders[word] |= bits;
+        while bits != 0 {
+            let rank = word * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            // A bit beyond the last rank is not from a rank.
+            if rank < self.peers.len() && !self.peers[rank].is_reported() {
+                self.activate(rank);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
+        let most = self.monitor.as_ref().map(|_| pid_monitor::CHECK_INTERVAL);
+        let limit = limit.into_iter().chain(most).min();
+        let until = if self.blocked.is_empty() && self.pending_reads.are_acknowledged() {
+            WaitFor::Frame
+        } else {
+            WaitFor::Room
+        };
+        let control = self.segment.control(self.node.index());
+        control.event_count.0.sleep(until, limit, park, || self.has_pending());
+        self.blocked.clear();
+        self.monitor_peers();
+    }
+
+    #[cold]
+    fn sleep_with(&mut self, other: Wake) {
+        let futex = self.park;
+        let Some(wake_socket) = self.wake_socket.take().or_else(WakeSocket::open) else {
+            let nap = other.within.min(wake_socket::SHORT_SLEEP);
+            return self.sleep(&futex, Some(Duration::from_nanos(nap)));
+        };
+        let park = PollPark {
+            futex,
+            wake_socket: &wake_socket,
+            sources: other,
+            max_sleep: wake_socket::MAX_SLEEP,
+        };
+        self.sleep(&park, None);
+        self.wake_socket = Some(wake_socket);
+    }
+
+    fn monitor_peers(&mut self) {
+        self.idle_polls = 0;
+        if let Some(monitor) = &mut self.monitor {
+            monitor.check(&self.segment);
+        }
+    }
+
+    fn has_pending(&self) -> bool {
+        let of = |rank: &u16| &self.peers[usize::from(*rank)];
+        self.epoch_changed()
+            || self.words().any(|word| self.new_senders(word) != 0)
+            || self.active.iter().any(|rank| of(rank).has_pending())
+            || self.blocked.iter().any(|rank| of(rank).outbound.has_more_room())
+            || self.groups.have_pending()
+            || self.has_acks()
+    }
+}
+
+impl Channel for Shm {
+    type Arrival<'a> = Frame<'a>;
+
+    #[inline]
+    fn node(&self) -> Node {
+        self.node
+    }
+
+    #[inline]
+    fn nodes(&self) -> usize {
+        self.peers.len()
+    }
+
+    #[inline]
+    fn limit(&self, _to: Node) -> usize {
+        FRAME_LIMIT
+    }
+
+    fn offers(&self, to: Node, len: usize) -> bool {
+        self.can_single_copy(to, len)
+    }
+
+    #[inline(always)]
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        if self.epoch_changed() {
+            self.refresh_membership();
+        }
+        let index = to.index();
+        let peer = self.peers.get_mut(index);
+        let peer = peer.ok_or(ChannelError::NoSuchNode(to))?;
+        let len = Part::total(parts);
+        if len > FRAME_LIMIT {
+            return self.expose(to, cookie, parts);
+        }
+        if peer.closed {
+            return Err(ChannelError::PeerLost(to));
+        }
+        if let Err(error) = peer.outbound.push(len, parts) {
+            return Err(self.ring_failed(to, error));
+        }
+        if !peer.announced {
+            announce(&self.segment, self.node, index);
+            peer.announced = true;
+        }
+        peer.event_count().notify(WaitFor::Frame, &self.park);
+        Ok(Sent::Done)
+    }
+
+    #[inline]
+    fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
+        self.poll_with(&mut ClosureHandler(f))
+    }
+
+    #[inline(always)]
+    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
+        self.poll_with(&mut FrameHandlerAdapter(taker))
+    }
+
+    #[inline]
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        self.wait_step(idle, None);
+        Ok(())
+    }
+
+    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        self.wait_step(idle, Some(Duration::from_nanos(nanoseconds)));
+        Ok(())
+    }
+
+    fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
+        match self.step(idle) {
+            WaitStep::ShortSleep | WaitStep::Sleep if other.within == 0 => {}
+            WaitStep::ShortSleep => self.sleep_with(other.at_most(yield_policy::SHORT_SLEEP)),
+            WaitStep::Sleep => self.sleep_with(other),
+            _ => self.wait_step(idle, None),
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> u64 {
+        clock::now()
+    }
+}
+
+/// Looks in a row before other things get a chance: together some hundred nanoseconds.
+const SPIN_POLLS: u32 = 64;
+
+impl Shm {
+    #[inline(always)]
+    fn poll_with(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
+        if self.epoch_changed() {
+            self.refresh_membership();
+        }
+        for word in self.words() {
+            let bits = self.new_senders(word);
+            if bits != 0 {
+                self.add_senders(word, bits);
+            }
+        }
+        let (mut frames, mut any) = (0, false);
+        if !self.pending_reads.are_acknowledged() {
+            any = self.report_acks(handler);
+        }
+        for _ in 0..self.active.len() {
+            if self.next_active >= self.active.len() {
+                self.next_active = 0;
+            }
+            let rank = self.active[self.next_active];
+            let most = PER_PEER.min(BATCH - frames);
+            let peer = &mut self.peers[usize::from(rank)];
+            let served = peer.serve(Node(rank), most, handler);
+            if served.frames > 0 {
+                peer.event_count().notify(WaitFor::Room, &self.park);
+            }
+            frames += served.frames;
+            any |= served.frames > 0 || served.lost;
+            if served.lost {
+                self.pending_reads.forget_peer(Node(rank));
+                self.active.remove(self.next_active);
+            } else {
+                self.next_active += 1;
+            }
+            if frames == BATCH {
+                break;
+            }
+        }
+        if !any && self.monitor.is_some() {
+            self.idle_polls += 1;
+            if self.idle_polls == IDLE_POLLS_PER_CHECK {
+                self.monitor_peers();
+            }
+        }
+        Ok(any)
+    }
+
+    /// Looks for frames of known peers, as often as the processor can.
+    fn poll_active(&self) {
+        for _ in 0..SPIN_POLLS {
+            for rank in &self.active {
+                if self.peers[usize::from(*rank)].has_pending() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Who waits naps while yields do not pay.
+    #[inline]
+    fn step(&self, idle: u32) -> WaitStep {
+        match self.wait_policy.step(idle) {
+            WaitStep::Yield if !self.segment.header().backoff.0.is_over() => match idle {
+                0..yield_policy::NO_SLEEP_POLLS => WaitStep::Spin,
+                _ => WaitStep::ShortSleep,
+            },
+            step => step,
+        }
+    }
+
+    /// Never inlined: what every call that waits carries stays short.
+    #[inline(never)]
+    fn wait_step(&mut self, idle: u32, limit: Option<Duration>) {
+        match self.step(idle) {
+            WaitStep::Poll => self.poll_active(),
+            WaitStep::Spin => core::hint::spin_loop(),
+            WaitStep::Yield => self.yield_policy.yield_cpu(&self.segment.header().backoff.0),
+            step @ (WaitStep::ShortSleep | WaitStep::Sleep) => {
+                let nap = (step == WaitStep::ShortSleep).then_some(Duration::from_nanos(yield_policy::SHORT_SLEEP));
+                let futex = self.park;
+                self.sleep(&futex, limit.into_iter().chain(nap).min());
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn ring_failed(&mut self, to: Node, error: RingError) -> ChannelError {
+        if error == RingError::Full {
+            if !self.blocked.contains(&to.0) {
+                self.blocked.push(to.0);
+            }
+            return ChannelError::Full;
+        }
+        // Its position makes no sense: whatever it still takes, it is no peer.
+        if self.peers[to.index()].close() {
+            self.activate(to.index());
+        }
+        ChannelError::PeerLost(to)
+    }
+}
+
+/// The peer's first look at our ring.
+#[cold]
+pub(super) fn announce(segment: &Segment, me: Node, to: usize) {
+    let me = me.index();
+    let senders = &segment.control(to).senders.0[me / 64];
+    senders.fetch_or(1 << (me % 64), Ordering::Release);
+}
+
+impl Drop for Shm {
+    fn drop(&mut self) {
+        self.set_final_state(RankState::Dead);
+    }
+}

@@ -1,0 +1,148 @@
+//! Memory of another process, as its rank describes it in a frame, and how it is read. Used by `Connection` and `Frame` only.
+//!
+//! Which process it is no frame says: it is the one that the segment names for the rank. The description is read once,
+//! as its sender may still write there.
+//!
+//! Every reading also reads a token: a random word that only that rank has at that address. So a process that may not
+//! be read, one in another space of process numbers, and one that got the number of a rank that is gone are all told
+//! apart from the rank by the reading itself; there is nothing to probe before.
+
+use core::cell::Cell;
+use core::mem::MaybeUninit;
+use core::{ptr, slice};
+
+use pombo_kernel::channel::Target;
+
+use super::read_acks::ReadAck;
+use super::process_token::ProcessToken;
+
+/// Bytes that a rank exposes for reading.
+#[derive(Clone, Debug)]
+pub(super) struct RemoteBuffer {
+    /// None: nothing is read.
+    process: Option<i32>,
+    address: usize,
+    len: usize,
+    /// Where the token lies, and what it says.
+    token: (usize, u64),
+    failed: Cell<bool>,
+}
+
+/// A description, as it travels behind the head of a frame.
+pub(super) const DESCRIPTOR_LEN: usize = 4 * size_of::<u64>();
+
+/// More than one reading takes; a page less than 2 GiB is the system's bound.
+const MAX_READ: usize = 1 << 30;
+/// Copied through the stack where the bytes do not go to one place.
+const CHUNK: usize = 16 << 10;
+
+/// Describes bytes of this process.
+pub(super) fn describe(bytes: *const u8, len: usize, token: &ProcessToken) -> [u8; DESCRIPTOR_LEN] {
+    let (at, word) = token.address_and_value();
+    let fields = [
+        bytes.expose_provenance() as u64,
+        len as u64,
+        at as u64,
+        word,
+    ];
+    let mut descriptor = [0; DESCRIPTOR_LEN];
+    for (place, field) in descriptor.chunks_exact_mut(size_of::<u64>()).zip(fields) {
+        place.copy_from_slice(&field.to_ne_bytes());
+    }
+    descriptor
+}
+
+impl RemoteBuffer {
+    /// The head of a frame and the description behind it, of memory of that process; an empty frame if there is none
+    /// that can be. Without a process everything is refused.
+    #[cold]
+    pub(super) fn parse(bytes: &[u8], process: Option<i32>) -> (&[u8], Self) {
+        let (head, descriptor) = bytes
+            .split_last_chunk::<DESCRIPTOR_LEN>()
+            .unwrap_or((&[], &[0; DESCRIPTOR_LEN]));
+        let field = |number: usize| {
+            let place = descriptor[number * size_of::<u64>()..].first_chunk();
+            place.map_or(0, |place| u64::from_ne_bytes(*place))
+        };
+        let remote = Self {
+            process,
+            address: field(0) as usize,
+            // No memory is longer.
+            len: (field(1) as usize).min(isize::MAX as usize),
+            token: (field(2) as usize, field(3)),
+            failed: Cell::new(process.is_none()),
+        };
+        (head, remote)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What the sender is to be told.
+    pub(super) fn ack(&self) -> ReadAck {
+        if self.failed.get() {
+            ReadAck::Refused
+        } else {
+            ReadAck::Read
+        }
+    }
+
+    /// Copies `len` bytes from `at`; false if they could not be had.
+    #[inline(never)]
+    pub(super) fn read_into(&self, at: usize, len: usize, into: &mut impl Target) -> bool {
+        let inside = at.checked_add(len).is_some_and(|end| end <= self.len);
+        let fetched = inside && !self.failed.get() && self.copy(at, len, into);
+        self.failed.set(!fetched);
+        fetched
+    }
+
+    fn copy(&self, at: usize, len: usize, into: &mut impl Target) -> bool {
+        if let Some(room) = into.room(len)
+            && room.len() == len
+        {
+            let mut chunks = (at..).step_by(MAX_READ).zip(room.chunks_mut(MAX_READ));
+            return chunks.all(|(at, chunk)| self.read(at, chunk).is_some());
+        }
+        let mut chunk = [MaybeUninit::uninit(); CHUNK];
+        (at..at + len).step_by(CHUNK).all(|start| {
+            let chunk = &mut chunk[..CHUNK.min(at + len - start)];
+            let read = self.read(start, chunk);
+            read.map(|bytes| into.put(bytes)).is_some()
+        })
+    }
+
+    /// Reads as many bytes as there is room for, all or nothing.
+    fn read<'a>(&self, at: usize, into: &'a mut [MaybeUninit<u8>]) -> Option<&'a [u8]> {
+        let process = self.process?;
+        let mut word = 0_u64;
+        let size = size_of_val(&word);
+        let here = [
+            iovec(into.as_mut_ptr().cast(), into.len()),
+            iovec((&raw mut word).cast(), size),
+        ];
+        let there = [
+            iovec(
+                ptr::without_provenance_mut(self.address.wrapping_add(at)),
+                into.len(),
+            ),
+            iovec(ptr::without_provenance_mut(self.token.0), size),
+        ];
+        // SAFETY: the call writes to the areas that are here, which are valid for their lengths and nobody else's
+        // during the call; those that are there it takes as numbers in the other process.
+        let read =
+            unsafe { libc::process_vm_readv(process, here.as_ptr(), 2, there.as_ptr(), 2, 0) };
+        if usize::try_from(read) != Ok(into.len() + size) || word != self.token.1 {
+            return None;
+        }
+        // SAFETY: the call has written all of them.
+        Some(unsafe { slice::from_raw_parts(into.as_ptr().cast(), into.len()) })
+    }
+}
+
+fn iovec(start: *mut libc::c_void, len: usize) -> libc::iovec {
+    libc::iovec {
+        iov_base: start,
+        iov_len: len,
+    }
+}

@@ -1,0 +1,109 @@
+//! Boards in a segment. Used by `collective` only.
+
+use alloc::boxed::Box;
+use core::mem::{offset_of, size_of};
+use core::ptr::NonNull;
+
+use super::board::BoardMemory;
+use super::layout::{self, CHUNK, CHUNKS, BoardSlots, SLOTS, BoardSlot};
+use super::segment::Segment;
+use super::sync::AtomicU64;
+
+/// Where one rank's board lies.
+struct BoardAddress {
+    lines: NonNull<u8>,
+    chunks: NonNull<u8>,
+}
+
+/// The boards of a group.
+pub(super) struct MappedBoards(Box<[BoardAddress]>);
+
+// SAFETY: these are addresses of memory that all processes share; what may be done there is the matter of `BoardMemory`.
+unsafe impl Send for MappedBoards {}
+
+impl MappedBoards {
+    /// The boards of these ranks of the segment in an region.
+    ///
+    /// # Safety
+    /// It must not outlive the segment.
+    pub(super) unsafe fn new(
+        segment: &Segment,
+        region: usize,
+        ranks: impl Iterator<Item = usize>,
+    ) -> Self {
+        let site = |rank| {
+            let [lines, chunks] = segment.board(region, rank);
+            BoardAddress { lines, chunks }
+        };
+        Self(ranks.map(site).collect())
+    }
+
+    /// The words of a slot.
+    #[inline]
+    fn slot(&self, rank: usize, slot: u64) -> NonNull<[AtomicU64; 2]> {
+        let slot = slot as usize % SLOTS;
+        let offset = offset_of!(BoardSlots, slots) + slot * size_of::<BoardSlot>();
+        // SAFETY: the slot lies inside the board.
+        unsafe { self.0[rank].lines.add(offset) }.cast()
+    }
+
+    /// Where a payload of so many bytes lies.
+    #[inline]
+    fn payload(&self, rank: usize, slot: u64, len: usize) -> NonNull<u8> {
+        if len <= Self::INLINE {
+            // SAFETY: a short payload ends with its slot at the latest.
+            return unsafe { self.slot(rank, slot).add(1) }.cast();
+        }
+        assert!(len <= CHUNK);
+        let chunk = slot as usize % CHUNKS;
+        // SAFETY: the chunk lies inside the board's.
+        unsafe { self.0[rank].chunks.add(chunk * CHUNK) }
+    }
+}
+
+impl BoardMemory for MappedBoards {
+    const SLOTS: u64 = SLOTS as u64;
+    const CHUNKS: u64 = CHUNKS as u64;
+    const INLINE: usize = layout::INLINE;
+    const MAX_PAYLOAD: usize = CHUNK;
+
+    #[inline]
+    fn ranks(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2] {
+        // SAFETY: inside the segment, aligned by the layout; atomics, for which every value is valid. Texts lie
+        // behind them.
+        unsafe { self.slot(rank, slot).as_ref() }
+    }
+
+    #[inline]
+    fn released(&self, rank: usize) -> &AtomicU64 {
+        const { assert!(offset_of!(BoardSlots, released) == 0) };
+        // SAFETY: as above; it is the board's first word.
+        unsafe { self.0[rank].lines.cast().as_ref() }
+    }
+
+    #[inline]
+    unsafe fn fill<R>(
+        &self,
+        rank: usize,
+        slot: u64,
+        len: usize,
+        f: impl FnOnce(&mut [u8]) -> R,
+    ) -> R {
+        let payload = self.payload(rank, slot, len).as_ptr();
+        // SAFETY: the bytes lie inside the segment and are initialised, as its file starts with zeros; the caller sees
+        // to it that nobody else uses them.
+        f(unsafe { core::slice::from_raw_parts_mut(payload, len) })
+    }
+
+    #[inline]
+    unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+        let payload = self.payload(rank, slot, len).as_ptr();
+        // SAFETY: as in `fill`; the caller sees to it that nobody writes them.
+        f(unsafe { core::slice::from_raw_parts(payload, len) })
+    }
+}

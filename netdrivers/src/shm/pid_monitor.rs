@@ -1,0 +1,114 @@
+//! How ranks that no launcher watches find out that one of them is gone: whoever is idle looks at the processes of the
+//! others now and then. Used by `Shm` and `bootstrap` only.
+
+use core::mem::MaybeUninit;
+use core::time::Duration;
+
+use super::file::OwnedFd;
+use super::segment::{RankState, Segment};
+use super::bootstrap_socket::now;
+
+/// Between two looks of a rank; also the longest sleep of one that watches.
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// Processes at which one look looks; the next look goes on from there.
+const MAX_CHECKED: usize = 64;
+
+/// One rank's part in watching over all.
+pub(super) struct PidMonitor {
+    last: Duration,
+    next: usize,
+}
+
+impl PidMonitor {
+    /// None if a launcher watches, or if the numbers of the others' processes mean nothing here.
+    pub(super) fn of(segment: &Segment, rank: usize) -> Option<Self> {
+        let space = segment.pid_namespace()?;
+        (pid_namespace() == Some(space)).then(|| Self {
+            last: now(),
+            next: rank + 1,
+        })
+    }
+
+    /// Looks, if it is time to. Whose process is gone is marked dead.
+    #[cold]
+    pub(super) fn check(&mut self, segment: &Segment) {
+        let now = now();
+        if now.saturating_sub(self.last) < CHECK_INTERVAL {
+            return;
+        }
+        self.last = now;
+        let ranks = segment.ranks();
+        for _ in 0..ranks.min(MAX_CHECKED) {
+            let rank = self.next % ranks;
+            self.next = rank + 1;
+            let may_die = matches!(
+                segment.state_of(rank),
+                RankState::NotStarted | RankState::Attached
+            );
+            if may_die && segment.monitored_pid(rank).is_some_and(has_exited) {
+                // Only an unknown rank is refused.
+                let _ = segment.mark_dead(rank);
+            }
+        }
+    }
+}
+
+/// The number of this process.
+pub(super) fn pid() -> i32 {
+    // SAFETY: takes nothing and touches no memory.
+    unsafe { libc::getpid() }
+}
+
+/// The space in which the number of this process holds: others share it or do not. `None` where the system hides it.
+pub(super) fn pid_namespace() -> Option<u64> {
+    let mut stat = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the path is a C string, and the buffer has the size that the call fills.
+    let known = unsafe { libc::stat(c"/proc/self/ns/pid".as_ptr(), stat.as_mut_ptr()) };
+    // SAFETY: the call has filled it.
+    (known == 0).then(|| unsafe { stat.assume_init() }.st_ino)
+}
+
+/// Only for sure: a process that cannot be looked at is taken to live. One that has ended is gone, even if nobody has
+/// asked for its status yet. A number is given to another process only after all others were, so for a long time a
+/// number of a process that is gone names none.
+fn has_exited(pid: i32) -> bool {
+    // SAFETY: no memory is passed.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let pid = match OwnedFd::returned(fd as i32, "pidfd_open") {
+        Ok(pid) => pid,
+        Err(error) => return error.is(libc::ESRCH),
+    };
+    let mut poll = libc::pollfd {
+        fd: pid.fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one entry, valid for the call.
+    unsafe { libc::poll(&mut poll, 1, 0) == 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::std::process::Command;
+
+    #[test]
+    fn a_process_is_gone_when_it_has_ended() {
+        let mut child = Command::new("sleep").arg("600").spawn().expect("a process");
+        let pid = child.id().cast_signed();
+        assert!(!has_exited(pid));
+        child.kill().expect("a running process");
+        // Nobody has asked for its status.
+        while !has_exited(pid) {
+            crate::std::thread::yield_now();
+        }
+        child.wait().expect("a child");
+        assert!(has_exited(pid));
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_lives() {
+        assert!(!has_exited(crate::std::process::id().cast_signed()));
+        assert!(!has_exited(-1) && !has_exited(0));
+    }
+}

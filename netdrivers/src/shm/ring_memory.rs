@@ -1,0 +1,98 @@
+//! The memory of a ring in a segment. Used by `Shm` only.
+
+use core::ptr::NonNull;
+
+use pombo_kernel::memory::Part;
+
+use super::layout::{GRANULES, RING};
+use super::ring::{self, GRANULE, GranuleAccess, WORD};
+use super::sync::AtomicU64;
+
+/// Where the ring of one ordered pair lies.
+pub(super) struct RingMemory {
+    ring: NonNull<u8>,
+    consumed: NonNull<AtomicU64>,
+}
+
+// SAFETY: it is the address of memory that all processes share; what may be done there is the matter of `GranuleAccess`.
+unsafe impl Send for RingMemory {}
+
+impl RingMemory {
+    /// # Safety
+    /// Both addresses stay valid while it is there: a ring of [`RING`] bytes, aligned to granules, and its
+    /// consumer's position.
+    pub(super) unsafe fn new(ring: NonNull<u8>, consumed: NonNull<AtomicU64>) -> Self {
+        Self { ring, consumed }
+    }
+
+    /// The bytes after the first word of a granule.
+    #[inline]
+    fn bytes(&self, granule: usize, len: usize) -> *mut u8 {
+        let start = granule * GRANULE + WORD;
+        assert!(granule < GRANULES && len <= RING - start);
+        // SAFETY: the offset lies inside the ring, as was just checked.
+        unsafe { self.ring.add(start).as_ptr() }
+    }
+}
+
+impl GranuleAccess for RingMemory {
+    const GRANULES: usize = GRANULES;
+
+    #[inline]
+    fn word(&self, granule: usize) -> &AtomicU64 {
+        assert!(granule < GRANULES);
+        // SAFETY: the granule lies inside the ring and is aligned; all accesses to its first word that can meet this
+        // one are atomic, as a record's bytes are written and read only while no one polls there.
+        unsafe { self.ring.add(granule * GRANULE).cast().as_ref() }
+    }
+
+    #[inline(always)]
+    fn prefetch_write(&self, granule: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if granule < GRANULES {
+            let line = self.ring.as_ptr().wrapping_add(granule * GRANULE);
+            // SAFETY: a hint; it changes neither memory nor registers. Processors without it take it for a `nop`.
+            unsafe {
+                core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = granule;
+    }
+
+    #[inline(always)]
+    fn prefetch_read(&self, granule: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if granule < GRANULES {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let line = self.ring.as_ptr().wrapping_add(granule * GRANULE);
+            // SAFETY: a hint, which every such processor has; it changes nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = granule;
+    }
+
+    #[inline]
+    fn consumed(&self) -> &AtomicU64 {
+        // SAFETY: valid as long as the ring memory, see `new`.
+        unsafe { self.consumed.as_ref() }
+    }
+
+    #[inline(always)]
+    unsafe fn write_parts(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
+        let bytes = self.bytes(granule, len);
+        // SAFETY: the bytes lie inside the ring and are initialised, as the file starts with zeros; the caller sees to
+        // it that nobody else uses them.
+        ring::copy_parts(parts, unsafe {
+            core::slice::from_raw_parts_mut(bytes, len)
+        });
+    }
+
+    #[inline]
+    unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8])) {
+        let bytes = self.bytes(granule, len);
+        // SAFETY: as in `write_parts`; the caller sees to it that nobody writes them.
+        f(unsafe { core::slice::from_raw_parts(bytes, len) });
+    }
+}

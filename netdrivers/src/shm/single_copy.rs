@@ -1,0 +1,170 @@
+//! Long messages that their receivers read from this rank's memory: what is exposed, and what became of it. Used by
+//! `Shm` only.
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | reads of a rank's memory without an acknowledgement | 64 | copied through the ring |
+
+use alloc::vec::Vec;
+use core::cell::OnceCell;
+
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+
+use super::read_acks::ReadAck;
+use super::event_count::WaitFor;
+use super::channel::{Shm, announce};
+use super::frame::EventHandler;
+use super::layout::FRAME_LIMIT;
+use super::cma::{self, DESCRIPTOR_LEN};
+use super::process_token::ProcessToken;
+
+/// Which long messages their receiver reads from the sender's memory, in one copy. All others go through the ring, in
+/// two that overlap; so do those of a sender whose memory the receiver may not read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SingleCopy {
+    /// Those for which it was found to be faster: of some hundred KiB to some MiB, where ranks share processors.
+    #[default]
+    Auto,
+    /// None.
+    Never,
+    /// Those of so many bytes or more. What fits into a frame is always copied.
+AtLeast(usize),
+}
+
+const MAX_PENDING: usize = 64;
+
+/// The memory that a rank has exposed.
+#[derive(Default)]
+pub(super) struct PendingReads {
+    pub(super) policy: SingleCopy,
+    /// Made for the first one. None: this rank cannot make any.
+    token: OnceCell<Option<ProcessToken>>,
+    /// Those without an acknowledgement, in order.
+    pending: Vec<PendingRead>,
+}
+
+struct PendingRead {
+    to: Node,
+    number: u64,
+    cookie: Cookie,
+}
+
+impl PendingReads {
+    /// Is nothing exposed that waits for an acknowledgement?
+    #[inline]
+    pub(super) fn are_acknowledged(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Nobody reads here any more.
+    pub(super) fn disable(&mut self) {
+        self.policy = SingleCopy::Never;
+        self.token.take();
+    }
+
+    /// A peer is gone: it answers nothing.
+    pub(super) fn forget_peer(&mut self, node: Node) {
+        self.pending.retain(|read| read.to != node);
+    }
+
+    fn token(&self) -> Option<&ProcessToken> {
+        self.token.get_or_init(ProcessToken::new).as_ref()
+    }
+}
+
+impl Shm {
+    /// Chooses which long messages go in one copy.
+    pub fn set_single_copy(&mut self, policy: SingleCopy) {
+        self.pending_reads.policy = policy;
+    }
+
+    /// Nobody reads what was exposed and is not yet read: it is asked for again, and nothing more goes in one copy. For
+    /// who takes memory back that was lent to a send.
+    pub fn revoke_single_copy(&mut self) {
+        if !self.pending_reads.are_acknowledged() {
+            self.pending_reads.disable();
+        }
+    }
+
+    /// What [`Channel::offers`] says.
+    pub(super) fn can_single_copy(&self, to: Node, len: usize) -> bool {
+        let wanted = match self.pending_reads.policy {
+            SingleCopy::Auto => self.wait_policy.favours_single_copy(len),
+            SingleCopy::Never => false,
+            SingleCopy::AtLeast(least) => len >= least,
+        };
+        let peer = self.peers.get(to.index());
+        wanted
+            && len > FRAME_LIMIT
+            && to != self.node
+            && peer.is_some_and(|peer| !peer.refuses_reads)
+            && self.pending_reads.pending.len() < MAX_PENDING
+            && self.pending_reads.token().is_some()
+    }
+
+    /// A frame that is too long to be copied.
+    #[cold]
+    pub(super) fn expose(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        let refused = ChannelError::TooLong { limit: FRAME_LIMIT };
+        let [head, payload] = parts else {
+            return Err(refused);
+        };
+        let len = head.len() + DESCRIPTOR_LEN;
+        if cookie == Cookie::COPY || len > FRAME_LIMIT || !self.offers(to, payload.len()) {
+            return Err(refused);
+        }
+        let (Some(bytes), Some(token)) = (payload.fixed(), self.pending_reads.token()) else {
+            return Err(refused);
+        };
+        let descriptor = cma::describe(bytes, payload.len(), token);
+        let peer = &mut self.peers[to.index()];
+        if peer.closed {
+            return Err(ChannelError::PeerLost(to));
+        }
+        let number = match peer.expose(len, &[*head, Part::Bytes(&descriptor)]) {
+            Ok(number) => number,
+            Err(error) => return Err(self.ring_failed(to, error)),
+        };
+        if !peer.announced {
+            announce(&self.segment, self.node, to.index());
+            peer.announced = true;
+        }
+        peer.event_count().notify(WaitFor::Frame, &self.park);
+        self.pending_reads.pending.push(PendingRead { to, number, cookie });
+        Ok(Sent::Later)
+    }
+
+    /// Is there an answer that was not reported?
+    pub(super) fn has_acks(&self) -> bool {
+        let mut pending = self.pending_reads.pending.iter();
+        pending.any(|read| self.peers[read.to.index()].ack(read.number).is_some())
+    }
+
+    /// Reports the answers that have come; true if there were any.
+    #[cold]
+    pub(super) fn report_acks(&mut self, handler: &mut impl EventHandler) -> bool {
+        let before = self.pending_reads.pending.len();
+        let peers = &mut self.peers;
+        self.pending_reads.pending.retain(|read| {
+            let peer = &mut peers[read.to.index()];
+            let ack = peer.ack(read.number);
+            match ack {
+                Some(ReadAck::Read) => handler.handle(Event::Completed(read.cookie)),
+                Some(ReadAck::Refused) => {
+                    peer.refuses_reads = true;
+                    handler.handle(Event::Again(read.cookie));
+                }
+                None => {}
+            }
+            ack.is_none()
+        });
+        self.pending_reads.pending.len() < before
+    }
+}

@@ -1,0 +1,108 @@
+//! Whose memory is read for an exposed buffer: that of the process which the segment names, whatever else a frame says.
+
+use core::mem::MaybeUninit;
+
+use pombo_kernel::channel::{Arrival, Channel, Cookie, Event, Sent, Target};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::{Part, Source};
+
+use crate::shm::{FRAME_LIMIT, SingleCopy, Segment, Shm};
+use crate::std::process::Command;
+use crate::std::vec;
+use crate::std::vec::Vec;
+
+/// Bytes that stay where they are.
+struct Fixed(Vec<u8>);
+
+impl Source for Fixed {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn fixed(&self, offset: usize, len: usize) -> Option<*const u8> {
+        self.0.get(offset..offset + len).map(<[u8]>::as_ptr)
+    }
+
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.0[offset..offset + into.len()]);
+    }
+}
+
+/// Takes piece by piece.
+#[derive(Default)]
+struct Pieces(Vec<u8>);
+
+impl Target for Pieces {
+    fn put(&mut self, piece: &[u8]) {
+        self.0.extend_from_slice(piece);
+    }
+
+    fn room(&mut self, _len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        None
+    }
+}
+
+/// Two ranks in this process.
+fn pair() -> [Shm; 2] {
+    let segment = Segment::create(2, 0).expect("memory");
+    let again = Segment::open(segment.fd()).expect("a segment");
+    let mut first = Shm::attach(segment, 0, 0).expect("a rank");
+    first.set_single_copy(SingleCopy::AtLeast(1));
+    [first, Shm::attach(again, 1, 0).expect("a rank")]
+}
+
+/// Exposes bytes to the second rank: what it read, and what the first one was told.
+fn exposed(ranks: &mut [Shm; 2], bytes: &Fixed) -> (Option<Vec<u8>>, &'static str) {
+    let payload = Part::Held {
+        source: bytes,
+        offset: 0,
+        len: bytes.len(),
+        swapped: false,
+    };
+    let [sender, receiver] = ranks;
+    let sent = sender.try_send(Node(1), Cookie(7), &[Part::Bytes(b"head"), payload]);
+    assert_eq!(sent, Ok(Sent::Later));
+    let (mut pieces, mut fetched) = (Pieces::default(), false);
+    let polled = receiver.poll(|event| {
+        if let Event::Arrival(frame) = event {
+            assert_eq!(frame.head(4), Some(&b"head"[..]));
+            fetched = frame.fetch(4, bytes.len(), &mut pieces);
+        }
+    });
+    assert_eq!(polled, Ok(true));
+    let mut outcome = "nothing";
+    let polled = sender.poll(|event| {
+        outcome = match event {
+            Event::Completed(Cookie(7)) => "it was read",
+            Event::Again(Cookie(7)) => "send it again",
+            _ => "something else",
+        };
+    });
+    assert_eq!(polled, Ok(true));
+    (fetched.then_some(pieces.0), outcome)
+}
+
+#[test]
+fn the_process_of_the_segment_is_read() {
+    let (mut ranks, bytes) = (pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
+    let (read, outcome) = exposed(&mut ranks, &bytes);
+    assert_eq!((read.as_ref(), outcome), (Some(&bytes.0), "it was read"));
+}
+
+#[test]
+fn another_process_is_not_read() {
+    let mut child = Command::new("sleep").arg("600").spawn().expect("a process");
+    let (mut ranks, bytes) = (pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
+    ranks[1].segment().set_pid(0, child.id().cast_signed());
+    let outcome = exposed(&mut ranks, &bytes);
+    child.kill().expect("a running process");
+    child.wait().expect("a child");
+    assert_eq!(outcome, (None, "send it again"));
+}
+
+#[test]
+fn of_a_rank_without_a_process_nothing_is_read() {
+    let (mut ranks, bytes) = (pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
+    ranks[1].segment().set_pid(0, 0);
+    assert_eq!(exposed(&mut ranks, &bytes), (None, "send it again"));
+}

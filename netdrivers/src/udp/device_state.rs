@@ -1,0 +1,174 @@
+//! What devices for nodes and for groups have in common: how frames leave, are told apart and are counted. Used by
+//! `device` and `cast` only.
+
+use alloc::vec::Vec;
+
+use super::address::{SockAddr, PeerTable};
+use super::gso::GsoBatch;
+use super::iovec::IoVecs;
+use super::refused::RefusalTracker;
+use super::recv_batch::RecvBatch;
+use super::socket::{Socket, SendOutcome};
+use super::wait_policy::NetworkWaitPolicy;
+use pombo_kernel::channel::ChannelError;
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_transport::ContiguousFrame;
+
+/// What has happened at a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UdpCounts {
+    /// Datagrams from addresses that are not in the table: dropped.
+    pub foreign: u64,
+    /// Frames that the system did not take for a reason that may pass: memory, a network that is down, nobody there, a
+    /// rule that forbids it.
+    pub unsent: u64,
+}
+
+/// What devices for nodes and for groups have in common.
+pub(super) struct DeviceState {
+    pub(super) me: Node,
+    pub(super) table: PeerTable,
+    pub(super) mtu: usize,
+    pub(super) full: bool,
+    pub(super) counts: UdpCounts,
+    pub(super) wait_policy: NetworkWaitPolicy,
+    pub(super) refused: RefusalTracker,
+    gso: GsoBatch,
+    /// The device has failed for frames that were taken.
+    deferred_error: Option<ChannelError>,
+    /// For frames that do not lie in pieces.
+    scratch: Vec<u8>,
+}
+
+/// Who is to get a frame.
+#[derive(Clone, Copy)]
+pub(super) enum Destination<'a> {
+    Node(Node),
+    Address(&'a SockAddr),
+}
+
+impl DeviceState {
+    pub(super) fn new(me: Node, table: PeerTable, mtu: usize, socket: &Socket) -> Self {
+        DeviceState {
+            gso: GsoBatch::new(socket.supports_gso()),
+            deferred_error: None,
+            me,
+            wait_policy: NetworkWaitPolicy::of(table.local),
+            table,
+            mtu,
+            full: false,
+            counts: UdpCounts::default(),
+            refused: RefusalTracker::new(),
+            scratch: alloc::vec![0; mtu],
+        }
+    }
+
+    #[inline]
+    pub(super) fn transmit(
+        &mut self,
+        socket: &Socket,
+        to: Destination<'_>,
+        parts: &[Part<'_>],
+    ) -> Result<(), ChannelError> {
+        let to = match to {
+            Destination::Node(node) => self
+                .table
+                .address(node)
+                .ok_or(ChannelError::NoSuchNode(node))?,
+            Destination::Address(address) => address,
+        };
+        let len = Part::total(parts);
+        if len > self.mtu {
+            return Err(ChannelError::TooLong { limit: self.mtu });
+        }
+        if self.gso.is_corked() || !self.gso.is_empty() {
+            let to = *to;
+            return self.join(socket, &to, len, parts);
+        }
+        let sent = socket.send(to, &IoVecs::of(parts, &mut self.scratch));
+        self.full = sent == Err(ChannelError::Full);
+        let taken = sent?;
+        self.counts.unsent += u64::from(taken != SendOutcome::Sent);
+        self.refused.note(to, taken)
+    }
+
+    /// Beside those that wait to leave, or after them.
+    fn join(
+        &mut self,
+        socket: &Socket,
+        to: &SockAddr,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<(), ChannelError> {
+        if !self.gso.has_room(to, len) {
+            self.flush(socket)?;
+        }
+        self.gso.push(to, len, parts);
+        match self.gso.is_corked() {
+            true => Ok(()),
+            false => self.flush_if_room(socket),
+        }
+    }
+
+    fn flush(&mut self, socket: &Socket) -> Result<(), ChannelError> {
+        let left = self.gso.flush(socket);
+        self.full = left == Err(ChannelError::Full);
+        let (lost, taken) = left?;
+        self.counts.unsent += lost;
+        self.refused.note(self.gso.to(), taken)
+    }
+
+    /// What was taken leaves now or later.
+    fn flush_if_room(&mut self, socket: &Socket) -> Result<(), ChannelError> {
+        match self.flush(socket) {
+            Err(ChannelError::Full) => Ok(()),
+            left => left,
+        }
+    }
+
+    #[inline]
+    pub(super) fn set_corked(&mut self, socket: &Socket, on: bool) {
+        self.gso.set_corked(on);
+        if !on && !self.gso.is_empty() {
+            self.deferred_error = self.flush_if_room(socket).err();
+        }
+    }
+
+    /// What found no room before, or failed.
+    #[inline]
+    pub(super) fn flush_pending(&mut self, socket: &Socket) -> Result<(), ChannelError> {
+        if !self.gso.is_empty() {
+            self.flush_if_room(socket)?;
+        }
+        self.deferred_error.take().map_or(Ok(()), Err)
+    }
+
+    /// Hands out what a batch has taken and what comes from a node. What this node hears of itself is left out unless
+    /// `own`.
+    #[inline]
+    pub(super) fn deliver(
+        &mut self,
+        recv_batch: &RecvBatch,
+        came: usize,
+        own: bool,
+        mut f: impl FnMut(ContiguousFrame<'_>),
+    ) -> bool {
+        let mut any = false;
+        for slot in 0..came {
+            let (from, bytes, each) = recv_batch.frames(slot);
+            match self.table.node(from) {
+                Some(node) if own || node != self.me => {
+                    any = true;
+                    let (first, rest) = bytes.split_at(each.min(bytes.len()));
+                    f(ContiguousFrame::new(node, first));
+                    rest.chunks(each)
+                        .for_each(|next| f(ContiguousFrame::new(node, next)));
+                }
+                Some(_) => {}
+                None => self.counts.foreign += bytes.len().div_ceil(each).max(1) as u64,
+            }
+        }
+        any
+    }
+}

@@ -1,0 +1,55 @@
+//! The system call in which a rank sleeps for descriptors. Drivers use it, and who waits for several.
+
+use crate::Errno;
+use core::ptr::{null, null_mut};
+use pombo_kernel::channel::Wake;
+
+/// Descriptors that a [`Wake`] may have.
+const MAX_FDS: usize = 10;
+/// Nanoseconds of sleep where the process may not have as many descriptors as it has, so that it cannot wait for them.
+const BLIND_SLEEP: u64 = 1_000_000;
+
+/// Sleeps until that happens, or something else: whoever is back looks again. Returns the system's error number where it
+/// cannot.
+///
+/// # Errors
+/// The number. That a signal came is none.
+pub fn wait_fds(wake: Wake) -> Result<(), i32> {
+    let readable = wake.readable.map(|fd| (fd, libc::POLLIN));
+    let writable = wake.writable.map(|fd| (fd, libc::POLLOUT));
+    // The system takes no more entries than the process may have descriptors.
+    let used = readable.into_iter().chain(writable);
+    let used = used.filter(|(fd, _)| *fd >= 0);
+    let mut polled = [libc::pollfd {
+        fd: -1,
+        events: 0,
+        revents: 0,
+    }; MAX_FDS];
+    let mut count = 0;
+    for (entry, (fd, events)) in polled.iter_mut().zip(used) {
+        (entry.fd, entry.events) = (fd, events);
+        count += 1;
+    }
+    match poll(&mut polled[..count], wake.within) {
+        Err(libc::EINVAL) => poll(&mut [], wake.within.min(BLIND_SLEEP)),
+        done => done,
+    }
+}
+
+fn poll(polled: &mut [libc::pollfd], within: u64) -> Result<(), i32> {
+    let limit = libc::timespec {
+        tv_sec: (within / 1_000_000_000) as libc::time_t,
+        tv_nsec: (within % 1_000_000_000) as libc::c_long,
+    };
+    let limit = match within {
+        u64::MAX => null(),
+        _ => &raw const limit,
+    };
+    let count = polled.len() as libc::nfds_t;
+    // SAFETY: the entries and the limit are valid for the call; no mask is passed.
+    let ready = unsafe { libc::ppoll(polled.as_mut_ptr(), count, limit, null_mut()) };
+    match Errno::check(ready) {
+        Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
+        Err(Errno(errno)) => Err(errno),
+    }
+}

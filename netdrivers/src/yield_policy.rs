@@ -1,0 +1,221 @@
+//! Leaving the processor to whoever is ready, as long as it comes back soon. Used by `shm`, `loopback`, `udp` and
+//! `ethernet`.
+//!
+//! Linux charges who yields the rest of its slice, a millisecond and more, for a look of a microsecond. Where all that
+//! are ready yield, all pay alike. Beside a task that computes, one that yields hardly gets a turn any more; one that
+//! sleeps pays nothing, and is the next when it is woken.
+
+use crate::clock::now;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// One rank's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct YieldPolicy {
+    /// Yields before the next one that is timed.
+    untimed: u8,
+    /// Yields in which one more long one tells that they do not pay.
+    suspect_left: u8,
+}
+
+/// Yields do not pay until then. Ranks of one host may share it, and then learn from each other.
+///
+/// Nanoseconds, or 0 where they pay. The lowest bits say how often in a row they did not.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub(crate) struct YieldBackoff(AtomicU64);
+
+/// Idle polls after which nobody sleeps yet, instead of a yield: who waits may just have had something to do.
+pub(crate) const NO_SLEEP_POLLS: u32 = 2;
+/// Nanoseconds of a sleep in place of a yield: so early who waits may not yet look for all that it waits for.
+pub(crate) const SHORT_SLEEP: u64 = 1_000_000;
+/// Of so many yields one is timed: that takes a tenth of the time of a yield.
+const SAMPLE_INTERVAL: u8 = 16;
+/// A yield takes less where nobody else is ready but ranks that wait.
+const LONG_YIELD: u64 = 1_000_000;
+/// Yields do not pay where of so many two are long, or one soon after a backoff. With fewer long ones a yield still
+/// takes less than a sleep, on average.
+const SUSPECT_YIELDS: u8 = 32;
+/// Nanoseconds of the first backoff after a yield that is hardly long, and in proportion after longer ones: beside tasks
+/// of more weight a yield may take seconds. Each one is twice as long as the one before, if a trial of the same length
+/// fails.
+const FIRST_BACKOFF: u64 = 8_000_000;
+/// So often: a trial takes little of the last one.
+const MAX_GROWTH: u64 = 5;
+/// The longest of all, about half a minute: who has the processor again yields before long.
+const MAX_EXPONENT: u64 = 12;
+/// Bits for the number of a backoff.
+const EXPONENT_MASK: u64 = 15;
+
+impl YieldPolicy {
+    /// Lets others have the processor.
+    #[inline]
+    pub(crate) fn yield_cpu(&mut self, backoff: &YieldBackoff) {
+        if self.untimed > 0 {
+            self.untimed -= 1;
+            return sched_yield();
+        }
+        let before = now();
+        sched_yield();
+        self.record(backoff, before, now());
+    }
+
+    fn record(&mut self, backoff: &YieldBackoff, before: u64, after: u64) {
+        let long = after.saturating_sub(before) >= LONG_YIELD;
+        self.suspect_left = match self.suspect_left {
+            0 if !long => 0,
+            0 if backoff.is_clear() => SUSPECT_YIELDS,
+            _ if long => {
+                backoff.start(before, after);
+                0
+            }
+            suspect_left => suspect_left - 1,
+        };
+        let trusts = self.suspect_left == 0 && backoff.is_clear();
+        self.untimed = if trusts { SAMPLE_INTERVAL - 1 } else { 0 };
+    }
+}
+
+impl YieldBackoff {
+    /// Is it worth a try? Else who waits should sleep.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_clear() || self.is_over_at(now())
+    }
+
+    #[inline]
+    fn is_clear(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    #[cold]
+    fn is_over_at(&self, now: u64) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        if now >= word.saturating_add(duration(word)) {
+            let _ = self.compare_exchange(word, 0);
+        }
+        now >= word
+    }
+
+    /// After a long yield, unless another rank told so meanwhile.
+    #[cold]
+    fn start(&self, before: u64, after: u64) {
+        let word = self.0.load(Ordering::Relaxed);
+        if word <= before {
+            let least = first_exponent(after.saturating_sub(before));
+            let exponent = match word {
+                0 => least,
+                _ => ((word & EXPONENT_MASK) + 1).clamp(least, least + MAX_GROWTH),
+            };
+            let exponent = exponent.min(MAX_EXPONENT);
+            let until = after.saturating_add(FIRST_BACKOFF << exponent);
+            let _ = self.compare_exchange(word, until & !EXPONENT_MASK | exponent);
+        }
+    }
+
+    /// Another rank may be faster.
+    fn compare_exchange(&self, from: u64, to: u64) -> Result<u64, u64> {
+        self.0.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+    }
+}
+
+/// The number of the first backoff after a yield that took so long.
+fn first_exponent(yielded: u64) -> u64 {
+    let fits = |exponent: &u64| LONG_YIELD << exponent >= yielded;
+    (0..MAX_EXPONENT).find(fits).unwrap_or(MAX_EXPONENT)
+}
+
+/// Nanoseconds of that backoff.
+fn duration(word: u64) -> u64 {
+    FIRST_BACKOFF << (word & EXPONENT_MASK)
+}
+
+/// Lets others have the processor, whatever it costs.
+pub(crate) fn sched_yield() {
+    // SAFETY: takes nothing and touches no memory.
+    unsafe { libc::sched_yield() };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 1 << 40;
+
+    fn short(yield_policy: &mut YieldPolicy, backoff: &YieldBackoff) {
+        yield_policy.record(backoff, START, START + LONG_YIELD - 1);
+    }
+
+    fn long(yield_policy: &mut YieldPolicy, backoff: &YieldBackoff, at: u64) -> u64 {
+        yield_policy.record(backoff, at, at + LONG_YIELD);
+        at + LONG_YIELD
+    }
+
+    #[test]
+    fn yields_pay_while_few_are_long() {
+        let (mut yield_policy, backoff) = (YieldPolicy::default(), YieldBackoff::default());
+        for _ in 0..10 {
+            long(&mut yield_policy, &backoff, START);
+            for _ in 0..SUSPECT_YIELDS {
+                assert_eq!(yield_policy.untimed, 0);
+                short(&mut yield_policy, &backoff);
+            }
+            assert_eq!(yield_policy.untimed, SAMPLE_INTERVAL - 1);
+            assert!(backoff.is_over_at(START));
+        }
+    }
+
+    #[test]
+    fn after_long_ones_none_pays_for_longer_and_longer() {
+        let (mut yield_policy, backoff) = (YieldPolicy::default(), YieldBackoff::default());
+        let mut time = long(&mut yield_policy, &backoff, START);
+        for exponent in [0, 1, 2, 3, 4, 5, 5, 5] {
+            time = long(&mut yield_policy, &backoff, time);
+            let until = (time + (FIRST_BACKOFF << exponent)) & !EXPONENT_MASK;
+            assert!(!backoff.is_over_at(until - 1));
+            time = until + EXPONENT_MASK;
+            assert!(backoff.is_over_at(time));
+            assert_eq!(yield_policy.untimed, 0);
+        }
+    }
+
+    /// Beside tasks of more weight.
+    #[test]
+    fn a_trial_takes_little_time_however_long_yields_are() {
+        for each in [LONG_YIELD, 10 * LONG_YIELD, 400 * LONG_YIELD] {
+            let (mut yield_policy, backoff) = (YieldPolicy::default(), YieldBackoff::default());
+            let (mut time, mut yielded) = (START, 0);
+            while time < START + 1000 * each {
+                if backoff.is_over_at(time) {
+                    yield_policy.record(&backoff, time, time + each);
+                    (time, yielded) = (time + each, yielded + each);
+                } else {
+                    time += each;
+                }
+            }
+            let share = (time - START) / yielded;
+            assert!(share >= 16, "one of {share} yields of {each} ns");
+        }
+    }
+
+    #[test]
+    fn what_two_ranks_saw_at_a_time_counts_once() {
+        let (mut one, mut other, backoff) =
+            (YieldPolicy::default(), YieldPolicy::default(), YieldBackoff::default());
+        for rank in [&mut one, &mut other] {
+            long(rank, &backoff, START);
+            long(rank, &backoff, START);
+        }
+        assert!(backoff.is_over_at(START + LONG_YIELD + FIRST_BACKOFF));
+    }
+
+    #[test]
+    fn a_trial_as_long_as_the_backoff_ends_it() {
+        let (mut yield_policy, backoff) = (YieldPolicy::default(), YieldBackoff::default());
+        long(&mut yield_policy, &backoff, START);
+        let until = long(&mut yield_policy, &backoff, START) + FIRST_BACKOFF;
+        assert!(backoff.is_over_at(until) && !backoff.is_clear());
+        assert!(backoff.is_over_at(until + FIRST_BACKOFF) && backoff.is_clear());
+        short(&mut yield_policy, &backoff);
+        assert_eq!(yield_policy.untimed, SAMPLE_INTERVAL - 1);
+    }
+}

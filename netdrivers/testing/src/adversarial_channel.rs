@@ -1,0 +1,342 @@
+//! Any channel, as adversarial as a channel may be. Nothing is lost, repeated or changed: that would be no channel.
+
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_netdrivers::fault::{CRASHED, SeededRng, Rate};
+use std::collections::VecDeque;
+
+/// How often a channel is difficult, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Profile {
+    /// A send finds no room, although there is some.
+    pub full: Rate,
+    /// A frame with a cookie is taken, but its memory is asked for until a later poll.
+    pub later: Rate,
+    /// A poll reports no more completions.
+    pub late_completion: Rate,
+    /// A poll sees nothing more of one sender: frames of different senders arrive in any order.
+    pub skipped_sender: Rate,
+    /// A poll sees nothing at all and leaves everything in the channel below, where queues become full.
+    pub skipped_poll: Rate,
+    /// Frames and losses handed out by one poll, at most; 0 counts as 1.
+    pub batch: usize,
+    /// Frames that are taken from the channel below but not handed out: at this number nothing more is taken.
+    pub max_held: usize,
+    /// Frames are read in pieces of at most so many bytes; 0 counts as 1.
+    pub fragment: usize,
+    /// Sends and polls, from the first on, until this node crashes without a good-bye: the channel below is dropped.
+    pub crash: Option<u64>,
+}
+
+impl Profile {
+    /// The channel as it is.
+    pub const BENIGN: Profile = Profile {
+        full: Rate::NEVER,
+        later: Rate::NEVER,
+        late_completion: Rate::NEVER,
+        skipped_sender: Rate::NEVER,
+        skipped_poll: Rate::NEVER,
+        batch: 32,
+        max_held: 64,
+        fragment: usize::MAX,
+        crash: None,
+    };
+
+    /// Any profile that leave some hope, and no crash.
+    pub fn random(rng: &mut SeededRng) -> Self {
+        let mut rate = |most| match rng.below(3) {
+            0 => Rate::NEVER,
+            _ => Rate::percent(rng.below(most) as u32),
+        };
+        Profile {
+            full: rate(70),
+            later: rate(90),
+            late_completion: rate(70),
+            skipped_sender: rate(70),
+            skipped_poll: rate(50),
+            batch: 1 + rng.index(8),
+            max_held: rng.index(16),
+            fragment: 1 + rng.index(40),
+            crash: None,
+        }
+    }
+}
+
+/// A channel with profile. What it does follows from its seed and the order of calls; its clock counts them, a
+/// microsecond each, so that time-outs follow too. When it has crashed every call fails with [`CRASHED`].
+pub struct AdversarialChannel<L: Channel> {
+    /// Dropped at the crash.
+    inner: Option<L>,
+    node: Node,
+    nodes: usize,
+    profile: Profile,
+    rng: SeededRng,
+    /// By sender: what was taken from the channel below.
+    held_by_sender: Vec<VecDeque<HeldEvent>>,
+    /// Letters in the lanes: at most [`Profile::max_held`], and one poll of the channel below.
+    held: usize,
+    /// Frames whose memory we still ask for, with where they went. As many as the kernel lends.
+    late: VecDeque<(Node, Cookie)>,
+    /// Since the last poll a send was refused without need, or that poll did not look.
+    withheld: bool,
+    steps: u64,
+    ticks: u64,
+    /// Lanes that this poll may still look at; kept for its memory.
+    open: Vec<usize>,
+}
+
+enum HeldEvent {
+    Frame(Box<[u8]>),
+    Lost,
+}
+
+/// A frame that is read in small pieces.
+#[derive(Clone, Copy, Debug)]
+pub struct Fragmented<'a> {
+    from: Node,
+    bytes: &'a [u8],
+    fragment: usize,
+}
+
+impl<L: Channel> AdversarialChannel<L> {
+    /// Over a channel.
+    pub fn new(inner: L, profile: Profile, seed: u64) -> Self {
+        let (node, nodes) = (inner.node(), inner.nodes());
+        AdversarialChannel {
+            inner: Some(inner),
+            node,
+            nodes,
+            profile,
+            rng: SeededRng::stream(seed, node.0.into()),
+            held_by_sender: (0..nodes).map(|_| VecDeque::new()).collect(),
+            held: 0,
+            late: VecDeque::new(),
+            withheld: false,
+            steps: 0,
+            ticks: 0,
+            open: Vec::with_capacity(nodes),
+        }
+    }
+
+    /// Over every channel of a world, with the same profile.
+    pub fn world(channels: impl IntoIterator<Item = L>, profile: Profile, seed: u64) -> Vec<Self> {
+        let over = |channel| AdversarialChannel::new(channel, profile, seed);
+        channels.into_iter().map(over).collect()
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Other profile from now on.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.profile = profile;
+    }
+
+    /// Nothing is kept back here, and the last poll has seen all that was in the channel below.
+    pub fn is_quiet(&self) -> bool {
+        self.held == 0 && self.late.is_empty() && !self.withheld
+    }
+
+    /// Does this channel still ask for the memory of a frame with that cookie?
+    pub fn needs(&self, cookie: Cookie) -> bool {
+        self.late.iter().any(|(_, late)| *late == cookie)
+    }
+
+    /// Has this node crashed?
+    pub fn has_crashed(&self) -> bool {
+        self.inner.is_none()
+    }
+
+    /// The channel below; `None` after the crash.
+    pub fn inner_mut(&mut self) -> Option<&mut L> {
+        self.inner.as_mut()
+    }
+
+    /// One more call, which may be the one that never comes back.
+    fn step(&mut self) -> Result<&mut L, ChannelError> {
+        self.ticks += 1;
+        self.steps += 1;
+        if self.profile.crash.is_some_and(|crash| self.steps > crash) {
+            self.inner = None;
+        }
+        self.inner.as_mut().ok_or(ChannelError::Device(CRASHED))
+    }
+
+    /// Takes what the channel below has. Completions of its own go on at once.
+    fn fill_held(&mut self, mut completed: impl FnMut(Cookie)) -> Result<(), ChannelError> {
+        if self.held > self.profile.max_held {
+            return Ok(());
+        }
+        self.withheld = self.rng.chance(self.profile.skipped_poll);
+        if self.withheld {
+            return Ok(());
+        }
+        let AdversarialChannel {
+            inner: Some(inner),
+            held_by_sender,
+            held,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        inner.poll(|arrived| {
+            let (from, event) = match arrived {
+                Event::Arrival(arrival) => (arrival.from(), HeldEvent::Frame(copy(&arrival))),
+                Event::PeerLost(node) => (node, HeldEvent::Lost),
+                Event::Completed(cookie) => return completed(cookie),
+                _ => return,
+            };
+            if let Some(held_events) = held_by_sender.get_mut(from.index()) {
+                held_events.push_back(event);
+                *held += 1;
+            }
+        })?;
+        Ok(())
+    }
+
+    /// The next frame or loss that this poll sees, of any sender in whose order it is next.
+    fn next(&mut self) -> Option<(Node, HeldEvent)> {
+        loop {
+            if self.open.is_empty() {
+                return None;
+            }
+            let choice = self.rng.index(self.open.len());
+            let from = self.open[choice];
+            let event = match self.rng.chance(self.profile.skipped_sender) {
+                true => None,
+                false => self.held_by_sender[from].pop_front(),
+            };
+            match event {
+                Some(event) => {
+                    self.held -= 1;
+                    return Some((Node(from as u16), event));
+                }
+                None => {
+                    self.open.swap_remove(choice);
+                }
+            }
+        }
+    }
+}
+
+impl<L: Channel> Channel for AdversarialChannel<L> {
+    type Arrival<'a> = Fragmented<'a>;
+
+    fn node(&self) -> Node {
+        self.node
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    fn limit(&self, to: Node) -> usize {
+        let inner = self.inner.as_ref();
+        inner.map_or(MIN_LIMIT, |inner| inner.limit(to))
+    }
+
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        self.step()?;
+        let can_go = to.index() < self.nodes && Part::total(parts) <= self.limit(to);
+        if can_go && self.rng.chance(self.profile.full) {
+            self.withheld = true;
+            return Err(ChannelError::Full);
+        }
+        let Some(inner) = &mut self.inner else {
+            return Err(ChannelError::Device(CRASHED));
+        };
+        let sent = inner.try_send(to, cookie, parts)?;
+        if sent == Sent::Done && cookie != Cookie::COPY && self.rng.chance(self.profile.later) {
+            self.late.push_back((to, cookie));
+            return Ok(Sent::Later);
+        }
+        Ok(sent)
+    }
+
+    fn poll(&mut self, mut f: impl FnMut(Event<Fragmented<'_>>)) -> Result<bool, ChannelError> {
+        self.step()?;
+        let mut any = false;
+        self.fill_held(|cookie| {
+            any = true;
+            f(Event::Completed(cookie));
+        })?;
+        while !self.late.is_empty() && !self.rng.chance(self.profile.late_completion) {
+            if let Some((_, cookie)) = self.late.pop_front() {
+                any = true;
+                f(Event::Completed(cookie));
+            }
+        }
+        self.open.clear();
+        let held_by_sender = self.held_by_sender.iter().enumerate();
+        self.open
+            .extend(held_by_sender.filter(|(_, held_events)| !held_events.is_empty()).map(|(i, _)| i));
+        for _ in 0..self.profile.batch.max(1) {
+            let Some((from, event)) = self.next() else {
+                break;
+            };
+            any = true;
+            match event {
+                HeldEvent::Frame(bytes) => f(Event::Arrival(Fragmented {
+                    from,
+                    bytes: &bytes,
+                    fragment: self.profile.fragment.max(1),
+                })),
+                HeldEvent::Lost => {
+                    // Nothing of frames to it is needed any more, and no completion follows.
+                    self.late.retain(|(to, _)| *to != from);
+                    f(Event::PeerLost(from));
+                }
+            }
+        }
+        Ok(any)
+    }
+
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        self.ticks += 1;
+        let quiet = self.is_quiet();
+        match &mut self.inner {
+            None => Err(ChannelError::Device(CRASHED)),
+            Some(inner) if quiet => inner.wait(idle),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.ticks * 1000
+    }
+}
+
+impl Arrival for Fragmented<'_> {
+    fn from(&self) -> Node {
+        self.from
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        self.bytes.get(..n)
+    }
+
+    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+        let rest = self.bytes.get(offset..).unwrap_or_default();
+        let piece = rest.get(..len).unwrap_or_default();
+        piece.chunks(self.fragment).for_each(f);
+    }
+}
+
+fn copy(arrival: &impl Arrival) -> Box<[u8]> {
+    let mut bytes = Vec::with_capacity(arrival.len());
+    arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+    bytes.into()
+}

@@ -1,0 +1,136 @@
+//! Ranks over a network that can lose frames, as the tests of drivers run them: a reliable channel, and somebody who
+//! tells who has gone, as a launcher does.
+
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
+use pombo_kernel::header::Node;
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::Network;
+use pombo_netdrivers::HeapStorage;
+use pombo_transport::reliable::{Arrived, Reliable, Windows};
+use std::sync::{Arc, Mutex};
+use std::thread::panicking;
+
+/// Who tells, and what a kind of network needs beside.
+pub trait Supervisor: 'static {
+    /// Nodes that have gone, in this order; a rank adds itself when it goes.
+    fn departed(&self) -> &Mutex<Vec<Node>>;
+
+    /// Called before every poll.
+    fn before_poll(&self) {}
+
+    /// Called before every wait.
+    fn before_wait(&self) {}
+
+    /// Called when a rank has gone. Whoever sleeps hears nothing of the list: wake it.
+    fn on_departure(&self) {}
+}
+
+/// A rank with a launcher: it goes when its frames have arrived, and the others are told.
+pub struct SupervisedChannel<N: Network, Z: Windows, L: Supervisor> {
+    channel: Reliable<N, Z, HeapStorage>,
+    supervisor: Arc<L>,
+    reported: usize,
+}
+
+impl<N: Network, Z: Windows, L: Supervisor> SupervisedChannel<N, Z, L> {
+    /// Over a network that has no more nodes than the windows have places; panics if it has.
+    pub fn new(network: N, supervisor: Arc<L>) -> Self {
+        SupervisedChannel {
+            channel: Reliable::new(network, 0x5eed).expect("places for all nodes"),
+            supervisor,
+            reported: 0,
+        }
+    }
+
+    /// The channel itself.
+    pub fn reliable(&self) -> &Reliable<N, Z, HeapStorage> {
+        &self.channel
+    }
+
+    /// The channel itself, for measurements: used so it is not told who has gone.
+    pub fn reliable_mut(&mut self) -> &mut Reliable<N, Z, HeapStorage> {
+        &mut self.channel
+    }
+
+    /// Has somebody gone since the last poll? What was to wake this rank may have come before that poll looked for
+    /// frames, and after it looked here.
+    fn has_pending(&self) -> bool {
+        let departed = self.supervisor.departed().lock().expect("nobody panics with it");
+        departed.len() > self.reported
+    }
+}
+
+impl<N: Network, Z: Windows, L: Supervisor> Channel for SupervisedChannel<N, Z, L> {
+    type Arrival<'a> = Arrived<'a, N::Frame<'a>>;
+
+    fn node(&self) -> Node {
+        self.channel.node()
+    }
+
+    fn nodes(&self) -> usize {
+        self.channel.nodes()
+    }
+
+    fn limit(&self, to: Node) -> usize {
+        self.channel.limit(to)
+    }
+
+    fn try_send(
+        &mut self,
+        to: Node,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        self.channel.try_send(to, cookie, parts)
+    }
+
+    fn gather(&mut self, on: bool) {
+        self.channel.gather(on);
+    }
+
+    fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
+        let departed = self.supervisor.departed().lock().expect("nobody panics with it");
+        for node in &departed[self.reported..] {
+            self.channel.declare_lost(*node);
+        }
+        self.reported = departed.len();
+        drop(departed);
+        self.supervisor.before_poll();
+        self.channel.poll(f)
+    }
+
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        self.supervisor.before_wait();
+        match self.has_pending() {
+            true => Ok(()),
+            false => self.channel.wait(idle),
+        }
+    }
+
+    fn wakes_by(&mut self) -> Option<Wake> {
+        self.supervisor.before_wait();
+        let most = if self.has_pending() { 0 } else { u64::MAX };
+        Some(self.channel.wakes_by()?.at_most(most))
+    }
+
+    fn now(&self) -> u64 {
+        self.channel.now()
+    }
+}
+
+impl<N: Network, Z: Windows, L: Supervisor> Drop for SupervisedChannel<N, Z, L> {
+    fn drop(&mut self) {
+        let mut idle = 0;
+        while !panicking() && !self.channel.is_settled() {
+            match self.poll(|_| ()) {
+                Ok(true) => idle = 0,
+                _ => self.wait(idle).expect("it is up"),
+            }
+            idle += 1;
+        }
+        if let Ok(mut departed) = self.supervisor.departed().lock() {
+            departed.push(self.channel.node());
+        }
+        self.supervisor.on_departure();
+    }
+}
