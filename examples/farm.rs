@@ -14,7 +14,7 @@ use pombo_job::Joined;
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::prelude::*;
-use pombo_kernel::{Channel, Compose, Size};
+use pombo_kernel::{Capacities, Channel, Composition};
 use pombo_netdrivers::{HeapStorage, Loopback};
 
 header! {
@@ -29,7 +29,8 @@ const END: u8 = 3;
 /// So many ranks at most.
 const RANKS: usize = 64;
 /// The composition: 32-bit lengths, rendezvous above 1 KiB, linear matching, heap storage, and how much of everything.
-type Farm = Compose<U32, Rendezvous<1024>, Linear, HeapStorage, Size<64, 64, 1024, RANKS>>;
+type Farm =
+    Composition<U32, Rendezvous<1024>, Linear, HeapStorage, Capacities<64, 64, 1024, RANKS>>;
 type Comm<L> = Communicator<Work, L, Lent<'static>, Farm>;
 
 const TASKS: u32 = 1000;
@@ -44,21 +45,21 @@ fn work(kind: u8, task: u32) -> Work {
 
 /// Gives every worker a task, then a new one for each answer; the workers that get none get the end.
 fn manager(comm: &mut Comm<impl Channel>) -> Result<f64, Error> {
-    let workers = comm.nodes() as u32 - 1;
+    let workers = comm.peers() as u32 - 1;
     let (mut next, mut sum) = (0, 0.0);
     let mut give = |comm: &mut Comm<_>, worker| {
         let kind = if next < TASKS { TASK } else { END };
         next += 1;
-        comm.send_from(worker, work(kind, next - 1), &[])
+        comm.send(worker, work(kind, next - 1), &[])
     };
     for worker in 1..=workers {
-        give(comm, Node(worker as u16))?;
+        give(comm, Peer(worker as u16))?;
     }
     for _ in 0..TASKS {
         let mut answer = [0; 8];
-        let envelope = comm.receive_into(Work::kind(ANSWER), &mut answer)?;
+        let envelope = comm.recv(Work::kind(ANSWER), &mut answer)?;
         sum += f64::from_le_bytes(answer);
-        give(comm, envelope.node())?;
+        give(comm, envelope.peer())?;
     }
     Ok(sum)
 }
@@ -66,7 +67,7 @@ fn manager(comm: &mut Comm<impl Channel>) -> Result<f64, Error> {
 /// Answers tasks until the end.
 fn worker(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
     loop {
-        let header = comm.receive_into(Any.into(), &mut [])?.header();
+        let header = comm.recv(Any.into(), &mut [])?.header();
         if header.kind == END {
             return Ok(());
         }
@@ -75,15 +76,15 @@ fn worker(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
         let part: f64 = (first..first + TERMS)
             .map(|k| if k % 2 == 0 { 4.0 } else { -4.0 } / (2 * k + 1) as f64)
             .sum();
-        comm.send_from(Node(0), work(ANSWER, task), &part.to_le_bytes())?;
+        comm.send(Peer(0), work(ANSWER, task), &part.to_le_bytes())?;
     }
 }
 
 /// What every rank does, whatever carries its messages.
 fn farm(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
-    match comm.node() {
-        Node(0) if comm.nodes() > 1 => println!("pi is {:.9} after {TASKS} tasks", manager(comm)?),
-        Node(0) => println!("a farm takes two ranks or more: farm threads, or pombo run -n 4 farm"),
+    match comm.me() {
+        Peer(0) if comm.peers() > 1 => println!("pi is {:.9} after {TASKS} tasks", manager(comm)?),
+        Peer(0) => println!("a farm takes two ranks or more: farm threads, or pombo run -n 4 farm"),
         _ => worker(comm)?,
     }
     Ok(())
@@ -104,8 +105,10 @@ fn threads() -> Result<(), Error> {
 
 /// This process as a rank of the job that a launcher has started.
 fn job() -> Result<(), Box<dyn std::error::Error>> {
-    let Joined { way, launcher, .. } = pombo_job::enter::<Work, Farm, RANKS>()?;
-    let mut comm = Comm::new(way)?;
+    let Joined {
+        channel, launcher, ..
+    } = pombo_job::enter::<Work, Farm, RANKS>()?;
+    let mut comm = Comm::new(channel)?;
     farm(&mut comm)?;
     Ok(pombo_job::leave(comm, launcher)?)
 }

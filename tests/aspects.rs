@@ -6,19 +6,19 @@ mod common;
 use common::*;
 use pombo_kernel::aspect::{
     Basic, Buffered, Buffering, Canonical, Contiguous, Counting, Datatypes, Eager, Full,
-    Heterogeneous, Homogeneous, Narrow, NoDatatypes, Opposite, ReceiverFirst, Rendezvous, Static,
-    Transfer, Unbuffered,
+    Heterogeneous, Homogeneous, Narrow, NoDatatypes, Opposite, ReceiverInitiated, Rendezvous,
+    Static, Transfer, Unbuffered,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear, Matcher, NoQueues};
 use pombo_kernel::memory::Items;
 use pombo_kernel::{
-    Communicator, Compose, Config, Error, Lent, Loan, Memory, Mode, Node, Operate, Repeated,
-    Segmented, Segments, Size, Source, Ticket, Typed, Values, ValuesMut,
+    Capacities, Communicator, Composition, Config, Error, Lent, Loan, Memory, Mode, Peer,
+    PointToPoint, Repeated, Segmented, Segments, Source, Ticket, Typed, Values, ValuesMut,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use zerocopy::little_endian::{U32, U64};
 
-type Small = Size<64, 8, 64, 4>;
+type Small = Capacities<64, 8, 64, 4>;
 
 /// Two communicators of maybe different compositions, in one thread.
 struct Pair<M: Memory, N: Memory, A: Config, B: Config> {
@@ -35,7 +35,7 @@ impl<M: Memory, N: Memory, A: Config, B: Config> Pair<M, N, A, B> {
         let mut channels = Loopback::world_with(2, limits).into_iter();
         let mut next = || channels.next().expect("a world of two");
         let (zero, one) = (next(), next());
-        let fits = "the sizes fit two nodes";
+        let fits = "the sizes fit two peers";
         Pair {
             zero: Communicator::new(zero).expect(fits),
             one: Communicator::new(one).expect(fits),
@@ -216,14 +216,17 @@ fn across<M: Kind, A: Config, B: Config>(
     late: bool,
 ) -> (M::In, Result<usize, Error>) {
     let mut pair = Pair::<M, M, A, B>::new();
-    let sent = pair.zero.send(Node(1), tagged(1), out).map_err(Error::from);
+    let sent = pair
+        .zero
+        .isend(Peer(1), tagged(1), out)
+        .map_err(Error::from);
     let sent = sent.expect("there is room");
     if late {
         pair.turn();
     }
     let received = pair
         .one
-        .receive(wanted(Some(0), Some(1)), into)
+        .irecv(wanted(Some(0), Some(1)), into)
         .map_err(Error::from);
     let (loan, outcome) = pair.finish(sent, received.expect("there is room"));
     let Loan::Received(got) = loan else {
@@ -258,11 +261,11 @@ fn bytes<M: Kind, C: Config>() {
     let mut pair = Pair::<M, M, C, C>::new();
     let synchronous = pair
         .zero
-        .send_as(Mode::Synchronous, Node(1), tagged(1), M::out(b"x"));
+        .isend_as(Mode::Synchronous, Peer(1), tagged(1), M::out(b"x"));
     let refused = synchronous.err().map(|refused| refused.error);
     assert_eq!(
         refused,
-        (!rendezvous).then_some(Error::NotComposed("rendezvous"))
+        (!rendezvous).then_some(Error::FeatureDisabled("rendezvous"))
     );
 }
 
@@ -272,16 +275,16 @@ fn buffered<M: Kind, C: Config>() {
     let mut message = payload(3, 60);
     let taken = pair
         .zero
-        .send_buffered(Node(1), tagged(1), &message.as_slice());
+        .send_buffered(Peer(1), tagged(1), &message.as_slice());
     message.fill(0);
     if !<C::Buffering as Buffering>::ON {
-        assert_eq!(taken, Err(Error::NotComposed("buffering")));
+        assert_eq!(taken, Err(Error::FeatureDisabled("buffering")));
         return;
     }
     assert_eq!(taken, Ok(()));
     let long = pair
         .zero
-        .send_buffered(Node(1), tagged(1), &[0; 65].as_slice());
+        .send_buffered(Peer(1), tagged(1), &[0; 65].as_slice());
     assert_eq!(long, Err(Error::TooLong { limit: 64 }));
     // Without rendezvous a message beyond the credit is refused, otherwise it is kept.
     let mut taken = 1;
@@ -289,7 +292,7 @@ fn buffered<M: Kind, C: Config>() {
         let next = [taken as u8; 9];
         if pair
             .zero
-            .send_buffered(Node(1), tagged(taken), &next.as_slice())
+            .send_buffered(Peer(1), tagged(taken), &next.as_slice())
             .is_err()
         {
             break;
@@ -306,7 +309,7 @@ fn buffered<M: Kind, C: Config>() {
         let mut turns = 0..1000;
         let mut into = M::into(room(expected.len()));
         let ticket = loop {
-            match pair.one.receive(wanted(None, None), into) {
+            match pair.one.irecv(wanted(None, None), into) {
                 Ok(ticket) => break ticket,
                 // Without queues it has to be here first.
                 Err(refused) => into = refused.loan,
@@ -351,7 +354,7 @@ fn values<M: Kind, A: Config, B: Config>(foreign: bool) {
 }
 
 type Made<T, M, D, R, B, S = Static> =
-    Compose<U32, T, M, S, Small, pombo_kernel::aspect::Unobserved, D, R, B>;
+    Composition<U32, T, M, S, Small, pombo_kernel::aspect::Unobserved, D, R, B>;
 
 /// One test for every transfer and matcher, over all of the rest.
 macro_rules! combinations {
@@ -389,7 +392,7 @@ combinations! {
     rendezvous_adaptive: Rendezvous<16>, Adaptive;
     eager_none: Eager, NoQueues;
     rendezvous_none: Rendezvous<16>, NoQueues;
-    receiver_first_linear: ReceiverFirst<16>, Linear;
+    receiver_first_linear: ReceiverInitiated<16>, Linear;
 }
 
 /// A machine of the other byte order on one side.
@@ -486,27 +489,27 @@ fn nothing_costs_nothing() {
 /// The same job counts the same, and a communicator without an observer has nothing to tell.
 #[test]
 fn statistics() {
-    type Counted = Compose<U64, Rendezvous<16>, Linear, HeapStorage, Small, Counting>;
+    type Counted = Composition<U64, Rendezvous<16>, Linear, HeapStorage, Small, Counting>;
     let mut pair = Pair::<Lent<'_>, Lent<'_>, Counted, Counted>::new();
     let (short, long) = ([1; 10], [2; 100]);
     let (mut first, mut second) = ([0; 10], [0; 100]);
     let a = pair
         .zero
-        .send(Node(1), tagged(1), &short)
+        .isend(Peer(1), tagged(1), &short)
         .expect("there is room");
     let b = pair
         .zero
-        .send(Node(1), tagged(2), &long)
+        .isend(Peer(1), tagged(2), &long)
         .expect("there is room");
     pair.turn();
     let d = pair
         .one
-        .receive(wanted(None, Some(2)), &mut second)
+        .irecv(wanted(None, Some(2)), &mut second)
         .expect("there is room");
     assert_eq!(pair.finish(b, d).1, Ok(100));
     let c = pair
         .one
-        .receive(wanted(None, Some(1)), &mut first)
+        .irecv(wanted(None, Some(1)), &mut first)
         .expect("there is room");
     assert_eq!(pair.finish(a, c).1, Ok(10));
     let (zero, one) = (pair.zero.statistics(), pair.one.statistics());
@@ -531,12 +534,12 @@ fn statistics() {
 fn operators() -> Result<(), Error> {
     let (mut room, mut again) = ([0; 5], [0; 5]);
     let mut pair = Pair::<Lent<'_>, Lent<'_>, Tiny, Tiny>::new();
-    let sent = (&mut pair.zero << (Node(1), tagged(1), &b"hello"[..]))?;
+    let sent = (&mut pair.zero << (Peer(1), tagged(1), &b"hello"[..]))?;
     let received = (&mut pair.one >> (wanted(None, None), &mut room[..]))?;
     assert_eq!(pair.finish(sent, received).1, Ok(5));
     pair.zero.scope(|scope| {
         let received = (&mut *scope >> (wanted(None, None), &mut again[..]))?;
-        let sent = (&mut *scope << (Node(0), tagged(1), &b"again"[..]))?;
+        let sent = (&mut *scope << (Peer(0), tagged(1), &b"again"[..]))?;
         scope.wait(sent)?.outcome?;
         scope.wait(received)?.outcome
     })?;
@@ -551,13 +554,13 @@ fn time_outs() -> Result<(), Error> {
     const SOON: u64 = 2_000_000;
     let mut pair = Pair::<Lent<'_>, Lent<'_>, Tiny, Tiny>::new();
     let (any, mut room) = (wanted(None, None), [0; 100]);
-    let nothing = pair.one.receive_into_within(any, &mut room, SOON);
+    let nothing = pair.one.recv_timeout(any, &mut room, SOON);
     assert_eq!(nothing.map(|envelope| envelope.len()), Err(Error::TimedOut));
-    assert!(pair.one.wait_probe_within(any, SOON)?.is_none());
-    assert!(pair.one.wait_matched_probe_within(any, SOON)?.is_none());
+    assert!(pair.one.wait_probe_timeout(any, SOON)?.is_none());
+    assert!(pair.one.wait_matched_probe_timeout(any, SOON)?.is_none());
     // Nobody receives: the announce is taken back, and the receiver never sees it.
     let long = [7; 100];
-    let sent = pair.zero.send_from_within(Node(1), tagged(1), &long, SOON);
+    let sent = pair.zero.send_timeout(Peer(1), tagged(1), &long, SOON);
     assert_eq!(sent, Err(Error::TimedOut));
     for _ in 0..10 {
         pair.turn();
@@ -567,8 +570,8 @@ fn time_outs() -> Result<(), Error> {
     assert_eq!(pair.zero.lengths().operations, 0);
     // In time, all is as without a limit.
     pair.zero
-        .send_from_within(Node(1), tagged(2), &[8; 5], u64::MAX)?;
-    let envelope = pair.one.receive_into_within(any, &mut room, u64::MAX)?;
+        .send_timeout(Peer(1), tagged(2), &[8; 5], u64::MAX)?;
+    let envelope = pair.one.recv_timeout(any, &mut room, u64::MAX)?;
     assert_eq!(
         (envelope.header(), &room[..6]),
         (tagged(2), &[8, 8, 8, 8, 8, 0][..])

@@ -19,8 +19,8 @@ use numbered::{Numbered, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Communicator, Compose, Config, Endpoint, Error, Loan, Memory, Node, Operate, Port, Refused,
-    Sink, Size, Source, Ticket,
+    Capacities, Communicator, Composition, Config, Endpoint, Error, Loan, Memory, Peer,
+    PointToPoint, Port, Refused, Sink, Source, Ticket,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,17 +28,18 @@ use zerocopy::little_endian::{I32, U32};
 
 const MILLION: u64 = 1_000_000;
 
-/// Places in the pool for each of two nodes.
+/// Places in the pool for each of two peers.
 const CREDIT: usize = 4;
 /// Operations that a static rank has at a time.
 const OPERATIONS: usize = 64;
 
 /// Everything in place.
-type Held = Compose<U32, Rendezvous<64>, Linear, Static, Size<OPERATIONS, 8, 64, 2>>;
+type Held = Composition<U32, Rendezvous<64>, Linear, Static, Capacities<OPERATIONS, 8, 64, 2>>;
 /// The same without rendezvous: a send without credit is refused.
-type Refusing = Compose<U32, Eager, Linear, Static, Size<OPERATIONS, 8, 64, 2>>;
+type Refusing = Composition<U32, Eager, Linear, Static, Capacities<OPERATIONS, 8, 64, 2>>;
 /// A table of a million operations on the heap; the frames are the same.
-type Patient = Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<{ 1 << 20 }, 8, 64, 2>>;
+type Patient =
+    Composition<U32, Rendezvous<64>, Linear, HeapStorage, Capacities<{ 1 << 20 }, 8, 64, 2>>;
 
 /// Messages that need no memory elsewhere: a number.
 struct Numbers;
@@ -126,7 +127,7 @@ fn number(loan: Loan<Numbers>) -> u64 {
 }
 
 fn send<C: Config>(rank: &mut Rank<C>, number: u64) -> Result<Ticket, Refused<Number>> {
-    rank.send(Node(1), header(number), message(number))
+    rank.isend(Peer(1), header(number), message(number))
 }
 
 fn poll<C: Config>(rank: &mut Rank<C>) -> bool {
@@ -135,7 +136,7 @@ fn poll<C: Config>(rank: &mut Rank<C>) -> bool {
 
 /// Takes the next message, which must be the one of that number; `turn` lets the others get on.
 fn take<C: Config>(rank: &mut Rank<C>, number: u64, mut turn: impl FnMut() -> bool) {
-    let posted = rank.receive(select(Some(0), Some(7)), room());
+    let posted = rank.irecv(select(Some(0), Some(7)), room());
     let ticket = posted.map_err(Error::from).expect("there is room");
     let mut turns = 0;
     let completed = loop {
@@ -225,7 +226,7 @@ fn without_rendezvous_credit_refuses_posts() {
     let measure = Measure::begin();
     watched("without_rendezvous_credit_refuses_posts", || {
         // Claimed sends make room in the table, so credit alone is the bound.
-        posts::<Refusing>(&measure, CREDIT, Error::NoCredit(Node(1)));
+        posts::<Refusing>(&measure, CREDIT, Error::NoCredit(Peer(1)));
     });
 }
 
@@ -272,11 +273,10 @@ fn blocks<C: Config>(name: &str) {
     let sent = AtomicU64::new(0);
     ranks(name, world(), |channel| {
         let mut rank = rank::<C>(channel);
-        if rank.node() == Node(0) {
+        if rank.me() == Peer(0) {
             for number in 0..MILLION {
                 let bytes = number.to_le_bytes();
-                rank.send_from(Node(1), header(number), &bytes)
-                    .expect("sent");
+                rank.send(Peer(1), header(number), &bytes).expect("sent");
                 sent.store(number + 1, Ordering::Relaxed);
             }
             return;
@@ -293,7 +293,7 @@ fn blocks<C: Config>(name: &str) {
         }
         for number in 0..MILLION {
             let mut bytes = [0; 8];
-            let envelope = rank.receive_into(select(None, None), &mut bytes);
+            let envelope = rank.recv(select(None, None), &mut bytes);
             let envelope = envelope.expect("received");
             assert_eq!(u64::from(envelope.header().number.get()), number);
             assert_eq!(u64::from_le_bytes(bytes), number);
@@ -332,13 +332,13 @@ fn floods_one_port<C: Config>(measure: &Measure) {
             // At the bound it comes back, which is all that happens.
             let _ = from
                 .port::<0>()
-                .send(Node(1), header(flood), message(flood));
+                .isend(Peer(1), header(flood), message(flood));
         }
         let sent = from
             .port::<1>()
-            .send(Node(1), header(letter), message(letter));
+            .isend(Peer(1), header(letter), message(letter));
         let sent = sent.map_err(Error::from).expect("this port has credit");
-        let posted = to.port::<1>().receive(select(Some(0), Some(7)), room());
+        let posted = to.port::<1>().irecv(select(Some(0), Some(7)), room());
         let posted = posted.map_err(Error::from).expect("there is room");
         let mut turns = 0;
         let completed = loop {
@@ -359,7 +359,7 @@ fn floods_one_port<C: Config>(measure: &Measure) {
     }
     for flood in 0..CREDIT as u64 {
         let mut port = to.port::<0>();
-        let posted = port.receive(select(Some(0), None), room());
+        let posted = port.irecv(select(Some(0), None), room());
         let posted = posted.map_err(Error::from).expect("there is room");
         let completed = port.claim(posted).expect("known").expect("it is here");
         assert_eq!(number(completed.loan), flood);

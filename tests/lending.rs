@@ -5,7 +5,8 @@ mod common;
 
 use common::*;
 use pombo_kernel::{
-    Channel, Communicator, Error, Limits, Loan, Mode, Node, Operate, SCOPE_LOANS, Scope, Ticket,
+    Channel, Communicator, Error, Limits, Loan, Mode, Peer, PointToPoint, SCOPE_LOANS, Scope,
+    Ticket,
 };
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Loopback, loopback};
@@ -24,12 +25,12 @@ const LIMITS: Limits = Limits {
 };
 
 /// Few frames in flight and one place in the pool, so that everything takes its longest way.
-fn world(nodes: u16, frames_in_flight: usize) -> Vec<Comm<Tiny>> {
+fn world(peers: u16, frames_in_flight: usize) -> Vec<Comm<Tiny>> {
     let channel = loopback::Limits {
         frame: 128,
         frames_in_flight,
     };
-    Loopback::world_with(nodes, channel)
+    Loopback::world_with(peers, channel)
         .into_iter()
         .map(|channel| Communicator::with_limits(channel, LIMITS).expect("it fits"))
         .collect()
@@ -41,12 +42,12 @@ fn post<L: Channel>(
     tag: Option<i32>,
     room: usize,
 ) -> Ticket {
-    let posted = rank.receive(wanted(source, tag), Bytes(vec![0; room]));
+    let posted = rank.irecv(wanted(source, tag), Bytes(vec![0; room]));
     posted.map_err(Error::from).expect("posted")
 }
 
 fn put<L: Channel>(rank: &mut Rank<L>, to: u16, tag: i32, bytes: &[u8]) -> Ticket {
-    let sent = rank.send(Node(to), tagged(tag), Bytes(bytes.to_vec()));
+    let sent = rank.isend(Peer(to), tagged(tag), Bytes(bytes.to_vec()));
     sent.map_err(Error::from).expect("sent")
 }
 
@@ -86,10 +87,8 @@ fn buffers_come_back() {
     let mut into = [0; 80];
     let address = into.as_ptr();
     let (sent, received) = ranks[0].scope(|scope| {
-        let sent = scope.send(Node(0), tagged(1), &out).expect("sent");
-        let posted = scope
-            .receive(wanted(None, None), &mut into)
-            .expect("posted");
+        let sent = scope.isend(Peer(0), tagged(1), &out).expect("sent");
+        let posted = scope.irecv(wanted(None, None), &mut into).expect("posted");
         let received = scope.wait(posted).expect("known");
         (scope.wait(sent).expect("known"), received)
     });
@@ -112,25 +111,25 @@ fn blocking_calls_lend_for_the_call() {
     let right = std::thread::spawn(move || {
         for len in 0..300 {
             let mut bytes = vec![0; len];
-            let got = right.receive_into(wanted(Some(0), None), &mut bytes);
+            let got = right.recv(wanted(Some(0), None), &mut bytes);
             assert_eq!(got.expect("received").len(), len);
-            right.send_from(Node(0), tagged(1), &bytes).expect("sent");
+            right.send(Peer(0), tagged(1), &bytes).expect("sent");
         }
         let mut short = [0; 3];
-        let cut = right.receive_into(wanted(Some(0), None), &mut short);
+        let cut = right.recv(wanted(Some(0), None), &mut short);
         assert_eq!(cut.err(), Some(Error::Truncated { sent: 200, room: 3 }));
         assert_eq!(short, payload(7, 200)[..3]);
         right
     });
     for len in 0..300 {
-        left.send_from(Node(1), tagged(1), &payload(len, len))
+        left.send(Peer(1), tagged(1), &payload(len, len))
             .expect("sent");
         let mut back = vec![0; len];
-        left.receive_into(wanted(None, Some(1)), &mut back)
+        left.recv(wanted(None, Some(1)), &mut back)
             .expect("received");
         assert_eq!(back, payload(len, len));
     }
-    left.send_from(Node(1), tagged(1), &payload(7, 200))
+    left.send(Peer(1), tagged(1), &payload(7, 200))
         .expect("sent");
     nothing_left(&mut [left, right.join().expect("it ends well")]);
 }
@@ -151,11 +150,11 @@ fn outer_receives_complete_inside() {
         let there = post(&mut peer, Some(0), Some(7), len);
         rank.scope(|middle| {
             let second = middle
-                .receive(wanted(Some(1), Some(2)), &mut middle_bytes)
+                .irecv(wanted(Some(1), Some(2)), &mut middle_bytes)
                 .expect("posted");
             middle.scope(|inner| {
                 let third = inner
-                    .receive(wanted(Some(1), Some(3)), &mut inner_bytes)
+                    .irecv(wanted(Some(1), Some(3)), &mut inner_bytes)
                     .expect("posted");
                 for _ in 0..1000 {
                     inner.check_messages().expect("it does not break");
@@ -230,9 +229,9 @@ fn receives_are_unposted() {
         let [a, b, c] = &mut dead;
         cut_short(&mut ranks[0], end, |scope| {
             vec![
-                scope.receive(wanted(None, None), a).expect("posted"),
-                scope.receive(wanted(Some(1), None), b).expect("posted"),
-                scope.receive(wanted(Some(1), Some(1)), c).expect("posted"),
+                scope.irecv(wanted(None, None), a).expect("posted"),
+                scope.irecv(wanted(Some(1), None), b).expect("posted"),
+                scope.irecv(wanted(Some(1), Some(1)), c).expect("posted"),
             ]
         });
         assert_eq!(ranks[0].lengths().expected, 0, "{end:?}");
@@ -258,9 +257,7 @@ fn a_dead_receive_gets_no_bytes() {
             let sent = put(&mut peer, 0, 1, &payload(9, 1000));
             let mut dead = [0xEE; 1000];
             cut_short(&mut ranks[0], end, |scope| {
-                let posted = scope
-                    .receive(wanted(None, None), &mut dead)
-                    .expect("posted");
+                let posted = scope.irecv(wanted(None, None), &mut dead).expect("posted");
                 for _ in 0..rounds {
                     scope.check_messages().expect("it does not break");
                     peer.check_messages().expect("it does not break");
@@ -331,7 +328,7 @@ fn send_dies(
     let mut posted = posted_first.then(|| post(&mut peer, None, Some(1), 1000));
     let out = payload(3, len);
     cut_short(&mut ranks[0], end, |scope| {
-        let sent = scope.send_as(mode, Node(1), tagged(1), &out);
+        let sent = scope.isend_as(mode, Peer(1), tagged(1), &out);
         let sent = sent.expect("there is room");
         for _ in 0..rounds {
             peer.check_messages().expect("it does not break");
@@ -386,27 +383,25 @@ fn a_scope_is_bounded() {
         let tickets: Vec<_> = (0..SCOPE_LOANS)
             .map(|tag| {
                 let buffer = buffers.next().expect("enough");
-                let posted = scope.receive(wanted(None, Some(tag as i32)), buffer);
+                let posted = scope.irecv(wanted(None, Some(tag as i32)), buffer);
                 posted.map_err(Error::from).expect("there is room")
             })
             .collect();
         let last = buffers.next().expect("enough");
-        let refused = scope.receive(wanted(None, None), last);
+        let refused = scope.irecv(wanted(None, None), last);
         let refused = refused.expect_err("it is full");
         assert_eq!(refused.error, Error::Full);
-        let refused_send = scope.send(Node(0), tagged(1), b"no room");
+        let refused_send = scope.isend(Peer(0), tagged(1), b"no room");
         let refused_send = refused_send.expect_err("it is full");
         assert_eq!(
             (refused_send.error, refused_send.loan),
             (Error::Full, &b"no room"[..])
         );
         // An inner scope has places of its own.
-        scope
-            .send_from(Node(0), tagged(3), b"inside")
-            .expect("sent");
+        scope.send(Peer(0), tagged(3), b"inside").expect("sent");
         let third = scope.wait(tickets[3]).expect("known");
         assert_eq!(third.outcome, Ok(6));
-        let posted = scope.receive(wanted(None, None), refused.loan);
+        let posted = scope.irecv(wanted(None, None), refused.loan);
         posted.map_err(Error::from).expect("there is room again");
         // A refused operation left nothing behind.
         assert_eq!(scope.claim(tickets[3]).err(), Some(Error::UnknownTicket));
@@ -469,11 +464,11 @@ fn run_scope<L: Channel>(ranks: &mut [Rank<L>], at: usize, act: &Act) {
     cut_short(rank, ENDS[*end], |scope| {
         let mut tickets = Vec::new();
         for ((to, tag, _), out) in sends.iter().zip(&out) {
-            let sent = scope.send(Node(*to), tagged(*tag), out);
+            let sent = scope.isend(Peer(*to), tagged(*tag), out);
             tickets.push(sent.map_err(Error::from).expect("there is room"));
         }
         for ((source, tag), into) in receives.iter().zip(&mut into) {
-            let posted = scope.receive(wanted(*source, *tag), into);
+            let posted = scope.irecv(wanted(*source, *tag), into);
             tickets.push(posted.map_err(Error::from).expect("there is room"));
         }
         for who in polls {
@@ -555,18 +550,18 @@ proptest! {
 fn only_what_went_well_is_dismissed() {
     let mut ranks = world(2, 4);
     let posted = [(1, 4), (2, 1)].map(|(tag, room)| post(&mut ranks[0], None, Some(tag), room));
-    assert_eq!(ranks[0].dismiss(posted[0]), None, "it is under way");
+    assert_eq!(ranks[0].claim_header(posted[0]), None, "it is under way");
     let sent = [1, 2].map(|tag| put(&mut ranks[1], 0, tag, b"word"));
     settle(&mut ranks);
     let [receiver, sender] = &mut ranks[..] else {
         panic!("two ranks")
     };
-    assert_eq!(receiver.dismiss(posted[0]), Some(tagged(1)));
-    assert_eq!(receiver.dismiss(posted[0]), None, "it is gone");
-    assert_eq!(receiver.dismiss(posted[1]), None, "it is truncated");
+    assert_eq!(receiver.claim_header(posted[0]), Some(tagged(1)));
+    assert_eq!(receiver.claim_header(posted[0]), None, "it is gone");
+    assert_eq!(receiver.claim_header(posted[1]), None, "it is truncated");
     let cut = Error::Truncated { sent: 4, room: 1 };
     assert_eq!(bytes(receiver, posted[1]), Err(cut));
-    let dismissed = sent.map(|ticket| sender.dismiss(ticket));
+    let dismissed = sent.map(|ticket| sender.claim_header(ticket));
     assert_eq!(dismissed, [Some(tagged(1)), Some(tagged(2))]);
     nothing_left(&mut ranks);
 }

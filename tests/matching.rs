@@ -21,12 +21,12 @@ mod world;
 
 use common::{Hosted, Owned, Plain, Tiny, cases, settle_moody};
 use numbered::Numbered;
-use pombo_kernel::aspect::{Eager, ReceiverFirst, Rendezvous, Static};
+use pombo_kernel::aspect::{Eager, ReceiverInitiated, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{Communicator, Compose, Config, Limits, Operate, Size};
+use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits, PointToPoint};
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use proptest::prelude::*;
 use world::World;
 use zerocopy::little_endian::U32;
@@ -137,19 +137,26 @@ fn credit(places: u32) -> Limits {
 }
 
 /// The smallest pool and cells that a composition can have with four ranks.
-type Smallest = Compose<U32, Rendezvous<1>, Linear, Static, Size<512, 4, 1, 4>>;
+type Smallest = Composition<U32, Rendezvous<1>, Linear, Static, Capacities<512, 4, 1, 4>>;
 /// Everything short fits, several places for each.
-type Roomy = Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<4096, 64, 64, 4>>;
+type Roomy = Composition<U32, Rendezvous<64>, Linear, HeapStorage, Capacities<4096, 64, 64, 4>>;
 /// Found by bins, of which there are far too few, from the first entry on.
-type Bins = Compose<U32, Rendezvous<16>, Binned<1>, Static, Size<512, 4, 64, 4>>;
+type Bins = Composition<U32, Rendezvous<16>, Binned<1>, Static, Capacities<512, 4, 64, 4>>;
 /// Found by bins when it gets crowded, and by search when it is empty again.
-type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Size<4096, 64, 64, 4>>;
+type Adapting =
+    Composition<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Capacities<4096, 64, 64, 4>>;
 /// With hints, so that data may come unasked.
-type Hinted = Compose<U32, ReceiverFirst<1>, Linear, Static, Size<512, 4, 1, 4>>;
+type Hinted = Composition<U32, ReceiverInitiated<1>, Linear, Static, Capacities<512, 4, 1, 4>>;
 /// With hints, and several places for each.
-type HintedRoomy = Compose<U32, ReceiverFirst<16>, Adaptive<2, 2>, HeapStorage, Size<4096, 64, 64, 4>>;
+type HintedRoomy = Composition<
+    U32,
+    ReceiverInitiated<16>,
+    Adaptive<2, 2>,
+    HeapStorage,
+    Capacities<4096, 64, 64, 4>,
+>;
 /// Without rendezvous, with few places.
-type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
+type PlainFew = Composition<U32, Eager, Linear, Static, Capacities<512, 12, 64, 4>>;
 
 type Difficult = (loopback::Limits, Profile);
 
@@ -168,15 +175,17 @@ fn profile() -> impl Strategy<Value = Difficult> {
         rate(0..50),
         1..40usize,
     );
-    let profile = profile.prop_map(|(full, later, skipped_sender, late_completion, skipped_poll, fragment)| Profile {
-        full,
-        later,
-        skipped_sender,
-        late_completion,
-        skipped_poll,
-        fragment,
-        ..Profile::BENIGN
-    });
+    let profile = profile.prop_map(
+        |(full, later, skipped_sender, late_completion, skipped_poll, fragment)| Profile {
+            full,
+            later,
+            skipped_sender,
+            late_completion,
+            skipped_poll,
+            fragment,
+            ..Profile::BENIGN
+        },
+    );
     (limits, profile)
 }
 

@@ -47,7 +47,7 @@ use pombo_kernel::aspect::{
     Buffered, Eager, Homogeneous, NoDatatypes, Rendezvous, Static, Unobserved,
 };
 use pombo_kernel::matching::{Binned, Linear};
-use pombo_kernel::{Compose, Config, Size};
+use pombo_kernel::{Capacities, Composition, Config};
 use programs::{
     Programs, TAGS, lists, lists_up_to, receives, sends, wishes, with, with_cancel, with_detach,
     with_scope,
@@ -55,13 +55,13 @@ use programs::{
 use rank::{Act, Kind, Setup, Wish};
 use zerocopy::little_endian::U32;
 
-/// Three nodes, two places for each in every pool, cells of four bytes.
-type Sizes = Size<16, 6, 4, 3>;
-type Small = Compose<U32, Rendezvous<4>, Linear, Static, Sizes>;
+/// Three peers, two places for each in every pool, cells of four bytes.
+type Sizes = Capacities<16, 6, 4, 3>;
+type Small = Composition<U32, Rendezvous<4>, Linear, Static, Sizes>;
 /// Matched by bins of which there are too few.
-type Bins = Compose<U32, Rendezvous<4>, Binned<1>, Static, Sizes>;
+type Bins = Composition<U32, Rendezvous<4>, Binned<1>, Static, Sizes>;
 /// With sends that are copied.
-type Copies = Compose<
+type SendCopies = Composition<
     U32,
     Rendezvous<4>,
     Linear,
@@ -73,19 +73,19 @@ type Copies = Compose<
     Buffered,
 >;
 /// The same, also of messages that are announced.
-type LongCopies = Compose<
+type LongCopies = Composition<
     U32,
     Rendezvous<4>,
     Linear,
     Static,
-    Size<16, 6, 9, 3>,
+    Capacities<16, 6, 9, 3>,
     Unobserved,
     NoDatatypes,
     Homogeneous,
     Buffered,
 >;
 /// Without rendezvous.
-type Plain = Compose<U32, Eager, Linear, Static, Sizes>;
+type Plain = Composition<U32, Eager, Linear, Static, Sizes>;
 
 /// Bounds of a run are larger with `POMBO_MODEL=deep`.
 fn deep() -> bool {
@@ -96,8 +96,8 @@ fn pick<T>(usual: T, deeper: T) -> T {
     if deep() { deeper } else { usual }
 }
 
-/// Nodes at most, before the ranks' histories are forgotten.
-const NODES: usize = 1_000_000;
+/// Vertices at most, before the ranks' histories are forgotten.
+const VERTICES: usize = 1_000_000;
 
 const BENIGN: Bounds = Bounds {
     credit: 1,
@@ -115,16 +115,16 @@ fn explore<C: Config>(name: &str, bounds: Bounds, programs: Programs) {
     let start = std::time::Instant::now();
     let programs = programs.finish();
     let setup = Setup {
-        node: 0,
-        nodes: programs[0].len() as u8,
+        me: 0,
+        peers: programs[0].len() as u8,
         credit: bounds.credit,
         claim_early: !bounds.claim_late,
     };
     let mut tally = Tally::default();
     let mut machine = Machine::<C>::new(setup);
     for program in &programs {
-        if machine.nodes.len() > NODES {
-            tally.runs += machine.nodes.len();
+        if machine.vertices.len() > VERTICES {
+            tally.runs += machine.vertices.len();
             machine = Machine::new(setup);
         }
         let mut explorer = Explorer {
@@ -136,7 +136,7 @@ fn explore<C: Config>(name: &str, bounds: Bounds, programs: Programs) {
             panic!("{name}: {report}");
         }
     }
-    tally.runs += machine.nodes.len();
+    tally.runs += machine.vertices.len();
     eprintln!("{name}: {tally}, {:.1?}", start.elapsed());
 }
 
@@ -189,7 +189,10 @@ fn one_way_pairs_are_stable() {
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
     let programs = || one_way(&senders, &receivers, 6);
     explore::<Small>("one way", BENIGN, programs());
-    let bounds = Bounds { credit: 2, ..BENIGN };
+    let bounds = Bounds {
+        credit: 2,
+        ..BENIGN
+    };
     explore::<Small>("one way, credit 2", bounds, programs());
     let receivers = lists_up_to(&receives(&[Some(0), None], &[ROOM]), pick(2, 3));
     let programs = one_way(&senders, &receivers, pick(4, 5));
@@ -257,7 +260,11 @@ fn cancels() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
     let programs = || one_way(&senders, &receivers, pick(4, 5));
-    explore::<Small>("cancelled send", BENIGN, changed(programs(), 0, with_cancel));
+    explore::<Small>(
+        "cancelled send",
+        BENIGN,
+        changed(programs(), 0, with_cancel),
+    );
     explore::<Small>(
         "cancelled receive",
         BENIGN,
@@ -470,7 +477,10 @@ fn any_source() {
             programs.add(vec![first.clone(), second[1].clone(), receiver.clone()]);
         }
     }
-    let bounds = Bounds { deaths: 1, ..BENIGN };
+    let bounds = Bounds {
+        deaths: 1,
+        ..BENIGN
+    };
     explore::<Small>("any source and a death", bounds, programs);
 }
 
@@ -524,15 +534,21 @@ fn copies() {
     let senders = lists_up_to(&sends(1, &TAGS, &[Kind::Copied, Kind::Short]), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 2);
     let programs = || one_way(&senders, &receivers, pick(4, 5));
-    let bounds = Bounds { laters: 1, ..BENIGN };
-    explore::<Copies>("copies", bounds, programs());
-    explore::<Copies>(
+    let bounds = Bounds {
+        laters: 1,
+        ..BENIGN
+    };
+    explore::<SendCopies>("copies", bounds, programs());
+    explore::<SendCopies>(
         "copies and scopes",
         BENIGN,
         changed(programs(), 0, with_scope),
     );
-    let bounds = Bounds { deaths: 1, ..BENIGN };
-    explore::<Copies>("copies and deaths", bounds, programs());
+    let bounds = Bounds {
+        deaths: 1,
+        ..BENIGN
+    };
+    explore::<SendCopies>("copies and deaths", bounds, programs());
 }
 
 /// Sends that go on as copies: before anything has left, while they are held or offered, and after their announce.
@@ -542,7 +558,10 @@ fn detached_sends() {
     let senders = lists_up_to(&sends(1, &TAGS, &kinds), 3);
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 2);
     let programs = || changed(one_way(&senders, &receivers, pick(4, 5)), 0, with_detach);
-    let bounds = Bounds { laters: 1, ..BENIGN };
+    let bounds = Bounds {
+        laters: 1,
+        ..BENIGN
+    };
     explore::<LongCopies>("detached", bounds, programs());
     let late = Bounds {
         claim_late: true,
@@ -555,14 +574,21 @@ fn detached_sends() {
     explore::<LongCopies>("detached and cancelled", BENIGN, cancelled);
     let scoped = changed(fewer(), 0, with_scope);
     explore::<LongCopies>("detached in scopes", BENIGN, scoped);
-    let bounds = Bounds { deaths: 1, ..BENIGN };
+    let bounds = Bounds {
+        deaths: 1,
+        ..BENIGN
+    };
     explore::<LongCopies>("detached and deaths", bounds, programs());
     let takers: Vec<_> = wishes(&[Some(0)])
         .into_iter()
         .map(|wish| vec![Act::AwaitMatched(wish), Act::Obtain { room: ROOM }])
         .collect();
     let probed = one_way(&senders, &takers, pick(4, 5));
-    explore::<LongCopies>("detached and probed", BENIGN, changed(probed, 0, with_detach));
+    explore::<LongCopies>(
+        "detached and probed",
+        BENIGN,
+        changed(probed, 0, with_detach),
+    );
 }
 
 #[test]
@@ -581,7 +607,10 @@ fn two_frames_per_poll() {
 fn deaths() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2);
     let receivers = lists_up_to(&receives(&[Some(0), None], &[ROOM]), 2);
-    let bounds = Bounds { deaths: 1, ..BENIGN };
+    let bounds = Bounds {
+        deaths: 1,
+        ..BENIGN
+    };
     let programs = changed(one_way(&senders, &receivers, 4), 0, with_cancel);
     explore::<Small>("deaths and cancels", bounds, programs);
     let programs = changed(one_way(&senders, &receivers, pick(3, 4)), 0, with_scope);

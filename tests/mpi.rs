@@ -17,6 +17,8 @@ mod capture;
 mod corners;
 #[path = "mpi/errors.rs"]
 mod errors;
+#[path = "mpi/foreign_launcher.rs"]
+mod foreign_launcher;
 #[path = "mpi/heat.rs"]
 mod heat;
 #[path = "mpi/hydra.rs"]
@@ -29,5 +31,3 @@ mod network;
 mod programs;
 #[path = "mpi/traffic.rs"]
 mod traffic;
-#[path = "mpi/untold.rs"]
-mod untold;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use pombo_kernel::{Endpoint, Error, Header, Loan, Node, Operate, Pattern, Port};
+use pombo_kernel::{Endpoint, Error, Header, Loan, Pattern, Peer, PointToPoint, Port};
 use pombo_netdrivers::{Loopback, loopback};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -25,11 +25,11 @@ impl Header for Letter {
 }
 
 impl Pattern<Letter> for Mailbox {
-    fn matches(&self, _: Node, header: &Letter) -> bool {
+    fn matches(&self, _: Peer, header: &Letter) -> bool {
         self.0 == header.mailbox
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }
@@ -68,17 +68,17 @@ fn unread_traffic_on_one_port_does_not_stop_another() {
         .map(|id| {
             let sent = zero
                 .port::<0>()
-                .send(Node(1), tagged(7), Bytes(payload(id, 40)));
+                .isend(Peer(1), tagged(7), Bytes(payload(id, 40)));
             sent.map_err(Error::from)
                 .expect("the table is large enough")
         })
         .collect();
     for round in 0..500u64 {
         let bytes = Bytes(round.to_le_bytes().to_vec());
-        let sent = zero.port::<1>().send(Node(1), letter(round), bytes);
+        let sent = zero.port::<1>().isend(Peer(1), letter(round), bytes);
         let ticket = sent.map_err(Error::from).expect("port 1 has credit");
         let pattern = Mailbox(U64::new(round));
-        let received = one.port::<1>().receive(pattern, Bytes(vec![0; 8]));
+        let received = one.port::<1>().irecv(pattern, Bytes(vec![0; 8]));
         let receive = received
             .map_err(Error::from)
             .expect("the table is large enough");
@@ -113,7 +113,7 @@ fn unread_traffic_on_one_port_does_not_stop_another() {
     for id in 0..100 {
         let posted = one
             .port::<0>()
-            .receive(wanted(Some(0), Some(7)), Bytes(vec![0; 40]));
+            .irecv(wanted(Some(0), Some(7)), Bytes(vec![0; 40]));
         let ticket = posted
             .map_err(Error::from)
             .expect("the table is large enough");
@@ -151,31 +151,27 @@ fn three_ports_do_not_mix() {
         .map(|channel| {
             std::thread::spawn(move || -> Result<(), Error> {
                 let mut endpoint = Three::three(channel)?;
-                let peer = Node(1 - endpoint.node().0);
+                let peer = Peer(1 - endpoint.me().0);
                 for round in 0..200u64 {
                     let long = payload(round as usize, 3000);
                     let mut into = vec![0; 3000];
                     let number = round.to_le_bytes();
                     let ticket = endpoint
                         .port::<2>()
-                        .send(peer, letter(1), Bytes(long.clone()))
+                        .isend(peer, letter(1), Bytes(long.clone()))
                         .map_err(Error::from)?;
                     endpoint.port::<0>().scope(|scope| {
-                        let sent = scope.send(peer, tagged(1), &number[..7])?;
+                        let sent = scope.isend(peer, tagged(1), &number[..7])?;
                         let mut seven = [0; 7];
-                        scope.receive_into(wanted(Some(peer.0), Some(1)), &mut seven)?;
+                        scope.recv(wanted(Some(peer.0), Some(1)), &mut seven)?;
                         assert_eq!(seven, number[..7]);
                         scope.wait(sent)?.outcome.map(drop)
                     })?;
-                    endpoint.port::<1>().send_from(peer, letter(1), b"letter")?;
+                    endpoint.port::<1>().send(peer, letter(1), b"letter")?;
                     let mut six = [0; 6];
-                    endpoint
-                        .port::<1>()
-                        .receive_into(Mailbox(U64::new(1)), &mut six)?;
+                    endpoint.port::<1>().recv(Mailbox(U64::new(1)), &mut six)?;
                     assert_eq!(&six, b"letter");
-                    endpoint
-                        .port::<2>()
-                        .receive_into(Mailbox(U64::new(1)), &mut into)?;
+                    endpoint.port::<2>().recv(Mailbox(U64::new(1)), &mut into)?;
                     assert_eq!(into, long);
                     assert_eq!(endpoint.port::<2>().wait(ticket)?.outcome, Ok(3000));
                 }

@@ -19,8 +19,8 @@ local PAIR, GROUP, SEAL = 32, 30, 16
 
 local f = {
     job = ProtoField.uint16("pombo.job", "Job", base.HEX),
-    source = ProtoField.uint16("pombo.source", "Source node", base.DEC),
-    destination = ProtoField.uint16("pombo.destination", "Destination node (65535: all)", base.DEC),
+    source = ProtoField.uint16("pombo.source", "Source peer", base.DEC),
+    destination = ProtoField.uint16("pombo.destination", "Destination peer (65535: all)", base.DEC),
     tag = ProtoField.bytes("pombo.authenticated.tag", "Tag of the seal"),
     authenticated = ProtoField.uint64("pombo.authenticated.number", "Number of the authenticated frame", base.DEC),
     authenticated_to = ProtoField.uint16("pombo.authenticated.destination", "Authenticated for (65535: all)", base.DEC),

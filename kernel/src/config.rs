@@ -33,21 +33,29 @@ pub trait Config: 'static {
 pub trait Sizes: 'static {
     /// Sends and receives under way or unclaimed: beyond it [`Error::Full`](crate::Error::Full).
     type Operations: Capacity;
-    /// Unexpected messages in all, shared out evenly among the nodes as credit: beyond it senders keep their
+    /// Unexpected messages in all, shared out evenly among the peers as credit: beyond it senders keep their
     /// messages.
     type Pool: Capacity;
     /// Payload of one unexpected message in bytes, and so the longest message that is sent without an announce.
     type Cell: Capacity;
-    /// Nodes on the channel: beyond it [`Error::TooManyNodes`](crate::Error::TooManyNodes).
-    type Nodes: Capacity;
+    /// Peers on the channel: beyond it [`Error::TooManyPeers`](crate::Error::TooManyPeers).
+    type Peers: Capacity;
 }
 
 /// A composition written down as a type. The families behind the sizes are off unless named.
-pub struct Compose<L, T, M, S, Z, O = Unobserved, D = NoDatatypes, R = Homogeneous, B = Unbuffered>(
-    PhantomData<(L, T, M, S, Z, O, D, R, B)>,
-);
+pub struct Composition<
+    L,
+    T,
+    M,
+    S,
+    Z,
+    O = Unobserved,
+    D = NoDatatypes,
+    R = Homogeneous,
+    B = Unbuffered,
+>(PhantomData<(L, T, M, S, Z, O, D, R, B)>);
 
-impl<L, T, M, S, Z, O, D, R, B> Config for Compose<L, T, M, S, Z, O, D, R, B>
+impl<L, T, M, S, Z, O, D, R, B> Config for Composition<L, T, M, S, Z, O, D, R, B>
 where
     L: Length,
     T: Transfer,
@@ -71,15 +79,20 @@ where
 }
 
 /// Sizes written down as a type.
-pub struct Size<const OPERATIONS: usize, const POOL: usize, const CELL: usize, const NODES: usize>;
+pub struct Capacities<
+    const OPERATIONS: usize,
+    const POOL: usize,
+    const CELL: usize,
+    const PEERS: usize,
+>;
 
-impl<const OPERATIONS: usize, const POOL: usize, const CELL: usize, const NODES: usize> Sizes
-    for Size<OPERATIONS, POOL, CELL, NODES>
+impl<const OPERATIONS: usize, const POOL: usize, const CELL: usize, const PEERS: usize> Sizes
+    for Capacities<OPERATIONS, POOL, CELL, PEERS>
 {
     type Operations = Cap<OPERATIONS>;
     type Pool = Cap<POOL>;
     type Cell = Cap<CELL>;
-    type Nodes = Cap<NODES>;
+    type Peers = Cap<PEERS>;
 }
 
 #[cfg(feature = "rendezvous")]
@@ -112,19 +125,19 @@ type SelectedObserver = crate::aspect::Counting;
 type SelectedObserver = Unobserved;
 
 /// The composition that the Cargo features choose: a small static one.
-pub type Selected = Compose<
+pub type Selected = Composition<
     zerocopy::little_endian::U32,
     SelectedTransfer,
     crate::matching::Linear,
     crate::aspect::Static,
-    Size<16, 32, 256, 8>,
+    Capacities<16, 32, 256, 8>,
     SelectedObserver,
     SelectedDatatypes,
     SelectedRepresentation,
     SelectedBuffering,
 >;
 
-/// A number that two nodes must share to understand each other: it covers the header's name and size, the length type,
+/// A number that two peers must share to understand each other: it covers the header's name and size, the length type,
 /// the transfer policy and the layout of the frames. Drivers compare it when a job starts. It is the same in programs
 /// that were built apart, by another compiler too.
 pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
@@ -164,7 +177,7 @@ const fn stir(hash: u64, part: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::{Header, Node, Pattern};
+    use crate::header::{Header, Pattern, Peer};
     use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
     macro_rules! header {
@@ -179,11 +192,11 @@ mod tests {
             }
 
             impl Pattern<$name> for $name {
-                fn matches(&self, _from: Node, header: &$name) -> bool {
+                fn matches(&self, _from: Peer, header: &$name) -> bool {
                     self.0 == header.0
                 }
 
-                fn source(&self) -> Option<Node> {
+                fn source(&self) -> Option<Peer> {
                     None
                 }
             }

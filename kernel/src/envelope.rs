@@ -3,15 +3,15 @@
 
 use crate::aspect::{Announced, Length, RendezvousField, Transfer};
 use crate::config::{Config, Selected};
-use crate::header::{Header, Node};
+use crate::header::{Header, Peer};
 use zerocopy::little_endian::U16;
 
-/// Header, length and node of a message. What the composition `C` leaves out takes no bytes.
+/// Header, length and peer of a message. What the composition `C` leaves out takes no bytes.
 #[repr(C)]
 pub struct Envelope<H: Header, C: Config = Selected> {
     header: H,
     len: C::Length,
-    node: U16,
+    peer: U16,
     rendezvous: <C::Transfer as Transfer>::Field,
 }
 
@@ -21,13 +21,13 @@ impl<H: Header, C: Config> Envelope<H, C> {
     pub(crate) fn new(
         header: H,
         len: usize,
-        node: Node,
+        peer: Peer,
         announced: Option<Announced>,
     ) -> Option<Self> {
         Some(Envelope {
             header,
             len: C::Length::new(len)?,
-            node: U16::new(node.0),
+            peer: U16::new(peer.0),
             rendezvous: RendezvousField::new(announced),
         })
     }
@@ -48,8 +48,8 @@ impl<H: Header, C: Config> Envelope<H, C> {
     }
 
     /// Where it came from (receive) or went to (send).
-    pub fn node(&self) -> Node {
-        Node(self.node.get())
+    pub fn peer(&self) -> Peer {
+        Peer(self.peer.get())
     }
 
     /// The sender's operation, while the payload is still with the sender.
@@ -71,7 +71,7 @@ impl<H: Header + core::fmt::Debug, C: Config> core::fmt::Debug for Envelope<H, C
         f.debug_struct("Envelope")
             .field("header", &self.header)
             .field("len", &self.len())
-            .field("node", &self.node())
+            .field("peer", &self.peer())
             .finish()
     }
 }

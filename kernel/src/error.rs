@@ -1,7 +1,7 @@
 //! What the kernel says when something did not work.
 
 use crate::channel::ChannelError;
-use crate::header::Node;
+use crate::header::Peer;
 
 /// Errors of a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,27 +10,27 @@ pub enum Error {
     /// The table of operations is full: claim finished ones, or compose a larger one.
     Full,
     /// The receiver's pool is full and the composition has no rendezvous: check for messages, then send again.
-    NoCredit(Node),
+    NoCredit(Peer),
     /// The message is longer than this many bytes: the composition (or the channel) carries no more.
     TooLong {
         /// The longest message in bytes.
         limit: usize,
     },
-    /// There is no such node on this channel.
-    NoSuchNode(Node),
+    /// There is no such peer on this channel.
+    NoSuchPeer(Peer),
     /// There is no such group here: open each number once, in ascending order.
     NoSuchGroup(u32),
-    /// The channel has more nodes than the composition has places for.
-    TooManyNodes {
-        /// Nodes on the channel.
-        nodes: usize,
+    /// The channel has more peers than the composition has places for.
+    TooManyPeers {
+        /// Peers on the channel.
+        peers: usize,
         /// Places in the composition.
         bound: usize,
     },
-    /// The pool has less than one place for every node: compose a larger one.
+    /// The pool has less than one place for every peer: compose a larger one.
     PoolTooSmall {
-        /// Nodes on the channel.
-        nodes: usize,
+        /// Peers on the channel.
+        peers: usize,
         /// Places in the pool.
         pool: usize,
     },
@@ -48,11 +48,11 @@ pub enum Error {
     /// The time that the call was given is over.
     TimedOut,
     /// The peer is gone.
-    PeerLost(Node),
+    PeerLost(Peer),
     /// This ticket names no operation here: it was claimed, or it belongs to another scope.
     UnknownTicket,
     /// The composition lacks the named aspect: choose it.
-    NotComposed(&'static str),
+    FeatureDisabled(&'static str),
     /// The channel below failed.
     Channel(ChannelError),
 }
@@ -64,7 +64,7 @@ impl core::fmt::Display for Error {
             Error::NoCredit(to) => {
                 write!(
                     f,
-                    "the pool of node {to} is full: check for messages, then send again"
+                    "the pool of peer {to} is full: check for messages, then send again"
                 )
             }
             Error::TooLong { limit } => {
@@ -73,19 +73,19 @@ impl core::fmt::Display for Error {
                     "the message is longer than the {limit} bytes that this composition carries"
                 )
             }
-            Error::NoSuchNode(node) => write!(f, "there is no node {node} on this channel"),
+            Error::NoSuchPeer(peer) => write!(f, "there is no peer {peer} on this channel"),
             Error::NoSuchGroup(group) => write!(
                 f,
                 "group {group} is not open here, or cannot be opened: open each number once, in ascending order"
             ),
-            Error::TooManyNodes { nodes, bound } => {
+            Error::TooManyPeers { peers, bound } => {
                 write!(
                     f,
-                    "{nodes} nodes on the channel, but the composition has places for {bound}"
+                    "{peers} peers on the channel, but the composition has places for {bound}"
                 )
             }
-            Error::PoolTooSmall { nodes, pool } => {
-                write!(f, "a pool of {pool} places is too small for {nodes} nodes")
+            Error::PoolTooSmall { peers, pool } => {
+                write!(f, "a pool of {pool} places is too small for {peers} peers")
             }
             Error::Truncated { sent, room } => {
                 write!(f, "a message of {sent} bytes came into a buffer of {room}")
@@ -93,9 +93,9 @@ impl core::fmt::Display for Error {
             Error::Cancelled => f.write_str("the operation was cancelled"),
             Error::Revoked => f.write_str("the sender withdrew the message"),
             Error::TimedOut => f.write_str("the time that the call was given is over"),
-            Error::PeerLost(node) => write!(f, "node {node} is gone"),
+            Error::PeerLost(peer) => write!(f, "peer {peer} is gone"),
             Error::UnknownTicket => f.write_str("the ticket names no operation here"),
-            Error::NotComposed(aspect) => {
+            Error::FeatureDisabled(aspect) => {
                 write!(f, "this composition has no {aspect}: choose it to use this")
             }
             Error::Channel(error) => write!(f, "the channel failed: {error}"),
@@ -108,8 +108,8 @@ impl core::error::Error for Error {}
 impl From<ChannelError> for Error {
     fn from(error: ChannelError) -> Self {
         match error {
-            ChannelError::PeerLost(node) => Error::PeerLost(node),
-            ChannelError::NoSuchNode(node) => Error::NoSuchNode(node),
+            ChannelError::PeerLost(peer) => Error::PeerLost(peer),
+            ChannelError::NoSuchPeer(peer) => Error::NoSuchPeer(peer),
             other => Error::Channel(other),
         }
     }

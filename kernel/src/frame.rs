@@ -1,24 +1,24 @@
-//! The kernel's frames: a two-byte lead, then fixed little-endian fields, then payload. Kernel only.
+//! The kernel's frames: a two-byte preamble, then fixed little-endian fields, then payload. Kernel only.
 //!
-//! | kind | fields after the lead | meaning |
+//! | kind | fields after the preamble | meaning |
 //! | --- | --- | --- |
 //! | Eager | header, payload | a whole message; takes one place in the pool |
-//! | Announce | header, length, sender | a message whose payload stays; takes one place |
-//! | Request | sender, receiver, length | send that announced or offered message here |
+//! | Rts | header, length, sender | a message whose payload stays; takes one place |
+//! | Cts | sender, receiver, length | send that announced or offered message here |
 //! | Data | receiver, (sender,) offset, payload | a piece of a requested message |
 //! | Abort | receiver (, sender) | the requested message was withdrawn |
-//! | Credit | | nothing but the lead's credit |
+//! | Credit | | nothing but the preamble's credit |
 //! | Hold | 1 or 0 | messages are (no longer) kept back for want of credit |
-//! | Pull | receiver, pattern | is there a first match among the held ones? |
-//! | Offer | receiver, sender, length, header | yes, this one |
-//! | None | receiver | no |
-//! | Decline | sender | the offer came too late |
-//! | Claim | sender | a matched probe took the offer: that message is announced now |
-//! | Revoke | sender | may that announce or offer be withdrawn? |
-//! | Revoked | sender, 1 or 0 | yes or no |
-//! | Hint | receiver, length, pattern | this receive is the first that a message of yours could match |
-//! | Ahead | header, length, sender, receiver | an announce, and the data for that receive follows unasked |
-//! | Whole | sender | the data that came unasked is here, or not needed any more |
+//! | MatchQuery | receiver, pattern | is there a first match among the held ones? |
+//! | MatchReply | receiver, sender, length, header | yes, this one |
+//! | NoMatch | receiver | no |
+//! | Reject | sender | the offer came too late |
+//! | Accept | sender | a matched probe took the offer: that message is announced now |
+//! | Cancel | sender | may that announce or offer be withdrawn? |
+//! | CancelReply | sender, 1 or 0 | yes or no |
+//! | RecvHint | receiver, length, pattern | this receive is the first that a message of yours could match |
+//! | RtsWithData | header, length, sender, receiver | an announce, and the data for that receive follows unasked |
+//! | Fin | sender | the data that came unasked is here, or not needed any more |
 //!
 //! In compositions with hints Data and Abort name the sender's operation, as the receiver's alone would not do.
 
@@ -32,22 +32,22 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unali
 #[repr(u8)]
 pub(crate) enum Kind {
     Eager = 1,
-    Announce,
-    Request,
+    Rts,
+    Cts,
     Data,
     Abort,
     Credit,
     Hold,
-    Pull,
-    Offer,
-    None,
-    Decline,
-    Revoke,
-    Revoked,
-    Claim,
-    Hint,
-    Ahead,
-    Whole,
+    MatchQuery,
+    MatchReply,
+    NoMatch,
+    Reject,
+    Cancel,
+    CancelReply,
+    Accept,
+    RecvHint,
+    RtsWithData,
+    Fin,
 }
 
 /// An operation at a peer, as frames name it. Generation 0 names nothing.
@@ -60,24 +60,24 @@ pub(crate) struct Handle {
     pub(crate) generation: U32,
 }
 
-/// Bytes of the lead: kind, credit.
-pub(crate) const LEAD: usize = 2;
+/// Bytes of the preamble: kind, credit.
+pub(crate) const PREAMBLE: usize = 2;
 
 /// Added to the kind by a sender whose values have their most significant byte first, in compositions that care.
 const BIG_ENDIAN: u8 = 0x80;
 
-/// The lead: `credit` is how many places in the pool the receiver of this frame gets back. `big_endian`: the sender's
+/// The preamble: `credit` is how many places in the pool the receiver of this frame gets back. `big_endian`: the sender's
 /// values have their most significant byte first.
 #[inline]
-pub(crate) fn lead(kind: Kind, credit: u8, big_endian: bool) -> [u8; LEAD] {
+pub(crate) fn preamble(kind: Kind, credit: u8, big_endian: bool) -> [u8; PREAMBLE] {
     [kind as u8 | if big_endian { BIG_ENDIAN } else { 0 }, credit]
 }
 
 /// The head of the frame that is sent most.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(crate) struct EagerHead<H> {
-    pub(crate) lead: [u8; LEAD],
+pub(crate) struct EagerHeader<H> {
+    pub(crate) preamble: [u8; PREAMBLE],
     pub(crate) header: H,
 }
 
@@ -87,12 +87,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts with the lead.
+    /// Starts with the preamble.
     #[inline]
-    pub(crate) fn new(lead: [u8; LEAD]) -> Self {
+    pub(crate) fn new(preamble: [u8; PREAMBLE]) -> Self {
         let mut bytes = heapless::Vec::new();
-        // The lead fits, and so do the heads: the communicator asserts it at compile time.
-        let _ = bytes.extend_from_slice(&lead);
+        // The preamble fits, and so do the heads: the communicator asserts it at compile time.
+        let _ = bytes.extend_from_slice(&preamble);
         Writer { bytes }
     }
 
@@ -120,8 +120,8 @@ impl<'a, A: Arrival> Reader<'a, A> {
     /// With `orders` also whether the sender's values have their most significant byte first.
     #[inline]
     pub(crate) fn new(arrival: &'a A, orders: bool) -> Option<(Kind, u8, bool, Self)> {
-        let lead = arrival.head(LEAD)?;
-        let (mut kind, credit) = (*lead.first()?, *lead.get(1)?);
+        let preamble = arrival.head(PREAMBLE)?;
+        let (mut kind, credit) = (*preamble.first()?, *preamble.get(1)?);
         let big_endian = orders && kind & BIG_ENDIAN != 0;
         if orders {
             kind &= !BIG_ENDIAN;
@@ -130,7 +130,10 @@ impl<'a, A: Arrival> Reader<'a, A> {
             Kind::try_read_from_bytes(&[kind]).ok()?,
             credit,
             big_endian,
-            Reader { arrival, at: LEAD },
+            Reader {
+                arrival,
+                at: PREAMBLE,
+            },
         ))
     }
 
@@ -152,15 +155,15 @@ impl<'a, A: Arrival> Reader<'a, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::Node;
+    use crate::header::Peer;
     extern crate std;
     use std::vec::Vec;
 
     struct Frame(Vec<u8>);
 
     impl Arrival for Frame {
-        fn from(&self) -> Node {
-            Node(0)
+        fn from(&self) -> Peer {
+            Peer(0)
         }
 
         fn len(&self) -> usize {
@@ -171,7 +174,7 @@ mod tests {
             self.0.get(..n)
         }
 
-        fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+        fn for_each_chunk(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
             f(&self.0[offset..offset + len]);
         }
     }
@@ -192,7 +195,9 @@ mod tests {
             };
             assert_eq!(kind as u8, byte);
             for (orders, big) in [(false, false), (true, false), (true, true)] {
-                let writer = Writer::new(lead(kind, 200, big)).put(&handle()).put(&3_u8);
+                let writer = Writer::new(preamble(kind, 200, big))
+                    .put(&handle())
+                    .put(&3_u8);
                 let mut frame = Frame(writer.bytes().to_vec());
                 frame.0.extend(b"payload");
                 let (read, credit, order, mut reader) =
@@ -200,9 +205,9 @@ mod tests {
                 assert_eq!((read, credit, order), (kind, 200, big));
                 assert_eq!(reader.take::<Handle>(), Some(handle()));
                 assert_eq!(reader.take::<u8>(), Some(3));
-                assert_eq!(reader.payload(), (LEAD + 9, 7));
+                assert_eq!(reader.payload(), (PREAMBLE + 9, 7));
                 assert_eq!(reader.take::<Handle>(), None);
-                assert_eq!(reader.payload(), (LEAD + 9, 7));
+                assert_eq!(reader.payload(), (PREAMBLE + 9, 7));
             }
         }
     }
@@ -210,18 +215,18 @@ mod tests {
     /// A composition that does not care for the order knows no frame that tells it.
     #[test]
     fn an_order_that_nobody_asked_for() {
-        let writer = Writer::new(lead(Kind::Eager, 0, true));
+        let writer = Writer::new(preamble(Kind::Eager, 0, true));
         assert!(Reader::new(&Frame(writer.bytes().to_vec()), false).is_none());
     }
 
     #[test]
     fn short_frames_are_not_read() {
         let writer = Writer::new([Kind::Eager as u8, 0]).put(&5_u8);
-        for len in 0..LEAD {
+        for len in 0..PREAMBLE {
             assert!(Reader::new(&Frame(writer.bytes()[..len].to_vec()), false).is_none());
         }
-        let frame = Frame(writer.bytes()[..LEAD].to_vec());
-        let (_, _, _, mut reader) = Reader::new(&frame, true).expect("the lead is there");
+        let frame = Frame(writer.bytes()[..PREAMBLE].to_vec());
+        let (_, _, _, mut reader) = Reader::new(&frame, true).expect("the preamble is there");
         assert_eq!(reader.take::<u8>(), None);
     }
 
@@ -232,6 +237,6 @@ mod tests {
         for _ in 0..100 {
             writer = writer.put(&[9_u8; 50]);
         }
-        assert_eq!(writer.bytes().len(), LEAD + 100);
+        assert_eq!(writer.bytes().len(), PREAMBLE + 100);
     }
 }

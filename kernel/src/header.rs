@@ -5,18 +5,18 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The number of a partner on a channel: 0 up to [`Channel::nodes`](crate::Channel::nodes) - 1.
+/// The number of a partner on a channel: 0 up to [`Channel::peers`](crate::Channel::peers) - 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Node(pub u16);
+pub struct Peer(pub u16);
 
-impl Node {
+impl Peer {
     /// The number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-impl core::fmt::Display for Node {
+impl core::fmt::Display for Peer {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{}", self.0)
     }
@@ -52,17 +52,17 @@ pub trait Header: Wire {
 /// lets a matcher look into one bin per class instead of searching a queue; without them there is one class, and
 /// every pattern in it has the same key, which is right for every protocol and as slow as a search.
 ///
-/// The law: a pattern that matches a header from a node has a class `c` below [`Pattern::CLASSES`] and the key
+/// The law: a pattern that matches a header from a peer has a class `c` below [`Pattern::CLASSES`] and the key
 /// `Self::key(c, from, header)`. Whoever breaks it loses matches, never memory safety.
 pub trait Pattern<H>: Wire {
     /// How many classes there are: 1 up to [`MAX_CLASSES`].
     const CLASSES: usize = 1;
 
-    /// Does a message with this header from this node match?
-    fn matches(&self, from: Node, header: &H) -> bool;
+    /// Does a message with this header from this peer match?
+    fn matches(&self, from: Peer, header: &H) -> bool;
 
-    /// The only node that can match, or `None` where several can. It must agree with [`Pattern::matches`].
-    fn source(&self) -> Option<Node>;
+    /// The only peer that can match, or `None` where several can. It must agree with [`Pattern::matches`].
+    fn source(&self) -> Option<Peer>;
 
     /// A header that stands in an outcome for the one of a message, where a receive ends without any: so that its owner
     /// can tell what it was for.
@@ -77,9 +77,9 @@ pub trait Pattern<H>: Wire {
         (0, 0)
     }
 
-    /// The key that a pattern of this class has if it matches this header from this node.
+    /// The key that a pattern of this class has if it matches this header from this peer.
     #[inline]
-    fn key(class: usize, from: Node, header: &H) -> u32 {
+    fn key(class: usize, from: Peer, header: &H) -> u32 {
         let _ = (class, from, header);
         0
     }

@@ -7,7 +7,7 @@
 //! are served. Interrupt handlers and threads meet in the channel below, never here.
 //!
 //! ```
-//! use pombo_kernel::{Communicator, Error, Header, Lent, Node, Operate, Pattern};
+//! use pombo_kernel::{Communicator, Error, Header, Lent, Peer, PointToPoint, Pattern};
 //! use pombo_netdrivers::Loopback;
 //! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 //!
@@ -21,10 +21,10 @@
 //! }
 //!
 //! impl Pattern<Topic> for Topic {
-//!     fn matches(&self, _from: Node, arrived: &Topic) -> bool {
+//!     fn matches(&self, _from: Peer, arrived: &Topic) -> bool {
 //!         self.0 == 0 || self.0 == arrived.0
 //!     }
-//!     fn source(&self) -> Option<Node> {
+//!     fn source(&self) -> Option<Peer> {
 //!         None
 //!     }
 //! }
@@ -32,9 +32,9 @@
 //! # fn main() -> Result<(), Error> {
 //! let mut ranks = Loopback::world(1);
 //! let mut comm = Communicator::<Topic, _, Lent<'_>>::new(ranks.remove(0))?;
-//! comm.send_from(Node(0), Topic(7), b"to myself")?;
+//! comm.send(Peer(0), Topic(7), b"to myself")?;
 //! let mut text = [0; 16];
-//! let envelope = comm.receive_into(Topic(0), &mut text)?;
+//! let envelope = comm.recv(Topic(0), &mut text)?;
 //! assert_eq!((envelope.header().0, &text[..envelope.len()]), (7, &b"to myself"[..]));
 //! # Ok(())
 //! # }
@@ -43,7 +43,7 @@
 //! # Aspects
 //!
 //! Every policy is a type that always exists ([`aspect`], [`matching`]); a [`Config`] names one of each family, usually
-//! as [`Compose`]. Cargo features only choose [`Selected`], the composition that is taken when none is named, so a
+//! as [`Composition`]. Cargo features only choose [`Selected`], the composition that is taken when none is named, so a
 //! feature never changes what other code observes. What is off takes no bytes and no instructions.
 //!
 //! | family | policies | feature | bytes of an envelope | bytes of a communicator | instructions |
@@ -51,7 +51,7 @@
 //! | *everything off* | | | *12* | *6624* | *882* |
 //! | length | `U32`, `U64` | | 4 | 128 | 0 |
 //! | transfer | `Eager`, `Rendezvous<THRESHOLD>` | `rendezvous` | 9 | 1224 | 126 |
-//! | | `ReceiverFirst<THRESHOLD>` | | 9 | 1672 | 799, a frame among them |
+//! | | `ReceiverInitiated<THRESHOLD>` | | 9 | 1672 | 799, a frame among them |
 //! | matcher | `Linear`, `NoQueues`; `Binned`; `Adaptive` | | 0 | 0; 2856; 2856 | 0; 129; 23 |
 //! | observer | `Unobserved`, `Counting` | `observer` | 0 | 104 | 0 |
 //! | datatypes | `NoDatatypes`, `Basic`, `Contiguous`, `Full` | `datatypes-basic`, `-contiguous`, `-full` | 0 | 0; more in a loan of such memory | 0 |
@@ -60,8 +60,8 @@
 //! | storage | `Static`, or growing (`pombo-netdrivers`) | | 0 | tables go to the heap | |
 //!
 //! Each row is what the policy adds by itself to the first one: a header of 6 bytes, 16 operations, a pool of 32
-//! messages of 64 bytes, 8 nodes. Instructions are those of a short message whose receive waits for it, from both
-//! posts to both claims; 0 stands for less than 40 either way, which is how registers happen to be used. Seen with
+//! messages of 64 bytes, 8 peers. Instructions are those of a short message whose receive waits for it, from both
+//! posts to both claims; 0 stands for less than 40 either way, which is how registers happen to be used. Peeked with
 //! rustc 1.95 on x86-64; `cargo test -p pombo-kernel --test twin -- --nocapture` prints them anew, beside those of the same protocol
 //! written by hand: as many bytes, and at most 2 % more instructions.
 //!
@@ -70,10 +70,10 @@
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
 //! | sends and receives under way or unclaimed | `Sizes::Operations` | [`Error::Full`], the buffer comes back |
-//! | unexpected messages of one peer | `Sizes::Pool` / nodes, or [`Limits::credit`] | the peer keeps its messages (rendezvous), or its sends are [`Error::NoCredit`] |
+//! | unexpected messages of one peer | `Sizes::Pool` / peers, or [`Limits::credit`] | the peer keeps its messages (rendezvous), or its sends are [`Error::NoCredit`] |
 //! | payload without an announce | the least of `Sizes::Cell`, the threshold, [`Limits::eager`], a frame | announced (rendezvous), or [`Error::TooLong`] |
 //! | message length | the length type | [`Error::TooLong`] |
-//! | nodes | `Sizes::Nodes` | [`Error::TooManyNodes`] when the communicator is made |
+//! | peers | `Sizes::Peers` | [`Error::TooManyPeers`] when the communicator is made |
 //! | header and pattern | frames of 128 bytes | does not compile |
 //! | loans of one scope | [`SCOPE_LOANS`] | [`Error::Full`] |
 //! | frames that no rule explains | | dropped and counted |
@@ -94,7 +94,7 @@
 //!
 //! Progress happens inside calls. A bare system chooses the longest interval between two calls itself: nothing is lost
 //! in between, peers only wait. Where a call blocks it lets the channel wait ([`Channel::wait`]), which may spin, yield
-//! or wait for an interrupt; [`channel::Waiting`] puts a program's own policy in its place.
+//! or wait for an interrupt; [`channel::WithWaitPolicy`] puts a program's own policy in its place.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -115,16 +115,17 @@ mod slab;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{
-    COPY_OVERHEAD, Communicator, Completed, Copies, Endpoint, Engine, Hints, Hold, Lender, Lengths,
-    Limits, Loans, Mode, Operate, Port, Ports, SCOPE_LOANS, Scope, Seen, Single, View,
+    BufferLending, BufferTable, COPY_OVERHEAD, Communicator, Completed, Endpoint, Engine,
+    FlowControl, Lengths, Limits, Mode, Peeked, PointToPoint, Port, PortView, Ports, ReceiverHints,
+    SCOPE_LOANS, Scope, SendCopies, Single,
 };
-pub use config::{Compose, Config, Selected, Size, Sizes, fingerprint};
+pub use config::{Capacities, Composition, Config, Selected, Sizes, fingerprint};
 pub use envelope::Envelope;
 pub use error::{Error, Refused};
-pub use header::{Header, Node, Pattern, Wire};
+pub use header::{Header, Pattern, Peer, Wire};
 pub use memory::{
-    Bank, Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket, Typed,
-    Values, ValuesMut,
+    BufferAccess, Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket,
+    Typed, Values, ValuesMut,
 };
 pub use network::Network;
 pub use select::{Any, Exact, Select};

@@ -3,50 +3,50 @@
 //! Drivers implement it (package `pombo-netdrivers`); a protocol that makes a [`Channel`](crate::Channel) of it uses
 //! it (package `pombo-transport`). Source: the EPOS communication system, section 3.7, where networks and channels are separate as well.
 
-use crate::channel::{Arrival, ChannelError, MIN_LIMIT, Wake};
-use crate::header::Node;
+use crate::channel::{Arrival, ChannelError, MIN_LIMIT, WaitSet};
+use crate::header::Peer;
 use crate::memory::Part;
 
-/// An unreliable way to every node.
+/// An unreliable way to every peer.
 ///
-/// What is promised: frames that arrive come from some node of this network. Nothing else is. A frame may be lost,
+/// What is promised: frames that arrive come from some peer of this network. Nothing else is. A frame may be lost,
 /// arrive twice, after frames that were sent later, or late by any time. It may be shorter than it was sent, or
-/// longer where a device fills frames up, and its bytes may differ unless [`Network::is_checked`]. Nobody is told of any of this, and nobody hears of nodes that come or go.
+/// longer where a device fills frames up, and its bytes may differ unless [`Network::is_checked`]. Nobody is told of any of this, and nobody hears of peers that come or go.
 pub trait Network: 'static {
     /// A frame that arrived, valid during the call that hands it out. It may be empty. Its head is in one piece up to
     /// [`MIN_MTU`] bytes.
     type Frame<'a>: Arrival;
 
-    /// This node.
-    fn node(&self) -> Node;
+    /// This peer.
+    fn me(&self) -> Peer;
 
-    /// How many nodes there are, this one included: 1 to 65535.
-    fn nodes(&self) -> usize;
+    /// How many peers there are, this one included: 1 to 65535.
+    fn peers(&self) -> usize;
 
     /// Are the bytes of every frame checked below, from end to end, so that none arrives that its source has not sent so
-    /// and to this node? The same at all nodes. Protocols add a checksum where they are not: what a device checks of its
+    /// and to this peer? The same at all peers. Protocols add a checksum where they are not: what a device checks of its
     /// own accord whoever writes to the wire computes as well.
     #[inline]
     fn is_checked(&self) -> bool {
         false
     }
 
-    /// The longest frame in bytes, the same for every node and as long as the network lives; at least [`MIN_MTU`].
+    /// The longest frame in bytes, the same for every peer and as long as the network lives; at least [`MIN_MTU`].
     fn mtu(&self) -> usize;
 
     /// Gives a frame of 1 to [`Network::mtu`] bytes to the device, whole or not at all. Never blocks. The parts may
-    /// change as soon as it returns. A node may send to itself.
+    /// change as soon as it returns. A peer may send to itself.
     ///
     /// # Errors
     /// [`ChannelError::Full`]: the device has no room now, try again after a [`Network::poll`] or a
-    /// [`Network::wait`]. [`ChannelError::TooLong`], [`ChannelError::NoSuchNode`]: the frame cannot be sent at all.
+    /// [`Network::wait`]. [`ChannelError::TooLong`], [`ChannelError::NoSuchPeer`]: the frame cannot be sent at all.
     /// [`ChannelError::Device`]: the device failed. Never [`ChannelError::PeerLost`].
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError>;
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError>;
 
     /// Frames that are transmitted from now on may wait for each other, until this is called with `false`: then they
     /// leave, as one where the device can, or as soon as it has room. Nobody polls or waits meanwhile.
     #[inline]
-    fn gather(&mut self, on: bool) {
+    fn set_corked(&mut self, on: bool) {
         let _ = on;
     }
 
@@ -67,7 +67,7 @@ pub trait Network: 'static {
 
     /// What would end a sleep of [`Network::wait`], for who sleeps for something else at the same time. `None` where
     /// the device sleeps by other means, or never.
-    fn wakes_by(&mut self) -> Option<Wake> {
+    fn wait_sources(&mut self) -> Option<WaitSet> {
         None
     }
 
@@ -75,9 +75,9 @@ pub trait Network: 'static {
     fn now(&self) -> u64;
 }
 
-/// A network on which one frame reaches every node. Each of them may get it or not.
+/// A network on which one frame reaches every peer. Each of them may get it or not.
 pub trait Broadcast: Network {
-    /// As [`Network::transmit`], to all other nodes at once.
+    /// As [`Network::transmit`], to all other peers at once.
     ///
     /// # Errors
     /// As [`Network::transmit`].

@@ -2,6 +2,7 @@
 
 pub use crate::header;
 pub use crate::{
-    Any, Communicator, Envelope, Error, Exact, Header, Lent, Node, Operate, Pattern, Select, Ticket,
+    Any, Communicator, Envelope, Error, Exact, Header, Lent, Pattern, Peer, PointToPoint, Select,
+    Ticket,
 };
 pub use zerocopy::little_endian::{U16, U32, U64};

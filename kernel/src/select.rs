@@ -1,7 +1,7 @@
 //! Ready patterns: for a protocol that matches by the bytes of its header and by the sender. [`header!`](crate::header!)
 //! uses them; a protocol with rules of its own implements [`Pattern`] itself.
 
-use crate::header::{Node, Pattern, Wire, fold};
+use crate::header::{Pattern, Peer, Wire, fold};
 use core::ops::BitAnd;
 use zerocopy::little_endian::U16;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -49,7 +49,7 @@ impl<H: Wire> Select<H> {
     }
 
     /// The same messages, from this sender alone.
-    pub fn from_peer(self, sender: Node) -> Self {
+    pub fn from_peer(self, sender: Peer) -> Self {
         Select {
             sender: U16::new(sender.0),
             named: 1,
@@ -116,12 +116,12 @@ impl<H: Wire> Pattern<H> for Select<H> {
     /// The header is given as a whole or not, the sender is named or not.
     const CLASSES: usize = 4;
 
-    fn matches(&self, from: Node, header: &H) -> bool {
+    fn matches(&self, from: Peer, header: &H) -> bool {
         (self.named == 0 || self.sender.get() == from.0) && self.agrees(header)
     }
 
-    fn source(&self) -> Option<Node> {
-        (self.named != 0).then(|| Node(self.sender.get()))
+    fn source(&self) -> Option<Peer> {
+        (self.named != 0).then(|| Peer(self.sender.get()))
     }
 
     fn class(&self) -> (usize, u32) {
@@ -129,10 +129,10 @@ impl<H: Wire> Pattern<H> for Select<H> {
         let sender = if self.named != 0 { SENDER } else { 0 };
         let value = self.value;
         let class = header | sender;
-        (class, Self::key(class, Node(self.sender.get()), &value))
+        (class, Self::key(class, Peer(self.sender.get()), &value))
     }
 
-    fn key(class: usize, from: Node, header: &H) -> u32 {
+    fn key(class: usize, from: Peer, header: &H) -> u32 {
         let sender = match class & SENDER {
             0 => 0,
             _ => 1 + u32::from(from.0),
@@ -150,7 +150,7 @@ impl<H: Wire> Pattern<H> for Select<H> {
 /// Defines the header of a protocol: a struct of fixed-size fields that travels as it is.
 ///
 /// Fields are `u8`, arrays of it, or the little-endian numbers of the [prelude](crate::prelude): `U16`, `U32`, `U64`. The
-/// struct can be copied, compared and printed, and is a [`Header`] whose patterns are [`Select`]. Its identity, which the
+/// struct can be copied, compared and printed, and is a [`Header`](crate::Header) whose patterns are [`Select`]. Its identity, which the
 /// [fingerprint](crate::fingerprint) includes, is its name with the names and types of its fields: programs that disagree
 /// in one of them do not start together. For each field there is a function of its name that selects by it.
 ///
@@ -164,10 +164,10 @@ impl<H: Wire> Pattern<H> for Select<H> {
 ///
 /// let news = Topic { kind: 1, number: 7.into() };
 /// let wanted: Select<Topic> = Topic::kind(1) & Topic::number(7.into());
-/// assert!(wanted.matches(Node(3), &news));
-/// assert!(!Topic::kind(2).matches(Node(3), &news));
-/// assert!(!wanted.from_peer(Node(0)).matches(Node(3), &news));
-/// assert!(Select::from(Exact(news)).matches(Node(3), &news));
+/// assert!(wanted.matches(Peer(3), &news));
+/// assert!(!Topic::kind(2).matches(Peer(3), &news));
+/// assert!(!wanted.from_peer(Peer(0)).matches(Peer(3), &news));
+/// assert!(Select::from(Exact(news)).matches(Peer(3), &news));
 /// ```
 #[macro_export]
 macro_rules! header {
@@ -244,7 +244,7 @@ mod tests {
             all = all & Pair::two(two.into());
         }
         match sender {
-            Some(sender) => all.from_peer(Node(sender)),
+            Some(sender) => all.from_peer(Peer(sender)),
             None => all,
         }
     }
@@ -268,24 +268,24 @@ mod tests {
             header in (0..3_u8, 0..3_u16),
         ) {
             let (pattern, header) = (select(wanted), (pair(header), header));
-            let matches = pattern.matches(Node(from), &header.0);
+            let matches = pattern.matches(Peer(from), &header.0);
             prop_assert_eq!(matches, wants(wanted, from, header.1));
             let (class, key) = pattern.class();
             prop_assert!(class < <Select<Pair> as Pattern<Pair>>::CLASSES);
             if matches {
-                let its = <Select<Pair> as Pattern<Pair>>::key(class, Node(from), &header.0);
+                let its = <Select<Pair> as Pattern<Pair>>::key(class, Peer(from), &header.0);
                 prop_assert_eq!(key, its);
             }
-            prop_assert_eq!(pattern.source(), wanted.2.map(Node));
+            prop_assert_eq!(pattern.source(), wanted.2.map(Peer));
         }
     }
 
     #[test]
     fn ready_patterns() {
         let header = pair((1, 2));
-        assert!(Select::from(Any).matches(Node(9), &header));
-        assert!(Select::from(Exact(header)).matches(Node(9), &header));
-        assert!(!Select::from(Exact(pair((1, 3)))).matches(Node(9), &header));
+        assert!(Select::from(Any).matches(Peer(9), &header));
+        assert!(Select::from(Exact(header)).matches(Peer(9), &header));
+        assert!(!Select::from(Exact(pair((1, 3)))).matches(Peer(9), &header));
         assert_eq!(Pair::NAME, "Pair one:u8 two:U16");
     }
 }

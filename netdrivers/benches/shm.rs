@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::{Part, Source};
 use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
 
@@ -14,7 +14,7 @@ const HEAD: [u8; 10] = [7; 10];
 /// Frames under way together.
 const WINDOW: usize = 16;
 
-fn send(shm: &mut Shm, to: Node, payload: &[u8]) {
+fn send(shm: &mut Shm, to: Peer, payload: &[u8]) {
     let source: &dyn Source = &payload;
     let held = Part::Held {
         swapped: false,
@@ -34,7 +34,7 @@ fn take(shm: &mut Shm, into: &mut [u8]) -> usize {
             return;
         };
         let mut at = 0;
-        arrival.pieces(HEAD.len(), arrival.len() - HEAD.len(), |piece| {
+        arrival.for_each_chunk(HEAD.len(), arrival.len() - HEAD.len(), |piece| {
             into[at..at + piece.len()].copy_from_slice(piece);
             at += piece.len();
         });
@@ -53,7 +53,7 @@ fn frames(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(size as u64));
         group.bench_function(format!("{size} B"), |b| {
             b.iter(|| {
-                send(&mut shm, Node(0), black_box(&payload));
+                send(&mut shm, Peer(0), black_box(&payload));
                 take(&mut shm, black_box(&mut buffer))
             });
         });
@@ -68,7 +68,7 @@ fn windows(c: &mut Criterion) {
     group.throughput(Throughput::Elements(WINDOW as u64));
     group.bench_function("8 B", |b| {
         b.iter(|| {
-            (0..WINDOW).for_each(|_| send(&mut shm, Node(0), black_box(&[1; 8])));
+            (0..WINDOW).for_each(|_| send(&mut shm, Peer(0), black_box(&[1; 8])));
             let mut taken = 0;
             while taken < WINDOW {
                 taken += take(&mut shm, black_box(&mut buffer));
@@ -90,7 +90,7 @@ fn idle(c: &mut Criterion) {
         let mut ranks: Vec<Shm> = (0..peers).map(attach).collect();
         ranks
             .iter_mut()
-            .for_each(|rank| send(rank, Node(0), b"hello"));
+            .for_each(|rank| send(rank, Peer(0), b"hello"));
         let mut heard = 0;
         while heard < peers {
             heard += take(&mut ranks[0], &mut [0; 5]);

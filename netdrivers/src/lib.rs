@@ -10,8 +10,6 @@ extern crate std;
 
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 mod clock;
-#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-mod yield_policy;
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
     target_os = "linux"
@@ -32,10 +30,12 @@ mod lock;
 pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
-#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-mod wait_fds;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+mod wait_fds;
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+mod yield_policy;
 
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
@@ -49,10 +49,10 @@ pub use heap_storage::HeapStorage;
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use shm::Shm;
-#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-pub use wait_fds::wait_fds;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub use udp::Udp;
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+pub use wait_fds::wait_fds;
 
 // The kernel by itself, as the README shows it, compiles and runs.
 #[cfg(doctest)]

@@ -1,9 +1,9 @@
 //! Ranks as threads of one process: a bounded inbox per rank behind a lock. Tests and small programs use it.
 
 use crate::clock::now;
-use crate::yield_policy::sched_yield;
 use crate::futex;
 use crate::lock::Lock;
+use crate::yield_policy::sched_yield;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -12,13 +12,13 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_transport::ContiguousFrame;
 
-/// One rank of a world of threads. Dropping it means that the node is gone.
+/// One rank of a world of threads. Dropping it means that the peer is gone.
 pub struct Loopback {
-    node: Node,
+    me: Peer,
     world: Arc<World>,
     /// Taken out of the inbox by the running poll; kept for its memory.
     batch: Vec<InboxEvent>,
@@ -49,43 +49,43 @@ const SPINS: u32 = 8;
 const YIELDS: u32 = 32;
 
 impl Loopback {
-    /// A world of `nodes` ranks with the default [`Limits`]: the channel at index i is node i.
-    pub fn world(nodes: u16) -> Vec<Loopback> {
-        Self::world_with(nodes, Limits::default())
+    /// A world of `peers` ranks with the default [`Limits`]: the channel at index i is peer i.
+    pub fn world(peers: u16) -> Vec<Loopback> {
+        Self::world_with(peers, Limits::default())
     }
 
     /// A world with other limits.
-    pub fn world_with(nodes: u16, limits: Limits) -> Vec<Loopback> {
+    pub fn world_with(peers: u16, limits: Limits) -> Vec<Loopback> {
         let world = Arc::new(World {
             start: now(),
             limits: Limits {
                 frame: limits.frame.max(MIN_LIMIT),
                 frames_in_flight: limits.frames_in_flight.max(1),
             },
-            inboxes: (0..nodes).map(|_| Inbox::new(nodes)).collect(),
+            inboxes: (0..peers).map(|_| Inbox::new(peers)).collect(),
         });
-        (0..nodes)
-            .map(|node| Loopback {
-                node: Node(node),
+        (0..peers)
+            .map(|peer| Loopback {
+                me: Peer(peer),
                 world: world.clone(),
                 batch: Vec::with_capacity(BATCH),
             })
             .collect()
     }
 
-    fn inbox(&self, node: Node) -> Result<&Inbox, ChannelError> {
-        let inbox = self.world.inboxes.get(node.index());
-        inbox.ok_or(ChannelError::NoSuchNode(node))
+    fn inbox(&self, peer: Peer) -> Result<&Inbox, ChannelError> {
+        let inbox = self.world.inboxes.get(peer.index());
+        inbox.ok_or(ChannelError::NoSuchPeer(peer))
     }
 
     fn own_inbox(&self) -> &Inbox {
-        &self.world.inboxes[self.node.index()]
+        &self.world.inboxes[self.me.index()]
     }
 
     /// Moves the oldest events to the batch and tells senders that found no room.
     fn fill_batch(&mut self) {
         let mut unblocked = Vec::new();
-        self.world.inboxes[self.node.index()].state.with(|state| {
+        self.world.inboxes[self.me.index()].state.with(|state| {
             while self.batch.len() < BATCH {
                 let Some(event) = state.events.pop_front() else {
                     break;
@@ -100,8 +100,8 @@ impl Loopback {
                 self.batch.push(event);
             }
         });
-        for node in unblocked {
-            self.world.inboxes[node.index()].notify();
+        for peer in unblocked {
+            self.world.inboxes[peer.index()].notify();
         }
     }
 }
@@ -109,21 +109,21 @@ impl Loopback {
 impl Channel for Loopback {
     type Arrival<'a> = ContiguousFrame<'a>;
 
-    fn node(&self) -> Node {
-        self.node
+    fn me(&self) -> Peer {
+        self.me
     }
 
-    fn nodes(&self) -> usize {
+    fn peers(&self) -> usize {
         self.world.inboxes.len()
     }
 
-    fn limit(&self, _to: Node) -> usize {
+    fn limit(&self, _to: Peer) -> usize {
         self.world.limits.frame
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         _cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
@@ -138,7 +138,7 @@ impl Channel for Loopback {
             if state.closed {
                 return Err(ChannelError::PeerLost(to));
             }
-            let share = &mut state.senders[self.node.index()];
+            let share = &mut state.senders[self.me.index()];
             if share.queued == limits.frames_in_flight {
                 share.blocked = true;
                 return Err(ChannelError::Full);
@@ -146,30 +146,35 @@ impl Channel for Loopback {
             // Gathered before anything is counted: a lender that panics leaves the inbox as it was.
             let frame = concat_parts(parts);
             share.queued += 1;
-            state.events.push_back(InboxEvent::Frame(self.node, frame));
+            state.events.push_back(InboxEvent::Frame(self.me, frame));
             Ok(())
         })?;
         inbox.notify();
         Ok(Sent::Done)
     }
 
-    fn poll(&mut self, mut f: impl FnMut(Event<ContiguousFrame<'_>>)) -> Result<bool, ChannelError> {
+    fn poll(
+        &mut self,
+        mut f: impl FnMut(Event<ContiguousFrame<'_>>),
+    ) -> Result<bool, ChannelError> {
         self.fill_batch();
         let any = !self.batch.is_empty();
         for event in self.batch.drain(..) {
             match event {
-                InboxEvent::Frame(from, bytes) => f(Event::Arrival(ContiguousFrame::new(from, &bytes))),
-                InboxEvent::Lost(node) => f(Event::PeerLost(node)),
+                InboxEvent::Frame(from, bytes) => {
+                    f(Event::Arrival(ContiguousFrame::new(from, &bytes)))
+                }
+                InboxEvent::Lost(peer) => f(Event::PeerLost(peer)),
             }
         }
         Ok(any)
     }
 
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        self.wait_within(idle, u64::MAX)
+        self.wait_timeout(idle, u64::MAX)
     }
 
-    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         if idle < SPINS {
             core::hint::spin_loop();
         } else if idle < SPINS + YIELDS {
@@ -194,9 +199,9 @@ impl Drop for Loopback {
         drop(unread);
         for (i, inbox) in self.world.inboxes.iter().enumerate() {
             let tells = inbox.state.with(|state| {
-                let tells = i != self.node.index() && !state.closed;
+                let tells = i != self.me.index() && !state.closed;
                 if tells {
-                    state.events.push_back(InboxEvent::Lost(self.node));
+                    state.events.push_back(InboxEvent::Lost(self.me));
                 }
                 tells
             });
@@ -256,16 +261,16 @@ struct SenderShare {
 }
 
 enum InboxEvent {
-    Frame(Node, Box<[u8]>),
-    Lost(Node),
+    Frame(Peer, Box<[u8]>),
+    Lost(Peer),
 }
 
 impl Inbox {
-    fn new(nodes: u16) -> Self {
+    fn new(peers: u16) -> Self {
         Self {
             state: Lock::new(InboxState {
                 events: VecDeque::new(),
-                senders: vec![SenderShare::default(); nodes.into()].into_boxed_slice(),
+                senders: vec![SenderShare::default(); peers.into()].into_boxed_slice(),
                 closed: false,
             }),
             wakeup: AtomicU32::new(QUIET),
@@ -283,7 +288,9 @@ impl Inbox {
     /// this call counts. Only the owner calls it.
     fn sleep(&self, limit: Duration) {
         let (asleep, notified) = (Ordering::Relaxed, Ordering::Relaxed);
-        let quiet = self.wakeup.compare_exchange(QUIET, ASLEEP, asleep, notified);
+        let quiet = self
+            .wakeup
+            .compare_exchange(QUIET, ASLEEP, asleep, notified);
         if quiet.is_ok() {
             futex::wait(&self.wakeup, ASLEEP, Some(limit));
         }

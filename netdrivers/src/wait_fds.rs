@@ -2,9 +2,9 @@
 
 use crate::Errno;
 use core::ptr::{null, null_mut};
-use pombo_kernel::channel::Wake;
+use pombo_kernel::channel::WaitSet;
 
-/// Descriptors that a [`Wake`] may have.
+/// Descriptors that a [`WaitSet`] may have.
 const MAX_FDS: usize = 10;
 /// Nanoseconds of sleep where the process may not have as many descriptors as it has, so that it cannot wait for them.
 const BLIND_SLEEP: u64 = 1_000_000;
@@ -14,7 +14,7 @@ const BLIND_SLEEP: u64 = 1_000_000;
 ///
 /// # Errors
 /// The number. That a signal came is none.
-pub fn wait_fds(wake: Wake) -> Result<(), i32> {
+pub fn wait_fds(wake: WaitSet) -> Result<(), i32> {
     let readable = wake.readable.map(|fd| (fd, libc::POLLIN));
     let writable = wake.writable.map(|fd| (fd, libc::POLLOUT));
     // The system takes no more entries than the process may have descriptors.
@@ -30,8 +30,8 @@ pub fn wait_fds(wake: Wake) -> Result<(), i32> {
         (entry.fd, entry.events) = (fd, events);
         count += 1;
     }
-    match poll(&mut polled[..count], wake.within) {
-        Err(libc::EINVAL) => poll(&mut [], wake.within.min(BLIND_SLEEP)),
+    match poll(&mut polled[..count], wake.timeout) {
+        Err(libc::EINVAL) => poll(&mut [], wake.timeout.min(BLIND_SLEEP)),
         done => done,
     }
 }

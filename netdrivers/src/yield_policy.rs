@@ -114,7 +114,8 @@ impl YieldBackoff {
 
     /// Another rank may be faster.
     fn compare_exchange(&self, from: u64, to: u64) -> Result<u64, u64> {
-        self.0.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+        self.0
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
     }
 }
 
@@ -199,8 +200,11 @@ mod tests {
 
     #[test]
     fn what_two_ranks_saw_at_a_time_counts_once() {
-        let (mut one, mut other, backoff) =
-            (YieldPolicy::default(), YieldPolicy::default(), YieldBackoff::default());
+        let (mut one, mut other, backoff) = (
+            YieldPolicy::default(),
+            YieldPolicy::default(),
+            YieldBackoff::default(),
+        );
         for rank in [&mut one, &mut other] {
             long(rank, &backoff, START);
             long(rank, &backoff, START);

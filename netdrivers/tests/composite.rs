@@ -10,7 +10,7 @@ mod sleeps;
 mod world;
 
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event};
-use pombo_kernel::{Error, Node, Part};
+use pombo_kernel::{Error, Part, Peer};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::conformance::{Harness, threads};
@@ -24,11 +24,11 @@ struct OneHost;
 impl Harness for OneHost {
     type Channel = Pair;
 
-    fn run(_test: &str, nodes: u16, body: fn(Pair)) {
+    fn run(_test: &str, peers: u16, body: fn(Pair)) {
         threads(
-            Loopback::world(nodes)
+            Loopback::world(peers)
                 .into_iter()
-                .map(Pair::alone)
+                .map(Pair::local_only)
                 .collect(),
             body,
         );
@@ -49,8 +49,8 @@ macro_rules! hosts {
             impl Harness for World {
                 type Channel = world::Rank;
 
-                fn run(_test: &str, nodes: u16, body: fn(world::Rank)) {
-                    world::run(nodes, $hosts, $faults, body);
+                fn run(_test: &str, peers: u16, body: fn(world::Rank)) {
+                    world::run(peers, $hosts, $faults, body);
                 }
             }
 
@@ -67,54 +67,54 @@ hosts!(
 );
 hosts!(every_rank_a_host, u16::MAX, Faults::NONE);
 
-/// Node 3 of four: node 1 shares its host, 0 and 2 are elsewhere.
-fn node_3() -> (Pair, Loopback, Vec<Loopback>) {
+/// Peer 3 of four: peer 1 shares its host, 0 and 2 are elsewhere.
+fn peer_3() -> (Pair, Loopback, Vec<Loopback>) {
     let (mut host, mut all) = (Loopback::world(2), Loopback::world(4));
     let near = host.remove(1);
     let far = all.remove(3);
-    let pair = Pair::new(near, far, &[Node(1), Node(3)]).expect("they fit");
+    let pair = Pair::new(near, far, &[Peer(1), Peer(3)]).expect("they fit");
     (pair, host.remove(0), all)
 }
 
 #[test]
 fn members_that_do_not_fit_are_refused() {
-    let make = |members: &[Node]| {
+    let make = |members: &[Peer]| {
         let near = Loopback::world(2).remove(1);
         let far = Loopback::world(4).remove(3);
         Pair::new(near, far, members).err()
     };
-    assert_eq!(make(&[Node(1), Node(3)]), None);
-    // Not this node, too few, not there, twice.
-    assert_eq!(make(&[Node(3), Node(1)]), Some(Error::NoSuchNode(Node(3))));
-    assert_eq!(make(&[Node(3)]), Some(Error::NoSuchNode(Node(3))));
-    assert_eq!(make(&[Node(4), Node(3)]), Some(Error::NoSuchNode(Node(4))));
-    assert_eq!(make(&[Node(3), Node(3)]), Some(Error::NoSuchNode(Node(3))));
+    assert_eq!(make(&[Peer(1), Peer(3)]), None);
+    // Not this peer, too few, not there, twice.
+    assert_eq!(make(&[Peer(3), Peer(1)]), Some(Error::NoSuchPeer(Peer(3))));
+    assert_eq!(make(&[Peer(3)]), Some(Error::NoSuchPeer(Peer(3))));
+    assert_eq!(make(&[Peer(4), Peer(3)]), Some(Error::NoSuchPeer(Peer(4))));
+    assert_eq!(make(&[Peer(3), Peer(3)]), Some(Error::NoSuchPeer(Peer(3))));
     let many = Pair::new(
         Loopback::world(1).remove(0),
         Loopback::world(9).remove(0),
-        &[Node(0)],
+        &[Peer(0)],
     );
-    let refused = Error::TooManyNodes { nodes: 9, bound: 8 };
+    let refused = Error::TooManyPeers { peers: 9, bound: 8 };
     assert_eq!(many.err(), Some(refused));
 }
 
 #[test]
 fn everything_speaks_of_nodes_by_their_common_number() {
-    let (mut pair, mut near, mut far) = node_3();
+    let (mut pair, mut near, mut far) = peer_3();
     let bytes = |text: &'static [u8]| [Part::Bytes(text)];
-    near.try_send(Node(1), Cookie::COPY, &bytes(b"near"))
+    near.try_send(Peer(1), Cookie::COPY, &bytes(b"near"))
         .expect("room");
     far[2]
-        .try_send(Node(3), Cookie::COPY, &bytes(b"far"))
+        .try_send(Peer(3), Cookie::COPY, &bytes(b"far"))
         .expect("room");
-    pair.try_send(Node(3), Cookie::COPY, &bytes(b"own"))
+    pair.try_send(Peer(3), Cookie::COPY, &bytes(b"own"))
         .expect("room");
-    pair.try_send(Node(1), Cookie::COPY, &bytes(b"to 1"))
+    pair.try_send(Peer(1), Cookie::COPY, &bytes(b"to 1"))
         .expect("room");
-    pair.try_send(Node(0), Cookie::COPY, &bytes(b"to 0"))
+    pair.try_send(Peer(0), Cookie::COPY, &bytes(b"to 0"))
         .expect("room");
-    let nobody = pair.try_send(Node(4), Cookie::COPY, &bytes(b"nobody"));
-    assert_eq!(nobody, Err(ChannelError::NoSuchNode(Node(4))));
+    let nobody = pair.try_send(Peer(4), Cookie::COPY, &bytes(b"nobody"));
+    assert_eq!(nobody, Err(ChannelError::NoSuchPeer(Peer(4))));
     assert_eq!(
         frames(&mut pair),
         [(1, "near".into()), (2, "far".into()), (3, "own".into())]
@@ -125,15 +125,15 @@ fn everything_speaks_of_nodes_by_their_common_number() {
 
 #[test]
 fn the_channel_of_a_node_tells_of_its_loss() {
-    let (mut pair, near, mut far) = node_3();
-    // What the far channel says of a near node does not count.
+    let (mut pair, near, mut far) = peer_3();
+    // What the far channel says of a near peer does not count.
     drop(far.remove(1));
     assert_eq!(losses(&mut pair), []);
     drop(far.remove(0));
-    assert_eq!(losses(&mut pair), [Node(0)]);
+    assert_eq!(losses(&mut pair), [Peer(0)]);
     drop(near);
-    assert_eq!(losses(&mut pair), [Node(1)]);
-    for gone in [Node(0), Node(1)] {
+    assert_eq!(losses(&mut pair), [Peer(1)]);
+    for gone in [Peer(0), Peer(1)] {
         let sent = pair.try_send(gone, Cookie::COPY, &[Part::Bytes(b"too late")]);
         assert_eq!(sent, Err(ChannelError::PeerLost(gone)));
     }
@@ -156,14 +156,14 @@ fn frames(channel: &mut impl Channel) -> Vec<(u16, String)> {
     frames
 }
 
-fn losses(channel: &mut impl Channel) -> Vec<Node> {
+fn losses(channel: &mut impl Channel) -> Vec<Peer> {
     let mut losses = Vec::new();
     for _ in 0..20 {
         let mut any = false;
         let polled = channel.poll(|event| {
             any = true;
-            if let Event::PeerLost(node) = event {
-                losses.push(node);
+            if let Event::PeerLost(peer) = event {
+                losses.push(peer);
             }
         });
         assert_eq!(polled, Ok(any));

@@ -12,8 +12,8 @@ mod usual {
     impl Harness for Usual {
         type Channel = Loopback;
 
-        fn run(_test: &str, nodes: u16, body: fn(Loopback)) {
-            threads(Loopback::world(nodes), body);
+        fn run(_test: &str, peers: u16, body: fn(Loopback)) {
+            threads(Loopback::world(peers), body);
         }
     }
 
@@ -28,12 +28,12 @@ mod smallest {
     impl Harness for Smallest {
         type Channel = Loopback;
 
-        fn run(_test: &str, nodes: u16, body: fn(Loopback)) {
+        fn run(_test: &str, peers: u16, body: fn(Loopback)) {
             let limits = Limits {
                 frame: 0,
                 frames_in_flight: 0,
             };
-            threads(Loopback::world_with(nodes, limits), body);
+            threads(Loopback::world_with(peers, limits), body);
         }
     }
 

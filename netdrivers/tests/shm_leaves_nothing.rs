@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use pombo_kernel::channel::{Channel, Cookie};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_netdrivers::shm::{Segment, Shm, bootstrap_within};
 
@@ -66,7 +66,7 @@ fn one_of_each_kind(number: usize) {
 }
 
 fn talk(rank: &mut Shm, to: u16) {
-    let sent = rank.try_send(Node(to), Cookie::COPY, &[Part::Bytes(b"hello")]);
+    let sent = rank.try_send(Peer(to), Cookie::COPY, &[Part::Bytes(b"hello")]);
     sent.expect("room");
     rank.poll(|_| ()).expect("a poll");
 }

@@ -6,14 +6,14 @@
 #![cfg(all(feature = "shm", target_os = "linux"))]
 
 #[allow(dead_code, reason = "a test uses less than the driver")]
-#[path = "../src/shm/read_acks.rs"]
-mod read_acks;
+#[path = "../src/shm/collective/board.rs"]
+mod board;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/event_count.rs"]
 mod event_count;
 #[allow(dead_code, reason = "a test uses less than the driver")]
-#[path = "../src/shm/collective/board.rs"]
-mod board;
+#[path = "../src/shm/read_acks.rs"]
+mod read_acks;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/ring.rs"]
 mod ring;
@@ -23,18 +23,18 @@ mod sync {
     pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 }
 
-#[path = "shm_loom/event_counts.rs"]
-mod event_counts;
 #[path = "shm_loom/boards.rs"]
 mod boards;
 #[path = "shm_loom/both.rs"]
 mod both;
+#[path = "shm_loom/event_counts.rs"]
+mod event_counts;
 #[path = "shm_loom/memory.rs"]
 mod memory;
-#[path = "shm_loom/single_copy.rs"]
-mod single_copy;
 #[path = "shm_loom/rings.rs"]
 mod rings;
+#[path = "shm_loom/single_copy.rs"]
+mod single_copy;
 
 /// Checks a model. Between two threads few bugs need more than so many switches at bad moments.
 fn check(switches: usize, model: impl Fn() + Sync + Send + 'static) {

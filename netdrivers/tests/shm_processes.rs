@@ -20,7 +20,7 @@ mod single_copy;
 mod unwatched;
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_netdrivers::shm::{FRAME_LIMIT, Shm};
 use pombo_testing::conformance::Harness;
@@ -34,8 +34,8 @@ mod conformance {
     impl Harness for Processes {
         type Channel = Shm;
 
-        fn run(test: &str, nodes: u16, body: fn(Shm)) {
-            processes::run(test, nodes.into(), body);
+        fn run(test: &str, peers: u16, body: fn(Shm)) {
+            processes::run(test, peers.into(), body);
         }
     }
 
@@ -69,7 +69,7 @@ const KILLS: u32 = 500;
 #[test]
 fn a_killed_rank_is_reported_in_the_middle_of_traffic() {
     if let Some(shm) = this_rank() {
-        return Traffic::new(shm).until_lost(Node(1));
+        return Traffic::new(shm).until_lost(Peer(1));
     }
     let path = path!(a_killed_rank_is_reported_in_the_middle_of_traffic);
     let mut rng = 1_u64;
@@ -87,7 +87,7 @@ fn a_killed_rank_is_reported_in_the_middle_of_traffic() {
 #[test]
 fn a_killed_rank_is_reported_to_sleepers() {
     if let Some(shm) = this_rank() {
-        return Traffic::new(shm).sleep_until_lost(Node(1));
+        return Traffic::new(shm).sleep_until_lost(Peer(1));
     }
     let mut crew = Crew::start(path!(a_killed_rank_is_reported_to_sleepers), 3);
     crew.wait_until_attached();
@@ -124,9 +124,9 @@ struct Traffic {
 
 impl Traffic {
     fn new(shm: Shm) -> Self {
-        let ranks = shm.nodes();
+        let ranks = shm.peers();
         Self {
-            rng: 0x1234_5678_9abc_def1 ^ u64::from(shm.node().0) << 17,
+            rng: 0x1234_5678_9abc_def1 ^ u64::from(shm.me().0) << 17,
             sent: vec![0; ranks],
             got: vec![0; ranks],
             lost: vec![false; ranks],
@@ -150,8 +150,8 @@ impl Traffic {
         self.shm.finish();
     }
 
-    /// Sends to everybody until that node is lost, then makes sure that the others still talk.
-    fn until_lost(mut self, gone: Node) {
+    /// Sends to everybody until that peer is lost, then makes sure that the others still talk.
+    fn until_lost(mut self, gone: Peer) {
         while !self.lost[gone.index()] {
             (0..self.sent.len()).for_each(|to| self.send(to));
             self.progress();
@@ -166,15 +166,15 @@ impl Traffic {
         self.shm.finish();
     }
 
-    fn sleep_until_lost(mut self, gone: Node) {
+    fn sleep_until_lost(mut self, gone: Peer) {
         while !self.lost[gone.index()] {
             self.progress();
         }
         self.shm.finish();
     }
 
-    fn others(&self, gone: Node) -> impl Iterator<Item = usize> + use<> {
-        let me = self.shm.node();
+    fn others(&self, gone: Peer) -> impl Iterator<Item = usize> + use<> {
+        let me = self.shm.me();
         let ranks = 0..self.sent.len();
         ranks.filter(move |rank| *rank != gone.index() && *rank != me.index())
     }
@@ -210,13 +210,13 @@ impl Traffic {
             Part::Bytes(&sum),
             Part::Bytes(body),
         ];
-        match self.shm.try_send(Node(to as u16), Cookie(0), &parts) {
+        match self.shm.try_send(Peer(to as u16), Cookie(0), &parts) {
             Ok(_) => {
                 self.idle = 0;
                 true
             }
             Err(ChannelError::Full) => false,
-            Err(ChannelError::PeerLost(node)) => node.index() == to,
+            Err(ChannelError::PeerLost(peer)) => peer.index() == to,
             Err(error) => panic!("{error}"),
         }
     }
@@ -226,7 +226,7 @@ impl Traffic {
         let (got, lost) = (&mut self.got, &mut self.lost);
         let polled = self.shm.poll(|event| match event {
             Event::Arrival(arrival) => check(&arrival, got),
-            Event::PeerLost(node) => lost[node.index()] = true,
+            Event::PeerLost(peer) => lost[peer.index()] = true,
             _ => panic!("a driver that copies completes nothing"),
         });
         if polled.expect("a poll") {
@@ -240,7 +240,7 @@ impl Traffic {
 
 fn check(arrival: &impl Arrival, got: &mut [u64]) {
     let mut bytes = Vec::new();
-    arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+    arrival.for_each_chunk(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
     let (number, rest) = bytes.split_first_chunk().expect("a number");
     let (sum, body) = rest.split_first_chunk().expect("a checksum");
     let number = u64::from_le_bytes(*number);

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_netdrivers::shm::{FRAME_LIMIT, MAX_RANKS, RankState, Segment, Shm, ShmError};
 use pombo_netdrivers::shm::{bootstrap, bootstrap_within};
@@ -20,7 +20,7 @@ fn attach(segment: &Segment, rank: usize, fingerprint: u64) -> Result<Shm, ShmEr
 
 fn send(shm: &mut Shm, to: u16, bytes: &[u8]) -> Result<(), ChannelError> {
     let part = Part::Bytes(bytes);
-    shm.try_send(Node(to), Cookie(0), &[part]).map(drop)
+    shm.try_send(Peer(to), Cookie(0), &[part]).map(drop)
 }
 
 /// Everything that one poll reports: senders and bytes, or lost peers.
@@ -29,10 +29,10 @@ fn poll(shm: &mut Shm) -> Vec<(u16, Option<Vec<u8>>)> {
     let polled = shm.poll(|event| match event {
         Event::Arrival(arrival) => {
             let mut bytes = Vec::new();
-            arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+            arrival.for_each_chunk(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
             events.push((arrival.from().0, Some(bytes)));
         }
-        Event::PeerLost(node) => events.push((node.0, None)),
+        Event::PeerLost(peer) => events.push((peer.0, None)),
         _ => panic!("a driver that copies completes nothing"),
     });
     assert_eq!(polled, Ok(!events.is_empty()));
@@ -88,7 +88,11 @@ fn ranks_agree_on_their_composition() {
     let open = Segment::create(2, 0).expect("a segment");
     attach(&open, 1, 9).expect("the first rank chooses");
     assert_eq!(attach(&open, 0, 8).map(drop), refused(8, 9));
-    assert_eq!(open.state(0), Ok(RankState::NotStarted), "it may come again");
+    assert_eq!(
+        open.state(0),
+        Ok(RankState::NotStarted),
+        "it may come again"
+    );
     attach(&open, 0, 9).expect("the same composition");
 }
 
@@ -157,11 +161,11 @@ fn a_finished_rank_leaves_its_frames() {
     assert_eq!(segment.state(1), Ok(RankState::Finished));
     assert_eq!(
         send(&mut goes, 0, b"more"),
-        Err(ChannelError::PeerLost(Node(0)))
+        Err(ChannelError::PeerLost(Peer(0)))
     );
     assert_eq!(
         send(&mut stays, 1, b"late"),
-        Err(ChannelError::PeerLost(Node(1)))
+        Err(ChannelError::PeerLost(Peer(1)))
     );
     assert_eq!(poll(&mut stays), [(1, Some(b"last".to_vec())), (1, None)]);
     assert_eq!(poll(&mut stays), []);
@@ -186,7 +190,7 @@ fn a_rank_that_never_came_can_be_marked_dead() {
 #[test]
 fn a_world_of_one_needs_nobody() {
     let mut alone = Shm::alone().expect("a segment");
-    assert_eq!((alone.node(), alone.nodes()), (Node(0), 1));
+    assert_eq!((alone.me(), alone.peers()), (Peer(0), 1));
     send(&mut alone, 0, &[3; FRAME_LIMIT]).expect("room");
     assert_eq!(poll(&mut alone), [(0, Some(vec![3; FRAME_LIMIT]))]);
 }
@@ -233,7 +237,7 @@ fn damage_is_survived() {
             let _ = ranks[roll() as usize % 3].poll(|event| {
                 if let Event::Arrival(arrival) = event {
                     assert!(arrival.len() <= FRAME_LIMIT);
-                    arrival.pieces(0, arrival.len(), |piece| {
+                    arrival.for_each_chunk(0, arrival.len(), |piece| {
                         frames += usize::from(piece[0] < 9)
                     });
                 }
@@ -282,11 +286,17 @@ fn ranks_that_do_not_come_are_missed() {
     let soon = Duration::from_millis(300);
     let job = job("missing");
     let alone = bootstrap_within(&job, 0, 3, 0, soon).map(drop);
-    assert_eq!(alone, Err(ShmError::RanksMissing { joined: 1, ranks: 3 }));
+    assert_eq!(
+        alone,
+        Err(ShmError::RanksMissing {
+            joined: 1,
+            ranks: 3
+        })
+    );
     let alone = bootstrap_within(&job, 1, 3, 0, soon).map(drop);
     assert_eq!(alone, Err(ShmError::NoAnswer));
     let one = bootstrap_within(&job, 0, 1, 0, soon).expect("nobody else is needed");
-    assert_eq!(one.nodes(), 1);
+    assert_eq!(one.peers(), 1);
 }
 
 #[test]
@@ -294,10 +304,16 @@ fn strangers_are_turned_away() {
     let job = job("strangers");
     let host = {
         let job = job.clone();
-        std::thread::spawn(move || bootstrap_within(&job, 0, 3, 0, Duration::from_secs(20)).map(drop))
+        std::thread::spawn(move || {
+            bootstrap_within(&job, 0, 3, 0, Duration::from_secs(20)).map(drop)
+        })
     };
     let first = bootstrap(&job, 1, 3, 0).expect("rank 0");
-    let refused = |rank, ranks| bootstrap(&job, rank, ranks, 0).map(drop).expect_err("refused");
+    let refused = |rank, ranks| {
+        bootstrap(&job, rank, ranks, 0)
+            .map(drop)
+            .expect_err("refused")
+    };
     assert_eq!(refused(1, 3), ShmError::RankTaken { rank: 1 });
     assert_eq!(refused(1, 5), ShmError::OtherJob { ranks: 3 });
     assert_eq!(refused(0, 3), ShmError::RankTaken { rank: 0 });

@@ -12,9 +12,11 @@ use std::mem::MaybeUninit;
 use numbered::{Numbered, select};
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Communicator, Compose, Error, Loan, Memory, Node, Operate, Sink, Size, Source};
+use pombo_kernel::{
+    Capacities, Communicator, Composition, Error, Loan, Memory, Peer, PointToPoint, Sink, Source,
+};
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::shm::{FRAME_LIMIT, SingleCopy, Shm};
+use pombo_netdrivers::shm::{FRAME_LIMIT, Shm, SingleCopy};
 use zerocopy::little_endian::{I32, U32, U64};
 
 macro_rules! path {
@@ -23,7 +25,8 @@ macro_rules! path {
     };
 }
 
-type Hosted = Compose<U64, Rendezvous<4096>, Linear, HeapStorage, Size<4096, 1024, 4096, 8>>;
+type Hosted =
+    Composition<U64, Rendezvous<4096>, Linear, HeapStorage, Capacities<4096, 1024, 4096, 8>>;
 type Comm = Communicator<Numbered, Shm, Still, Hosted>;
 
 /// Memory that stays where it is.
@@ -134,7 +137,7 @@ fn text(number: usize, len: usize, start: usize) -> Text {
 
 /// Sends it, and says how many bytes of it were copied by this side.
 fn send(comm: &mut Comm, number: usize, text: Text) -> usize {
-    let sent = comm.send(Node(1), header(number), text);
+    let sent = comm.isend(Peer(1), header(number), text);
     let ticket = sent.map_err(|_| "refused").expect("a send");
     let done = comm.wait(ticket).expect("it ends");
     let Loan::Sent(text) = done.loan else {
@@ -147,7 +150,7 @@ fn send(comm: &mut Comm, number: usize, text: Text) -> usize {
 /// Receives it, as far as there is room.
 fn receive(comm: &mut Comm, number: usize, len: usize, room: Room) {
     let fits = room.len();
-    let posted = comm.receive(select(Some(0), Some(5)), room);
+    let posted = comm.irecv(select(Some(0), Some(5)), room);
     let ticket = posted.map_err(|_| "refused").expect("a receive");
     let done = comm.wait(ticket).expect("it ends");
     let Loan::Received(room) = done.loan else {
@@ -192,7 +195,7 @@ fn all_lengths_into_all_rooms() {
             for room in [len, 0, len / 2, FRAME_LIMIT + 1, len + 3] {
                 for (from, to, one_piece) in [(0, 0, true), (1, 0, true), (3, 2, false)] {
                     number += 1;
-                    if comm.node() == Node(1) {
+                    if comm.me() == Peer(1) {
                         receive(&mut comm, number, len, Room::new(room, to, one_piece));
                         continue;
                     }
@@ -215,9 +218,9 @@ fn all_lengths_into_all_rooms() {
 
 /// Nobody goes before the other is through.
 fn bootstrap(comm: &mut Comm) {
-    let me = comm.node().0;
-    let sent = comm.send_from(
-        Node(1 - me),
+    let me = comm.me().0;
+    let sent = comm.send(
+        Peer(1 - me),
         Numbered {
             tag: I32::new(9),
             number: U32::new(0),
@@ -225,7 +228,7 @@ fn bootstrap(comm: &mut Comm) {
         b"",
     );
     assert_eq!(sent, Ok(()));
-    let met = comm.receive_into(select(Some(1 - me), Some(9)), &mut []);
+    let met = comm.recv(select(Some(1 - me), Some(9)), &mut []);
     assert!(met.is_ok());
 }
 
@@ -234,12 +237,12 @@ fn bootstrap(comm: &mut Comm) {
 fn many_at_a_time() {
     processes::run(path!(many_at_a_time), 2, |shm| {
         let mut comm = comm(shm);
-        let (me, len) = (comm.node().0, 50_000);
+        let (me, len) = (comm.me().0, 50_000);
         let peer = 1 - me;
         let posted: Vec<_> = (0..200)
             .map(|number| {
                 let (source, tag) = (Some(peer), Some(number));
-                let posted = comm.receive(select(source, tag), Room::new(len, 0, number % 3 > 0));
+                let posted = comm.irecv(select(source, tag), Room::new(len, 0, number % 3 > 0));
                 posted.map_err(|_| "refused").expect("a receive")
             })
             .collect();
@@ -249,7 +252,7 @@ fn many_at_a_time() {
                     tag: I32::new(number),
                     number: U32::new(0),
                 };
-                let sent = comm.send(Node(peer), header, text(number as usize, len, 1));
+                let sent = comm.isend(Peer(peer), header, text(number as usize, len, 1));
                 sent.map_err(|_| "refused").expect("a send")
             })
             .collect();
@@ -275,8 +278,8 @@ fn cancelled() {
     processes::run(path!(cancelled), 2, |shm| {
         let mut comm = comm(shm);
         for number in 0..50 {
-            if comm.node() == Node(0) {
-                let sent = comm.send(Node(1), header(number), text(number, 100_000, 0));
+            if comm.me() == Peer(0) {
+                let sent = comm.isend(Peer(1), header(number), text(number, 100_000, 0));
                 let ticket = sent.map_err(|_| "refused").expect("a send");
                 if number % 2 == 0 {
                     comm.cancel(ticket).expect("it is there");
@@ -287,7 +290,7 @@ fn cancelled() {
                     tag: I32::new(6),
                     number: U32::new(outcome.is_ok().into()),
                 };
-                assert_eq!(comm.send_from(Node(1), tell, b""), Ok(()));
+                assert_eq!(comm.send(Peer(1), tell, b""), Ok(()));
                 continue;
             }
             // Either the message or the word that it was withdrawn.
@@ -298,7 +301,7 @@ fn cancelled() {
                     .expect("it may");
                 if let Some((ticket, _)) = matched {
                     let room = Room::new(100_000, 0, true);
-                    let taken = comm.receive_matched(ticket, room);
+                    let taken = comm.irecv_matched(ticket, room);
                     taken.map_err(|_| "refused").expect("it is there");
                     let done = comm.wait(ticket).expect("it ends");
                     let Loan::Received(room) = done.loan else {
@@ -308,7 +311,7 @@ fn cancelled() {
                     assert!(room.bytes() == message(number, 100_000));
                 }
             }
-            assert!(comm.receive_into(select(Some(0), Some(6)), &mut []).is_ok());
+            assert!(comm.recv(select(Some(0), Some(6)), &mut []).is_ok());
         }
         assert_eq!(comm.rejected(), 0);
         bootstrap(&mut comm);
@@ -322,7 +325,7 @@ fn memory_that_cannot_be_read() {
         let mut comm = comm(shm);
         for number in 0..10 {
             let len = 300_000 + number;
-            if comm.node() == Node(1) {
+            if comm.me() == Peer(1) {
                 receive(&mut comm, number, len, Room::new(len, 0, number % 2 == 0));
                 continue;
             }
@@ -341,12 +344,12 @@ fn memory_that_cannot_be_read() {
 fn a_system_that_forbids_it() {
     processes::run(path!(a_system_that_forbids_it), 2, |shm| {
         let mut comm = comm(shm);
-        if comm.node() == Node(1) {
+        if comm.me() == Peer(1) {
             forbid();
         }
         for number in 0..10 {
             let len = 300_000 + number;
-            if comm.node() == Node(1) {
+            if comm.me() == Peer(1) {
                 receive(&mut comm, number, len, Room::new(len, 0, true));
             } else {
                 assert_eq!(send(&mut comm, number, text(number, len, 0)), len);

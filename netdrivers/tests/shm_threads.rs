@@ -9,13 +9,13 @@ struct Threads;
 impl Harness for Threads {
     type Channel = Shm;
 
-    fn run(_test: &str, nodes: u16, body: fn(Shm)) {
-        let segment = Segment::create(nodes.into(), 1).expect("a segment");
+    fn run(_test: &str, peers: u16, body: fn(Shm)) {
+        let segment = Segment::create(peers.into(), 1).expect("a segment");
         let attach = |rank| {
             let segment = Segment::open(segment.fd()).expect("the same segment");
             Shm::attach(segment, rank, 1).expect("a free rank")
         };
-        threads((0..nodes.into()).map(attach).collect(), body);
+        threads((0..peers.into()).map(attach).collect(), body);
     }
 }
 

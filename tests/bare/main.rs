@@ -10,7 +10,7 @@ mod mirror;
 
 use machine::exit;
 use mirror::Mirror;
-use pombo_kernel::{Communicator, Header, Lent, Loan, Node, Operate, Pattern, Selected, Ticket};
+use pombo_kernel::{Communicator, Header, Lent, Loan, Peer, PointToPoint, Pattern, Selected, Ticket};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A channel number; receives name it exactly.
@@ -24,16 +24,16 @@ impl Header for Port {
 }
 
 impl Pattern<Port> for Port {
-    fn matches(&self, _from: Node, header: &Port) -> bool {
+    fn matches(&self, _from: Peer, header: &Port) -> bool {
         self == header
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }
 
-const ME: Node = Node(0);
+const ME: Peer = Peer(0);
 
 type Comm<'buf> = Communicator<Port, Mirror, Lent<'buf>, Selected>;
 
@@ -47,16 +47,16 @@ fn main() -> ! {
         exit(1)
     };
     // The receives wait in the other order than the messages come.
-    let Ok(second) = comm.receive(Port(2), &mut into_short) else {
+    let Ok(second) = comm.irecv(Port(2), &mut into_short) else {
         exit(2)
     };
-    let Ok(first) = comm.send(ME, Port(1), &long) else {
+    let Ok(first) = comm.isend(ME, Port(1), &long) else {
         exit(3)
     };
-    let Ok(also) = comm.send(ME, Port(2), &short) else {
+    let Ok(also) = comm.isend(ME, Port(2), &short) else {
         exit(4)
     };
-    let Ok(into) = comm.receive(Port(1), &mut into_long) else {
+    let Ok(into) = comm.irecv(Port(1), &mut into_long) else {
         exit(5)
     };
     check(&mut comm, second, &short, 10);
@@ -93,10 +93,10 @@ fn announced() {
     let Ok(mut comm) = Comm::new(Mirror::new()) else {
         exit(31)
     };
-    let Ok(sent) = comm.send(ME, Port(1), &long) else {
+    let Ok(sent) = comm.isend(ME, Port(1), &long) else {
         exit(32)
     };
-    let Ok(into) = comm.receive(Port(1), &mut into) else {
+    let Ok(into) = comm.irecv(Port(1), &mut into) else {
         exit(33)
     };
     check(&mut comm, into, &long, 40);

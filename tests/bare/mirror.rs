@@ -1,7 +1,7 @@
-//! A channel with one node: what it sends comes back. It holds two frames, in place.
+//! A channel with one peer: what it sends comes back. It holds two frames, in place.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Peer, Part};
 
 /// The longest frame.
 const FRAME: usize = 256;
@@ -11,7 +11,7 @@ pub(crate) struct Mirror {
     /// Lengths of the frames that wait, oldest first.
     lens: [usize; 2],
     waiting: usize,
-    /// Polls and waits so far: a clock that is good enough for one node.
+    /// Polls and waits so far: a clock that is good enough for one peer.
     ticks: u64,
 }
 
@@ -31,21 +31,21 @@ impl Mirror {
 impl Channel for Mirror {
     type Arrival<'a> = Reflection<'a>;
 
-    fn node(&self) -> Node {
-        Node(0)
+    fn me(&self) -> Peer {
+        Peer(0)
     }
 
-    fn nodes(&self) -> usize {
+    fn peers(&self) -> usize {
         1
     }
 
-    fn limit(&self, _to: Node) -> usize {
+    fn limit(&self, _to: Peer) -> usize {
         FRAME
     }
 
     fn try_send(
         &mut self,
-        _to: Node,
+        _to: Peer,
         _cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
@@ -85,8 +85,8 @@ impl Channel for Mirror {
 }
 
 impl Arrival for Reflection<'_> {
-    fn from(&self) -> Node {
-        Node(0)
+    fn from(&self) -> Peer {
+        Peer(0)
     }
 
     fn len(&self) -> usize {
@@ -97,7 +97,7 @@ impl Arrival for Reflection<'_> {
         self.0.get(..n)
     }
 
-    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
         if let Some(piece) = self.0.get(offset..).and_then(|rest| rest.get(..len)) {
             f(piece);
         }

@@ -13,16 +13,16 @@ use pombo_kernel::aspect::Eager;
 use pombo_kernel::matching::{
     Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Sequence, Unexpected,
 };
-use pombo_kernel::{Compose, Node, Size};
+use pombo_kernel::{Capacities, Composition, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::U32;
 
 /// As a hosted program has it; a message carries 8 bytes.
-type Composition<M> = Compose<U32, Eager, M, HeapStorage, Size<4096, 4096, 64, 4>>;
+type Hosted<M> = Composition<U32, Eager, M, HeapStorage, Capacities<4096, 4096, 64, 4>>;
 
 /// How many wait.
 const WAITING: [u16; 4] = [1, 16, 256, 4096];
-const SENDER: Node = Node(3);
+const SENDER: Peer = Peer(3);
 
 /// The n-th receive and its message. What was found waits again, behind the others: with the first of a circle
 /// first, or with the last of a row last.
@@ -75,7 +75,7 @@ fn receives<M: Matcher>(c: &mut Criterion, matcher: &str) {
     for case in &CASES {
         let mut group = c.benchmark_group(format!("{matcher}, receives wait, {}", case.name));
         for waiting in WAITING {
-            let mut queue = <M::Expected<Tagged, Composition<M>>>::new();
+            let mut queue = <M::Expected<Tagged, Hosted<M>>>::new();
             let posted = |n: u16, sequence: u64| Posted {
                 pattern: (case.receive)(n),
                 slot: n.into(),
@@ -108,7 +108,7 @@ fn messages<M: Matcher>(c: &mut Criterion, matcher: &str) {
     for case in &CASES {
         let mut group = c.benchmark_group(format!("{matcher}, messages wait, {}", case.name));
         for waiting in WAITING {
-            let mut queue = <M::Unexpected<Tagged, Composition<M>>>::new();
+            let mut queue = <M::Unexpected<Tagged, Hosted<M>>>::new();
             let arrived =
                 |n: u16| Arrived::whole(SENDER, (case.message)(n), &[1; 8]).expect("it fits");
             for n in 0..waiting {

@@ -190,12 +190,12 @@ pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, rng: &
     add(Algorithm::new(
         Kind::Allgather,
         &format!("turns, {name}"),
-        move |rank| collective::allgather_turns(circle(rank), ahead),
+        move |rank| collective::allgather_spread_out(circle(rank), ahead),
     ));
     add(Algorithm::new(
         Kind::Allgather,
         &format!("fan, {name}"),
-        move |rank| collective::allgather_fan(net.tree(rank, 0), net, rank),
+        move |rank| collective::allgather_linear(net.tree(rank, 0), net, rank),
     ));
     let alltoall = move |rank| collective::alltoall(circle(rank), ahead);
     add(Algorithm {
@@ -208,7 +208,7 @@ pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, rng: &
         .cut(cut));
     let allreduce = move |rank| collective::allreduce(net.tree(rank, root), cut);
     add(Algorithm::new(Kind::Allreduce, name, allreduce).cut(cut));
-    let round = move |rank| collective::allreduce_circle(circle(rank));
+    let round = move |rank| collective::allreduce_ring(circle(rank));
     add(Algorithm::new(Kind::Allreduce, &format!("circle, {name}"), round).cut(n));
     add(Algorithm::new(Kind::ReduceScatter, name, move |rank| {
         collective::reduce_scatter(net.tree(rank, 0), net, rank)
@@ -216,7 +216,7 @@ pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, rng: &
     add(Algorithm::new(
         Kind::ReduceScatter,
         &format!("circle, {name}"),
-        move |rank| collective::reduce_scatter_circle(circle(rank)),
+        move |rank| collective::reduce_scatter_ring(circle(rank)),
     ));
 }
 
@@ -261,7 +261,8 @@ fn on_shape(all: &mut Vec<Algorithm>, index: usize, n: usize, rng: &mut SeededRn
     add(Algorithm::new(Kind::Gather, &format!("tree, {name}"), gather).root(root));
     let scatter = move |rank| collective::scatter_tree(tree(rank, root), rank);
     add(Algorithm::new(Kind::Scatter, &format!("tree, {name}"), scatter).root(root));
-    let broadcast = move |rank| collective::broadcast_scattered(tree(rank, root), circle(rank));
+    let broadcast =
+        move |rank| collective::broadcast_scatter_allgather(tree(rank, root), circle(rank));
     add(
         Algorithm::new(Kind::Broadcast, &format!("scattered, {name}"), broadcast)
             .root(root)
@@ -290,7 +291,7 @@ fn on_numbers(all: &mut Vec<Algorithm>, n: usize) {
         }
     }
     add(Algorithm::new(Kind::Allgather, "doubling", move |rank| {
-        collective::allgather_doubling(rank, n)
+        collective::allgather_recursive_doubling(rank, n)
     }));
     let bruck = Algorithm::new(Kind::Alltoall, "Bruck", move |rank| {
         collective::alltoall_bruck(rank, n)
@@ -301,17 +302,17 @@ fn on_numbers(all: &mut Vec<Algorithm>, n: usize) {
         ..bruck
     });
     add(Algorithm::new(Kind::Allreduce, "doubling", move |rank| {
-        collective::allreduce_doubling(rank, n)
+        collective::allreduce_recursive_doubling(rank, n)
     })
     .ordered());
     let blocks = 1 << n.ilog2();
     add(Algorithm::new(Kind::Allreduce, "halving", move |rank| {
-        collective::allreduce_halving(rank, n)
+        collective::allreduce_rabenseifner(rank, n)
     })
     .cut(blocks));
     add(Algorithm::new(Kind::Scan, "chain", move |rank| collective::scan(rank, n)).ordered());
     add(Algorithm::new(Kind::Scan, "doubling", move |rank| {
-        collective::scan_doubling(rank, n)
+        collective::scan_recursive_doubling(rank, n)
     })
     .ordered());
     add(Algorithm::new(Kind::Exscan, "chain", move |rank| {
@@ -319,7 +320,7 @@ fn on_numbers(all: &mut Vec<Algorithm>, n: usize) {
     })
     .ordered());
     add(Algorithm::new(Kind::Exscan, "doubling", move |rank| {
-        collective::exscan_doubling(rank, n)
+        collective::exscan_recursive_doubling(rank, n)
     })
     .ordered());
 }

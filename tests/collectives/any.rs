@@ -81,7 +81,7 @@ impl Topology for Any {
 pub(crate) struct AnyTree {
     parent: Option<usize>,
     children: Vec<usize>,
-    spans: Vec<Span>,
+    spans: Vec<RankRange>,
 }
 
 impl AnyTree {
@@ -95,7 +95,7 @@ impl AnyTree {
 
     pub(crate) fn of_ranges<T: Ranges>(tree: T, ranks: usize) -> AnyTree {
         AnyTree {
-            spans: (0..ranks).map(|rank| tree.span(rank)).collect(),
+            spans: (0..ranks).map(|rank| tree.rank_range(rank)).collect(),
             ..AnyTree::of(tree)
         }
     }
@@ -113,7 +113,7 @@ impl Tree for AnyTree {
 }
 
 impl Ranges for AnyTree {
-    fn span(&self, rank: usize) -> Span {
+    fn rank_range(&self, rank: usize) -> RankRange {
         self.spans[rank]
     }
 }
@@ -126,11 +126,17 @@ pub(crate) fn topologies(ranks: usize) -> Vec<(String, Any)> {
         ("complete".to_owned(), Any::of(Complete::new(ranks))),
         ("star".to_owned(), Any::of(Star::new(ranks))),
         ("bus".to_owned(), Any::of(Bus::new(ranks))),
-        ("path tree".to_owned(), Any::of(Branches::<1>::new(ranks))),
-        ("binary tree".to_owned(), Any::of(Branches::<2>::new(ranks))),
+        (
+            "path tree".to_owned(),
+            Any::of(TreeNetwork::<1>::new(ranks)),
+        ),
+        (
+            "binary tree".to_owned(),
+            Any::of(TreeNetwork::<2>::new(ranks)),
+        ),
         (
             "ternary tree".to_owned(),
-            Any::of(Branches::<3>::new(ranks)),
+            Any::of(TreeNetwork::<3>::new(ranks)),
         ),
     ];
     if ranks.is_power_of_two() {
@@ -164,7 +170,7 @@ fn hosts(ranks: usize, rng: &mut SeededRng) -> Any {
     Any::of(Nested::new(Complete::new(sizes.len()), sizes.leak()).expect("as many"))
 }
 
-/// Compositions: nodes of different size, rings in a line, three levels.
+/// Compositions: hosts of different size, rings in a line, three levels.
 fn nested(ranks: usize) -> Vec<(String, Any)> {
     let mut all = Vec::new();
     for seed in 0..2 {
@@ -173,17 +179,17 @@ fn nested(ranks: usize) -> Vec<(String, Any)> {
     }
     if ranks > 1 {
         let rings = [Ring::new(ranks - ranks / 2), Ring::new(ranks / 2)];
-        let two = Nested::new(Linear::new(2), rings.to_vec().leak()).expect("two nodes");
+        let two = Nested::new(Linear::new(2), rings.to_vec().leak()).expect("two hosts");
         all.push(("rings in a line".to_owned(), Any::of(two)));
     }
     if ranks > 3 {
         let sizes = [1, ranks - 3, 2];
         let hosts = sizes.map(Complete::new).to_vec().leak();
-        let three = Nested::new(Star::new(3), hosts).expect("three nodes");
+        let three = Nested::new(Star::new(3), hosts).expect("three hosts");
         all.push((format!("hosts of {sizes:?} in a star"), Any::of(three)));
         let pair = |ranks| {
             let hosts = [Linear::new(1), Linear::new(ranks - 1)].to_vec().leak();
-            Nested::new(Bus::new(2), &*hosts).expect("two nodes")
+            Nested::new(Bus::new(2), &*hosts).expect("two hosts")
         };
         let rooms = [pair(2), pair(ranks - 2)].to_vec().leak();
         let three_levels = Nested::new(Ring::new(2), &*rooms).expect("two rooms");

@@ -1,7 +1,7 @@
 //! Every operation over boards against what each rank can compute alone: boards as small as they may be, ranks polled by
 //! chance, an operator for which the order of operands matters, operations one after the other.
 
-use pombo_collective::{self as collective, Buffer, Functions, Piece, Running, Step};
+use pombo_collective::{self as collective, Buffer, Execution, Executor, Piece, Step};
 use pombo_netdrivers::fault::SeededRng;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ impl Rank<'_> {
     }
 }
 
-impl Functions for Rank<'_> {
+impl Executor for Rank<'_> {
     type Error = Infallible;
 
     fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Infallible> {
@@ -109,7 +109,7 @@ impl Functions for Rank<'_> {
         Ok(true)
     }
 
-    fn settled(&mut self, open: usize) -> Result<bool, Infallible> {
+    fn are_complete(&mut self, open: usize) -> Result<bool, Infallible> {
         assert_eq!(open, 0);
         self.incoming = None;
         let mut boards = self.boards.borrow_mut();
@@ -177,28 +177,28 @@ fn cases(n: usize, rounds: usize, rng: &mut SeededRng) -> Vec<Case> {
             "barrier",
             (0, 0),
             false,
-            steps!(rank => collective::barrier_boards(rank, n)),
+            steps!(rank => collective::barrier_shm(rank, n)),
             Box::new(|_, _| None),
         ),
         case(
             "broadcast",
             (0, segments),
             true,
-            steps!(rank => collective::broadcast_boards(rank, root, segments)),
+            steps!(rank => collective::broadcast_shm(rank, root, segments)),
             Box::new(move |_, inputs| Some(inputs[root].clone())),
         ),
         case(
             "allreduce",
             (1, 1),
             true,
-            steps!(rank => collective::allreduce_boards(rank, n)),
+            steps!(rank => collective::allreduce_shm(rank, n)),
             Box::new(|_, inputs| Some(sums(inputs))),
         ),
         case(
             "allgather",
             (segments, segments * n),
             false,
-            steps!(rank => collective::allgather_boards(rank, n, segments, ahead)),
+            steps!(rank => collective::allgather_shm(rank, n, segments, ahead)),
             Box::new(move |_, inputs| {
                 let blocks = 0..segments * n;
                 Some(blocks.map(|block| inputs[block % n][block / n]).collect())
@@ -208,7 +208,7 @@ fn cases(n: usize, rounds: usize, rng: &mut SeededRng) -> Vec<Case> {
             "alltoall",
             (segments * n, segments * n),
             true,
-            steps!(rank => collective::alltoall_boards(rank, n, segments, ahead)),
+            steps!(rank => collective::alltoall_shm(rank, n, segments, ahead)),
             Box::new(move |rank, inputs| {
                 let blocks = 0..segments * n;
                 let from = |block: usize| inputs[block % n][block / n * n + rank];
@@ -221,7 +221,7 @@ fn cases(n: usize, rounds: usize, rng: &mut SeededRng) -> Vec<Case> {
             &format!("reduce in {place:?}"),
             (segments, segments),
             in_place,
-            steps!(rank => collective::reduce_boards(rank, n, root, segments, place)),
+            steps!(rank => collective::reduce_shm(rank, n, root, segments, place)),
             Box::new(move |rank, inputs| (rank == root).then(|| sums(inputs))),
         ));
     }
@@ -232,7 +232,7 @@ fn cases(n: usize, rounds: usize, rng: &mut SeededRng) -> Vec<Case> {
                 &format!("shares for {only:?}"),
                 (segments * n, segments * n),
                 true,
-                steps!(rank => collective::reduce_shares(rank, n, only, segments, ahead)),
+                steps!(rank => collective::reduce_scatter_gather_shm(rank, n, only, segments, ahead)),
                 Box::new(move |rank, inputs| {
                     let here = only.is_none_or(|root| root == rank);
                     here.then(|| sums(inputs))
@@ -271,7 +271,7 @@ fn run(case: &Case, boards: &RefCell<Boards>, rng: &mut SeededRng) {
                 work: None,
                 incoming: None,
             };
-            (rank, Running::new((case.steps)(me)), false)
+            (rank, Execution::new((case.steps)(me)), false)
         })
         .collect();
     let mut turns = 0;

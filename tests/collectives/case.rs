@@ -1,7 +1,7 @@
 //! One collective operation: everybody's data, everybody's memory, and what everybody must have at the end.
 
 use crate::algorithms::{Algorithm, Kind};
-use pombo_collective::{Blocks, Cells, Combining, Cut, Operator, Parts, Segments};
+use pombo_collective::{Blocks, Combining, Cut, OperationBuffers, Operator, Segments, SharedBytes};
 use pombo_netdrivers::fault::SeededRng;
 
 /// The map x -> a x + b over bytes. Composing two of them is associative, and the order matters.
@@ -203,7 +203,7 @@ impl Case {
     }
 
     /// The memory as the operation sees it.
-    pub(crate) fn parts<'a>(&self, rank: usize, memory: &'a mut Memory) -> Parts<'a> {
+    pub(crate) fn parts<'a>(&self, rank: usize, memory: &'a mut Memory) -> OperationBuffers<'a> {
         let Algorithm {
             kind, root, cut, ..
         } = self.algorithm;
@@ -221,33 +221,34 @@ impl Case {
         };
         let cut = Cut::Evenly(Segments::into_blocks(self.count, cut), WIDTH);
         let whole = |cells| Blocks { cells, cut };
-        let cells = [input, output, work, incoming].map(|buffer| Cells::of(buffer.as_mut_slice()));
+        let cells =
+            [input, output, work, incoming].map(|buffer| SharedBytes::of(buffer.as_mut_slice()));
         let [input, output, work, incoming] = cells;
         let mut parts = match kind {
-            Kind::Barrier => Parts::NONE,
-            Kind::Broadcast => Parts {
+            Kind::Barrier => OperationBuffers::NONE,
+            Kind::Broadcast => OperationBuffers {
                 output: whole(output),
-                ..Parts::NONE
+                ..OperationBuffers::NONE
             },
-            Kind::Gather | Kind::Allgather => Parts {
+            Kind::Gather | Kind::Allgather => OperationBuffers {
                 input: Blocks::one(input),
                 output: blocks(output),
                 work: blocks(work),
                 incoming: Blocks::NONE,
             },
-            Kind::Scatter | Kind::ReduceScatter => Parts {
+            Kind::Scatter | Kind::ReduceScatter => OperationBuffers {
                 input: blocks(input),
                 output: Blocks::one(output),
                 work: blocks(work),
                 incoming: blocks(incoming),
             },
-            Kind::Alltoall => Parts {
+            Kind::Alltoall => OperationBuffers {
                 input: blocks(input),
                 output: blocks(output),
                 work: blocks(work),
                 incoming: blocks(incoming),
             },
-            Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => Parts {
+            Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => OperationBuffers {
                 input: whole(input),
                 output: whole(output),
                 work: whole(work),
@@ -255,7 +256,7 @@ impl Case {
             },
         };
         if self.in_place {
-            let slice = |all: Cells<'a>, slice: usize| {
+            let slice = |all: SharedBytes<'a>, slice: usize| {
                 let start = if slice == 0 { 0 } else { ends[slice - 1] };
                 all.part(start, ends[slice])
             };
@@ -284,8 +285,8 @@ impl Case {
     }
 
     /// Compares a rank's result, and looks whether its input is as it was.
-    pub(crate) fn check(&self, rank: usize, parts: &Parts<'_>) {
-        let read = |cells: Cells<'_>| {
+    pub(crate) fn check(&self, rank: usize, parts: &OperationBuffers<'_>) {
+        let read = |cells: SharedBytes<'_>| {
             let mut bytes = vec![0; cells.len()];
             cells.read(&mut bytes);
             bytes

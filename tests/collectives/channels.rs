@@ -1,30 +1,30 @@
 //! The same operations over communicators with a header of their own: on loopback, on shared memory, on channels with
-//! profile, over a simulated network that loses and repeats frames, among all nodes and among some of them.
+//! profile, over a simulated network that loses and repeats frames, among all peers and among some of them.
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
 use crate::common::{Hosted, Tagged, Wanted, tagged, wanted};
-use pombo_collective::{Call, Protocol, Shared};
+use pombo_collective::{CommCall, Protocol, SharedMemory};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Channel, Communicator, Compose, Config, Node, Operate, Size};
-use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_kernel::{Capacities, Channel, Communicator, Composition, Config, Peer, PointToPoint};
+use pombo_netdrivers::fault::{Faults, SeededRng};
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
-use pombo_testing::{Profile, AdversarialChannel, Sim, SimNetwork};
+use pombo_testing::{AdversarialChannel, Profile, Sim, SimNetwork};
 use pombo_transport::reliable::{Reliable, Window};
 use zerocopy::little_endian::U32;
 
-/// Room for eight operations and two early messages from each of 20 nodes; everything else waits or is announced.
-type Narrow = Compose<U32, Rendezvous<16>, Linear, Static, Size<8, 40, 64, 20>>;
+/// Room for eight operations and two early messages from each of 20 peers; everything else waits or is announced.
+type Narrow = Composition<U32, Rendezvous<16>, Linear, Static, Capacities<8, 40, 64, 20>>;
 /// Without announces a message fits a frame or it does not; a peer that has no credit left waits.
-type Plain = Compose<U32, Eager, Linear, HeapStorage, Size<32, 80, 16384, 20>>;
+type Plain = Composition<U32, Eager, Linear, HeapStorage, Capacities<32, 80, 16384, 20>>;
 
-/// An operation's number and its members, all of them different nodes.
+/// An operation's number and its members, all of them different peers.
 #[derive(Clone)]
 pub(crate) struct Members {
     pub(crate) operation: i32,
-    pub(crate) nodes: Vec<u16>,
+    pub(crate) peers: Vec<u16>,
 }
 
 impl Protocol<Tagged> for Members {
@@ -32,19 +32,19 @@ impl Protocol<Tagged> for Members {
         tagged(self.operation)
     }
 
-    fn pattern(&self, from: Node) -> Wanted {
+    fn pattern(&self, from: Peer) -> Wanted {
         wanted(Some(from.0), Some(self.operation))
     }
 
-    fn node(&self, rank: usize) -> Node {
-        Node(self.nodes[rank])
+    fn peer(&self, rank: usize) -> Peer {
+        Peer(self.peers[rank])
     }
 }
 
-/// As many of the nodes as there are ranks, in any order.
-fn some(nodes: usize, ranks: usize, rng: &mut SeededRng) -> Vec<u16> {
-    let mut all: Vec<_> = (0..nodes as u16).collect();
-    for i in 1..nodes {
+/// As many of the peers as there are ranks, in any order.
+fn some(peers: usize, ranks: usize, rng: &mut SeededRng) -> Vec<u16> {
+    let mut all: Vec<_> = (0..peers as u16).collect();
+    for i in 1..peers {
         all.swap(i, rng.index(i + 1));
     }
     all.truncate(ranks);
@@ -67,15 +67,15 @@ fn run_in_time<L: Channel, C: Config>(
         .iter()
         .map(|case| (0..case.ranks).map(|rank| case.memory(rank)).collect())
         .collect();
-    let fits = "the sizes fit these nodes";
+    let fits = "the sizes fit these peers";
     let mut comms: Vec<_> = channels
         .into_iter()
-        .map(|channel| Communicator::<Tagged, L, Shared<'_>, C>::new(channel).expect(fits))
+        .map(|channel| Communicator::<Tagged, L, SharedMemory<'_>, C>::new(channel).expect(fits))
         .collect();
     for (operation, (case, memory)) in cases.iter().zip(&mut memory).enumerate() {
         let members = Members {
             operation: operation as i32,
-            nodes: some(comms.len(), case.ranks, rng),
+            peers: some(comms.len(), case.ranks, rng),
         };
         let parts: Vec<_> = memory
             .iter_mut()
@@ -88,7 +88,7 @@ fn run_in_time<L: Channel, C: Config>(
             .map(|(rank, parts)| {
                 let steps = case.algorithm.steps(rank);
                 (
-                    Call::new(steps, members.clone(), *parts, case.operator()),
+                    CommCall::new(steps, members.clone(), *parts, case.operator()),
                     false,
                 )
             })
@@ -98,7 +98,7 @@ fn run_in_time<L: Channel, C: Config>(
             let rank = rng.index(case.ranks);
             let (call, over) = &mut calls[rank];
             *over = call
-                .poll(&mut comms[usize::from(members.nodes[rank])])
+                .poll(&mut comms[usize::from(members.peers[rank])])
                 .expect("nothing fails");
             if rng.index(4) == 0 {
                 // Bystanders make progress too.
@@ -115,7 +115,7 @@ fn run_in_time<L: Channel, C: Config>(
     }
 }
 
-/// Runs cases on loopback, among all nodes.
+/// Runs cases on loopback, among all peers.
 pub(crate) fn run_all(ranks: usize, cases: Vec<Case>, rng: &mut SeededRng) {
     run::<_, Hosted>(Loopback::world(ranks as u16), cases, rng);
 }
@@ -134,17 +134,17 @@ fn cases(ranks: usize, first: usize, stride: usize, rng: &mut SeededRng) -> Vec<
 fn over_loopback() {
     for ranks in 1..=17 {
         let mut rng = SeededRng::stream(1, ranks as u64);
-        let nodes = ranks + rng.index(3);
+        let peers = ranks + rng.index(3);
         let all = cases(ranks, 0, 1, &mut rng);
-        run::<_, Hosted>(Loopback::world(nodes as u16), all, &mut rng);
+        run::<_, Hosted>(Loopback::world(peers as u16), all, &mut rng);
         let some = cases(ranks, ranks % 3, 3, &mut rng);
-        run::<_, Narrow>(Loopback::world(nodes as u16), some, &mut rng);
+        run::<_, Narrow>(Loopback::world(peers as u16), some, &mut rng);
         let some = cases(ranks, ranks % 3, 3, &mut rng);
         let long_frames = loopback::Limits {
             frame: 20_000,
             frames_in_flight: 3,
         };
-        let world = Loopback::world_with(nodes as u16, long_frames);
+        let world = Loopback::world_with(peers as u16, long_frames);
         run::<_, Plain>(world, some, &mut rng);
     }
 }
@@ -184,8 +184,8 @@ fn over_a_network_that_loses() {
     for seed in 0..7 {
         for ranks in 1..=17 {
             let mut rng = SeededRng::stream(7 + seed, ranks as u64);
-            let nodes = (ranks + rng.index(2)) as u16;
-            let (sim, networks) = Sim::new(nodes, Faults::rough(), rng.below(u64::MAX));
+            let peers = (ranks + rng.index(2)) as u16;
+            let (sim, networks) = Sim::new(peers, Faults::rough(), rng.below(u64::MAX));
             let fits = "places for twenty";
             let over = |network| -> Over { Reliable::new(network, 1).expect(fits) };
             let channels = networks.into_iter().map(over).collect();

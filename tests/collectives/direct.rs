@@ -3,7 +3,9 @@
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
-use pombo_collective::{Cells, Functions, Operator, Parts, Piece, Running, WIDTH};
+use pombo_collective::{
+    Execution, Executor, OperationBuffers, Operator, Piece, SharedBytes, WIDTH,
+};
 use pombo_netdrivers::fault::SeededRng;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,12 +16,12 @@ type Flag = Rc<Cell<bool>>;
 
 /// A message on its way: lent memory, or a copy of it.
 enum Letter<'a> {
-    Lent(Cells<'a>, Flag),
+    Lent(SharedBytes<'a>, Flag),
     Copied(Vec<u8>),
 }
 
 /// A receive that waits: where to, and whether it is over.
-type Posted<'a> = (Cells<'a>, Flag);
+type Posted<'a> = (SharedBytes<'a>, Flag);
 
 /// What is under way from one rank to another.
 #[derive(Default)]
@@ -58,15 +60,15 @@ struct Direct<'a, 'w> {
     rank: usize,
     ranks: usize,
     lanes: &'w Lanes<'a>,
-    parts: Parts<'a>,
+    parts: OperationBuffers<'a>,
     begun: VecDeque<Flag>,
     room: usize,
     rng: SeededRng,
-    operator: Box<dyn Fn(Cells<'_>, Cells<'_>)>,
+    operator: Box<dyn Fn(SharedBytes<'_>, SharedBytes<'_>)>,
 }
 
 impl<'a> Direct<'a, '_> {
-    fn cells(&self, piece: Piece) -> Cells<'a> {
+    fn cells(&self, piece: Piece) -> SharedBytes<'a> {
         self.parts.piece(piece)
     }
 
@@ -94,7 +96,7 @@ impl<'a> Direct<'a, '_> {
     }
 }
 
-impl Functions for Direct<'_, '_> {
+impl Executor for Direct<'_, '_> {
     type Error = Infallible;
 
     fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Infallible> {
@@ -129,7 +131,7 @@ impl Functions for Direct<'_, '_> {
         Ok(true)
     }
 
-    fn settled(&mut self, open: usize) -> Result<bool, Infallible> {
+    fn are_complete(&mut self, open: usize) -> Result<bool, Infallible> {
         self.meet();
         let old = self.begun.len().saturating_sub(open);
         Ok(self.begun.iter().take(old).all(|over| over.get()))
@@ -167,7 +169,7 @@ fn run(case: &Case, rng: &mut SeededRng) {
                 rng: SeededRng::new(rng.below(u64::MAX)),
                 operator: Box::new(move |left, right| operator.combine(left, right)),
             };
-            (direct, Running::new(case.algorithm.steps(rank)), false)
+            (direct, Execution::new(case.algorithm.steps(rank)), false)
         })
         .collect();
     let mut turns = 0;

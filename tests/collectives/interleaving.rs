@@ -6,18 +6,19 @@ use crate::channels::Members;
 use crate::common::{Hosted, Tagged};
 use pombo_collective::topology::{Binomial, Rooted};
 use pombo_collective::{
-    self as collective, Blocks, Call, Cells, Combining, NoOperator, Parts, Shared,
+    self as collective, Blocks, Combining, CommCall, NoOperator, OperationBuffers, SharedBytes,
+    SharedMemory,
 };
-use pombo_kernel::{Communicator, Node, Operate};
+use pombo_kernel::{Communicator, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::SeededRng;
 
-type Comm<'buf> = Communicator<Tagged, Loopback, Shared<'buf>, Hosted>;
+type Comm<'buf> = Communicator<Tagged, Loopback, SharedMemory<'buf>, Hosted>;
 
 fn comms<'buf>(ranks: usize) -> Vec<Comm<'buf>> {
     let channels = Loopback::world(ranks as u16).into_iter();
     channels
-        .map(|channel| Comm::new(channel).expect("few nodes"))
+        .map(|channel| Comm::new(channel).expect("few peers"))
         .collect()
 }
 
@@ -35,7 +36,7 @@ fn hundreds_in_flight() {
         let mut memory: Vec<Vec<_>> = (0..ranks)
             .map(|rank| cases.iter().map(|case| case.memory(rank)).collect())
             .collect();
-        let nodes: Vec<_> = (0..ranks as u16).collect();
+        let peers: Vec<_> = (0..ranks as u16).collect();
         let mut comms = comms(ranks);
         let parts: Vec<Vec<_>> = memory
             .iter_mut()
@@ -55,11 +56,11 @@ fn hundreds_in_flight() {
                         let operation = operation as i32;
                         let members = Members {
                             operation,
-                            nodes: nodes.clone(),
+                            peers: peers.clone(),
                         };
                         let (steps, own) =
                             (case.algorithm.steps(rank), parts[rank][operation as usize]);
-                        Call::new(steps, members, own, case.operator())
+                        CommCall::new(steps, members, own, case.operator())
                     })
                     .collect();
                 // The order in which this rank begins and polls them.
@@ -100,29 +101,31 @@ fn opposite_orders_on_two_groups() {
                 let (mut first, mut second) = ([rank as u8; 1], [10 * rank as u8; 1]);
                 let (mut work, mut incoming) = ([0; 1], [0; 1]);
                 {
-                    let (first, second) = (Cells::new(&mut first), Cells::new(&mut second));
-                    let (work, incoming) = (Cells::new(&mut work), Cells::new(&mut incoming));
-                    let mut comm = Comm::new(channel).expect("few nodes");
+                    let (first, second) =
+                        (SharedBytes::new(&mut first), SharedBytes::new(&mut second));
+                    let (work, incoming) =
+                        (SharedBytes::new(&mut work), SharedBytes::new(&mut incoming));
+                    let mut comm = Comm::new(channel).expect("few peers");
                     let members = |operation| Members {
                         operation,
-                        nodes: vec![3, 2, 1, 0],
+                        peers: vec![3, 2, 1, 0],
                     };
                     let tree = Rooted::new(Binomial, RANKS - 1 - rank, RANKS, 1);
-                    let output = Parts {
+                    let output = OperationBuffers {
                         output: Blocks::one(first),
-                        ..Parts::NONE
+                        ..OperationBuffers::NONE
                     };
                     let steps = collective::broadcast(tree, 1);
-                    let mut one = Call::new(steps, members(1), output, NoOperator);
-                    let sum = Parts {
+                    let mut one = CommCall::new(steps, members(1), output, NoOperator);
+                    let sum = OperationBuffers {
                         input: Blocks::one(second),
                         work: Blocks::one(work),
                         incoming: Blocks::one(incoming),
-                        ..Parts::NONE
+                        ..OperationBuffers::NONE
                     };
-                    let steps = collective::allreduce_doubling(RANKS - 1 - rank, RANKS);
+                    let steps = collective::allreduce_recursive_doubling(RANKS - 1 - rank, RANKS);
                     let add = Combining::by(|a: u8, b: u8| a.wrapping_add(b));
-                    let mut two = Call::new(steps, members(2), sum, add);
+                    let mut two = CommCall::new(steps, members(2), sum, add);
                     if rank % 2 == 0 {
                         one.poll(&mut comm).expect("it works");
                         two.wait(&mut comm).expect("it works");
@@ -136,9 +139,9 @@ fn opposite_orders_on_two_groups() {
                     let steps = collective::barrier_tree(Rooted::new(Binomial, rank, RANKS, 0));
                     let all = Members {
                         operation: 3,
-                        nodes: vec![0, 1, 2, 3],
+                        peers: vec![0, 1, 2, 3],
                     };
-                    Call::new(steps, all, Parts::NONE, NoOperator)
+                    CommCall::new(steps, all, OperationBuffers::NONE, NoOperator)
                         .wait(&mut comm)
                         .expect("it works");
                     while !comm.is_flushed() {
@@ -158,27 +161,27 @@ fn opposite_orders_on_two_groups() {
 #[test]
 fn an_operation_with_a_lost_rank_fails() {
     let mut data = [0_u8; 4];
-    let cells = Cells::new(&mut data);
+    let cells = SharedBytes::new(&mut data);
     let mut comms = comms(2);
     drop(comms.remove(1));
     let tree = Rooted::new(Binomial, 0, 2, 1);
     let members = Members {
         operation: 1,
-        nodes: vec![0, 1],
+        peers: vec![0, 1],
     };
-    let parts = Parts {
+    let parts = OperationBuffers {
         output: Blocks::one(cells),
-        ..Parts::NONE
+        ..OperationBuffers::NONE
     };
-    let mut call = Call::new(collective::broadcast(tree, 1), members, parts, NoOperator);
+    let mut call = CommCall::new(collective::broadcast(tree, 1), members, parts, NoOperator);
     let error = call.wait(&mut comms[0]).expect_err("nobody sends");
-    assert_eq!(error, pombo_kernel::Error::PeerLost(Node(1)));
+    assert_eq!(error, pombo_kernel::Error::PeerLost(Peer(1)));
     let alone = Members {
         operation: 2,
-        nodes: vec![0],
+        peers: vec![0],
     };
     let steps = collective::barrier_tree(Rooted::new(Binomial, 0, 1, 0));
-    Call::new(steps, alone, Parts::NONE, NoOperator)
+    CommCall::new(steps, alone, OperationBuffers::NONE, NoOperator)
         .wait(&mut comms[0])
         .expect("alone");
 }

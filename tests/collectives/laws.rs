@@ -133,13 +133,13 @@ fn spans_are_subtrees_and_follow_their_parent() {
             for (index, (name, _, ordered)) in shapes(0, ranks, root).into_iter().enumerate() {
                 let tree = |rank| shapes(rank, ranks, root).swap_remove(index).1;
                 for rank in (0..ranks).filter(|_| ordered) {
-                    let span = tree(rank).span(rank);
+                    let span = tree(rank).rank_range(rank);
                     let runs = span.runs().flat_map(|(first, len)| first..first + len);
                     let told: Vec<_> = runs.collect();
                     let mut next = rank + 1;
                     for child in tree(rank).children().rev() {
                         assert_eq!(child, next % ranks, "{name} of {ranks}: below {rank}");
-                        next += tree(rank).span(child).len();
+                        next += tree(rank).rank_range(child).len();
                     }
                     assert_eq!(next, rank + span.len(), "{name} of {ranks}: {rank}");
                     let mut found = below(&tree, rank);
@@ -185,7 +185,7 @@ fn thinnest(topology: Any) -> usize {
     (0..ranks).map(degree).min().unwrap_or(0)
 }
 
-fn check_figures<T: Topology + 'static>(topology: T, figures: Figures, halves: bool) {
+fn check_figures<T: Topology + 'static>(topology: T, figures: NetworkMetrics, halves: bool) {
     let any = Any::of(topology);
     let ranks = any.ranks();
     assert_eq!((figures.diameter, figures.cost), counted(any), "{ranks}");
@@ -198,43 +198,43 @@ fn check_figures<T: Topology + 'static>(topology: T, figures: Figures, halves: b
 #[test]
 fn figures_are_what_counting_finds() {
     for n in 1..=14 {
-        check_figures(Linear::new(n), Linear::new(n).figures(), n > 1);
-        check_figures(Ring::new(n), Ring::new(n).figures(), n > 1);
-        check_figures(Complete::new(n), Complete::new(n).figures(), true);
-        check_figures(Star::new(n), Star::new(n).figures(), true);
+        check_figures(Linear::new(n), Linear::new(n).metrics(), n > 1);
+        check_figures(Ring::new(n), Ring::new(n).metrics(), n > 1);
+        check_figures(Complete::new(n), Complete::new(n).metrics(), true);
+        check_figures(Star::new(n), Star::new(n).metrics(), true);
         let (one, two, three) = (
-            Branches::<1>::new(n),
-            Branches::<2>::new(n),
-            Branches::<3>::new(n),
+            TreeNetwork::<1>::new(n),
+            TreeNetwork::<2>::new(n),
+            TreeNetwork::<3>::new(n),
         );
-        check_figures(one, one.figures(), false);
-        check_figures(two, two.figures(), false);
-        check_figures(three, three.figures(), false);
+        check_figures(one, one.metrics(), false);
+        check_figures(two, two.metrics(), false);
+        check_figures(three, three.metrics(), false);
     }
     for dimensions in 0..=4 {
         let cube = Hypercube::new(dimensions);
-        check_figures(cube, cube.figures(), dimensions < 4);
+        check_figures(cube, cube.metrics(), dimensions < 4);
     }
     for (rows, columns) in (1..=4).flat_map(|rows| (1..=4).map(move |columns| (rows, columns))) {
         let halves = rows * columns <= 12 && rows.max(columns) % 2 == 0;
         let (mesh, torus) = (Mesh::new([rows, columns]), Torus::new([rows, columns]));
-        check_figures(mesh, mesh.figures(), halves);
-        check_figures(torus, torus.figures(), halves);
+        check_figures(mesh, mesh.metrics(), halves);
+        check_figures(torus, torus.metrics(), halves);
         let (mesh, torus) = (
             Mesh::new([rows, 2, columns]),
             Torus::new([rows, 2, columns]),
         );
-        check_figures(mesh, mesh.figures(), false);
-        check_figures(torus, torus.figures(), false);
+        check_figures(mesh, mesh.metrics(), false);
+        check_figures(torus, torus.metrics(), false);
     }
     // Everybody hears the medium, so links between pairs mean nothing.
-    let shared = Figures {
+    let shared = NetworkMetrics {
         diameter: 1,
         connectivity: 1,
         bisection: 1,
         cost: 1,
     };
-    assert_eq!(Bus::new(5).figures(), shared);
+    assert_eq!(Bus::new(5).metrics(), shared);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Cost models: the published example, and the best tree against the best that can be.
 
-use pombo_collective::model::{Hold, Line, Multicast, Optimal};
+use pombo_collective::model::{Hockney, Hold, Multicast, Optimal};
 use pombo_collective::topology::{Binomial, Chain, Rooted, Sequential, Shape, Tree};
 use pombo_netdrivers::fault::SeededRng;
 use std::cmp::Reverse;
@@ -97,7 +97,7 @@ fn more_ports_are_never_worse() {
 /// ECCLib's comparison: a tree beats the line, the physical broadcast beats both, whatever is sent again.
 #[test]
 fn broadcast_by_formula() {
-    let net = Line {
+    let net = Hockney {
         start: 60_000,
         kilobyte: 80_000,
         hop: 0,

@@ -4,7 +4,7 @@ use crate::algorithms::on_topology;
 use crate::any::Any;
 use crate::case::Case;
 use crate::channels::run_all;
-use pombo_collective::topology::{Topology, Wiring};
+use pombo_collective::topology::{Links, Topology};
 use pombo_netdrivers::fault::SeededRng;
 
 // From here
@@ -12,7 +12,7 @@ use pombo_netdrivers::fault::SeededRng;
 #[derive(Clone, Copy)]
 struct Wheel(usize);
 
-impl Wiring for Wheel {
+impl Links for Wheel {
     fn ranks(&self) -> usize {
         self.0
     }

@@ -8,7 +8,7 @@ fn from_one(ranks: impl Iterator<Item = usize>) -> Vec<usize> {
     ranks.map(|rank| rank + 1).collect()
 }
 
-/// Figure 4.2: from node 7 to node 2 on a ring of eight it is 3 hops to the right and 5 to the left.
+/// Figure 4.2: from host 7 to host 2 on a ring of eight it is 3 hops to the right and 5 to the left.
 #[test]
 fn the_ring_takes_the_shorter_way() {
     let ring = Ring::new(8);
@@ -49,12 +49,12 @@ fn the_order_of_scatter() {
     }
 }
 
-/// Figure 4.4: a line of nodes each of which is a ring. Every node is replaced by its ranks in the order of a ring.
+/// Figure 4.4: a line of hosts each of which is a ring. Every host is replaced by its ranks in the order of a ring.
 #[test]
 fn rings_in_a_line() {
     let rings = [Ring::new(4); 3];
     let both = Nested::new(Linear::new(3), &rings).unwrap();
-    // Node 2 is the farthest: ranks 8 to 11, the opposite one first, the one at the line last; then node 1; then the
+    // Host 2 is the farthest: ranks 8 to 11, the opposite one first, the one at the line last; then host 1; then the
     // others of the root's own ring.
     let line: Vec<_> = both.line(0).collect();
     assert_eq!(line, [10, 11, 9, 8, 6, 7, 5, 4, 2, 3, 1]);
@@ -65,36 +65,36 @@ fn rings_in_a_line() {
 }
 
 /// Section 2.2. Two entries of the thesis are something else than they say: the diameter of a line is printed as N/2,
-/// which is the distance from its middle; the cost of a hypercube as d, which is the links of one node.
+/// which is the distance from its middle; the cost of a hypercube as d, which is the links of one host.
 #[test]
 fn figures_of_the_basic_topologies() {
-    let of = |diameter, connectivity, bisection, cost| Figures {
+    let of = |diameter, connectivity, bisection, cost| NetworkMetrics {
         diameter,
         connectivity,
         bisection,
         cost,
     };
     for n in [4, 8, 16, 64] {
-        assert_eq!(Linear::new(n).figures(), of(n - 1, 1, 1, n - 1));
+        assert_eq!(Linear::new(n).metrics(), of(n - 1, 1, 1, n - 1));
         let middle = (0..n).map(|end| Linear::new(n).hops(n / 2, end)).max();
         assert_eq!(middle, Some(n / 2));
-        assert_eq!(Ring::new(n).figures(), of(n / 2, 2, 2, n));
+        assert_eq!(Ring::new(n).metrics(), of(n / 2, 2, 2, n));
         assert_eq!(
-            Complete::new(n).figures(),
+            Complete::new(n).metrics(),
             of(1, n - 1, n * n / 4, n * (n - 1) / 2)
         );
     }
     for k in [4, 6, 8] {
         assert_eq!(
-            Mesh::new([k, k]).figures(),
+            Mesh::new([k, k]).metrics(),
             of(2 * (k - 1), 2, k, 2 * k * (k - 1))
         );
-        assert_eq!(Torus::new([k, k]).figures(), of(k, 4, 2 * k, 2 * k * k));
+        assert_eq!(Torus::new([k, k]).metrics(), of(k, 4, 2 * k, 2 * k * k));
     }
     for d in 1..=6 {
         let (cube, n) = (Hypercube::new(d), 1 << d);
         let d = d as usize;
-        assert_eq!(cube.figures(), of(d, d, n / 2, d * n / 2));
+        assert_eq!(cube.metrics(), of(d, d, n / 2, d * n / 2));
         assert_eq!(cube.partners(0).count(), d);
     }
 }

@@ -10,14 +10,15 @@ use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::header::fold;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Communicator, Compose, Config, Header, Memory, Node, Operate, Pattern, Sink, Size, Source,
+    Capacities, Communicator, Composition, Config, Header, Memory, Pattern, Peer, PointToPoint,
+    Sink, Source,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Context and tag, as MPI has them; the source is the node.
+/// Context and tag, as MPI has them; the source is the peer.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -44,14 +45,14 @@ impl Header for Tagged {
 impl Pattern<Tagged> for Wanted {
     const CLASSES: usize = 4;
 
-    fn matches(&self, from: Node, header: &Tagged) -> bool {
+    fn matches(&self, from: Peer, header: &Tagged) -> bool {
         self.context == header.context
-            && self.source().is_none_or(|node| node == from)
+            && self.source().is_none_or(|peer| peer == from)
             && (self.tag.get() == -1 || self.tag == header.tag)
     }
 
-    fn source(&self) -> Option<Node> {
-        (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    fn source(&self) -> Option<Peer> {
+        (self.source.get() != u16::MAX).then(|| Peer(self.source.get()))
     }
 
     fn class(&self) -> (usize, u32) {
@@ -60,10 +61,10 @@ impl Pattern<Tagged> for Wanted {
             context: self.context,
             tag: self.tag,
         };
-        (class, Self::key(class, Node(self.source.get()), &header))
+        (class, Self::key(class, Peer(self.source.get()), &header))
     }
 
-    fn key(class: usize, from: Node, header: &Tagged) -> u32 {
+    fn key(class: usize, from: Peer, header: &Tagged) -> u32 {
         let source = if class & 1 == 0 { from.0.into() } else { 0 };
         let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
         fold([header.context.get().into(), source, tag as u32])
@@ -116,11 +117,12 @@ impl Sink for Bytes {
 }
 
 /// 4 operations would be too few to test with, everything else is as small as it gets.
-pub type Tiny = Compose<U32, Rendezvous<16>, Linear, Static, Size<512, 4, 64, 4>>;
+pub type Tiny = Composition<U32, Rendezvous<16>, Linear, Static, Capacities<512, 4, 64, 4>>;
 /// Without rendezvous.
-pub type Plain = Compose<U32, Eager, Linear, Static, Size<512, 64, 64, 4>>;
+pub type Plain = Composition<U32, Eager, Linear, Static, Capacities<512, 64, 64, 4>>;
 /// As a hosted program has it.
-pub type Hosted = Compose<U32, Rendezvous<4096>, Linear, HeapStorage, Size<65536, 4096, 4096, 64>>;
+pub type Hosted =
+    Composition<U32, Rendezvous<4096>, Linear, HeapStorage, Capacities<65536, 4096, 4096, 64>>;
 
 pub type Comm<C> = Communicator<Tagged, Loopback, Owned, C>;
 
@@ -139,12 +141,17 @@ pub fn settle<C: Config>(ranks: &mut [Comm<C>]) {
 }
 
 /// Channels with profile for ranks that take turns, with room for so many short frames between two of them.
-pub fn adversarial(nodes: u16, in_flight: usize, profile: Profile, seed: u64) -> Vec<AdversarialChannel<Loopback>> {
+pub fn adversarial(
+    peers: u16,
+    in_flight: usize,
+    profile: Profile,
+    seed: u64,
+) -> Vec<AdversarialChannel<Loopback>> {
     let limits = loopback::Limits {
         frame: 128,
         frames_in_flight: in_flight,
     };
-    AdversarialChannel::world(Loopback::world_with(nodes, limits), profile, seed)
+    AdversarialChannel::world(Loopback::world_with(peers, limits), profile, seed)
 }
 
 /// Lets every rank make progress until nothing is due, under way, or moving.

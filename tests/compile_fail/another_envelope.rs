@@ -2,7 +2,7 @@
 mod help;
 use help::*;
 
-type Announcing = Compose<U32, Rendezvous<16>, Linear, Static, Size<8, 8, 64, 2>>;
+type Announcing = Composition<U32, Rendezvous<16>, Linear, Static, Capacities<8, 8, 64, 2>>;
 
 pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut comm = Comm::new(channel)?;

@@ -5,8 +5,8 @@ use help::*;
 pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut comm = Comm::new(channel)?;
     #[cfg(feature = "wrong")]
-    comm.send(Node(0), Letter(1), b"hello")?; //~ E0308
+    comm.isend(Peer(0), Letter(1), b"hello")?; //~ E0308
     #[cfg(not(feature = "wrong"))]
-    comm.send(Node(0), Tag(1), b"hello")?;
+    comm.isend(Peer(0), Tag(1), b"hello")?;
     Ok(())
 }

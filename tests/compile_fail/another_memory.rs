@@ -6,8 +6,8 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let bytes = Vec::from(*b"hello");
     let mut comm = Comm::new(channel)?;
     #[cfg(feature = "wrong")]
-    comm.send(Node(0), Tag(1), bytes)?; //~ E0308
+    comm.isend(Peer(0), Tag(1), bytes)?; //~ E0308
     #[cfg(not(feature = "wrong"))]
-    comm.send(Node(0), Tag(1), &bytes)?;
+    comm.isend(Peer(0), Tag(1), &bytes)?;
     Ok(())
 }

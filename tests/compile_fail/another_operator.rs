@@ -5,7 +5,7 @@ use help::*;
 pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut buffer = [0; 8];
     let mut comm = Comm::new(channel)?;
-    let to = Node(0);
+    let to = Peer(0);
     #[cfg(feature = "wrong")]
     let _ = &mut comm << (to, Letter(1), &b"hello"[..]); //~ E0308
     #[cfg(not(feature = "wrong"))]

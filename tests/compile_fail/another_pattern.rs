@@ -6,9 +6,9 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut buffer = [0; 8];
     let mut comm = Comm::new(channel)?;
     #[cfg(feature = "wrong")]
-    comm.receive(Letter(1), &mut buffer)?; //~ E0308
+    comm.irecv(Letter(1), &mut buffer)?; //~ E0308
     #[cfg(not(feature = "wrong"))]
-    comm.receive(Tag(1), &mut buffer)?;
+    comm.irecv(Tag(1), &mut buffer)?;
     #[cfg(feature = "wrong")]
     comm.probe(Letter(1))?; //~ E0308
     Ok(())

@@ -13,10 +13,10 @@ type Two<L> = Endpoint<
 pub fn case(channel: Mirror) -> Result<(), Error> {
     let mut endpoint = Two::two(channel)?;
     #[cfg(feature = "wrong")]
-    endpoint.port::<0>().send(Node(0), Letter(1), b"hello")?; //~ E0308
+    endpoint.port::<0>().isend(Peer(0), Letter(1), b"hello")?; //~ E0308
     #[cfg(feature = "wrong")]
     endpoint.port::<2>(); //~ E0277
-    endpoint.port::<0>().send(Node(0), Tag(1), b"hello")?;
-    endpoint.port::<1>().send(Node(0), Letter(1), b"hello")?;
+    endpoint.port::<0>().isend(Peer(0), Tag(1), b"hello")?;
+    endpoint.port::<1>().isend(Peer(0), Letter(1), b"hello")?;
     Ok(())
 }

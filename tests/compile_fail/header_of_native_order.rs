@@ -19,12 +19,12 @@ impl Header for Counted {
 }
 
 impl Pattern<Counted> for Tag {
-    fn matches(&self, _: Node, header: &Counted) -> bool {
+    fn matches(&self, _: Peer, header: &Counted) -> bool {
         let count: u32 = header.count.into();
         count == u32::from(self.0)
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }

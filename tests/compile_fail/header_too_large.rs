@@ -17,11 +17,11 @@ impl Header for Long {
 }
 
 impl Pattern<Long> for Tag {
-    fn matches(&self, _: Node, header: &Long) -> bool {
+    fn matches(&self, _: Peer, header: &Long) -> bool {
         header.0[0] == self.0
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }

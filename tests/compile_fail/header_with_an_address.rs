@@ -22,11 +22,11 @@ impl Header for Named {
 }
 
 impl Pattern<Named> for Tag {
-    fn matches(&self, _: Node, header: &Named) -> bool {
+    fn matches(&self, _: Peer, header: &Named) -> bool {
         header.name.len() == usize::from(self.0)
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }

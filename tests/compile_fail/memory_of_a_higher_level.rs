@@ -8,12 +8,12 @@ type Level = NoDatatypes; //~ kernel E0080
 #[cfg(not(feature = "wrong"))]
 type Level = Full;
 
-type Leveled = Compose<
+type Leveled = Composition<
     U32,
     Eager,
     Linear,
     Static,
-    Size<8, 8, 64, 2>,
+    Capacities<8, 8, 64, 2>,
     Unobserved,
     Level,
     Homogeneous,

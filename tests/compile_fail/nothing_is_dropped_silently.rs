@@ -5,12 +5,12 @@ use help::*;
 
 pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut comm = Comm::new(channel)?;
-    let ticket = comm.send(Node(0), Tag(1), b"hello")?;
+    let ticket = comm.isend(Peer(0), Tag(1), b"hello")?;
     #[cfg(feature = "wrong")]
     {
         comm.wait(ticket)?; //~ unused_must_use
-        comm.send(Node(0), Tag(1), b"hello"); //~ unused_must_use
-        &mut comm << (Node(0), Tag(1), &b"hello"[..]); //~ unused_must_use
+        comm.isend(Peer(0), Tag(1), b"hello"); //~ unused_must_use
+        &mut comm << (Peer(0), Tag(1), &b"hello"[..]); //~ unused_must_use
     }
     #[cfg(not(feature = "wrong"))]
     comm.wait(ticket)?.outcome?;

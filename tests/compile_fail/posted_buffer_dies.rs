@@ -5,7 +5,7 @@ use help::*;
 pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut buffer = Vec::from([0; 8]);
     let mut comm = Comm::new(channel)?;
-    comm.receive(Tag(1), &mut buffer)?;
+    comm.irecv(Tag(1), &mut buffer)?;
     #[cfg(feature = "wrong")]
     drop(buffer); //~ E0505
     comm.check_messages()?;

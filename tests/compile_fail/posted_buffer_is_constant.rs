@@ -6,8 +6,8 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut buffer = [0; 8];
     let mut comm = Comm::new(channel)?;
     #[cfg(feature = "wrong")]
-    comm.receive(Tag(1), &buffer)?; //~ E0308
+    comm.irecv(Tag(1), &buffer)?; //~ E0308
     #[cfg(not(feature = "wrong"))]
-    comm.receive(Tag(1), &mut buffer)?;
+    comm.irecv(Tag(1), &mut buffer)?;
     Ok(())
 }

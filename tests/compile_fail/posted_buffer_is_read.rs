@@ -5,7 +5,7 @@ use help::*;
 pub fn case(channel: impl Channel) -> Result<u8, Error> {
     let mut buffer = [0; 8];
     let mut comm = Comm::new(channel)?;
-    let ticket = comm.receive(Tag(1), &mut buffer)?;
+    let ticket = comm.irecv(Tag(1), &mut buffer)?;
     #[cfg(feature = "wrong")]
     let early = buffer[0]; //~ E0503
     #[cfg(not(feature = "wrong"))]

@@ -12,7 +12,7 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
         let buffer = &mut inner; //~ E0597
         #[cfg(not(feature = "wrong"))]
         let buffer = &mut outer;
-        scope.receive(Tag(1), buffer)?;
+        scope.irecv(Tag(1), buffer)?;
         scope.check_messages().map(drop)
     })
 }

@@ -7,7 +7,7 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut buffer = [0; 8];
     let mut first = 0;
     comm.scope(|scope| {
-        let ticket = scope.receive(Tag(1), &mut buffer)?;
+        let ticket = scope.irecv(Tag(1), &mut buffer)?;
         #[cfg(feature = "wrong")]
         {
             first = buffer[0]; //~ E0503
@@ -15,5 +15,5 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
         scope.wait(ticket)?.outcome
     })?;
     first += buffer[0];
-    comm.send_from(Node(0), Tag(first), &buffer)
+    comm.send(Peer(0), Tag(first), &buffer)
 }

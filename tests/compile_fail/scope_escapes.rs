@@ -9,7 +9,7 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     #[cfg(feature = "wrong")]
     let mut scopes = Vec::new();
     comm.scope(|scope| {
-        tickets.push(scope.receive(Tag(1), &mut buffer)?);
+        tickets.push(scope.irecv(Tag(1), &mut buffer)?);
         #[cfg(feature = "wrong")]
         scopes.push(scope); //~ E0521
         Ok::<_, Error>(())

@@ -7,7 +7,7 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut buffer = [0; 8];
     comm.scope(|scope| {
         //~^ E0499
-        scope.receive(Tag(1), &mut buffer)?;
+        scope.irecv(Tag(1), &mut buffer)?;
         #[cfg(feature = "wrong")]
         let around = &mut comm;
         #[cfg(not(feature = "wrong"))]

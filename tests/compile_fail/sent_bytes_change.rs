@@ -5,7 +5,7 @@ use help::*;
 pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut bytes = *b"hello";
     let mut comm = Comm::new(channel)?;
-    let ticket = comm.send(Node(0), Tag(1), &bytes)?;
+    let ticket = comm.isend(Peer(0), Tag(1), &bytes)?;
     #[cfg(feature = "wrong")]
     {
         bytes[0] = b'j'; //~ E0506

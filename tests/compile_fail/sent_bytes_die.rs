@@ -11,7 +11,7 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
         let bytes = &inner; //~ E0597
         #[cfg(not(feature = "wrong"))]
         let bytes = &outer;
-        comm.send(Node(0), Tag(inner[0]), bytes)?;
+        comm.isend(Peer(0), Tag(inner[0]), bytes)?;
     }
     comm.check_messages()?;
     Ok(())

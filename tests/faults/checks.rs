@@ -4,7 +4,7 @@
 
 use crate::numbered::{Numbered, Select, select};
 use crate::world::{End, World};
-use pombo_kernel::{Error, Lengths, Mode, Node, Pattern};
+use pombo_kernel::{Error, Lengths, Mode, Pattern, Peer};
 use zerocopy::little_endian::{I32, U32};
 
 impl World {
@@ -47,7 +47,7 @@ impl World {
             tag: I32::new(message.tag),
             number: U32::new(0),
         };
-        let from = Node(message.from as u16);
+        let from = Peer(message.from as u16);
         !self.was_cancelled(id) && at == message.to && pattern.matches(from, &header)
     }
 
@@ -80,7 +80,7 @@ impl World {
 
     /// A probe names the message that a receive posted in its place would have taken.
     fn check_probes(&self, takers: &[Option<usize>]) {
-        let taken_before = |id: usize, index| takers[id].is_some_and(|taker| taker < index);
+        let taken_before = |id: usize, index| takers[id].is_some_and(|handler| handler < index);
         for found in self.found.iter().filter(|found| self.is_up(found.at)) {
             let message = &self.messages[found.id];
             assert!(
@@ -201,15 +201,15 @@ impl World {
             let Some(rank) = self.ranks[at].as_mut().filter(|_| is_lost) else {
                 continue;
             };
-            let node = Node(lost as u16);
-            let gone = Error::PeerLost(node);
+            let peer = Peer(lost as u16);
+            let gone = Error::PeerLost(peer);
             let header = Numbered {
                 tag: I32::new(0),
                 number: U32::new(0),
             };
-            let refused = rank.send(0, Mode::Standard, node, header, vec![1]);
+            let refused = rank.send(0, Mode::Standard, peer, header, vec![1]);
             assert_eq!(refused.err().map(|refused| refused.error), Some(gone));
-            let named = select(Some(node.0), None);
+            let named = select(Some(peer.0), None);
             assert_eq!(rank.probe(0, named).err(), Some(gone));
             let posted = rank.receive(0, named, 8).expect("the table is empty");
             let over = rank.claim(0, posted).expect("it is known");

@@ -7,41 +7,42 @@ use pombo_kernel::aspect::{
     Buffered, Counting, Eager, Heterogeneous, NoDatatypes, Rendezvous, Static,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{Compose, Limits, Size};
-use pombo_netdrivers::fault::{SeededRng, Rate};
+use pombo_kernel::{Capacities, Composition, Limits};
+use pombo_netdrivers::fault::{Rate, SeededRng};
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use zerocopy::little_endian::{U32, U64};
 
-/// One place for each of four nodes: everything else waits at its sender.
-type Smallest = Compose<U32, Rendezvous<1>, Linear, Static, Size<512, 4, 1, 4>>;
+/// One place for each of four peers: everything else waits at its sender.
+type Smallest = Composition<U32, Rendezvous<1>, Linear, Static, Capacities<512, 4, 1, 4>>;
 /// Everything short fits, several places for each.
-type Roomy = Compose<U64, Rendezvous<64>, Linear, HeapStorage, Size<4096, 64, 64, 4>>;
+type Roomy = Composition<U64, Rendezvous<64>, Linear, HeapStorage, Capacities<4096, 64, 64, 4>>;
 /// Found by bins, of which there are far too few.
-type Bins = Compose<U32, Rendezvous<16>, Binned<1>, Static, Size<512, 4, 64, 4>>;
+type Bins = Composition<U32, Rendezvous<16>, Binned<1>, Static, Capacities<512, 4, 64, 4>>;
 /// Found by bins when it gets crowded.
-type Adapting = Compose<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Size<4096, 64, 64, 4>>;
+type Adapting =
+    Composition<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Capacities<4096, 64, 64, 4>>;
 /// Without rendezvous, with few places.
-type PlainFew = Compose<U32, Eager, Linear, Static, Size<512, 12, 64, 4>>;
+type PlainFew = Composition<U32, Eager, Linear, Static, Capacities<512, 12, 64, 4>>;
 /// With every other aspect as well.
-type All = Compose<
+type All = Composition<
     U32,
     Rendezvous<32>,
     Linear,
     HeapStorage,
-    Size<4096, 16, 64, 4>,
+    Capacities<4096, 16, 64, 4>,
     Counting,
     NoDatatypes,
     Heterogeneous,
     Buffered,
 >;
 /// With copies of its own, and nothing announced.
-type PlainCopying = Compose<
+type PlainCopying = Composition<
     U32,
     Eager,
     Linear,
     Static,
-    Size<512, 16, 64, 4>,
+    Capacities<512, 16, 64, 4>,
     Counting,
     NoDatatypes,
     Heterogeneous,
@@ -144,7 +145,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = SeededRng::new(seed);
-        let nodes = 2 + rng.index(3);
+        let peers = 2 + rng.index(3);
         let channel = loopback::Limits {
             frame: 128 + rng.index(172),
             frames_in_flight: 1 + rng.index(6),
@@ -159,14 +160,9 @@ impl Plan {
         let acts = 20 + rng.index(130);
         // Half of the schedules have a crash, some have two.
         let crash: Vec<_> = (0..[0, 0, 1, 1, 1, 2][rng.index(6)])
-            .map(|_| {
-                (
-                    rng.index(nodes),
-                    rng.below(3 * acts as u64 / nodes as u64),
-                )
-            })
+            .map(|_| (rng.index(peers), rng.below(3 * acts as u64 / peers as u64)))
             .collect();
-        let channels = Loopback::world_with(nodes as u16, channel);
+        let channels = Loopback::world_with(peers as u16, channel);
         let ranks = channels.into_iter().enumerate().map(|(rank, channel)| {
             let crash = crash.iter().find(|(who, _)| *who == rank);
             let profile = Profile {

@@ -3,8 +3,8 @@
 use crate::common::{Bytes, Owned};
 use crate::numbered::{Numbered, Select};
 use pombo_kernel::{
-    Communicator, Completed, Config, Endpoint, Error, Lengths, Limits, Loan, Mode, Node, Operate,
-    Port, Refused, Ticket,
+    Communicator, Completed, Config, Endpoint, Error, Lengths, Limits, Loan, Mode, Peer,
+    PointToPoint, Port, Refused, Ticket,
 };
 use pombo_netdrivers::Loopback;
 use pombo_testing::AdversarialChannel;
@@ -29,21 +29,21 @@ pub(crate) trait Rank {
         &mut self,
         port: usize,
         mode: Mode,
-        to: Node,
+        to: Peer,
         header: Numbered,
         bytes: Vec<u8>,
     ) -> Result<Ticket, Refused<Bytes>>;
     fn send_buffered(
         &mut self,
         port: usize,
-        to: Node,
+        to: Peer,
         header: Numbered,
         bytes: &Bytes,
     ) -> Result<(), Error>;
     fn send_within(
         &mut self,
         port: usize,
-        to: Node,
+        to: Peer,
         header: Numbered,
         bytes: &[u8],
         time: u64,
@@ -51,7 +51,7 @@ pub(crate) trait Rank {
     fn receive(&mut self, port: usize, pattern: Select, room: usize) -> Result<Ticket, Error>;
     fn cancel(&mut self, port: usize, ticket: Ticket) -> Result<(), Error>;
     fn claim(&mut self, port: usize, ticket: Ticket) -> Result<Option<Ended>, Error>;
-    fn wait_within(
+    fn wait_timeout(
         &mut self,
         port: usize,
         ticket: Ticket,
@@ -89,17 +89,17 @@ fn ended<C: Config>(over: Completed<Numbered, Owned, C>) -> Ended {
     let (Loan::Sent(Bytes(bytes)) | Loan::Received(Bytes(bytes))) = over.loan;
     Ended {
         outcome: over.outcome,
-        whose: over.envelope.map(|e| (e.node().0, e.header(), e.len())),
+        whose: over.envelope.map(|e| (e.peer().0, e.header(), e.len())),
         bytes,
     }
 }
 
 fn probe(
-    rank: &mut impl Operate<Header = Numbered>,
+    rank: &mut impl PointToPoint<Header = Numbered>,
     pattern: Select,
 ) -> Result<Option<Whose>, Error> {
     let found = rank.probe(pattern)?;
-    Ok(found.map(|e| (e.node().0, e.header(), e.len())))
+    Ok(found.map(|e| (e.peer().0, e.header(), e.len())))
 }
 
 macro_rules! rank {
@@ -116,17 +116,17 @@ macro_rules! rank {
             &mut $self,
             $port: usize,
             mode: Mode,
-            to: Node,
+            to: Peer,
             header: Numbered,
             bytes: Vec<u8>,
         ) -> Result<Ticket, Refused<Bytes>> {
-            $any!($self, $port, $work => $work.send_as(mode, to, header, Bytes(bytes)))
+            $any!($self, $port, $work => $work.isend_as(mode, to, header, Bytes(bytes)))
         }
 
         fn send_buffered(
             &mut $self,
             $port: usize,
-            to: Node,
+            to: Peer,
             header: Numbered,
             bytes: &Bytes,
         ) -> Result<(), Error> {
@@ -136,17 +136,17 @@ macro_rules! rank {
         fn send_within(
             &mut $self,
             $port: usize,
-            to: Node,
+            to: Peer,
             header: Numbered,
             bytes: &[u8],
             time: u64,
         ) -> Result<(), Error> {
-            $any!($self, $port, $work => $work.send_from_within(to, header, bytes, time))
+            $any!($self, $port, $work => $work.send_timeout(to, header, bytes, time))
         }
 
         fn receive(&mut $self, $port: usize, pattern: Select, room: usize) -> Result<Ticket, Error> {
             let into = Bytes(vec![0; room]);
-            Ok($any!($self, $port, $work => $work.receive(pattern, into))?)
+            Ok($any!($self, $port, $work => $work.irecv(pattern, into))?)
         }
 
         fn cancel(&mut $self, $port: usize, ticket: Ticket) -> Result<(), Error> {
@@ -157,13 +157,13 @@ macro_rules! rank {
             $any!($self, $port, $work => Ok($work.claim(ticket)?.map(ended)))
         }
 
-        fn wait_within(
+        fn wait_timeout(
             &mut $self,
             $port: usize,
             ticket: Ticket,
             time: u64,
         ) -> Result<Option<Ended>, Error> {
-            $any!($self, $port, $work => Ok($work.wait_within(ticket, time)?.map(ended)))
+            $any!($self, $port, $work => Ok($work.wait_timeout(ticket, time)?.map(ended)))
         }
 
         fn probe(&mut $self, $port: usize, pattern: Select) -> Result<Option<Whose>, Error> {

@@ -84,7 +84,7 @@ impl World {
         };
         let (at, port, ticket) = (receive.at, receive.port, receive.ticket);
         self.tell(|| format!("{at} waits {time} for receive {which}"));
-        match self.call(at, |rank| rank.wait_within(port, ticket, time)) {
+        match self.call(at, |rank| rank.wait_timeout(port, ticket, time)) {
             None => {}
             Some(Ok(over)) => self.end(which, over),
             Some(Err(error)) => assert!(!self.is_up(at), "{error}"),
@@ -133,13 +133,13 @@ impl World {
                 );
                 End::Revoked
             }
-            (Err(Error::PeerLost(node)), id) => {
-                let lost = node.index();
-                assert!(!self.is_up(lost), "{node} is not lost");
+            (Err(Error::PeerLost(peer)), id) => {
+                let lost = peer.index();
+                assert!(!self.is_up(lost), "{peer} is not lost");
                 assert!(id.is_none_or(|id| self.messages[id].from == lost));
                 // A receive from anybody ends only when a message of the lost rank has broken off.
                 assert!(
-                    id.is_some() || pattern.source.get() == node.0,
+                    id.is_some() || pattern.source.get() == peer.0,
                     "whose loss?"
                 );
                 End::Lost(lost, id)
@@ -166,9 +166,9 @@ impl World {
                 });
                 Some(id)
             }
-            Err(Error::PeerLost(node)) => {
-                assert_eq!(node.0, pattern.source.get());
-                assert!(!self.is_up(node.index()), "{node} is not lost");
+            Err(Error::PeerLost(peer)) => {
+                assert_eq!(peer.0, pattern.source.get());
+                assert!(!self.is_up(peer.index()), "{peer} is not lost");
                 None
             }
             Err(error) => {

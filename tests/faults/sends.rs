@@ -4,7 +4,7 @@ use crate::common::{Bytes, payload};
 use crate::numbered::Numbered;
 use crate::rank::Ended;
 use crate::world::{Message, World};
-use pombo_kernel::{Cookie, Error, Mode, Node};
+use pombo_kernel::{Cookie, Error, Mode, Peer};
 use zerocopy::little_endian::{I32, U32};
 
 impl World {
@@ -19,7 +19,7 @@ impl World {
     }
 
     /// A message that will be the next one, if it is sent at all.
-    fn message(&mut self, from: usize, port: usize) -> (Message, Numbered, Node) {
+    fn message(&mut self, from: usize, port: usize) -> (Message, Numbered, Peer) {
         let message = Message {
             from,
             to: self.rng.index(self.ranks.len()),
@@ -36,7 +36,7 @@ impl World {
             tag: I32::new(message.tag),
             number: U32::new(self.messages.len() as u32),
         };
-        let to = Node(message.to as u16);
+        let to = Peer(message.to as u16);
         (message, header, to)
     }
 
@@ -105,10 +105,10 @@ impl World {
     /// Some compositions cannot send some messages, and nobody can send to a lost rank.
     fn refused(&self, message: &Message, error: Error) {
         match error {
-            Error::PeerLost(node) => {
-                assert!(node.index() == message.to && !self.is_up(message.to));
+            Error::PeerLost(peer) => {
+                assert!(peer.index() == message.to && !self.is_up(message.to));
             }
-            Error::NoCredit(_) | Error::TooLong { .. } | Error::NotComposed(_) => {}
+            Error::NoCredit(_) | Error::TooLong { .. } | Error::FeatureDisabled(_) => {}
             // A buffered one.
             Error::Full => assert!(message.ticket.is_none()),
             error => assert!(!self.is_up(message.from), "{error}"),
@@ -166,9 +166,9 @@ impl World {
         match outcome {
             Ok(sent) => assert_eq!(sent, message.len),
             Err(Error::Cancelled) => assert!(message.cancelling, "send {index}"),
-            Err(Error::PeerLost(node)) => {
-                let lost = node.index() == message.to && !self.is_up(message.to);
-                assert!(lost, "send {index}: {node}");
+            Err(Error::PeerLost(peer)) => {
+                let lost = peer.index() == message.to && !self.is_up(message.to);
+                assert!(lost, "send {index}: {peer}");
             }
             Err(error) => panic!("send {index}: {error}"),
         }

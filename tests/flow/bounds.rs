@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::help::*;
 use pombo_kernel::aspect::{Rendezvous, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Communicator, Compose, Error, Node, Operate, Size};
+use pombo_kernel::{Capacities, Communicator, Composition, Error, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 use zerocopy::little_endian::U32;
 
@@ -20,13 +20,13 @@ fn a_full_table_gives_the_buffer_back() {
         })
         .collect();
     for _ in 0..3 {
-        let refused = rank.send(Node(0), tagged(1), Bytes(vec![1]));
+        let refused = rank.isend(Peer(0), tagged(1), Bytes(vec![1]));
         let refused = refused.expect_err("the table is full");
         assert_eq!((refused.error, refused.loan.0), (Error::Full, vec![1]));
-        let refused = rank.receive(wanted(None, None), Bytes(vec![2]));
+        let refused = rank.irecv(wanted(None, None), Bytes(vec![2]));
         let refused = refused.expect_err("the table is full");
         assert_eq!((refused.error, refused.loan.0), (Error::Full, vec![2]));
-        let in_scope = rank.scope(|scope| scope.send(Node(0), tagged(1), b"no").map(drop));
+        let in_scope = rank.scope(|scope| scope.isend(Peer(0), tagged(1), b"no").map(drop));
         assert_eq!(in_scope.expect_err("full").error, Error::Full);
     }
     rank.cancel(held[0]).expect("known");
@@ -39,36 +39,36 @@ fn a_full_table_gives_the_buffer_back() {
 
 #[test]
 fn a_world_must_fit_the_composition() {
-    let error = |nodes| {
-        let channel = Loopback::world(nodes).remove(0);
+    let error = |peers| {
+        let channel = Loopback::world(peers).remove(0);
         Communicator::<Tagged, _, Owned, Tiny>::new(channel)
             .map(drop)
             .expect_err("it does not fit")
     };
-    let too_many = Error::TooManyNodes { nodes: 5, bound: 4 };
+    let too_many = Error::TooManyPeers { peers: 5, bound: 4 };
     assert_eq!(error(5), too_many);
-    type Shallow = Compose<U32, Rendezvous<16>, Linear, Static, Size<8, 2, 64, 4>>;
+    type Shallow = Composition<U32, Rendezvous<16>, Linear, Static, Capacities<8, 2, 64, 4>>;
     let channel = Loopback::world(3).remove(0);
     let result = Communicator::<Tagged, _, Owned, Shallow>::new(channel).map(drop);
-    assert_eq!(result, Err(Error::PoolTooSmall { nodes: 3, pool: 2 }));
+    assert_eq!(result, Err(Error::PoolTooSmall { peers: 3, pool: 2 }));
 }
 
 #[test]
 fn nodes_that_do_not_exist() {
-    for node in [2, 100, 65534, 65535] {
+    for peer in [2, 100, 65534, 65535] {
         let mut ranks = world::<Tiny>(2, 1);
         let rank = &mut ranks[0];
-        let no_node = Error::NoSuchNode(Node(node));
-        let refused = rank.send(Node(node), tagged(1), Bytes(vec![1]));
-        let refused = refused.expect_err("no such node");
-        assert_eq!((refused.error, refused.loan.0), (no_node, vec![1]));
-        assert_eq!(rank.send_from(Node(node), tagged(1), b"x"), Err(no_node));
-        if node != 65535 {
+        let no_peer = Error::NoSuchPeer(Peer(peer));
+        let refused = rank.isend(Peer(peer), tagged(1), Bytes(vec![1]));
+        let refused = refused.expect_err("no such peer");
+        assert_eq!((refused.error, refused.loan.0), (no_peer, vec![1]));
+        assert_eq!(rank.send(Peer(peer), tagged(1), b"x"), Err(no_peer));
+        if peer != 65535 {
             // 65535 is this header's wildcard.
-            let refused = rank.receive(wanted(Some(node), None), Bytes(vec![2]));
-            let refused = refused.expect_err("no such node");
-            assert_eq!((refused.error, refused.loan.0), (no_node, vec![2]));
-            assert_eq!(rank.probe(wanted(Some(node), None)).err(), Some(no_node));
+            let refused = rank.irecv(wanted(Some(peer), None), Bytes(vec![2]));
+            let refused = refused.expect_err("no such peer");
+            assert_eq!((refused.error, refused.loan.0), (no_peer, vec![2]));
+            assert_eq!(rank.probe(wanted(Some(peer), None)).err(), Some(no_peer));
         }
         assert!(rank.all_zero());
     }
@@ -101,12 +101,12 @@ fn tickets_stay_in_their_scope() {
     let inner = rank.scope(|scope| {
         assert_eq!(scope.claim(outer).err(), Some(Error::UnknownTicket));
         assert_eq!(scope.cancel(outer), Err(Error::UnknownTicket));
-        let inner = scope.receive(wanted(None, Some(8)), &mut bytes);
+        let inner = scope.irecv(wanted(None, Some(8)), &mut bytes);
         let inner = inner.map_err(Error::from).expect("posted");
         let innermost = scope.scope(|innermost| {
             assert_eq!(innermost.claim(outer).err(), Some(Error::UnknownTicket));
             assert_eq!(innermost.wait(inner).err(), Some(Error::UnknownTicket));
-            let posted = innermost.receive(wanted(None, Some(8)), &mut more);
+            let posted = innermost.irecv(wanted(None, Some(8)), &mut more);
             posted.map_err(Error::from).expect("posted")
         });
         assert_eq!(scope.claim(innermost).err(), Some(Error::UnknownTicket));

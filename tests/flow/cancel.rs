@@ -3,12 +3,12 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Error, Mode, Node, Operate, Ticket};
+use pombo_kernel::{Error, Mode, Peer, PointToPoint, Ticket};
 
 fn synchronous(rank: &mut Comm<Tiny>, to: u16, tag: i32, bytes: &[u8]) -> Ticket {
-    let sent = rank.send_as(
+    let sent = rank.isend_as(
         Mode::Synchronous,
-        Node(to),
+        Peer(to),
         tagged(tag),
         Bytes(bytes.to_vec()),
     );

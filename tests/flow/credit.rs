@@ -2,10 +2,10 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Mode, Node, Operate};
+use pombo_kernel::{Communicator, Error, Mode, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 
-/// Places that one of two nodes has in the pool of [`Plain`].
+/// Places that one of two peers has in the pool of [`Plain`].
 const CREDIT: usize = 32;
 
 /// At the bound a send is refused and its buffer comes back; what was taken before arrives. The bound is reached
@@ -19,10 +19,10 @@ fn a_flood_is_refused_at_the_bound() {
             let mut sent = Vec::new();
             let mut refusals = 0;
             while refusals < 3 {
-                match ranks[0].send(Node(to), tagged(1), Bytes(payload(sent.len(), 64))) {
+                match ranks[0].isend(Peer(to), tagged(1), Bytes(payload(sent.len(), 64))) {
                     Ok(ticket) => sent.push(ticket),
                     Err(refused) => {
-                        assert_eq!(refused.error, Error::NoCredit(Node(to)));
+                        assert_eq!(refused.error, Error::NoCredit(Peer(to)));
                         assert_eq!(refused.loan.0, payload(sent.len(), 64));
                         refusals += 1;
                         settle(&mut ranks);
@@ -63,13 +63,12 @@ fn blocking_sends_wait_for_credit() {
                     Communicator::with_limits(channel, limits).expect("it fits");
                 for id in 0..MANY {
                     if sends {
-                        let sent =
-                            rank.send_from(Node(1), tagged(id as i32), &payload(id, id % 65));
+                        let sent = rank.send(Peer(1), tagged(id as i32), &payload(id, id % 65));
                         assert_eq!(sent, Ok(()));
                     } else {
                         let mut bytes = [0; 64];
                         let got = rank
-                            .receive_into(wanted(Some(0), None), &mut bytes)
+                            .recv(wanted(Some(0), None), &mut bytes)
                             .expect("received");
                         assert_eq!((got.header(), got.len()), (tagged(id as i32), id % 65));
                         assert_eq!(bytes[..got.len()], payload(id, id % 65));
@@ -85,7 +84,7 @@ fn blocking_sends_wait_for_credit() {
 #[test]
 fn what_fits_no_cell_is_refused() {
     let mut ranks = world::<Plain>(2, 1);
-    let refused = ranks[0].send(Node(1), tagged(1), Bytes(payload(5, 65)));
+    let refused = ranks[0].isend(Peer(1), tagged(1), Bytes(payload(5, 65)));
     let refused = refused.expect_err("it is too long");
     assert_eq!(refused.error, Error::TooLong { limit: 64 });
     assert_eq!(refused.loan.0, payload(5, 65));
@@ -95,9 +94,9 @@ fn what_fits_no_cell_is_refused() {
 #[test]
 fn synchronous_sends_need_rendezvous() {
     let mut ranks = world::<Plain>(2, 1);
-    let refused = ranks[0].send_as(Mode::Synchronous, Node(1), tagged(1), Bytes(vec![1]));
+    let refused = ranks[0].isend_as(Mode::Synchronous, Peer(1), tagged(1), Bytes(vec![1]));
     let refused = refused.expect_err("it is not composed");
-    assert_eq!(refused.error, Error::NotComposed("rendezvous"));
+    assert_eq!(refused.error, Error::FeatureDisabled("rendezvous"));
     assert_eq!(refused.loan.0, [1]);
     assert!(ranks[0].all_zero());
 }
@@ -115,7 +114,7 @@ fn a_free_place_reaches_a_sender_that_waits() {
         let wanted = ranks[0].post(Some(1), Some(2), 8);
         settle(&mut ranks);
         assert_eq!(ranks[0].bytes(first), b"early");
-        let late = ranks[1].send(Node(0), tagged(2), Bytes(b"wanted".to_vec()));
+        let late = ranks[1].isend(Peer(0), tagged(2), Bytes(b"wanted".to_vec()));
         let late = late.map_err(Error::from).map(drop);
         assert_eq!(late, Ok(()), "credit {credit}: a place is free");
         settle(&mut ranks);

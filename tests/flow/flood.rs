@@ -5,7 +5,7 @@ use crate::help::*;
 use crate::stream::*;
 use pombo_kernel::aspect::{Rendezvous, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Communicator, Compose, Config, Limits, Node, Operate, Size};
+use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits, Peer, PointToPoint};
 use pombo_netdrivers::{HeapStorage, Loopback};
 use std::thread;
 use std::time::Duration;
@@ -18,10 +18,10 @@ const CREDIT_ONE: Limits = Limits {
     copies: None,
 };
 
-/// A sender with many sends under way; one place in the pool for each of two nodes.
-type Sender = Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<16384, 2, 64, 2>>;
+/// A sender with many sends under way; one place in the pool for each of two peers.
+type Sender = Composition<U32, Rendezvous<64>, Linear, HeapStorage, Capacities<16384, 2, 64, 2>>;
 /// The same frames, but four operations at a time and not one byte on the heap: its size is all that it ever takes.
-type Receiver = Compose<U32, Rendezvous<64>, Linear, Static, Size<4, 2, 64, 2>>;
+type Receiver = Composition<U32, Rendezvous<64>, Linear, Static, Capacities<4, 2, 64, 2>>;
 
 type Rank<C> = Communicator<Tagged, Loopback, Stream, C>;
 
@@ -31,7 +31,7 @@ const _: () = assert!(size_of::<Rank<Receiver>>() < 2048, "the receiver is small
 fn send_many<C: Config>(rank: &mut Rank<C>, to: u16, len: usize) -> Vec<pombo_kernel::Ticket> {
     let tags = (0..MANY).map(|number| (number, 1)).chain([(MANY, 2)]);
     tags.map(|(number, tag)| {
-        let sent = rank.send(Node(to), tagged(tag), Item { number, len });
+        let sent = rank.isend(Peer(to), tagged(tag), Item { number, len });
         sent.map_err(|refused| refused.error)
             .expect("there is room")
     })
@@ -42,7 +42,7 @@ fn send_many<C: Config>(rank: &mut Rank<C>, to: u16, len: usize) -> Vec<pombo_ke
 fn receive_many<C: Config>(rank: &mut Rank<C>, source: Option<u16>, tag: Option<i32>, len: usize) {
     for (index, number) in [MANY].into_iter().chain(0..MANY).enumerate() {
         let tag = if index == 0 { Some(2) } else { tag };
-        let posted = rank.receive(wanted(source, tag), Check::new(len));
+        let posted = rank.irecv(wanted(source, tag), Check::new(len));
         let ticket = posted.map_err(|refused| refused.error).expect("posted");
         let completed = rank.wait(ticket).expect("known");
         assert_eq!(completed.outcome, Ok(len));
@@ -116,14 +116,14 @@ fn receives_posted_in_bulk() {
             let tickets: Vec<_> = if sends {
                 let tags = (0..SOME).map(|number| (number, 1)).chain([(SOME, 2)]);
                 tags.map(|(number, tag)| {
-                    let sent = rank.send(Node(1), tagged(tag), Item { number, len });
+                    let sent = rank.isend(Peer(1), tagged(tag), Item { number, len });
                     sent.map_err(|refused| refused.error).expect("sent")
                 })
                 .collect()
             } else {
                 let tags = [2].into_iter().chain((0..SOME).map(|_| 1));
                 tags.map(|tag| {
-                    let posted = rank.receive(wanted(None, Some(tag)), Check::new(len));
+                    let posted = rank.irecv(wanted(None, Some(tag)), Check::new(len));
                     posted.map_err(|refused| refused.error).expect("posted")
                 })
                 .collect()
@@ -145,11 +145,11 @@ fn receives_posted_in_bulk() {
 fn a_sleeper_loses_nothing() {
     const EACH: u64 = 3000;
     type Four<const POOL: usize> =
-        Compose<U32, Rendezvous<64>, Linear, HeapStorage, Size<16384, POOL, 64, 4>>;
+        Composition<U32, Rendezvous<64>, Linear, HeapStorage, Capacities<16384, POOL, 64, 4>>;
     fn run<const POOL: usize>() {
         ranks("a_sleeper_loses_nothing", Loopback::world(4), |channel| {
             let mut rank = Rank::<Four<POOL>>::new(channel).expect("it fits");
-            let me = rank.node().0;
+            let me = rank.me().0;
             let len = |from: u16, number: u64| match (u64::from(from) + number) % 3 {
                 0 => 8,
                 1 => 64,
@@ -159,10 +159,10 @@ fn a_sleeper_loses_nothing() {
                 thread::sleep(Duration::from_millis(100));
                 let mut next = [0; 4];
                 for _ in 0..3 * EACH {
-                    let posted = rank.receive(wanted(None, None), Check::new(5000));
+                    let posted = rank.irecv(wanted(None, None), Check::new(5000));
                     let ticket = posted.map_err(|refused| refused.error).expect("posted");
                     let completed = rank.wait(ticket).expect("known");
-                    let from = completed.envelope.expect("a message came").node();
+                    let from = completed.envelope.expect("a message came").peer();
                     let number = next[from.index()];
                     assert_eq!(completed.outcome, Ok(len(from.0, number)));
                     let check = Check::of(completed.loan);
@@ -178,7 +178,7 @@ fn a_sleeper_loses_nothing() {
                         number,
                         len: len(me, number),
                     };
-                    let ticket = rank.send(Node(0), tagged(1), item);
+                    let ticket = rank.isend(Peer(0), tagged(1), item);
                     sent.push(ticket.map_err(|refused| refused.error).expect("sent"));
                     if me == 1 {
                         // This one waits for each.

@@ -3,12 +3,12 @@
 
 use crate::common::*;
 use pombo_kernel::{
-    Channel, Communicator, Cookie, Error, Limits, Memory, Mode, Node, Operate, Part, Sent, Sink,
-    Ticket,
+    Channel, Communicator, Cookie, Error, Limits, Memory, Mode, Part, Peer, PointToPoint, Sent,
+    Sink, Ticket,
 };
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -180,7 +180,7 @@ impl World {
     }
 
     /// Puts a frame on its way that no kernel has written, whatever the mood.
-    fn forge(&mut self, to: Node, frame: &[u8]) {
+    fn forge(&mut self, to: Peer, frame: &[u8]) {
         let below = self.forger.inner_mut().expect("it is up");
         let sent = below.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]);
         assert_eq!(sent, Ok(Sent::Done));
@@ -188,7 +188,7 @@ impl World {
 
     fn act(&mut self, act: &Act) {
         match act {
-            Act::Forge { to, frame } => self.forge(Node(*to), frame),
+            Act::Forge { to, frame } => self.forge(Peer(*to), frame),
             &Act::Send {
                 from,
                 len,
@@ -198,14 +198,14 @@ impl World {
                 let bytes = payload(self.sent[usize::from(from)].len(), len);
                 let sent = Bytes(bytes.clone());
                 let rank = &mut self.ranks[usize::from(from)];
-                let ticket = rank.send_as(mode, Node(1 - from), tagged(7), sent);
+                let ticket = rank.isend_as(mode, Peer(1 - from), tagged(7), sent);
                 let ticket = ticket.map_err(Error::from).expect("sent");
                 self.sent[usize::from(from)].push((ticket, bytes));
             }
             &Act::Receive { at } => self.receive(at),
             &Act::SendToForger { from, len } => {
                 let rank = &mut self.ranks[usize::from(from)];
-                let sent = rank.send(Node(FORGER), tagged(1), Bytes(payload(1, len)));
+                let sent = rank.isend(Peer(FORGER), tagged(1), Bytes(payload(1, len)));
                 self.shady[usize::from(from)].push(sent.map_err(Error::from).expect("sent"));
             }
             &Act::ReceiveFromForger { at, wildcard, room } => {
@@ -215,7 +215,7 @@ impl World {
                     false => wanted(Some(FORGER), None),
                 };
                 let rank = &mut self.ranks[usize::from(at)];
-                let posted = rank.receive(pattern, Window::new(room));
+                let posted = rank.irecv(pattern, Window::new(room));
                 self.shady[usize::from(at)].push(posted.map_err(Error::from).expect("posted"));
             }
             &Act::Cancel { at, which } => {
@@ -239,8 +239,7 @@ impl World {
 
     fn receive(&mut self, at: u16) {
         let window = Window::new(300);
-        let posted =
-            self.ranks[usize::from(at)].receive(wanted(Some(1 - at), None), window.clone());
+        let posted = self.ranks[usize::from(at)].irecv(wanted(Some(1 - at), None), window.clone());
         let ticket = posted.map_err(Error::from).expect("posted");
         self.received[usize::from(at)].push((ticket, window));
     }
@@ -337,7 +336,7 @@ fn what_cannot_be_explained_is_counted() {
         frames.push([&[kind, 0][..], &[0; 40]].concat());
     }
     for (count, frame) in frames.iter().enumerate() {
-        world.forge(Node(0), frame);
+        world.forge(Peer(0), frame);
         world.ranks[0].check_messages().expect("it does not break");
         assert_eq!(world.ranks[0].rejected(), count as u64 + 1, "{frame:?}");
     }
@@ -350,7 +349,7 @@ fn nobody_takes_the_places_of_others() {
     let mut world = World::new(Profile::BENIGN, 1);
     let eager = [1, 0, 1, 0, 1, 0, 0, 0, b'x'];
     for _ in 0..100 {
-        world.forge(Node(0), &eager);
+        world.forge(Peer(0), &eager);
     }
     for _ in 0..100 {
         world.ranks[0].check_messages().expect("it does not break");
@@ -377,12 +376,12 @@ fn nobody_speaks_for_others() {
             let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
             let mut ranks: [Rank; 2] = [sender, receiver].map(over);
             let sent = [(1, 10), (2, 10), (3, 1000)].map(|(tag, len)| {
-                let sent = ranks[0].send(Node(2), tagged(tag), Bytes(payload(3, len)));
+                let sent = ranks[0].isend(Peer(2), tagged(tag), Bytes(payload(3, len)));
                 sent.map_err(Error::from).expect("sent")
             });
             let windows = [3, 2, 1].map(|tag| {
                 let window = Window::new(1000);
-                let posted = ranks[1].receive(wanted(Some(1), Some(tag)), window.clone());
+                let posted = ranks[1].irecv(wanted(Some(1), Some(tag)), window.clone());
                 (posted.map_err(Error::from).expect("posted"), window)
             });
             for round in 0..60 {
@@ -395,7 +394,7 @@ fn nobody_speaks_for_others() {
                         frame.extend(generation.to_le_bytes());
                         frame.extend([1; 16]);
                         let forged = [Part::Bytes(&frame)];
-                        let sent = forger.try_send(Node(1 + round % 2), Cookie::COPY, &forged);
+                        let sent = forger.try_send(Peer(1 + round % 2), Cookie::COPY, &forged);
                         assert_eq!(sent, Ok(Sent::Done));
                     }
                 }

@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use pombo_kernel::{
-    Channel, Communicator, Completed, Config, Error, Header, Limits, Loan, Memory, Node, Operate,
-    Ticket,
+    Channel, Communicator, Completed, Config, Error, Header, Limits, Loan, Memory, Peer,
+    PointToPoint, Ticket,
 };
 use pombo_netdrivers::{Loopback, loopback};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,19 +44,19 @@ pub(crate) fn ranks<L: Send>(name: &str, channels: Vec<L>, body: impl Fn(L) + Sy
     });
 }
 
-/// Is this the channel of that node?
-pub(crate) fn channel_is(channel: &Loopback, node: u16) -> bool {
-    channel.node() == Node(node)
+/// Is this the channel of that peer?
+pub(crate) fn channel_is(channel: &Loopback, peer: u16) -> bool {
+    channel.me() == Peer(peer)
 }
 
 /// A world that takes turns in one thread.
-pub(crate) fn world<C: Config>(nodes: u16, credit: u32) -> Vec<Comm<C>> {
-    world_over(Loopback::world(nodes), credit)
+pub(crate) fn world<C: Config>(peers: u16, credit: u32) -> Vec<Comm<C>> {
+    world_over(Loopback::world(peers), credit)
 }
 
 /// The same over small frames, of which few are in flight.
 pub(crate) fn narrow_world<C: Config>(
-    nodes: u16,
+    peers: u16,
     credit: u32,
     frames_in_flight: usize,
 ) -> Vec<Comm<C>> {
@@ -64,7 +64,7 @@ pub(crate) fn narrow_world<C: Config>(
         frame: 128,
         frames_in_flight,
     };
-    world_over(Loopback::world_with(nodes, limits), credit)
+    world_over(Loopback::world_with(peers, limits), credit)
 }
 
 fn world_over<C: Config>(channels: Vec<Loopback>, credit: u32) -> Vec<Comm<C>> {
@@ -107,12 +107,12 @@ pub(crate) trait Short {
 
 impl<C: Config> Short for Comm<C> {
     fn post(&mut self, source: Option<u16>, tag: Option<i32>, room: usize) -> Ticket {
-        let posted = self.receive(wanted(source, tag), Bytes(vec![0; room]));
+        let posted = self.irecv(wanted(source, tag), Bytes(vec![0; room]));
         posted.map_err(Error::from).expect("posted")
     }
 
     fn put(&mut self, to: u16, tag: i32, bytes: &[u8]) -> Ticket {
-        let sent = self.send(Node(to), tagged(tag), Bytes(bytes.to_vec()));
+        let sent = self.isend(Peer(to), tagged(tag), Bytes(bytes.to_vec()));
         sent.map_err(Error::from).expect("sent")
     }
 

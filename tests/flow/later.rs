@@ -2,11 +2,11 @@
 
 use crate::common::*;
 use pombo_kernel::{
-    Communicator, Endpoint, Error, Limits, Loan, Mode, Node, Operate, Port, Ticket,
+    Communicator, Endpoint, Error, Limits, Loan, Mode, Peer, PointToPoint, Port, Ticket,
 };
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 
 type Rank = Communicator<Tagged, AdversarialChannel<Loopback>, Owned, Tiny>;
 
@@ -46,11 +46,11 @@ fn a_send_is_over_when_its_memory_is_free() {
     for len in [0, 10, 17, 1000] {
         let (mut left, mut right) = late_world(8);
         let posted = right
-            .receive(wanted(Some(0), None), Bytes(vec![0; len]))
+            .irecv(wanted(Some(0), None), Bytes(vec![0; len]))
             .map_err(Error::from)
             .expect("posted");
         let sent = left
-            .send(Node(1), tagged(1), Bytes(payload(3, len)))
+            .isend(Peer(1), tagged(1), Bytes(payload(3, len)))
             .map_err(Error::from)
             .expect("sent");
         rounds([&mut left, &mut right]);
@@ -71,11 +71,11 @@ fn a_loss_ends_sends_whose_memory_is_in_use() {
     for len in [10, 1000] {
         let (mut left, mut right) = late_world(8);
         right
-            .receive(wanted(Some(0), None), Bytes(vec![0; 1000]))
+            .irecv(wanted(Some(0), None), Bytes(vec![0; 1000]))
             .map_err(Error::from)
             .expect("posted");
         let sent = left
-            .send(Node(1), tagged(1), Bytes(payload(3, len)))
+            .isend(Peer(1), tagged(1), Bytes(payload(3, len)))
             .map_err(Error::from)
             .expect("sent");
         rounds([&mut left, &mut right]);
@@ -83,7 +83,7 @@ fn a_loss_ends_sends_whose_memory_is_in_use() {
         left.check_messages().expect("it does not break");
         assert_eq!(
             outcome(&mut left, sent),
-            Some(Err(Error::PeerLost(Node(1))))
+            Some(Err(Error::PeerLost(Peer(1))))
         );
         assert_eq!(left.lengths().operations, 0);
     }
@@ -95,12 +95,12 @@ fn a_loss_ends_sends_whose_memory_is_in_use() {
 fn a_refused_frame_frees_no_memory() {
     for completed in [false, true] {
         let (mut left, right) = late_world(8);
-        let sent = left.send(Node(1), tagged(1), Bytes(payload(3, 10)));
+        let sent = left.isend(Peer(1), tagged(1), Bytes(payload(3, 10)));
         let sent = sent.map_err(Error::from).expect("sent");
         drop(right);
-        let refused = left.send(Node(1), tagged(1), Bytes(payload(3, 1000)));
+        let refused = left.isend(Peer(1), tagged(1), Bytes(payload(3, 1000)));
         let refused = refused.map_err(Error::from).expect("not yet known");
-        let too_late = left.send(Node(1), tagged(1), Bytes(Vec::new()));
+        let too_late = left.isend(Peer(1), tagged(1), Bytes(Vec::new()));
         drop(too_late);
         assert_eq!(outcome(&mut left, sent), None, "its memory is in use");
         if completed {
@@ -116,7 +116,7 @@ fn a_refused_frame_frees_no_memory() {
         left.check_messages().expect("it does not break");
         assert_eq!(
             outcome(&mut left, refused),
-            Some(Err(Error::PeerLost(Node(1))))
+            Some(Err(Error::PeerLost(Peer(1))))
         );
     }
 }
@@ -132,12 +132,12 @@ fn a_dead_scope_leaves_nothing_behind() {
         for lost in [false, true] {
             let (mut left, mut right) = late_world(in_flight);
             let posted = right
-                .receive(wanted(Some(0), None), Bytes(vec![0; 1000]))
+                .irecv(wanted(Some(0), None), Bytes(vec![0; 1000]))
                 .map_err(Error::from)
                 .expect("posted");
             let bytes = payload(3, len);
             left.scope(|scope| {
-                let sent = scope.send(Node(1), tagged(1), &bytes);
+                let sent = scope.isend(Peer(1), tagged(1), &bytes);
                 sent.map_err(Error::from).expect("sent");
                 right.check_messages().expect("it does not break");
                 scope.check_messages().expect("it does not break");
@@ -161,13 +161,13 @@ fn a_dead_scope_leaves_nothing_behind() {
 fn an_empty_synchronous_send_needs_no_completion() {
     let (mut left, mut right) = late_world(8);
     let sent = left
-        .send_as(Mode::Synchronous, Node(1), tagged(1), Bytes(Vec::new()))
+        .isend_as(Mode::Synchronous, Peer(1), tagged(1), Bytes(Vec::new()))
         .map_err(Error::from)
         .expect("sent");
     rounds([&mut left, &mut right]);
     assert_eq!(outcome(&mut left, sent), None);
     right
-        .receive(wanted(None, None), Bytes(Vec::new()))
+        .irecv(wanted(None, None), Bytes(Vec::new()))
         .map_err(Error::from)
         .expect("posted");
     rounds([&mut left, &mut right]);
@@ -179,14 +179,17 @@ fn an_empty_synchronous_send_needs_no_completion() {
 /// Completions find their way among several ports, however many operations there have been before.
 #[test]
 fn completions_find_their_port() {
-    type Two = Endpoint<AdversarialChannel<Loopback>, (Port<Tagged, Owned, Tiny>, Port<Tagged, Owned, Tiny>)>;
+    type Two = Endpoint<
+        AdversarialChannel<Loopback>,
+        (Port<Tagged, Owned, Tiny>, Port<Tagged, Owned, Tiny>),
+    >;
     let mut ranks = adversarial(1, 8, LATE, 1);
     let mut rank = Two::two(ranks.remove(0)).expect("it fits");
     for operations in [0, (1 << 24) + 10] {
         for _ in 0..operations {
             let posted = rank
                 .port::<1>()
-                .receive(wanted(None, None), Bytes(Vec::new()));
+                .irecv(wanted(None, None), Bytes(Vec::new()));
             let ticket = posted.map_err(Error::from).expect("posted");
             rank.port::<1>().cancel(ticket).expect("known");
             let over = rank.port::<1>().claim(ticket).expect("known");
@@ -196,15 +199,15 @@ fn completions_find_their_port() {
         for len in [4, 1000] {
             let posted = rank
                 .port::<1>()
-                .receive(wanted(None, None), Bytes(vec![0; len]));
+                .irecv(wanted(None, None), Bytes(vec![0; len]));
             let posted = posted.map_err(Error::from).expect("posted");
             let sent = rank
                 .port::<1>()
-                .send(Node(0), tagged(1), Bytes(payload(1, len)));
+                .isend(Peer(0), tagged(1), Bytes(payload(1, len)));
             let sent = sent.map_err(Error::from).expect("sent");
             let other = rank
                 .port::<0>()
-                .send(Node(0), tagged(1), Bytes(payload(2, 4)));
+                .isend(Peer(0), tagged(1), Bytes(payload(2, 4)));
             let other = other.map_err(Error::from).expect("sent");
             for _ in 0..100 {
                 rank.port::<0>()
@@ -228,9 +231,7 @@ fn completions_find_their_port() {
                 .expect("over");
             assert_eq!(received.outcome, Ok(len));
             let mut bytes = [0; 4];
-            let taken = rank
-                .port::<0>()
-                .receive_into(wanted(None, None), &mut bytes);
+            let taken = rank.port::<0>().recv(wanted(None, None), &mut bytes);
             assert_eq!(
                 (taken.expect("it is here").len(), &bytes[..]),
                 (4, &payload(2, 4)[..])

@@ -3,13 +3,13 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Node, Operate, Ticket};
+use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Peer, PointToPoint, Ticket};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use proptest::prelude::*;
 
-const GONE: Error = Error::PeerLost(Node(1));
+const GONE: Error = Error::PeerLost(Peer(1));
 
 /// Messages sent before the end arrive, whatever the survivor tries to send meanwhile.
 #[test]
@@ -60,15 +60,15 @@ fn receives_and_later_calls() {
     assert_eq!(ranks[0].bytes(wildcard), b"second");
     assert_eq!(ranks[0].bytes(wildcard_tag), b"third");
     for _ in 0..2 {
-        let refused = ranks[0].send(Node(1), tagged(1), Bytes(vec![1]));
+        let refused = ranks[0].isend(Peer(1), tagged(1), Bytes(vec![1]));
         let refused = refused.expect_err("it is gone");
         assert_eq!((refused.error, refused.loan.0), (GONE, vec![1]));
         let posted = ranks[0].post(Some(1), None, 8);
         assert_eq!(ranks[0].outcome(posted), Err(GONE));
         assert_eq!(ranks[0].probe(wanted(Some(1), None)).err(), Some(GONE));
         assert_eq!(ranks[0].wait_probe(wanted(Some(1), None)).err(), Some(GONE));
-        assert_eq!(ranks[0].send_from(Node(1), tagged(1), b"x"), Err(GONE));
-        let into = ranks[0].receive_into(wanted(Some(1), None), &mut [0; 8]);
+        assert_eq!(ranks[0].send(Peer(1), tagged(1), b"x"), Err(GONE));
+        let into = ranks[0].recv(wanted(Some(1), None), &mut [0; 8]);
         assert_eq!(into.err(), Some(GONE));
     }
     assert!(ranks[0].all_zero());
@@ -108,7 +108,7 @@ fn sends_end_in_every_state() {
             }
             tickets.push(ranks[0].put(1, 1, &payload(1, 1000)));
             let mode = Mode::Synchronous;
-            let sent = ranks[0].send_as(mode, Node(1), tagged(1), Bytes(payload(2, 8)));
+            let sent = ranks[0].isend_as(mode, Peer(1), tagged(1), Bytes(payload(2, 8)));
             tickets.push(sent.map_err(Error::from).expect("sent"));
             if posted != 0 {
                 ranks[1].post(None, Some(1), 1000);
@@ -178,7 +178,7 @@ fn a_probe_names_no_message_of_a_lost_rank() {
     for _ in 0..3 {
         let found = ranks[0].probe(wanted(None, Some(2))).unwrap();
         assert!(
-            found.is_none_or(|envelope| envelope.node() == Node(2)),
+            found.is_none_or(|envelope| envelope.peer() == Peer(2)),
             "{found:?}"
         );
         settle(&mut ranks);
@@ -265,7 +265,8 @@ impl World {
                 let id = self.messages.len();
                 let mode = [Mode::Standard, Mode::Synchronous][usize::from(synchronous)];
                 let rank = &mut self.ranks[usize::from(from)];
-                let sent = rank.send_as(mode, Node(to), tagged(id as i32), Bytes(payload(id, len)));
+                let sent =
+                    rank.isend_as(mode, Peer(to), tagged(id as i32), Bytes(payload(id, len)));
                 match sent {
                     Ok(ticket) => self.messages.push(Message {
                         from,
@@ -274,7 +275,7 @@ impl World {
                         ticket,
                         outcome: None,
                     }),
-                    Err(refused) => assert_eq!(refused.error, Error::PeerLost(Node(DOOMED))),
+                    Err(refused) => assert_eq!(refused.error, Error::PeerLost(Peer(DOOMED))),
                 }
             }
             Act::Receive { at, source } if at < alive => self.receive(at, source),
@@ -290,7 +291,7 @@ impl World {
                 if let Err(error) = found {
                     assert_eq!(
                         (error, source),
-                        (Error::PeerLost(Node(DOOMED)), Some(DOOMED))
+                        (Error::PeerLost(Peer(DOOMED)), Some(DOOMED))
                     );
                 }
             }
@@ -304,7 +305,7 @@ impl World {
 
     fn receive(&mut self, at: u16, source: Option<u16>) {
         let rank = &mut self.ranks[usize::from(at)];
-        let posted = rank.receive(wanted(source, None), Bytes(vec![0; 400]));
+        let posted = rank.irecv(wanted(source, None), Bytes(vec![0; 400]));
         self.receives.push(Receive {
             at,
             source,
@@ -337,7 +338,7 @@ impl World {
                 let envelope = over.envelope.expect("a message came");
                 let id = envelope.header().tag.get() as usize;
                 let message = &self.messages[id];
-                assert_eq!((message.from, message.to), (envelope.node().0, receive.at));
+                assert_eq!((message.from, message.to), (envelope.peer().0, receive.at));
                 assert_eq!(bytes[..stored], payload(id, message.len)[..]);
                 id
             }));
@@ -379,7 +380,7 @@ impl World {
                 }
                 Err(Error::Cancelled) => {}
                 Err(error) => {
-                    assert_eq!(error, Error::PeerLost(Node(DOOMED)));
+                    assert_eq!(error, Error::PeerLost(Peer(DOOMED)));
                     assert!(receive.source.is_none_or(|source| source == DOOMED));
                 }
             }

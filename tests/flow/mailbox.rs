@@ -4,7 +4,7 @@
 use crate::common::{Bytes, Hosted, Owned, Plain, Tiny, payload};
 use crate::help::{ranks, settle_any};
 use pombo_kernel::{
-    Communicator, Completed, Config, Error, Header, Limits, Loan, Mode, Node, Operate, Pattern,
+    Communicator, Completed, Config, Error, Header, Limits, Loan, Mode, Pattern, Peer, PointToPoint,
 };
 use pombo_netdrivers::Loopback;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -32,12 +32,12 @@ impl Header for Address {
 }
 
 impl Pattern<Address> for Front {
-    fn matches(&self, _from: Node, letter: &Address) -> bool {
+    fn matches(&self, _from: Peer, letter: &Address) -> bool {
         let len = usize::from(self.len).min(16);
         letter.name[..len] == self.name[..len] && letter.priority >= self.least
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }
@@ -65,19 +65,19 @@ fn front(name: &str, least: u8) -> Front {
 
 type Rank<C> = Communicator<Address, Loopback, Owned, C>;
 
-fn world<C: Config>(nodes: u16, credit: u32) -> Vec<Rank<C>> {
+fn world<C: Config>(peers: u16, credit: u32) -> Vec<Rank<C>> {
     let limits = Limits {
         credit: Some(credit),
         eager: None,
         copies: None,
     };
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
-    Loopback::world(nodes).into_iter().map(over).collect()
+    Loopback::world(peers).into_iter().map(over).collect()
 }
 
 /// Receives one letter and says which it was and who sent it.
-fn read<C: Config>(ranks: &mut [Rank<C>], at: usize, pattern: Front) -> (Node, Address, Vec<u8>) {
-    let posted = ranks[at].receive(pattern, Bytes(vec![0; 2000]));
+fn read<C: Config>(ranks: &mut [Rank<C>], at: usize, pattern: Front) -> (Peer, Address, Vec<u8>) {
+    let posted = ranks[at].irecv(pattern, Bytes(vec![0; 2000]));
     let posted = posted.map_err(Error::from).expect("posted");
     settle_any(ranks);
     let Completed {
@@ -90,11 +90,11 @@ fn read<C: Config>(ranks: &mut [Rank<C>], at: usize, pattern: Front) -> (Node, A
     };
     bytes.truncate(outcome.expect("received"));
     let envelope = envelope.expect("a letter came");
-    (envelope.node(), envelope.header(), bytes)
+    (envelope.peer(), envelope.header(), bytes)
 }
 
-fn put<C: Config>(rank: &mut Rank<C>, node: u16, address: Address, bytes: Vec<u8>) {
-    let sent = rank.send(Node(node), address, Bytes(bytes));
+fn put<C: Config>(rank: &mut Rank<C>, peer: u16, address: Address, bytes: Vec<u8>) {
+    let sent = rank.isend(Peer(peer), address, Bytes(bytes));
     sent.map_err(Error::from).expect("sent");
 }
 
@@ -109,7 +109,7 @@ fn letters_find_their_boxes<C: Config>(credit: u32) {
     let (from, address, bytes) = read(&mut ranks, 0, front("orders", 0));
     assert_eq!(
         (from, address, bytes),
-        (Node(1), to("orders", 5), payload(3, 16))
+        (Peer(1), to("orders", 5), payload(3, 16))
     );
     let (_, address, bytes) = read(&mut ranks, 0, front("news", 2));
     assert_eq!((address, bytes), (to("news/world", 9), payload(2, 50)));
@@ -117,11 +117,11 @@ fn letters_find_their_boxes<C: Config>(credit: u32) {
     assert_eq!((address, bytes), (to("news/sport", 1), payload(1, 5)));
     put(&mut ranks[2], 0, to("news/late", 1), payload(5, 1));
     let (from, address, _) = read(&mut ranks, 0, front("news/l", 0));
-    assert_eq!((from, address), (Node(2), to("news/late", 1)));
+    assert_eq!((from, address), (Peer(2), to("news/late", 1)));
     let (from, address, bytes) = read(&mut ranks, 0, front("news/", 0));
     assert_eq!(
         (from, address, bytes),
-        (Node(1), to("news/world", 3), payload(4, 60))
+        (Peer(1), to("news/world", 3), payload(4, 60))
     );
     for rank in &ranks {
         let lengths = rank.lengths();
@@ -160,8 +160,8 @@ fn a_probe_looks_into_the_post_bag() {
     assert!(probe(front("urgent", 201)).is_none());
     let found = probe(front("", 100)).expect("it is held");
     assert_eq!(
-        (found.node(), found.header(), found.len()),
-        (Node(2), to("urgent", 200), 1000)
+        (found.peer(), found.header(), found.len()),
+        (Peer(2), to("urgent", 200), 1000)
     );
     let (_, _, bytes) = read(&mut ranks, 0, front("urg", 200));
     assert_eq!(bytes, payload(7, 1000));
@@ -177,7 +177,7 @@ fn registered_letters() {
     let mut ranks = world::<Tiny>(2, 1);
     let sent = [1, 2].map(|priority| {
         let letter = Bytes(payload(priority.into(), 100));
-        let sent = ranks[1].send_as(Mode::Synchronous, Node(0), to("box", priority), letter);
+        let sent = ranks[1].isend_as(Mode::Synchronous, Peer(0), to("box", priority), letter);
         sent.map_err(Error::from).expect("sent")
     });
     settle_any(&mut ranks);
@@ -208,11 +208,11 @@ fn an_urgent_letter_passes_a_flood() {
             };
             let mut rank: Rank<Hosted> =
                 Communicator::with_limits(channel, limits).expect("it fits");
-            if rank.node() == Node(0) {
+            if rank.me() == Peer(0) {
                 let sent: Vec<_> = (0..=MANY)
                     .map(|id| {
                         let letter = Bytes(payload(id, 20));
-                        let sent = rank.send(Node(1), to("box", u8::from(id == MANY)), letter);
+                        let sent = rank.isend(Peer(1), to("box", u8::from(id == MANY)), letter);
                         sent.map_err(Error::from).expect("sent")
                     })
                     .collect();
@@ -223,7 +223,7 @@ fn an_urgent_letter_passes_a_flood() {
                 for id in [MANY].into_iter().chain(0..MANY) {
                     let mut bytes = [0; 20];
                     let least = u8::from(id == MANY);
-                    let got = rank.receive_into(front("b", least), &mut bytes);
+                    let got = rank.recv(front("b", least), &mut bytes);
                     assert_eq!(got.expect("received").header().priority, least);
                     assert_eq!(bytes[..], payload(id, 20));
                 }

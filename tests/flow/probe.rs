@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Limits, Node, Operate};
+use pombo_kernel::{Communicator, Error, Limits, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 
 /// A program that looks for two kinds of message in turn finds either, although both are held back.
@@ -174,9 +174,9 @@ fn probes_find_everything_behind_everything() {
             let found = rank.wait_probe(wanted(source, Some(tag as i32)));
             let found = found.expect("it is there");
             assert_eq!(found.header(), tagged(tag as i32));
-            assert_eq!((found.node(), found.len()), (Node(1), len(tag)));
+            assert_eq!((found.peer(), found.len()), (Peer(1), len(tag)));
             let mut bytes = vec![0; found.len()];
-            let got = rank.receive_into(wanted(Some(1), Some(tag as i32)), &mut bytes);
+            let got = rank.recv(wanted(Some(1), Some(tag as i32)), &mut bytes);
             assert_eq!(got.expect("received").header(), tagged(tag as i32));
             assert_eq!(bytes, payload(tag, len(tag)));
             assert!(rank.lengths().unexpected <= 1);
@@ -195,7 +195,7 @@ fn a_probe_takes_nothing() {
         for pattern in [wanted(None, None), wanted(Some(1), Some(1))] {
             for _ in 0..3 {
                 let found = ranks[0].probe(pattern).expect("fine").expect("it is here");
-                assert_eq!((found.len(), found.node()), (len, Node(1)));
+                assert_eq!((found.len(), found.peer()), (len, Peer(1)));
                 assert_eq!(found.is_empty(), len == 0);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Loan, Mode, Node, Operate};
+use pombo_kernel::{Communicator, Error, Loan, Mode, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 
 /// A synchronous send is over only after a receive has matched, whatever its length.
@@ -12,7 +12,7 @@ fn a_synchronous_send_waits_for_its_receive() {
         for to in [0, 1] {
             let mut ranks = world::<Tiny>(2, 1);
             let bytes = Bytes(payload(1, len));
-            let sent = ranks[0].send_as(Mode::Synchronous, Node(to), tagged(1), bytes);
+            let sent = ranks[0].isend_as(Mode::Synchronous, Peer(to), tagged(1), bytes);
             let sent = sent.map_err(Error::from).expect("sent");
             for _ in 0..3 {
                 settle(&mut ranks);
@@ -38,7 +38,7 @@ fn synchronous_sends_keep_the_order() {
     let sent: Vec<_> = (0..40)
         .map(|id| {
             let bytes = Bytes(payload(id, 10 + id));
-            let sent = ranks[0].send_as(modes[id % 2], Node(1), tagged(1), bytes);
+            let sent = ranks[0].isend_as(modes[id % 2], Peer(1), tagged(1), bytes);
             sent.map_err(Error::from).expect("sent")
         })
         .collect();
@@ -75,14 +75,14 @@ fn check(from: u16, to: u16, round: usize, bytes: &[u8]) {
 
 /// All receives and sends at once, then waits for them in some order.
 fn all_at_once(rank: &mut Comm<Hosted>, round: usize) {
-    let (me, nodes) = (rank.node().0, rank.nodes() as u16);
-    let posted: Vec<_> = (0..nodes)
+    let (me, peers) = (rank.me().0, rank.peers() as u16);
+    let posted: Vec<_> = (0..peers)
         .map(|from| rank.post(Some(from), Some(round as i32), 200_000))
         .collect();
-    let sent: Vec<_> = (0..nodes)
+    let sent: Vec<_> = (0..peers)
         .map(|to| rank.put(to, round as i32, &message(me, to, round)))
         .collect();
-    for (from, ticket) in (0..nodes).zip(posted).rev() {
+    for (from, ticket) in (0..peers).zip(posted).rev() {
         let completed = rank.wait(ticket).expect("known");
         let stored = completed.outcome.expect("received");
         let Loan::Received(Bytes(bytes)) = completed.loan else {
@@ -97,13 +97,13 @@ fn all_at_once(rank: &mut Comm<Hosted>, round: usize) {
 
 /// Pairs exchange with a receive in a scope and a blocking send.
 fn in_scopes(rank: &mut Comm<Hosted>, round: usize) {
-    let (me, nodes) = (rank.node().0, rank.nodes() as u16);
-    for step in 0..nodes {
+    let (me, peers) = (rank.me().0, rank.peers() as u16);
+    for step in 0..peers {
         let peer = me ^ step;
         let mut bytes = vec![0; len(peer, me, round)];
         let stored = rank.scope(|scope| {
-            let ticket = scope.receive(wanted(Some(peer), Some(round as i32)), &mut bytes)?;
-            scope.send_from(Node(peer), tagged(round as i32), &message(me, peer, round))?;
+            let ticket = scope.irecv(wanted(Some(peer), Some(round as i32)), &mut bytes)?;
+            scope.send(Peer(peer), tagged(round as i32), &message(me, peer, round))?;
             scope.wait(ticket)?.outcome
         });
         assert_eq!(stored, Ok(bytes.len()));
@@ -113,19 +113,19 @@ fn in_scopes(rank: &mut Comm<Hosted>, round: usize) {
 
 /// Blocking calls only: the lower rank of a pair sends first. Probes tell the lengths.
 fn blocking(rank: &mut Comm<Hosted>, round: usize) {
-    let (me, nodes) = (rank.node().0, rank.nodes() as u16);
-    for step in 1..nodes {
+    let (me, peers) = (rank.me().0, rank.peers() as u16);
+    for step in 1..peers {
         let peer = me ^ step;
         for sends in [me < peer, me > peer] {
             if sends {
                 let bytes = message(me, peer, round);
-                let sent = rank.send_from(Node(peer), tagged(round as i32), &bytes);
+                let sent = rank.send(Peer(peer), tagged(round as i32), &bytes);
                 assert_eq!(sent, Ok(()));
             } else {
                 let pattern = wanted(Some(peer), Some(round as i32));
                 let probed = rank.wait_probe(pattern).expect("it comes");
                 let mut bytes = vec![0; probed.len()];
-                let got = rank.receive_into(pattern, &mut bytes).expect("received");
+                let got = rank.recv(pattern, &mut bytes).expect("received");
                 assert_eq!(got.len(), probed.len());
                 check(peer, me, round, &bytes);
             }
@@ -135,10 +135,10 @@ fn blocking(rank: &mut Comm<Hosted>, round: usize) {
 
 #[test]
 fn everybody_talks_to_everybody() {
-    for (nodes, rounds) in [(2, 60), (4, 30), (8, 12)] {
+    for (peers, rounds) in [(2, 60), (4, 30), (8, 12)] {
         ranks(
             "everybody_talks_to_everybody",
-            Loopback::world(nodes),
+            Loopback::world(peers),
             |channel| {
                 let mut rank: Comm<Hosted> = Communicator::new(channel).expect("it fits");
                 for round in 0..rounds {

@@ -54,7 +54,7 @@ impl<'a> Slurm<'a> {
              StateSaveLocation={place}/state\nSlurmdSpoolDir={place}/spool-%n\n\
              SlurmctldPidFile={place}/slurmctld.pid\nSlurmdPidFile={place}/slurmd-%n.pid\n\
              NodeName=h[0-{last}] CPUs=2 State=UNKNOWN\n\
-             PartitionName=all Nodes=ALL Default=YES State=UP\n"
+             PartitionName=all Peers=ALL Default=YES State=UP\n"
         );
         std::fs::write(self.place.join("slurm.conf"), text).expect("a file system of its own");
         let user = "root:x:0:0::/:/bin/sh\npombo:x:1000:1000::/:/bin/sh\n";

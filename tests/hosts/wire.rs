@@ -116,7 +116,10 @@ fn no_word_on_the_wire_is_the_key_of_the_job() {
         let epochs: Vec<u32> = epochs.collect();
         let epoch = *epochs.first().expect("the card of rank 0");
         assert!(epochs.iter().all(|one| *one == epoch), "{epochs:x?}");
-        let tagged: Vec<_> = frames.iter().filter_map(|frame| authenticated(frame)).collect();
+        let tagged: Vec<_> = frames
+            .iter()
+            .filter_map(|frame| authenticated(frame))
+            .collect();
         assert!(tagged.len() > 10, "{} frames", tagged.len());
         // Whoever has the key is found out: a frame that is made here with a word of a card.
         let secret = guesses(texts[0])[7];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pombo_kernel::channel::{Channel, Event};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_netdrivers::shm::{RankState, Segment, Shm};
 
 use crate::support::{HANG, Job, assert_gone, finish, pids, pombo, script};
@@ -163,7 +163,7 @@ fn never_joins() {
     let mut lost = false;
     while !lost {
         channel
-            .poll(|event| lost |= matches!(event, Event::PeerLost(Node(1))))
+            .poll(|event| lost |= matches!(event, Event::PeerLost(Peer(1))))
             .unwrap();
     }
     std::mem::forget(channel);
@@ -191,7 +191,8 @@ fn nobody_waits_for_a_rank_that_never_joins() {
 #[test]
 fn the_other_ranks_may_clean_up() {
     let clean = "trap 'echo clean $POMBO_RANK; exit 0' TERM; echo ready; while :; do sleep 1; done";
-    let mut job = Job::start(script(3, &fails_on_rank_0(3, clean)).env("POMBO_KILL_TIMEOUT", AMPLE));
+    let mut job =
+        Job::start(script(3, &fails_on_rank_0(3, clean)).env("POMBO_KILL_TIMEOUT", AMPLE));
     job.lines(2);
     job.child.stdin = None;
     let outcome = job.finish();

@@ -36,7 +36,10 @@ fn what_others_put_in_the_way_is_left_alone() {
     for file in [&link, &name, &pipe, &dangling] {
         let outcome = written_to(file, &program);
         assert_eq!(outcome.code, 0, "{file:?}: {outcome:?}");
-        assert!(outcome.err.contains("POMBO_STATS_FILE"), "{file:?}: {outcome:?}");
+        assert!(
+            outcome.err.contains("POMBO_STATS_FILE"),
+            "{file:?}: {outcome:?}"
+        );
     }
     assert_eq!(fs::read_to_string(&victim).unwrap(), "mine\n");
     assert!(!place.join("made").exists());
@@ -80,8 +83,9 @@ fn a_full_disk_is_named() {
     }
     assert!(output.status.success(), "{err}");
     for rank in ["rank 0", "rank 1"] {
-        let said =
-            format!("{rank} cannot write the file that POMBO_STATS_FILE names: No space left on device");
+        let said = format!(
+            "{rank} cannot write the file that POMBO_STATS_FILE names: No space left on device"
+        );
         assert!(err.contains(&said), "{err}");
     }
     assert!(

@@ -1,17 +1,21 @@
 //! Without queues: messages come out in the order in which they came in, and receives cannot wait.
 
-use crate::common::{Bytes, Owned, Tagged, cases, adversarial, payload, settle_moody, tagged, wanted};
+use crate::common::{
+    Bytes, Owned, Tagged, adversarial, cases, payload, settle_moody, tagged, wanted,
+};
 use pombo_kernel::aspect::{Cell, Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Arrived, Expected, Matcher, NoQueues, Posted, Unexpected};
-use pombo_kernel::{Communicator, Compose, Config, Error, Loan, Node, Operate, Size, Ticket};
+use pombo_kernel::{
+    Capacities, Communicator, Composition, Config, Error, Loan, Peer, PointToPoint, Ticket,
+};
 use pombo_netdrivers::Loopback;
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use zerocopy::little_endian::U32;
 
-type Plain = Compose<U32, Eager, NoQueues, Static, Size<64, 6, 64, 3>>;
-type Held = Compose<U32, Rendezvous<16>, NoQueues, Static, Size<64, 3, 64, 3>>;
+type Plain = Composition<U32, Eager, NoQueues, Static, Capacities<64, 6, 64, 3>>;
+type Held = Composition<U32, Rendezvous<16>, NoQueues, Static, Capacities<64, 3, 64, 3>>;
 
 #[test]
 fn no_receive_takes_a_byte() {
@@ -27,8 +31,8 @@ fn takes_nothing<E: Expected<Tagged, ()>>() {
         sequence: (),
     };
     assert!(expected.post(posted).is_none());
-    assert!(expected.find(Node(0), &tagged(0)).is_none());
-    assert!(expected.following(0, Node(0)).is_none());
+    assert!(expected.find(Peer(0), &tagged(0)).is_none());
+    assert!(expected.following(0, Peer(0)).is_none());
     assert_eq!(expected.len(), 0);
 }
 
@@ -41,7 +45,7 @@ proptest! {
         let mut model = VecDeque::new();
         for (number, (arrives, tag)) in acts.into_iter().enumerate() {
             if arrives {
-                let arrived = Arrived::whole(Node(0), tagged(tag), &[number as u8]).expect("short");
+                let arrived = Arrived::whole(Peer(0), tagged(tag), &[number as u8]).expect("short");
                 let kept = pool.push(arrived).is_some();
                 assert_eq!(kept, model.len() < 6);
                 model.extend(kept.then_some((number as u8, tag)));
@@ -78,15 +82,18 @@ type Rank<C> = Communicator<Tagged, AdversarialChannel<Loopback>, Owned, C>;
 
 fn all_arrive<C: Config>(messages: &[(u16, usize)]) {
     let over = |channel| Rank::<C>::new(channel).expect("it fits");
-    let mut ranks: Vec<Rank<C>> = adversarial(3, 8, Profile::BENIGN, 1).into_iter().map(over).collect();
+    let mut ranks: Vec<Rank<C>> = adversarial(3, 8, Profile::BENIGN, 1)
+        .into_iter()
+        .map(over)
+        .collect();
     let mut sent = Vec::new();
     let mut got: [Vec<i32>; 3] = Default::default();
     for (number, &(from, len)) in messages.iter().enumerate() {
         let header = tagged(number as i32);
         while let Err(refused) =
-            ranks[usize::from(from)].send(Node(0), header, Bytes(payload(number, len)))
+            ranks[usize::from(from)].isend(Peer(0), header, Bytes(payload(number, len)))
         {
-            assert_eq!(refused.error, Error::NoCredit(Node(0)));
+            assert_eq!(refused.error, Error::NoCredit(Peer(0)));
             assert!(take(&mut ranks, messages, &mut got), "the pool is full");
         }
         sent.push(number as i32);
@@ -113,7 +120,7 @@ fn take<C: Config>(
         return false;
     };
     let ticket: Ticket = ranks[0]
-        .receive(any, Bytes(vec![0; 64]))
+        .irecv(any, Bytes(vec![0; 64]))
         .map_err(Error::from)
         .expect("it is here");
     settle_moody(ranks);
@@ -125,7 +132,7 @@ fn take<C: Config>(
         panic!("a receive")
     };
     assert_eq!(bytes[..len], payload(number as usize, len));
-    assert_eq!(completed.envelope.expect("a message").node(), Node(from));
+    assert_eq!(completed.envelope.expect("a message").peer(), Peer(from));
     got[usize::from(from)].push(number);
     true
 }
@@ -139,26 +146,27 @@ fn a_receive_cannot_wait() {
 
 fn refuses<C: Config>() {
     let over = |channel| Rank::<C>::new(channel).expect("it fits");
-    let mut ranks: Vec<Rank<C>> = adversarial(3, 8, Profile::BENIGN, 1).into_iter().map(over).collect();
+    let mut ranks: Vec<Rank<C>> = adversarial(3, 8, Profile::BENIGN, 1)
+        .into_iter()
+        .map(over)
+        .collect();
     let any = wanted(None, None);
-    let refused = ranks[0]
-        .receive(any, Bytes(vec![7]))
-        .expect_err("no message");
-    assert_eq!(refused.error, Error::NotComposed("matching"));
+    let refused = ranks[0].irecv(any, Bytes(vec![7])).expect_err("no message");
+    assert_eq!(refused.error, Error::FeatureDisabled("matching"));
     assert_eq!(refused.loan.0, [7]);
     assert_eq!(ranks[0].lengths().operations, 0);
 
     ranks[1]
-        .send(Node(0), tagged(5), Bytes(vec![9]))
+        .isend(Peer(0), tagged(5), Bytes(vec![9]))
         .map_err(Error::from)
         .expect("credit");
     settle_moody(&mut ranks);
     let other = ranks[0]
-        .receive(wanted(None, Some(4)), Bytes(vec![7]))
+        .irecv(wanted(None, Some(4)), Bytes(vec![7]))
         .expect_err("no match");
-    assert_eq!(other.error, Error::NotComposed("matching"));
+    assert_eq!(other.error, Error::FeatureDisabled("matching"));
     let ticket = ranks[0]
-        .receive(wanted(Some(1), Some(5)), Bytes(vec![7]))
+        .irecv(wanted(Some(1), Some(5)), Bytes(vec![7]))
         .map_err(Error::from);
     let completed = ranks[0].claim(ticket.expect("it is here")).expect("known");
     assert_eq!(completed.expect("it is over").outcome, Ok(1));
@@ -168,10 +176,13 @@ fn refuses<C: Config>() {
 #[test]
 fn a_probe_names_what_a_receive_takes() {
     let over = |channel| Rank::<Held>::new(channel).expect("it fits");
-    let mut ranks: Vec<Rank<Held>> = adversarial(3, 8, Profile::BENIGN, 1).into_iter().map(over).collect();
+    let mut ranks: Vec<Rank<Held>> = adversarial(3, 8, Profile::BENIGN, 1)
+        .into_iter()
+        .map(over)
+        .collect();
     for tag in 0..3 {
         ranks[1]
-            .send(Node(0), tagged(tag), Bytes(vec![9]))
+            .isend(Peer(0), tagged(tag), Bytes(vec![9]))
             .map_err(Error::from)
             .expect("held");
     }
@@ -181,7 +192,7 @@ fn a_probe_names_what_a_receive_takes() {
         rank.check_messages().expect("the channel does not break");
         while let Some(envelope) = ranks[0].probe(wanted(None, None)).expect("nobody is lost") {
             assert_eq!(envelope.header().tag.get(), got);
-            let ticket = ranks[0].receive(wanted(None, None), Bytes(vec![7]));
+            let ticket = ranks[0].irecv(wanted(None, None), Bytes(vec![7]));
             let ticket = ticket.map_err(Error::from).expect("it is here");
             assert!(ranks[0].claim(ticket).expect("known").is_some());
             got += 1;

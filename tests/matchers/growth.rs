@@ -5,18 +5,18 @@ use pombo_kernel::aspect::{Eager, Static, Storage};
 use pombo_kernel::matching::{
     Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Sequence, Unexpected,
 };
-use pombo_kernel::{Compose, Node, Size};
+use pombo_kernel::{Capacities, Composition, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::U32;
 
 /// Room for 4096 and not more.
-type Composition<M, S> = Compose<U32, Eager, M, S, Size<4096, 4096, 4, 4>>;
+type Hosted<M, S> = Composition<U32, Eager, M, S, Capacities<4096, 4096, 4, 4>>;
 
 /// The n-th receive and its message. The order in which messages come, or receives are posted, is another matter.
 struct Case {
     name: &'static str,
     receive: fn(u16) -> Wanted,
-    message: fn(u16) -> (Node, Tagged),
+    message: fn(u16) -> (Peer, Tagged),
     /// The last one first.
     reverse: bool,
 }
@@ -24,7 +24,7 @@ struct Case {
 const fn case(
     name: &'static str,
     receive: fn(u16) -> Wanted,
-    message: fn(u16) -> (Node, Tagged),
+    message: fn(u16) -> (Peer, Tagged),
     reverse: bool,
 ) -> Case {
     Case {
@@ -75,8 +75,8 @@ fn exact(source: u16, tag: u16) -> Wanted {
     wanted(Some(source), Some(tag.into()))
 }
 
-fn from(source: u16, tag: u16) -> (Node, Tagged) {
-    (Node(source), tagged(tag.into()))
+fn from(source: u16, tag: u16) -> (Peer, Tagged) {
+    (Peer(source), tagged(tag.into()))
 }
 
 /// Every class but the one that takes everything.
@@ -90,7 +90,7 @@ fn mixed(i: u16) -> Wanted {
 
 /// Steps per match with n posted receives: each one that is taken is posted again.
 fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
-    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_, _>>::new());
+    let mut queue = Box::new(<M::Expected<Tagged, Hosted<M, S>> as Expected<_, _>>::new());
     let post = |i: u16, sequence: u64| Posted {
         pattern: (case.receive)(i),
         slot: i.into(),
@@ -102,8 +102,8 @@ fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
     let mut steps = 0;
     for round in 0..n {
         let i = if case.reverse { n - 1 - round } else { round };
-        let (node, header) = (case.message)(i);
-        let search = queue.search(node, &header);
+        let (peer, header) = (case.message)(i);
+        let search = queue.search(peer, &header);
         let (place, posted) = search.found.expect("it is posted");
         assert_eq!(posted.slot, u32::from(i), "{}", case.name);
         steps += search.steps;
@@ -117,13 +117,10 @@ fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
 
 /// Steps per match with n kept messages: each one that is taken comes again.
 fn unexpected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
-    let mut queue = Box::new(<M::Unexpected<Tagged, Composition<M, S>> as Unexpected<
-        _,
-        _,
-    >>::new());
+    let mut queue = Box::new(<M::Unexpected<Tagged, Hosted<M, S>> as Unexpected<_, _>>::new());
     let message = |i: u16| {
-        let (node, header) = (case.message)(i);
-        Arrived::whole(node, header, &[]).expect("it is short")
+        let (peer, header) = (case.message)(i);
+        Arrived::whole(peer, header, &[]).expect("it is short")
     };
     for i in 0..n {
         queue.push(message(i)).expect("there is room");
@@ -142,7 +139,7 @@ fn unexpected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
 
 /// Steps until it is clear that nobody wants a message, while n receives are posted.
 fn unwanted<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
-    let mut queue = Box::new(<M::Expected<Tagged, Composition<M, S>> as Expected<_, _>>::new());
+    let mut queue = Box::new(<M::Expected<Tagged, Hosted<M, S>> as Expected<_, _>>::new());
     for i in 0..n {
         let posted = Posted {
             pattern: (case.receive)(i),
@@ -152,8 +149,8 @@ fn unwanted<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
         queue.post(posted).expect("there is room");
     }
     let mut search = |i: u16| {
-        let (node, header) = from(n + i, n + i);
-        let search = queue.search(node, &header);
+        let (peer, header) = from(n + i, n + i);
+        let search = queue.search(peer, &header);
         assert!(search.found.is_none(), "{}", case.name);
         search.steps
     };
@@ -242,8 +239,7 @@ fn linear_does_not() {
 #[test]
 fn adaptive_switches_by_depth_and_back() {
     let mut queue =
-        <<Adaptive<4, 8> as Matcher>::Expected<Tagged, Composition<Adaptive<4, 8>, HeapStorage>>>::new(
-        );
+        <<Adaptive<4, 8> as Matcher>::Expected<Tagged, Hosted<Adaptive<4, 8>, HeapStorage>>>::new();
     let post = |sequence: u64| Posted {
         pattern: exact(0, sequence as u16),
         slot: 0,
@@ -253,7 +249,7 @@ fn adaptive_switches_by_depth_and_back() {
         let places: Vec<u32> = (0..100)
             .map(|i| queue.post(post(i)).expect("room"))
             .collect();
-        let mut depth = |tag| queue.search(Node(0), &tagged(tag)).steps;
+        let mut depth = |tag| queue.search(Peer(0), &tagged(tag)).steps;
         assert_eq!((depth(3), depth(3)), (4, 4), "linear");
         assert_eq!(depth(4), 5, "linear for the last time");
         assert!(depth(4) < 4 && depth(99) < 4, "binned");

@@ -9,7 +9,7 @@ use pombo_kernel::matching::{
     Adaptive, Arrived, Binned, Expected, Linear, Matcher, Posted, Search, Sequence, SequenceOf,
     Unexpected,
 };
-use pombo_kernel::{Compose, Config, Node, Pattern, Size, Sizes};
+use pombo_kernel::{Capacities, Composition, Config, Pattern, Peer, Sizes};
 use pombo_netdrivers::HeapStorage;
 use proptest::prelude::*;
 use zerocopy::little_endian::U32;
@@ -72,7 +72,7 @@ struct Pair<H: Protocol, C: Config> {
     /// With its place.
     posted: Vec<(u32, Posted<H::Pattern, SequenceOf<C>>)>,
     /// With its number.
-    arrived: Vec<(u32, Node, H)>,
+    arrived: Vec<(u32, Peer, H)>,
     /// Numbers messages and receives.
     next: u32,
 }
@@ -90,7 +90,7 @@ impl<H: Protocol, C: Config> Pair<H, C> {
 
     fn act(&mut self, act: &Act) {
         match *act {
-            Act::Arrive { from, tag } => self.arrive(Node(from), H::header(tag)),
+            Act::Arrive { from, tag } => self.arrive(Peer(from), H::header(tag)),
             Act::Receive { source, tag } => self.receive(H::pattern(source, tag)),
             Act::Cancel { which } => {
                 if which < self.posted.len() {
@@ -100,11 +100,11 @@ impl<H: Protocol, C: Config> Pair<H, C> {
                     self.expected.remove(place);
                 }
             }
-            Act::Discard { from } => self.discard(Node(from)),
-            Act::Follow { which, from } => self.follow(which, Node(from)),
+            Act::Discard { from } => self.discard(Peer(from)),
+            Act::Follow { which, from } => self.follow(which, Peer(from)),
             Act::Drain => {
                 while let Some((_, posted)) = self.posted.first() {
-                    let from = posted.pattern.source().unwrap_or(Node(0));
+                    let from = posted.pattern.source().unwrap_or(Peer(0));
                     let matches = |&tag: &i32| posted.pattern.matches(from, &H::header(tag));
                     let tag = (0..1000).find(matches).expect("there is such a message");
                     self.arrive(from, H::header(tag));
@@ -115,7 +115,7 @@ impl<H: Protocol, C: Config> Pair<H, C> {
         assert_eq!(self.unexpected.len(), self.arrived.len());
     }
 
-    fn arrive(&mut self, from: Node, header: H) {
+    fn arrive(&mut self, from: Peer, header: H) {
         self.next += 1;
         let first = self
             .posted
@@ -178,9 +178,9 @@ impl<H: Protocol, C: Config> Pair<H, C> {
         u32::from_le_bytes(number)
     }
 
-    fn discard(&mut self, from: Node) {
-        let first = self.arrived.iter().position(|(_, node, _)| *node == from);
-        let place = self.unexpected.position(|envelope| envelope.node() == from);
+    fn discard(&mut self, from: Peer) {
+        let first = self.arrived.iter().position(|(_, peer, _)| *peer == from);
+        let place = self.unexpected.position(|envelope| envelope.peer() == from);
         let number = place.map(|place| self.number(place));
         assert_eq!(number, first.map(|index| self.arrived[index].0));
         if let (Some(index), Some(place)) = (first, place) {
@@ -189,12 +189,12 @@ impl<H: Protocol, C: Config> Pair<H, C> {
         }
     }
 
-    fn follow(&mut self, which: usize, from: Node) {
+    fn follow(&mut self, which: usize, from: Peer) {
         let sequence = self.posted.get(which);
         let sequence = sequence.map_or(0, |(_, one)| one.sequence.get());
         let right = self.posted.iter().find(|(_, posted)| {
             posted.sequence.get() > sequence
-                && posted.pattern.source().is_none_or(|node| node == from)
+                && posted.pattern.source().is_none_or(|peer| peer == from)
         });
         let told = self.expected.following(sequence, from);
         assert_eq!(
@@ -214,8 +214,8 @@ fn check<H: Protocol, C: Config>(acts: &[Act]) {
 
 /// With tables that are soon full, and with large ones.
 fn check_matcher<H: Protocol, M: Matcher>(acts: &[Act]) {
-    check::<H, Compose<U32, Rendezvous<4>, M, Static, Size<11, 7, 4, 4>>>(acts);
-    check::<H, Compose<U32, Rendezvous<4>, M, HeapStorage, Size<128, 100, 4, 4>>>(acts);
+    check::<H, Composition<U32, Rendezvous<4>, M, Static, Capacities<11, 7, 4, 4>>>(acts);
+    check::<H, Composition<U32, Rendezvous<4>, M, HeapStorage, Capacities<128, 100, 4, 4>>>(acts);
 }
 
 /// Those that could go wrong where keys say little.
@@ -254,8 +254,8 @@ proptest! {
     /// Without memory for bins, a search is longer and finds the same.
     #[test]
     fn bins_may_run_out_of_memory(acts in acts()) {
-        check::<Tagged, Compose<U32, Rendezvous<4>, Binned<2>, Stingy, Size<64, 40, 4, 4>>>(&acts);
-        check::<Tagged, Compose<U32, Rendezvous<4>, Adaptive<3, 64>, Stingy, Size<64, 40, 4, 4>>>(&acts);
+        check::<Tagged, Composition<U32, Rendezvous<4>, Binned<2>, Stingy, Capacities<64, 40, 4, 4>>>(&acts);
+        check::<Tagged, Composition<U32, Rendezvous<4>, Adaptive<3, 64>, Stingy, Capacities<64, 40, 4, 4>>>(&acts);
     }
 
     /// The law of classes and keys, on which bins rely.
@@ -273,7 +273,7 @@ proptest! {
 }
 
 fn law<H: Protocol>(source: Option<u16>, tag: Option<i32>, from: u16, sent: i32) {
-    let (pattern, header, from) = (H::pattern(source, tag), H::header(sent), Node(from));
+    let (pattern, header, from) = (H::pattern(source, tag), H::header(sent), Peer(from));
     let (class, key) = pattern.class();
     assert!(class < H::Pattern::CLASSES);
     if pattern.matches(from, &header) {

@@ -1,7 +1,7 @@
 //! Headers that describe themselves well, badly and not at all.
 
 use crate::common::{Tagged, tagged, wanted};
-use pombo_kernel::{Header, Node, Pattern};
+use pombo_kernel::{Header, Pattern, Peer};
 use zerocopy::little_endian::{I32, U16};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -48,12 +48,12 @@ impl Select {
         }
     }
 
-    fn node(&self) -> Option<Node> {
-        (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    fn peer(&self) -> Option<Peer> {
+        (self.source.get() != u16::MAX).then(|| Peer(self.source.get()))
     }
 
-    fn accepts(&self, from: Node, tag: I32) -> bool {
-        self.node().is_none_or(|node| node == from) && (self.tag.get() == -1 || self.tag == tag)
+    fn accepts(&self, from: Peer, tag: I32) -> bool {
+        self.peer().is_none_or(|peer| peer == from) && (self.tag.get() == -1 || self.tag == tag)
     }
 }
 
@@ -63,12 +63,12 @@ impl Header for Silent {
 }
 
 impl Pattern<Silent> for Select {
-    fn matches(&self, from: Node, header: &Silent) -> bool {
+    fn matches(&self, from: Peer, header: &Silent) -> bool {
         self.accepts(from, header.0)
     }
 
-    fn source(&self) -> Option<Node> {
-        self.node()
+    fn source(&self) -> Option<Peer> {
+        self.peer()
     }
 }
 
@@ -80,12 +80,12 @@ impl Header for Coarse {
 impl Pattern<Coarse> for Select {
     const CLASSES: usize = 2;
 
-    fn matches(&self, from: Node, header: &Coarse) -> bool {
+    fn matches(&self, from: Peer, header: &Coarse) -> bool {
         self.accepts(from, header.0)
     }
 
-    fn source(&self) -> Option<Node> {
-        self.node()
+    fn source(&self) -> Option<Peer> {
+        self.peer()
     }
 
     fn class(&self) -> (usize, u32) {
@@ -95,7 +95,7 @@ impl Pattern<Coarse> for Select {
         }
     }
 
-    fn key(class: usize, _: Node, header: &Coarse) -> u32 {
+    fn key(class: usize, _: Peer, header: &Coarse) -> u32 {
         if class == 1 {
             7
         } else {

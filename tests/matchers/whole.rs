@@ -1,14 +1,17 @@
 //! A communicator does the same whichever matcher it has: same answers, same messages, same order.
 
-use crate::common::{Bytes, Owned, Tagged, cases, adversarial, payload, settle_moody, tagged, wanted};
+use crate::common::{
+    Bytes, Owned, Tagged, adversarial, cases, payload, settle_moody, tagged, wanted,
+};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{
-    Communicator, Compose, Config, Error, Limits, Loan, Mode, Node, Operate, Refused, Size, Ticket,
+    Capacities, Communicator, Composition, Config, Error, Limits, Loan, Mode, Peer, PointToPoint,
+    Refused, Ticket,
 };
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{HeapStorage, Loopback};
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use proptest::prelude::*;
 use zerocopy::little_endian::U32;
 
@@ -68,11 +71,11 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// Source, tag and length of a message.
-type Known = (Node, i32, usize);
+type Known = (Peer, i32, usize);
 
 /// What a program sees.
 #[derive(PartialEq, Debug)]
-enum Seen {
+enum Peeked {
     Opened(Result<Ticket, Error>),
     Probed(Result<Option<Known>, Error>),
     Cancelled(Result<(), Error>),
@@ -83,7 +86,7 @@ enum Seen {
 struct World<C: Config> {
     ranks: Vec<Communicator<Tagged, AdversarialChannel<Loopback>, Owned, C>>,
     tickets: Vec<(u16, Ticket)>,
-    seen: Vec<Seen>,
+    seen: Vec<Peeked>,
 }
 
 impl<C: Config> World<C> {
@@ -99,7 +102,7 @@ impl<C: Config> World<C> {
                 let loan = Bytes(payload(self.seen.len(), len));
                 let sent = self
                     .rank(from)
-                    .map(|rank| rank.send_as(mode, Node(to), tagged(tag), loan));
+                    .map(|rank| rank.isend_as(mode, Peer(to), tagged(tag), loan));
                 self.opened(from, sent);
             }
             Act::Receive {
@@ -111,18 +114,18 @@ impl<C: Config> World<C> {
                 let loan = Bytes(vec![0; room]);
                 let posted = self
                     .rank(at)
-                    .map(|rank| rank.receive(wanted(source, tag), loan));
+                    .map(|rank| rank.irecv(wanted(source, tag), loan));
                 self.opened(at, posted);
             }
             Act::Probe { at, source, tag } => {
                 let known = self.rank(at).map(|rank| rank.probe(wanted(source, tag)));
                 let known = known.map(|known| known.map(|known| known.map(know::<C>)));
-                self.seen.extend(known.map(Seen::Probed));
+                self.seen.extend(known.map(Peeked::Probed));
             }
             Act::Cancel { which } => {
                 if let Some(&(at, ticket)) = self.tickets.get(which) {
                     let cancelled = self.rank(at).map(|rank| rank.cancel(ticket));
-                    self.seen.extend(cancelled.map(Seen::Cancelled));
+                    self.seen.extend(cancelled.map(Peeked::Cancelled));
                 }
             }
             Act::Poll { at } => {
@@ -140,7 +143,10 @@ impl<C: Config> World<C> {
     }
 
     /// `None` when it is gone.
-    fn rank(&mut self, at: u16) -> Option<&mut Communicator<Tagged, AdversarialChannel<Loopback>, Owned, C>> {
+    fn rank(
+        &mut self,
+        at: u16,
+    ) -> Option<&mut Communicator<Tagged, AdversarialChannel<Loopback>, Owned, C>> {
         self.ranks.get_mut(usize::from(at))
     }
 
@@ -148,7 +154,7 @@ impl<C: Config> World<C> {
         let Some(result) = result else { return };
         let result = result.map_err(Error::from);
         self.tickets.extend(result.map(|ticket| (at, ticket)));
-        self.seen.push(Seen::Opened(result));
+        self.seen.push(Peeked::Opened(result));
     }
 
     fn claim(&mut self, which: usize) {
@@ -158,7 +164,7 @@ impl<C: Config> World<C> {
         let Some(claimed) = self.rank(at).map(|rank| rank.claim(ticket)) else {
             return;
         };
-        self.seen.push(Seen::Claimed(claimed.map(|completed| {
+        self.seen.push(Peeked::Claimed(claimed.map(|completed| {
             completed.map(|completed| {
                 let bytes = match completed.loan {
                     Loan::Received(Bytes(bytes)) => bytes,
@@ -172,11 +178,16 @@ impl<C: Config> World<C> {
 
 fn know<C: Config>(envelope: pombo_kernel::Envelope<Tagged, C>) -> Known {
     let tag = envelope.header().tag.get();
-    (envelope.node(), tag, envelope.len())
+    (envelope.peer(), tag, envelope.len())
 }
 
 /// What a program sees that does these acts, in the end with everything settled, claimed, cancelled and claimed.
-fn see<C: Config>(acts: &[Act], profile: (usize, Profile), seed: u64, limits: Limits) -> Vec<Seen> {
+fn see<C: Config>(
+    acts: &[Act],
+    profile: (usize, Profile),
+    seed: u64,
+    limits: Limits,
+) -> Vec<Peeked> {
     let channels = adversarial(RANKS, profile.0, profile.1, seed);
     let over = |channel| Communicator::with_limits(channel, limits).expect("it fits");
     let mut world = World::<C> {
@@ -204,24 +215,26 @@ fn see<C: Config>(acts: &[Act], profile: (usize, Profile), seed: u64, limits: Li
         .map(|rank| (rank.lengths(), rank.rejected()));
     world
         .seen
-        .extend(left.map(|(lengths, rejected)| Seen::Left(lengths, rejected)));
+        .extend(left.map(|(lengths, rejected)| Peeked::Left(lengths, rejected)));
     world.seen
 }
 
-type Held<M> = Compose<U32, Rendezvous<16>, M, Static, Size<256, 4, 64, 4>>;
-type Roomy<M> = Compose<U32, Rendezvous<64>, M, HeapStorage, Size<4096, 256, 64, 4>>;
-type Plain<M> = Compose<U32, Eager, M, Static, Size<64, 48, 64, 4>>;
+type Held<M> = Composition<U32, Rendezvous<16>, M, Static, Capacities<256, 4, 64, 4>>;
+type Roomy<M> = Composition<U32, Rendezvous<64>, M, HeapStorage, Capacities<4096, 256, 64, 4>>;
+type Plain<M> = Composition<U32, Eager, M, Static, Capacities<64, 48, 64, 4>>;
 
 /// Frames in flight, and profile.
 fn profile() -> impl Strategy<Value = (usize, Profile)> {
     let rate = || (0..60u32).prop_map(Rate::percent);
-    let profile = (rate(), rate(), rate(), rate()).prop_map(|(full, later, skipped_sender, late_completion)| Profile {
-        full,
-        later,
-        skipped_sender,
-        late_completion,
-        ..Profile::BENIGN
-    });
+    let profile = (rate(), rate(), rate(), rate()).prop_map(
+        |(full, later, skipped_sender, late_completion)| Profile {
+            full,
+            later,
+            skipped_sender,
+            late_completion,
+            ..Profile::BENIGN
+        },
+    );
     (1..8usize, profile)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::numbered::{Numbered, Select, select};
 use crate::world::{Message, Receive, World};
-use pombo_kernel::{Channel, Config, Node, Operate, Pattern};
+use pombo_kernel::{Channel, Config, Pattern, Peer, PointToPoint};
 use zerocopy::little_endian::{I32, U32};
 
 /// An answer that nobody comes for gives up its place after so many other probes.
@@ -31,7 +31,7 @@ impl<L: Channel, C: Config> World<L, C> {
             tag: I32::new(message.tag),
             number: U32::new(0),
         };
-        !message.cancelled && at == message.to && pattern.matches(Node(message.from), &header)
+        !message.cancelled && at == message.to && pattern.matches(Peer(message.from), &header)
     }
 
     /// No message and no receive that match each other may both have reason to complain.
@@ -64,7 +64,7 @@ impl<L: Channel, C: Config> World<L, C> {
     /// A probe names the message that a receive posted in its place would have taken.
     pub(crate) fn check_probes(&self) {
         let takers = self.takers();
-        let taken_before = |id: usize, index| takers[id].is_some_and(|taker| taker < index);
+        let taken_before = |id: usize, index| takers[id].is_some_and(|handler| handler < index);
         for found in &self.found {
             let message = &self.messages[found.id];
             assert!(
@@ -93,7 +93,7 @@ impl<L: Channel, C: Config> World<L, C> {
             let _ = self.ranks[usize::from(at)].cancel(ticket);
         }
         for index in 0..self.receives.len() {
-            self.receive_matched(index, 2000);
+            self.irecv_matched(index, 2000);
         }
         self.settle_and_claim();
         for at in 0..self.ranks.len() as u16 {
@@ -111,7 +111,7 @@ impl<L: Channel, C: Config> World<L, C> {
                     "a probe found message {id}, which was cancelled"
                 );
                 match take {
-                    true => self.receive_matched(self.receives.len() - 1, len),
+                    true => self.irecv_matched(self.receives.len() - 1, len),
                     false => self.receive(at, select(Some(from), Some(tag)), len),
                 }
                 self.settle_and_claim();

@@ -1,7 +1,7 @@
 //! A matched probe that is repeated finds its message, whatever a program does in between.
 
 use crate::common::*;
-use pombo_kernel::{Communicator, Error, Limits, Node, Operate, Ticket};
+use pombo_kernel::{Communicator, Error, Limits, Peer, PointToPoint, Ticket};
 use pombo_netdrivers::Loopback;
 
 const PLACES: Limits = Limits {
@@ -21,12 +21,12 @@ fn crowded() -> [Comm<Tiny>; 2] {
 }
 
 fn put(rank: &mut Comm<Tiny>, tag: i32, bytes: &[u8]) -> Ticket {
-    let sent = rank.send(Node(0), tagged(tag), Bytes(bytes.to_vec()));
+    let sent = rank.isend(Peer(0), tagged(tag), Bytes(bytes.to_vec()));
     sent.map_err(Error::from).expect("there is room")
 }
 
 fn post(rank: &mut Comm<Tiny>, source: u16, tag: i32) -> Ticket {
-    let posted = rank.receive(wanted(Some(source), Some(tag)), Bytes(vec![0; 64]));
+    let posted = rank.irecv(wanted(Some(source), Some(tag)), Bytes(vec![0; 64]));
     posted.map_err(Error::from).expect("there is room")
 }
 
@@ -46,7 +46,7 @@ fn seek(rank: &mut Comm<Tiny>, tag: i32) -> bool {
     };
     assert_eq!(envelope.header(), tagged(tag));
     let into = Bytes(vec![0; envelope.len()]);
-    let received = rank.receive_matched(ticket, into);
+    let received = rank.irecv_matched(ticket, into);
     received.map_err(Error::from).expect("it was taken");
     true
 }

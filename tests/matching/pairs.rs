@@ -2,18 +2,18 @@
 //! Everything off is among the tests of `matching.rs`.
 
 use crate::common::cases;
-use crate::{act, credit, profile, over_moods};
+use crate::{act, credit, over_moods, profile};
 use pombo_kernel::aspect::{
     Basic, Buffered, Canonical, Contiguous, Counting, Eager, Full, Heterogeneous, Homogeneous,
-    NoDatatypes, ReceiverFirst, Rendezvous, Static, Unbuffered, Unobserved,
+    NoDatatypes, ReceiverInitiated, Rendezvous, Static, Unbuffered, Unobserved,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{Compose, Size};
+use pombo_kernel::{Capacities, Composition};
 use pombo_netdrivers::HeapStorage;
 use proptest::prelude::*;
 use zerocopy::little_endian::U32;
 
-type Small = Size<512, 12, 64, 3>;
+type Small = Capacities<512, 12, 64, 3>;
 
 macro_rules! pairs {
     ($($name:ident: $transfer:ty, $matcher:ty, $storage:ty, $($rest:ty),+;)*) => {
@@ -27,7 +27,7 @@ macro_rules! pairs {
                     seed in any::<u64>(),
                     places in 1..5u32,
                 ) {
-                    type Composed = Compose<U32, $transfer, $matcher, $storage, Small, $($rest),+>;
+                    type Composed = Composition<U32, $transfer, $matcher, $storage, Small, $($rest),+>;
                     over_moods::<Composed>(3, &acts, profile, seed, credit(places));
                 }
             )*
@@ -50,5 +50,5 @@ pairs! {
     pair_10: Eager, Linear, HeapStorage, Counting, Full, Heterogeneous, Buffered;
     pair_11: Eager, Binned<1>, Static, Unobserved, Full, Canonical, Unbuffered;
     pair_12: Rendezvous<16>, Few, HeapStorage, Unobserved, Full, Homogeneous, Unbuffered;
-    all_on: ReceiverFirst<16>, Few, HeapStorage, Counting, Full, Canonical, Buffered;
+    all_on: ReceiverInitiated<16>, Few, HeapStorage, Counting, Full, Canonical, Buffered;
 }

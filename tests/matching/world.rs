@@ -4,8 +4,8 @@ use crate::Act;
 use crate::common::{Bytes, Owned, payload};
 use crate::numbered::{Numbered, Select, select};
 use pombo_kernel::{
-    Channel, Communicator, Completed, Config, Envelope, Error, Limits, Loan, Mode, Node, Operate,
-    Ticket,
+    Channel, Communicator, Completed, Config, Envelope, Error, Limits, Loan, Mode, Peer,
+    PointToPoint, Ticket,
 };
 use zerocopy::little_endian::{I32, U32};
 
@@ -107,7 +107,7 @@ impl<L: Channel, C: Config> World<L, C> {
                 let waiting = self.receives.iter().enumerate().filter(|(_, it)| it.waits);
                 let waiting: Vec<_> = waiting.map(|(index, _)| index).collect();
                 if !waiting.is_empty() {
-                    self.receive_matched(waiting[which % waiting.len()], room);
+                    self.irecv_matched(waiting[which % waiting.len()], room);
                 }
             }
             Act::Poll { at } => {
@@ -125,7 +125,7 @@ impl<L: Channel, C: Config> World<L, C> {
             number: U32::new(id as u32),
         };
         let rank = &mut self.ranks[usize::from(from)];
-        match rank.send_as(mode, Node(to), header, Bytes(payload(id, len))) {
+        match rank.isend_as(mode, Peer(to), header, Bytes(payload(id, len))) {
             Ok(ticket) => self.messages.push(Message {
                 from,
                 to,
@@ -139,7 +139,7 @@ impl<L: Channel, C: Config> World<L, C> {
                 assert_eq!(refused.loan.0, payload(id, len));
                 let refusals = matches!(
                     refused.error,
-                    Error::NoCredit(_) | Error::TooLong { .. } | Error::NotComposed(_)
+                    Error::NoCredit(_) | Error::TooLong { .. } | Error::FeatureDisabled(_)
                 );
                 assert!(refusals, "{}", refused.error);
             }
@@ -148,7 +148,7 @@ impl<L: Channel, C: Config> World<L, C> {
 
     pub(crate) fn receive(&mut self, at: u16, pattern: Select, room: usize) {
         let ticket = self.ranks[usize::from(at)]
-            .receive(pattern, Bytes(vec![0; room]))
+            .irecv(pattern, Bytes(vec![0; room]))
             .map_err(Error::from)
             .expect("the table is large enough");
         self.receives.push(Receive {
@@ -179,7 +179,7 @@ impl<L: Channel, C: Config> World<L, C> {
         Some(id)
     }
 
-    pub(crate) fn receive_matched(&mut self, which: usize, room: usize) {
+    pub(crate) fn irecv_matched(&mut self, which: usize, room: usize) {
         let receive = &mut self.receives[which];
         if !receive.waits {
             return;
@@ -187,7 +187,7 @@ impl<L: Channel, C: Config> World<L, C> {
         receive.waits = false;
         receive.room = room;
         self.ranks[usize::from(receive.at)]
-            .receive_matched(receive.ticket, Bytes(vec![0; room]))
+            .irecv_matched(receive.ticket, Bytes(vec![0; room]))
             .map_err(Error::from)
             .expect("it was taken");
     }
@@ -212,7 +212,7 @@ impl<L: Channel, C: Config> World<L, C> {
         let message = &self.messages[id];
         assert_eq!(
             (message.from, message.to, message.tag, message.len),
-            (envelope.node().0, at, header.tag.get(), envelope.len())
+            (envelope.peer().0, at, header.tag.get(), envelope.len())
         );
         id
     }

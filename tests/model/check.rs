@@ -429,13 +429,15 @@ fn ghosts<C: Config>(
                 continue;
             }
             let (from, operation) = (usize::from(number / 32), usize::from(number % 32));
-            let sender = machine.path(world.nodes[from]);
-            let over = sender.iter().find(|node| {
-                machine.node(**node).seen.ends.get(operation) == Some(&End::Cancelled)
+            let sender = machine.path(world.vertices[from]);
+            let over = sender.iter().find(|vertex| {
+                machine.vertex(**vertex).seen.ends.get(operation) == Some(&End::Cancelled)
             });
-            let sent = over.map_or(usize::MAX, |node| machine.node(*node).sent[rank].len());
-            let probe = machine.path(world.nodes[rank])[inputs];
-            if usize::from(machine.node(probe).taken[from]) > sent {
+            let sent = over.map_or(usize::MAX, |vertex| {
+                machine.vertex(*vertex).sent[rank].len()
+            });
+            let probe = machine.path(world.vertices[rank])[inputs];
+            if usize::from(machine.vertex(probe).taken[from]) > sent {
                 return Err(format!(
                     "a probe found message {number}, which was cancelled before"
                 ));

@@ -3,7 +3,7 @@
 use crate::explore::{Explorer, World};
 use crate::header::number;
 use crate::machine::{Machine, RANKS};
-use crate::rank::{Act, END, End, Kind, Seen, Stimulus, Wish};
+use crate::rank::{Act, END, End, Kind, Peeked, Stimulus, Wish};
 use pombo_kernel::Config;
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ pub(crate) struct Ending {
 }
 
 pub(crate) struct State {
-    pub(crate) seen: Rc<Seen>,
+    pub(crate) seen: Rc<Peeked>,
     /// The act that it did not get to do.
     pub(crate) next: Option<Act>,
 }
@@ -70,10 +70,10 @@ impl Ending {
         let machine = &*explorer.machine;
         let ranks = explorer.program.len();
         let state = |rank: usize| {
-            let node = machine.node(world.nodes[rank]);
+            let vertex = machine.vertex(world.vertices[rank]);
             State {
-                seen: node.seen.clone(),
-                next: explorer.program[rank].get(node.acts).copied(),
+                seen: vertex.seen.clone(),
+                next: explorer.program[rank].get(vertex.acts).copied(),
             }
         };
         let mut ending = Ending {
@@ -99,16 +99,16 @@ impl Ending {
 
     fn read_rank<C: Config>(&mut self, machine: &Machine<C>, world: World, rank: usize) {
         let from = rank as u8;
-        let ends = machine.node(world.nodes[rank]).seen.ends.clone();
+        let ends = machine.vertex(world.vertices[rank]).seen.ends.clone();
         let mut operation = 0;
         let mut last = None;
         let mut found = 0;
-        for id in machine.path(world.nodes[rank]) {
-            let node = machine.node(id);
-            let Stimulus::Act(act) = node.input.stimulus else {
+        for id in machine.path(world.vertices[rank]) {
+            let vertex = machine.vertex(id);
+            let Stimulus::Act(act) = vertex.input.stimulus else {
                 continue;
             };
-            let is_new = node.seen.ends.len() > operation;
+            let is_new = vertex.seen.ends.len() > operation;
             let end = match is_new {
                 true => ends[operation],
                 false => End::Skipped,
@@ -146,18 +146,18 @@ impl Ending {
                 }
                 Act::Cancel(which) => self.cancelled(from, which.into()),
                 Act::Matched(wish) | Act::AwaitMatched(wish) => {
-                    if let Some(End::Taken { number, .. }) = node.seen.ends.get(operation) {
+                    if let Some(End::Taken { number, .. }) = vertex.seen.ends.get(operation) {
                         receive(wish, false, Some(*number));
                     } else {
                         self.vain.push((from, wish));
                     }
                 }
                 Act::Probe(_) | Act::Await(_) => {
-                    last = node.seen.found.get(found).map(|found| Wish {
+                    last = vertex.seen.found.get(found).map(|found| Wish {
                         source: Some(found.number / 32),
                         tag: Some(found.tag),
                     });
-                    found = node.seen.found.len();
+                    found = vertex.seen.found.len();
                 }
                 _ => {}
             }
@@ -201,7 +201,7 @@ fn frames<C: Config>(
     from: usize,
     to: usize,
 ) -> impl Iterator<Item = &[u8]> {
-    let sent = &machine.node(world.nodes[from]).sent[to];
+    let sent = &machine.vertex(world.vertices[from]).sent[to];
     sent.iter().map(|frame| machine.frame(*frame))
 }
 
@@ -219,9 +219,9 @@ fn has_left<C: Config>(
 fn open_offers<C: Config>(machine: &Machine<C>, world: World, rank: usize) -> Vec<u8> {
     let mut open: Vec<(usize, &[u8], u8)> = Vec::new();
     let mut sent = [0; RANKS];
-    for id in machine.path(world.nodes[rank]) {
-        let node = machine.node(id);
-        if let Stimulus::Poll(frames) = node.input.stimulus {
+    for id in machine.path(world.vertices[rank]) {
+        let vertex = machine.vertex(id);
+        if let Stimulus::Poll(frames) = vertex.input.stimulus {
             for (from, frame) in frames.into_iter().filter(|frame| frame.1 < END) {
                 let frame = machine.frame(frame);
                 if frame[0] == OFFER {
@@ -230,13 +230,13 @@ fn open_offers<C: Config>(machine: &Machine<C>, world: World, rank: usize) -> Ve
             }
         }
         for (to, sent) in sent.iter_mut().enumerate() {
-            for frame in &node.sent[to][*sent..] {
+            for frame in &vertex.sent[to][*sent..] {
                 let frame = machine.frame(*frame);
                 if [REQUEST, DECLINE, CLAIM].contains(&frame[0]) {
                     open.retain(|(from, sender, _)| (*from, *sender) != (to, &frame[2..10]));
                 }
             }
-            *sent = node.sent[to].len();
+            *sent = vertex.sent[to].len();
         }
     }
     open.into_iter().map(|(.., number)| number).collect()

@@ -40,7 +40,7 @@ pub(crate) fn run<C: Config>(
     let matched = explorer.probes_and_takes();
     for rank in 0..ranks {
         while find(explorer, world, rank, ANYTHING, matched)? {
-            let seen = explorer.machine.node(world.nodes[rank]).seen.clone();
+            let seen = explorer.machine.vertex(world.vertices[rank]).seen.clone();
             let number = match (seen.ends.last(), seen.found.last()) {
                 (Some(End::Taken { number, .. }), _) if matched => *number,
                 (_, Some(found)) if !matched => found.number,
@@ -51,7 +51,7 @@ pub(crate) fn run<C: Config>(
                 false => act(explorer, world, rank, Act::Take)?,
             }
             settle(explorer, world)?;
-            let seen = &explorer.machine.node(world.nodes[rank]).seen;
+            let seen = &explorer.machine.vertex(world.vertices[rank]).seen;
             let last = seen.ends.last();
             if !matches!(last, Some(End::Received { number: got, .. }) if *got == number) {
                 return Err(format!(
@@ -107,7 +107,7 @@ pub(crate) fn find<C: Config>(
     };
     for _ in 0..2 {
         act(explorer, world, rank, again)?;
-        if !explorer.machine.node(world.nodes[rank]).seen.stalled {
+        if !explorer.machine.vertex(world.vertices[rank]).seen.stalled {
             return Ok(true);
         }
         settle(explorer, world)?;
@@ -132,9 +132,9 @@ fn step<C: Config>(
 ) -> Result<(), String> {
     let answers = Answers::default();
     let input = Input { stimulus, answers };
-    let node = world.nodes[rank];
-    let child = explorer.machine.child(node, input);
-    world.nodes[rank] = child.map_err(|fault| format!("afterwards: {}", fault.why))?;
+    let vertex = world.vertices[rank];
+    let child = explorer.machine.child(vertex, input);
+    world.vertices[rank] = child.map_err(|fault| format!("afterwards: {}", fault.why))?;
     Ok(())
 }
 

@@ -38,10 +38,10 @@ pub(crate) struct Bounds {
     pub(crate) epilogue: bool,
 }
 
-/// A world: the nodes of its ranks, and who is dead (bit r for rank r).
+/// A world: the vertices of its ranks, and who is dead (bit r for rank r).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct World {
-    pub(crate) nodes: [u32; RANKS],
+    pub(crate) vertices: [u32; RANKS],
     pub(crate) dead: u8,
 }
 
@@ -94,7 +94,7 @@ impl<C: Config> Explorer<'_, C> {
     /// Explores the program; the report of the first fault otherwise.
     pub(crate) fn run(&mut self, tally: &mut Tally) -> Result<(), String> {
         let first = World {
-            nodes: [0, 1, 2],
+            vertices: [0, 1, 2],
             dead: 0,
         };
         let mut level: HashMap<World, f64, Quick> = HashMap::default();
@@ -175,21 +175,24 @@ impl<C: Config> Explorer<'_, C> {
 
     /// What can happen to a rank now.
     pub(crate) fn stimuli(&self, world: World, rank: usize) -> Vec<Stimulus> {
-        let node = self.machine.node(world.nodes[rank]);
+        let vertex = self.machine.vertex(world.vertices[rank]);
         let mut stimuli = Vec::new();
-        if let Some(&act) = self.program[rank].get(node.acts) {
+        if let Some(&act) = self.program[rank].get(vertex.acts) {
             let given_up =
-                matches!(act, Act::Await(_) | Act::AwaitMatched(_)) && node.tries >= TRIES;
-            if !given_up && !node.seen.stalled {
+                matches!(act, Act::Await(_) | Act::AwaitMatched(_)) && vertex.tries >= TRIES;
+            if !given_up && !vertex.seen.stalled {
                 stimuli.push(Stimulus::Act(act));
             }
         }
         self.polls(world, rank, &mut stimuli);
-        if !node.seen.flushed {
+        if !vertex.seen.flushed {
             stimuli.push(IDLE);
         }
-        for (index, (_, cookie)) in node.late.iter().enumerate() {
-            if !node.late[..index].iter().any(|(_, other)| other == cookie) {
+        for (index, (_, cookie)) in vertex.late.iter().enumerate() {
+            if !vertex.late[..index]
+                .iter()
+                .any(|(_, other)| other == cookie)
+            {
                 stimuli.push(Stimulus::Landed(*cookie));
             }
         }
@@ -220,8 +223,8 @@ impl<C: Config> Explorer<'_, C> {
         if from >= self.program.len() {
             return None;
         }
-        let at = usize::from(self.machine.node(world.nodes[to]).taken[from]) + ahead;
-        let sent = &self.machine.node(world.nodes[from]).sent[to];
+        let at = usize::from(self.machine.vertex(world.vertices[to]).taken[from]) + ahead;
+        let sent = &self.machine.vertex(world.vertices[from]).sent[to];
         match sent.get(at) {
             Some(frame) => Some((from as u8, *frame)),
             None if at == sent.len() && world.is_dead(from) => Some((from as u8, END)),
@@ -244,21 +247,22 @@ impl<C: Config> Explorer<'_, C> {
             ..
         } = turn;
         let input = Input { stimulus, answers };
-        let child = self.machine.child(world.nodes[rank], input)?;
+        let child = self.machine.child(world.vertices[rank], input)?;
         if let Some(forced) = self.forced(turn, child, answers) {
             return self.variants(turn, forced, open, found);
         }
-        let node = self.machine.node(child);
-        let refused = matches!(stimulus, Stimulus::Act(Act::Send { .. })) && node.seen.stalled;
-        let left = node.calls.len() as u32 > answers.full.count_ones() + answers.lost.count_ones();
-        let vain = stimulus == IDLE && !node.calls.is_empty() && !left && !node.seen.flushed;
+        let vertex = self.machine.vertex(child);
+        let refused = matches!(stimulus, Stimulus::Act(Act::Send { .. })) && vertex.seen.stalled;
+        let left =
+            vertex.calls.len() as u32 > answers.full.count_ones() + answers.lost.count_ones();
+        let vain = stimulus == IDLE && !vertex.calls.is_empty() && !left && !vertex.seen.flushed;
         if refused || vain {
             return Ok(());
         }
         let mut after = world;
-        after.nodes[rank] = child;
+        after.vertices[rank] = child;
         found.push(after);
-        let calls = node.calls.len();
+        let calls = vertex.calls.len();
         let (fulls, laters) = self.spent(after);
         for call in open..calls {
             let bit = 1 << call;
@@ -269,7 +273,7 @@ impl<C: Config> Explorer<'_, C> {
                 let full = answers.full | bit;
                 self.variants(turn, Answers { full, ..answers }, call + 1, found)?;
             }
-            if laters < self.bounds.laters && self.machine.node(child).calls[call].1 {
+            if laters < self.bounds.laters && self.machine.vertex(child).calls[call].1 {
                 let later = answers.later | bit;
                 self.variants(turn, Answers { later, ..answers }, call + 1, found)?;
             }
@@ -278,18 +282,18 @@ impl<C: Config> Explorer<'_, C> {
     }
 
     fn spent(&self, world: World) -> (u32, u32) {
-        let nodes = world.nodes.iter().take(self.program.len());
-        let nodes = nodes.map(|node| self.machine.node(*node));
-        nodes.fold((0, 0), |(fulls, laters), node| {
-            (fulls + node.fulls, laters + node.laters)
+        let vertices = world.vertices.iter().take(self.program.len());
+        let vertices = vertices.map(|vertex| self.machine.vertex(*vertex));
+        vertices.fold((0, 0), |(fulls, laters), vertex| {
+            (fulls + vertex.fulls, laters + vertex.laters)
         })
     }
 
     /// Better answers, if the channel cannot have given these.
     fn forced(&self, turn: Turn, child: u32, mut answers: Answers) -> Option<Answers> {
-        let before = turn.world.nodes[turn.rank];
+        let before = turn.world.vertices[turn.rank];
         let mut went = [0; RANKS];
-        for (call, &(to, _)) in self.machine.node(child).calls.iter().enumerate() {
+        for (call, &(to, _)) in self.machine.vertex(child).calls.iter().enumerate() {
             let (to, bit) = (usize::from(to), 1 << call);
             if (answers.full | answers.lost) & bit != 0 {
                 continue;
@@ -306,10 +310,10 @@ impl<C: Config> Explorer<'_, C> {
                 let receiver = if to == turn.rank {
                     child
                 } else {
-                    turn.world.nodes[to]
+                    turn.world.vertices[to]
                 };
-                let taken = self.machine.node(receiver).taken[turn.rank];
-                let sent = self.machine.node(before).sent[to].len() + went[to];
+                let taken = self.machine.vertex(receiver).taken[turn.rank];
+                let sent = self.machine.vertex(before).sent[to].len() + went[to];
                 if sent - usize::from(taken) > capacity {
                     answers.full |= bit;
                     return Some(answers);

@@ -1,7 +1,7 @@
 //! The protocol under exploration: a tag to match by, and the message's number, at which matching does not look.
 
 use pombo_kernel::header::fold;
-use pombo_kernel::{Header, Node, Pattern};
+use pombo_kernel::{Header, Pattern, Peer};
 use std::sync::LazyLock;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -38,13 +38,13 @@ impl Header for Numbered {
 impl Pattern<Numbered> for Select {
     const CLASSES: usize = 4;
 
-    fn matches(&self, from: Node, header: &Numbered) -> bool {
-        self.source().is_none_or(|node| node == from)
+    fn matches(&self, from: Peer, header: &Numbered) -> bool {
+        self.source().is_none_or(|peer| peer == from)
             && (self.tag.get() == ANY || self.tag == header.tag)
     }
 
-    fn source(&self) -> Option<Node> {
-        (self.source.get() != ANY).then(|| Node(self.source.get()))
+    fn source(&self) -> Option<Peer> {
+        (self.source.get() != ANY).then(|| Peer(self.source.get()))
     }
 
     fn class(&self) -> (usize, u32) {
@@ -53,10 +53,10 @@ impl Pattern<Numbered> for Select {
             tag: self.tag,
             number: U32::new(0),
         };
-        (class, Self::key(class, Node(self.source.get()), &header))
+        (class, Self::key(class, Peer(self.source.get()), &header))
     }
 
-    fn key(class: usize, from: Node, header: &Numbered) -> u32 {
+    fn key(class: usize, from: Peer, header: &Numbered) -> u32 {
         let source = if class & 1 == 0 { from.0.into() } else { 0 };
         let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
         fold([source, tag.into()])

@@ -5,14 +5,15 @@ use crate::matched::takers;
 use crate::programs::{TAGS, lists_up_to, receives, sends, with_cancel, with_scope};
 use crate::rank::Kind;
 use crate::{
-    ALL_KINDS, BENIGN, ROOM, SHORT_OR_LONG, Sizes, alone, changed, explore, one_way, pick, two_to_one,
+    ALL_KINDS, BENIGN, ROOM, SHORT_OR_LONG, Sizes, alone, changed, explore, one_way, pick,
+    two_to_one,
 };
-use pombo_kernel::Compose;
-use pombo_kernel::aspect::{ReceiverFirst, Static};
+use pombo_kernel::Composition;
+use pombo_kernel::aspect::{ReceiverInitiated, Static};
 use pombo_kernel::matching::Linear;
 use zerocopy::little_endian::U32;
 
-type Hinted = Compose<U32, ReceiverFirst<4>, Linear, Static, Sizes>;
+type Hinted = Composition<U32, ReceiverInitiated<4>, Linear, Static, Sizes>;
 
 #[test]
 fn one_way_with_hints() {
@@ -20,7 +21,10 @@ fn one_way_with_hints() {
     let receivers = lists_up_to(&receives(&[Some(0)], &[ROOM]), 3);
     let programs = || one_way(&senders, &receivers, pick(4, 5));
     explore::<Hinted>("hints", BENIGN, programs());
-    let bounds = Bounds { credit: 2, ..BENIGN };
+    let bounds = Bounds {
+        credit: 2,
+        ..BENIGN
+    };
     explore::<Hinted>("hints, credit 2", bounds, programs());
     let cancels = changed(programs(), 0, with_cancel);
     explore::<Hinted>("hints, cancelled send", BENIGN, cancels);
@@ -46,7 +50,11 @@ fn hints_in_trouble() {
     let programs = || one_way(&senders, &receivers, pick(3, 4));
     let cancels = || changed(programs(), 0, with_cancel);
     let scopes = || changed(programs(), 0, with_scope);
-    explore::<Hinted>("hints, two scopes", BENIGN, changed(scopes(), 1, with_scope));
+    explore::<Hinted>(
+        "hints, two scopes",
+        BENIGN,
+        changed(scopes(), 1, with_scope),
+    );
     let both = changed(cancels(), 1, with_cancel);
     explore::<Hinted>("hints, two cancels", BENIGN, both);
     let bounds = Bounds {
@@ -55,7 +63,10 @@ fn hints_in_trouble() {
     };
     let twice = changed(cancels(), 0, with_cancel);
     explore::<Hinted>("hints, two cancelled sends", bounds, twice);
-    let bounds = Bounds { deaths: 1, ..BENIGN };
+    let bounds = Bounds {
+        deaths: 1,
+        ..BENIGN
+    };
     explore::<Hinted>("hints, death and scopes", bounds, scopes());
     explore::<Hinted>("hints, death and cancels", bounds, cancels());
     let bounds = Bounds {
@@ -70,7 +81,10 @@ fn hints_in_trouble() {
         ..BENIGN
     };
     explore::<Hinted>("hints, one frame under way", bounds, programs());
-    let bounds = Bounds { laters: 1, ..BENIGN };
+    let bounds = Bounds {
+        laters: 1,
+        ..BENIGN
+    };
     explore::<Hinted>("hints, later, cancels", bounds, cancels());
     explore::<Hinted>("hints, later, scopes", bounds, scopes());
     let bounds = Bounds {

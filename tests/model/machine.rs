@@ -1,7 +1,7 @@
-//! Ranks as automata: a node is a rank with a history, an edge is an input. Nodes are made by running the kernel,
+//! Ranks as automata: a vertex is a rank with a history, an edge is an input. Vertices are made by running the kernel,
 //! once per history, however often the explorer comes by.
 
-use crate::rank::{Act, END, End, Frames, Input, NOTHING, Seen, Setup, Stimulus, replay};
+use crate::rank::{Act, END, End, Frames, Input, NOTHING, Peeked, Setup, Stimulus, replay};
 use pombo_kernel::Config;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -12,9 +12,9 @@ use std::rc::Rc;
 /// Ranks of a world at most.
 pub(crate) const RANKS: usize = 3;
 
-pub(crate) struct Node {
+pub(crate) struct Vertex {
     parent: u32,
-    /// The last input; of no meaning in the first node.
+    /// The last input; of no meaning in the first vertex.
     pub(crate) input: Input,
     pub(crate) depth: usize,
     /// Steps of its program that are done.
@@ -32,15 +32,15 @@ pub(crate) struct Node {
     pub(crate) laters: u32,
     /// Calls of `try_send` that the last input caused: to whom, and with a cookie?
     pub(crate) calls: Box<[(u8, bool)]>,
-    pub(crate) seen: Rc<Seen>,
+    pub(crate) seen: Rc<Peeked>,
     children: Vec<(Input, u32)>,
 }
 
 pub(crate) struct Machine<C> {
     pub(crate) setup: Setup,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) vertices: Vec<Vertex>,
     frames: FrameTable,
-    sights: HashMap<Rc<Seen>, (), Quick>,
+    sights: HashMap<Rc<Peeked>, (), Quick>,
     _composition: PhantomData<C>,
 }
 
@@ -77,18 +77,18 @@ impl FrameTable {
 }
 
 impl<C: Config> Machine<C> {
-    /// Node number r is rank r before anything has happened.
+    /// Vertex number r is rank r before anything has happened.
     pub(crate) fn new(setup: Setup) -> Self {
         let mut machine = Machine {
             setup,
-            nodes: Vec::new(),
+            vertices: Vec::new(),
             frames: FrameTable::default(),
             sights: HashMap::default(),
             _composition: PhantomData,
         };
         let nothing: Rc<[u32]> = Rc::new([]);
-        for rank in 0..setup.nodes {
-            machine.nodes.push(Node {
+        for rank in 0..setup.peers {
+            machine.vertices.push(Vertex {
                 parent: rank.into(),
                 input: Input {
                     stimulus: crate::rank::IDLE,
@@ -103,10 +103,10 @@ impl<C: Config> Machine<C> {
                 fulls: 0,
                 laters: 0,
                 calls: Box::new([]),
-                seen: Rc::new(Seen {
+                seen: Rc::new(Peeked {
                     lengths: Some((0, 0, 0)),
                     flushed: true,
-                    ..Seen::default()
+                    ..Peeked::default()
                 }),
                 children: Vec::new(),
             });
@@ -114,31 +114,31 @@ impl<C: Config> Machine<C> {
         machine
     }
 
-    pub(crate) fn node(&self, id: u32) -> &Node {
-        &self.nodes[id as usize]
+    pub(crate) fn vertex(&self, id: u32) -> &Vertex {
+        &self.vertices[id as usize]
     }
 
     pub(crate) fn frame(&self, id: u32) -> &[u8] {
         &self.frames.all[id as usize]
     }
 
-    /// The rank behind a node, and its inputs.
+    /// The rank behind a vertex, and its inputs.
     pub(crate) fn history(&self, mut id: u32) -> (u8, Vec<Input>) {
         let mut inputs = Vec::new();
-        while self.node(id).depth > 0 {
-            inputs.push(self.node(id).input);
-            id = self.node(id).parent;
+        while self.vertex(id).depth > 0 {
+            inputs.push(self.vertex(id).input);
+            id = self.vertex(id).parent;
         }
         inputs.reverse();
         (id as u8, inputs)
     }
 
-    /// All nodes on the way to one, itself included, the first left out.
+    /// All vertices on the way to one, itself included, the first left out.
     pub(crate) fn path(&self, mut id: u32) -> Vec<u32> {
         let mut path = Vec::new();
-        while self.node(id).depth > 0 {
+        while self.vertex(id).depth > 0 {
             path.push(id);
-            id = self.node(id).parent;
+            id = self.vertex(id).parent;
         }
         path.reverse();
         path
@@ -146,18 +146,18 @@ impl<C: Config> Machine<C> {
 
     /// The rank after one more input.
     pub(crate) fn child(&mut self, parent: u32, input: Input) -> Result<u32, Fault> {
-        let children = &self.node(parent).children;
+        let children = &self.vertex(parent).children;
         if let Some((_, child)) = children.iter().find(|(known, _)| *known == input) {
             return Ok(*child);
         }
-        let (node, mut inputs) = self.history(parent);
+        let (me, mut inputs) = self.history(parent);
         inputs.push(input);
-        let setup = Setup { node, ..self.setup };
+        let setup = Setup { me, ..self.setup };
         let run = || replay::<C>(setup, &inputs, &self.frames);
         let fault = |why| Fault { why, parent, input };
         let (seen, calls) =
             catch_unwind(AssertUnwindSafe(run)).map_err(|panic| fault(message(&*panic)))?;
-        let before = self.node(parent);
+        let before = self.vertex(parent);
         let mut taken = before.taken;
         let mut late = before.late.clone();
         let mut sent: [Vec<u32>; RANKS] = Default::default();
@@ -179,9 +179,9 @@ impl<C: Config> Machine<C> {
             }
         }
         self.check_rank(&seen, input, &late).map_err(fault)?;
-        let before = self.node(parent);
+        let before = self.vertex(parent);
         let is_act = matches!(input.stimulus, Stimulus::Act(_));
-        let node = Node {
+        let vertex = Vertex {
             parent,
             input,
             depth: before.depth + 1,
@@ -206,13 +206,13 @@ impl<C: Config> Machine<C> {
             seen: self.share(seen),
             children: Vec::new(),
         };
-        let id = self.nodes.len() as u32;
-        self.nodes.push(node);
-        self.nodes[parent as usize].children.push((input, id));
+        let id = self.vertices.len() as u32;
+        self.vertices.push(vertex);
+        self.vertices[parent as usize].children.push((input, id));
         Ok(id)
     }
 
-    fn share(&mut self, seen: Seen) -> Rc<Seen> {
+    fn share(&mut self, seen: Peeked) -> Rc<Peeked> {
         if let Some((same, ())) = self.sights.get_key_value(&seen) {
             return same.clone();
         }
@@ -222,12 +222,12 @@ impl<C: Config> Machine<C> {
     }
 
     /// What holds for every rank at any time.
-    fn check_rank(&self, seen: &Seen, input: Input, late: &[(u8, u64)]) -> Result<(), String> {
+    fn check_rank(&self, seen: &Peeked, input: Input, late: &[(u8, u64)]) -> Result<(), String> {
         if seen.rejected > 0 {
             return Err("a frame of an honest peer was rejected".into());
         }
         if let Some((operations, expected, unexpected)) = seen.lengths {
-            let bound = self.setup.credit as usize * usize::from(self.setup.nodes);
+            let bound = self.setup.credit as usize * usize::from(self.setup.peers);
             if unexpected > bound {
                 return Err(format!("{unexpected} messages in a pool for {bound}"));
             }

@@ -36,7 +36,10 @@ fn beside_receives() {
     let programs = one_way(&senders, &takers(1), pick(5, 6));
     explore::<Small>("matched probes", BENIGN, programs);
     let programs = one_way(&senders, &takers(1), pick(4, 5));
-    let bounds = Bounds { credit: 2, ..BENIGN };
+    let bounds = Bounds {
+        credit: 2,
+        ..BENIGN
+    };
     explore::<Small>("matched probes, credit 2", bounds, programs);
 }
 
@@ -133,7 +136,10 @@ fn in_trouble() {
     let programs = || one_way(&senders, &takers(0), pick(4, 5));
     let cancels = || changed(programs(), 0, with_cancel);
     explore::<Small>("matched probes, cancel", BENIGN, cancels());
-    let bounds = Bounds { deaths: 1, ..BENIGN };
+    let bounds = Bounds {
+        deaths: 1,
+        ..BENIGN
+    };
     explore::<Small>("matched probes, death", bounds, programs());
     let bounds = Bounds { fulls: 1, ..BENIGN };
     explore::<Small>("matched probes, cancel, full", bounds, cancels());

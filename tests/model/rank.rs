@@ -6,7 +6,7 @@
 use crate::header::{LONGEST, Numbered, content, number, select};
 use crate::wire::{Answers, Call, Desk, Happening, Wire};
 use pombo_kernel::{
-    Communicator, Completed, Config, Error, Lengths, Lent, Limits, Loan, Mode, Node, Operate,
+    Communicator, Completed, Config, Error, Lengths, Lent, Limits, Loan, Mode, Peer, PointToPoint,
     Ticket,
 };
 use std::cell::RefCell;
@@ -106,7 +106,7 @@ pub(crate) const IDLE: Stimulus = Stimulus::Poll([NOTHING; 2]);
 
 /// What one rank sees of itself.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Peeked {
     /// Operations, expected, unexpected; nobody can ask inside a scope.
     pub(crate) lengths: Option<(usize, usize, usize)>,
     pub(crate) rejected: u64,
@@ -170,8 +170,8 @@ pub(crate) struct Found {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Setup {
-    pub(crate) node: u8,
-    pub(crate) nodes: u8,
+    pub(crate) me: u8,
+    pub(crate) peers: u8,
     pub(crate) credit: u32,
     /// Operations are claimed as soon as they are over, so that their places are used again; or never.
     pub(crate) claim_early: bool,
@@ -187,9 +187,9 @@ pub(crate) fn replay<C: Config>(
     setup: Setup,
     inputs: &[Input],
     frames: &impl Frames,
-) -> (Seen, Vec<Call>) {
+) -> (Peeked, Vec<Call>) {
     let desk = Rc::new(RefCell::new(Desk::default()));
-    let wire = Wire::new(setup.node, setup.nodes.into(), desk.clone());
+    let wire = Wire::new(setup.me, setup.peers.into(), desk.clone());
     let limits = Limits {
         credit: Some(setup.credit),
         eager: Some(EAGER),
@@ -205,7 +205,7 @@ pub(crate) fn replay<C: Config>(
         depth: 0,
         over: false,
         last: None,
-        seen: Seen::default(),
+        seen: Peeked::default(),
         calls: Vec::new(),
     };
     let mut rooms = [[0; LONGEST]; ROOMS];
@@ -246,7 +246,7 @@ struct Run<'r, F> {
     over: bool,
     /// What the last probe found.
     last: Option<Found>,
-    seen: Seen,
+    seen: Peeked,
     calls: Vec<Call>,
 }
 
@@ -261,7 +261,7 @@ impl<F: Frames> Run<'_, F> {
     /// Repeats inputs until a scope is closed or none is left.
     fn drive<'b, O>(&mut self, rank: &mut O, rooms: &mut Rooms<'b>)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         while !self.over {
             let Some(input) = self.inputs.get(self.at) else {
@@ -297,7 +297,7 @@ impl<F: Frames> Run<'_, F> {
 
     fn scope<'b, O>(&mut self, rank: &mut O)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         let mut rooms = [[0; LONGEST]; ROOMS];
         self.depth += 1;
@@ -314,7 +314,7 @@ impl<F: Frames> Run<'_, F> {
 
     fn poll<'b, O>(&mut self, rank: &mut O, stimulus: Stimulus)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         let happenings = match stimulus {
             Stimulus::Landed(cookie) => vec![Happening::Landed(cookie)],
@@ -335,7 +335,7 @@ impl<F: Frames> Run<'_, F> {
 
     fn act<'b, O>(&mut self, rank: &mut O, act: Act, rooms: &mut Rooms<'b>)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         match act {
             Act::Send { to, tag, kind } => self.send(rank, to, tag, kind),
@@ -371,9 +371,9 @@ impl<F: Frames> Run<'_, F> {
 
     fn send<'b, O>(&mut self, rank: &mut O, to: u8, tag: u8, kind: Kind)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
-        let id = number(self.setup.node, self.operations.len());
+        let id = number(self.setup.me, self.operations.len());
         let header = Numbered {
             tag: U16::new(tag.into()),
             number: U32::new(id.into()),
@@ -383,14 +383,14 @@ impl<F: Frames> Run<'_, F> {
             _ => Mode::Standard,
         };
         let bytes = &content(id)[..kind.len()];
-        let to = Node(to.into());
-        if kind == Kind::Now && matches!(rank.send_now(to, header, &bytes), Ok(true)) {
+        let to = Peer(to.into());
+        if kind == Kind::Now && matches!(rank.try_inject(to, header, &bytes), Ok(true)) {
             return self.note(Ticket::from_bits(0), 0, End::Sent);
         }
         let sent = match kind {
             Kind::Copied => rank.send_buffered(to, header, &bytes).map(|()| None),
             _ => rank
-                .send_as(mode, to, header, bytes)
+                .isend_as(mode, to, header, bytes)
                 .map(Some)
                 .map_err(Error::from),
         };
@@ -405,12 +405,12 @@ impl<F: Frames> Run<'_, F> {
 
     fn receive<'b, O>(&mut self, rank: &mut O, wish: Wish, room: usize, rooms: &mut Rooms<'b>)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         let room = &mut rooms.next().expect("few receives")[..room];
         let len = room.len();
         let ticket = rank
-            .receive(select(wish.source, wish.tag), room)
+            .irecv(select(wish.source, wish.tag), room)
             .map_err(Error::from)
             .expect("the table is large enough");
         self.note(ticket, len, End::Pending);
@@ -419,14 +419,14 @@ impl<F: Frames> Run<'_, F> {
     /// True when the probe is over.
     fn probe<'b, O>(&mut self, rank: &mut O, wish: Wish) -> bool
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         self.last = None;
         match rank.probe(select(wish.source, wish.tag)) {
             Ok(Some(envelope)) => {
                 let header = envelope.header();
                 let number = header.number.get() as u8;
-                assert_eq!(envelope.node(), Node(u16::from(number / 32)));
+                assert_eq!(envelope.peer(), Peer(u16::from(number / 32)));
                 let found = Found {
                     number,
                     len: envelope.len(),
@@ -448,12 +448,12 @@ impl<F: Frames> Run<'_, F> {
     /// True when the probe is over.
     fn matched_probe<'b, O>(&mut self, rank: &mut O, wish: Wish) -> bool
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         match rank.matched_probe(select(wish.source, wish.tag)) {
             Ok(Some((ticket, envelope))) => {
                 let number = envelope.header().number.get() as u8;
-                assert_eq!(envelope.node(), Node(u16::from(number / 32)));
+                assert_eq!(envelope.peer(), Peer(u16::from(number / 32)));
                 let len = envelope.len();
                 self.note(ticket, 0, End::Taken { number, len });
                 true
@@ -466,7 +466,7 @@ impl<F: Frames> Run<'_, F> {
 
     fn obtain<'b, O>(&mut self, rank: &mut O, room: usize, rooms: &mut Rooms<'b>)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         let taken = |end: &End| matches!(end, End::Taken { .. });
         let Some(index) = self.seen.ends.iter().rposition(taken) else {
@@ -476,7 +476,7 @@ impl<F: Frames> Run<'_, F> {
         operation.depth = self.depth;
         operation.len = room;
         let room = &mut rooms.next().expect("few receives")[..room];
-        rank.receive_matched(operation.ticket, room)
+        rank.irecv_matched(operation.ticket, room)
             .map_err(Error::from)
             .expect("the message was taken");
         self.seen.ends[index] = End::Pending;
@@ -484,7 +484,7 @@ impl<F: Frames> Run<'_, F> {
 
     fn cancel<'b, O>(&mut self, rank: &mut O, operation: usize)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         // A program may cancel what a probe of it did not find.
         let Some(Operation { ticket, .. }) = self.operations.get(operation) else {
@@ -500,7 +500,7 @@ impl<F: Frames> Run<'_, F> {
 
     fn detach<'b, O>(&mut self, rank: &mut O, operation: usize)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         let Some(Operation { ticket, .. }) = self.operations.get(operation) else {
             return;
@@ -521,7 +521,7 @@ impl<F: Frames> Run<'_, F> {
     /// Claims what is over at this level.
     fn claim_all<'b, O>(&mut self, rank: &mut O)
     where
-        O: Operate<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
+        O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
         for index in 0..self.operations.len() {
             let operation = &self.operations[index];
@@ -531,7 +531,7 @@ impl<F: Frames> Run<'_, F> {
             let len = operation.len;
             let completed = rank.claim(operation.ticket).expect("it is not over");
             if let Some(completed) = completed {
-                self.seen.ends[index] = judge(completed, number(self.setup.node, index), len);
+                self.seen.ends[index] = judge(completed, number(self.setup.me, index), len);
             }
         }
     }
@@ -550,7 +550,7 @@ fn judge<C: Config>(
     } = completed;
     let named = envelope.map(|envelope| {
         let number = envelope.header().number.get() as u8;
-        (number, envelope.len(), envelope.node())
+        (number, envelope.len(), envelope.peer())
     });
     match (loan, outcome) {
         (Loan::Sent(bytes), outcome) => {
@@ -573,7 +573,7 @@ fn judge<C: Config>(
         (Loan::Received(_), Err(Error::Revoked)) => End::Revoked(named.expect("it had matched").0),
         (Loan::Received(bytes), outcome) => {
             let (number, sent, from) = named.expect("a message came");
-            assert_eq!(from, Node(u16::from(number / 32)), "the source");
+            assert_eq!(from, Peer(u16::from(number / 32)), "the source");
             let stored = sent.min(len);
             let expected = match sent > len {
                 true => Err(Error::Truncated { sent, room: len }),

@@ -14,7 +14,10 @@ pub(crate) fn fault<C: Config>(
     world: World,
     fault: &Fault,
 ) -> String {
-    let rank = world.nodes.iter().position(|node| *node == fault.parent);
+    let rank = world
+        .vertices
+        .iter()
+        .position(|vertex| *vertex == fault.parent);
     let mut why = String::new();
     let rank = rank.unwrap_or(RANKS);
     let _ = write!(
@@ -38,11 +41,14 @@ pub(crate) fn world<C: Config>(
     for (rank, acts) in program.iter().enumerate() {
         let _ = writeln!(text, "program of {rank}: {acts:?}");
     }
-    for (rank, node) in schedule(machine, program.len(), world) {
-        let node = machine.node(node);
-        let _ = write!(text, "  {rank} {}", machine.describe(node.input));
-        let (_, before) = (0, machine.node(parent(machine, world, rank, node.depth)));
-        for (to, sent) in node.sent.iter().enumerate() {
+    for (rank, vertex) in schedule(machine, program.len(), world) {
+        let vertex = machine.vertex(vertex);
+        let _ = write!(text, "  {rank} {}", machine.describe(vertex.input));
+        let (_, before) = (
+            0,
+            machine.vertex(parent(machine, world, rank, vertex.depth)),
+        );
+        for (to, sent) in vertex.sent.iter().enumerate() {
             for frame in &sent[before.sent[to].len()..] {
                 let words = crate::machine::frame_in_words(machine.frame(*frame));
                 let _ = write!(text, "\n      -> {to}: {words}");
@@ -52,7 +58,7 @@ pub(crate) fn world<C: Config>(
     }
     for rank in 0..program.len() {
         let dead = if world.is_dead(rank) { ", dead" } else { "" };
-        let seen = &machine.node(world.nodes[rank]).seen;
+        let seen = &machine.vertex(world.vertices[rank]).seen;
         let _ = writeln!(text, "  {rank} in the end{dead}: {seen:?}");
     }
     text
@@ -61,7 +67,7 @@ pub(crate) fn world<C: Config>(
 fn parent<C: Config>(machine: &Machine<C>, world: World, rank: usize, depth: usize) -> u32 {
     match depth {
         0 | 1 => rank as u32,
-        _ => machine.path(world.nodes[rank])[depth - 2],
+        _ => machine.path(world.vertices[rank])[depth - 2],
     }
 }
 
@@ -72,13 +78,13 @@ pub(crate) fn schedule<C: Config>(
     world: World,
 ) -> Vec<(usize, u32)> {
     let paths: Vec<_> = (0..ranks)
-        .map(|rank| machine.path(world.nodes[rank]))
+        .map(|rank| machine.path(world.vertices[rank]))
         .collect();
     let mut at = vec![0; ranks];
     let mut order = Vec::new();
     while let Some(rank) = (0..ranks).find(|&rank| {
         let next = paths[rank].get(at[rank]);
-        next.is_some_and(|&node| ready(machine, world, &paths, &at, (rank, node)))
+        next.is_some_and(|&vertex| ready(machine, world, &paths, &at, (rank, vertex)))
     }) {
         order.push((rank, paths[rank][at[rank]]));
         at[rank] += 1;
@@ -93,15 +99,15 @@ fn ready<C: Config>(
     world: World,
     paths: &[Vec<u32>],
     at: &[usize],
-    (rank, node): (usize, u32),
+    (rank, vertex): (usize, u32),
 ) -> bool {
-    let node = machine.node(node);
+    let vertex = machine.vertex(vertex);
     let over = |from: usize| world.is_dead(from) && at[from] == paths[from].len();
     let sent = |from: usize| match at[from] {
         0 => 0,
-        n => machine.node(paths[from][n - 1]).sent[rank].len(),
+        n => machine.vertex(paths[from][n - 1]).sent[rank].len(),
     };
-    let frames_are_there = match node.input.stimulus {
+    let frames_are_there = match vertex.input.stimulus {
         Stimulus::Poll(frames) => frames
             .iter()
             .filter(|frame| **frame != NOTHING)
@@ -109,14 +115,13 @@ fn ready<C: Config>(
                 let from = usize::from(frame.0);
                 match frame.1 {
                     END => over(from),
-                    _ => over(from) || usize::from(node.taken[from]) <= sent(from),
+                    _ => over(from) || usize::from(vertex.taken[from]) <= sent(from),
                 }
             }),
         _ => true,
     };
-    let refused =
-        node.calls.iter().enumerate().all(|(call, (to, _))| {
-            node.input.answers.lost & 1 << call == 0 || over(usize::from(*to))
-        });
+    let refused = vertex.calls.iter().enumerate().all(|(call, (to, _))| {
+        vertex.input.answers.lost & 1 << call == 0 || over(usize::from(*to))
+    });
     frames_are_there && refused
 }

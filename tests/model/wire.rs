@@ -1,7 +1,7 @@
 //! A channel whose every answer is decided in advance, and which notes every frame that it is given.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -41,41 +41,41 @@ pub(crate) struct Desk {
 }
 
 pub(crate) struct Wire {
-    node: Node,
-    nodes: usize,
+    me: Peer,
+    peers: usize,
     desk: Rc<RefCell<Desk>>,
 }
 
 impl Wire {
-    pub(crate) fn new(node: u8, nodes: usize, desk: Rc<RefCell<Desk>>) -> Self {
-        let node = Node(node.into());
-        Wire { node, nodes, desk }
+    pub(crate) fn new(me: u8, peers: usize, desk: Rc<RefCell<Desk>>) -> Self {
+        let me = Peer(me.into());
+        Wire { me, peers, desk }
     }
 }
 
 impl Channel for Wire {
     type Arrival<'a> = Frame<'a>;
 
-    fn node(&self) -> Node {
-        self.node
+    fn me(&self) -> Peer {
+        self.me
     }
 
-    fn nodes(&self) -> usize {
-        self.nodes
+    fn peers(&self) -> usize {
+        self.peers
     }
 
-    fn limit(&self, to: Node) -> usize {
-        assert!(to.index() < self.nodes, "asked for the limit of no node");
+    fn limit(&self, to: Peer) -> usize {
+        assert!(to.index() < self.peers, "asked for the limit of no peer");
         MIN_LIMIT
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        assert!(to.index() < self.nodes, "sent to no node");
+        assert!(to.index() < self.peers, "sent to no peer");
         let desk = &mut *self.desk.borrow_mut();
         let bit = 1_u16
             .checked_shl(desk.calls.len() as u32)
@@ -104,11 +104,11 @@ impl Channel for Wire {
         for happening in &happenings {
             f(match happening {
                 Happening::Frame(from, bytes) => Event::Arrival(Frame {
-                    from: Node(u16::from(*from)),
+                    from: Peer(u16::from(*from)),
                     bytes,
                 }),
                 Happening::Landed(cookie) => Event::Completed(Cookie(*cookie)),
-                Happening::Lost(node) => Event::PeerLost(Node(u16::from(*node))),
+                Happening::Lost(me) => Event::PeerLost(Peer(u16::from(*me))),
             });
         }
         Ok(!happenings.is_empty())
@@ -136,12 +136,12 @@ fn gather(parts: &[Part<'_>]) -> Box<[u8]> {
 }
 
 pub(crate) struct Frame<'a> {
-    from: Node,
+    from: Peer,
     bytes: &'a [u8],
 }
 
 impl Arrival for Frame<'_> {
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.from
     }
 
@@ -153,7 +153,7 @@ impl Arrival for Frame<'_> {
         self.bytes.get(..n)
     }
 
-    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
         let (first, second) = self.bytes[offset..offset + len].split_at(len / 2);
         f(first);
         f(second);

@@ -11,7 +11,9 @@ fn ok_on(hosts: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]
     let mut command = pombo(["run"]);
     for (rank, host) in hosts.chars().enumerate() {
         let next = (rank > 0).then_some(":");
-        command.args(next).args(["-n", "1", "-env", "POMBO_FAKE_HOST"]);
+        command
+            .args(next)
+            .args(["-n", "1", "-env", "POMBO_FAKE_HOST"]);
         command
             .arg(host.to_string())
             .arg(program(name))
@@ -38,8 +40,18 @@ fn every_rank_a_host() {
 
 #[test]
 fn frames_get_lost() {
-    ok(4, "bcast", &["8388608", "1"], &[UDP, ("POMBO_FAULT_LOSS", "2")]);
-    ok(3, "bcast", &["300000", "1"], &[UDP, ("POMBO_FAULT_LOSS", "20:3")]);
+    ok(
+        4,
+        "bcast",
+        &["8388608", "1"],
+        &[UDP, ("POMBO_FAULT_LOSS", "2")],
+    );
+    ok(
+        3,
+        "bcast",
+        &["300000", "1"],
+        &[UDP, ("POMBO_FAULT_LOSS", "20:3")],
+    );
 }
 
 #[test]

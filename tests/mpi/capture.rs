@@ -117,11 +117,11 @@ fn a_job_over_raw_ethernet() {
             assert!(said.contains(what), "no {what}");
         }
         let frames: Vec<&str> = said.lines().skip(1).collect();
-        let nodes = |line: &&str| {
+        let peers = |line: &&str| {
             let words: Vec<&str> = line.split_whitespace().collect();
             matches!(words[1..3], ["0", "1"] | ["1", "0"] | ["0" | "1", "all"])
         };
-        assert!(frames.iter().all(nodes) && frames.len() > 20, "{said}");
+        assert!(frames.iter().all(peers) && frames.len() > 20, "{said}");
         let tags = said.matches(" authenticated ").count();
         let greetings = said.matches(" GREETING ").count();
         let all = frames.len() - greetings;

@@ -86,7 +86,10 @@ pub(crate) fn ok(ranks: usize, name: &str, arguments: &[&str], variables: &[(&st
 }
 
 /// The smallest pool, and announces for everything but the shortest messages.
-pub(crate) const SMALLEST: [(&str, &str); 2] = [("POMBO_UNEXPECTED_CREDIT", "1"), ("POMBO_EAGER_LIMIT", "16")];
+pub(crate) const SMALLEST: [(&str, &str); 2] = [
+    ("POMBO_UNEXPECTED_CREDIT", "1"),
+    ("POMBO_EAGER_LIMIT", "16"),
+];
 
 /// Long messages are read from the sender's memory.
 pub(crate) const SINGLE_COPY: [(&str, &str); 1] = [("POMBO_SHM_SINGLE_COPY", "always")];

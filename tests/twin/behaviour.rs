@@ -2,8 +2,8 @@
 
 use crate::face::{Face, Kernel, Label};
 use crate::hand::Twin;
-use crate::protocol::{CELL, NODES, OPERATIONS, tagged, wanted};
-use pombo_kernel::{Error, Limits, Loan, Node, Refused, Ticket};
+use crate::protocol::{CELL, OPERATIONS, PEERS, tagged, wanted};
+use pombo_kernel::{Error, Limits, Loan, Peer, Refused, Ticket};
 use pombo_netdrivers::Loopback;
 
 /// Runs a test on both.
@@ -51,7 +51,7 @@ fn settle<R: Face<'static, Loopback>>(zero: &mut R, one: &mut R) {
 }
 
 fn put<R: Face<'static, Loopback>>(rank: &mut R, tag: i32, bytes: &'static [u8]) -> Ticket {
-    let sent = rank.send(Node(1), tagged(tag), bytes);
+    let sent = rank.isend(Peer(1), tagged(tag), bytes);
     sent.map_err(Error::from).expect("sent")
 }
 
@@ -61,7 +61,7 @@ fn post<R: Face<'static, Loopback>>(
     tag: Option<i32>,
     room: usize,
 ) -> Ticket {
-    let posted = rank.receive(wanted(source, tag), vec![0xEE; room].leak());
+    let posted = rank.irecv(wanted(source, tag), vec![0xEE; room].leak());
     posted.map_err(Error::from).expect("posted")
 }
 
@@ -90,7 +90,7 @@ mod on {
         assert!(one.claim(posted).is_ok_and(|over| over.is_none()));
         let ticket = put(&mut zero, 7, b"hello");
         settle(&mut zero, &mut one);
-        let label = Label(tagged(7), 5, Node(0));
+        let label = Label(tagged(7), 5, Peer(0));
         assert_eq!(
             got(&mut one, posted),
             (&b"hello\xEE"[..], Some(label), Ok(5))
@@ -106,7 +106,7 @@ mod on {
         put(&mut zero, 8, b"");
         settle(&mut zero, &mut one);
         assert_eq!(one.lengths().unexpected, 2);
-        let label = Label(tagged(8), 0, Node(0));
+        let label = Label(tagged(8), 0, Peer(0));
         let known = one.probe(wanted(None, Some(8))).expect("no error");
         assert_eq!(known.map(R::label), Some(label));
         let empty = post(&mut one, None, Some(8), 1);
@@ -148,17 +148,17 @@ mod on {
 
     pub(super) fn calls_block_until_they_are_over<R: Face<'static, Loopback>>() {
         let (mut zero, _) = world::<R>(2);
-        let me = Node(0);
+        let me = Peer(0);
         for round in 0..5 {
             let sent = [round; 3];
-            assert_eq!(zero.send_from(me, tagged(1), &sent), Ok(()));
-            assert_eq!(zero.send_now(me, tagged(2), b"now"), Ok(true));
-            assert_eq!(zero.send_now(me, tagged(2), b"no credit"), Ok(false));
+            assert_eq!(zero.send(me, tagged(1), &sent), Ok(()));
+            assert_eq!(zero.try_inject(me, tagged(2), b"now"), Ok(true));
+            assert_eq!(zero.try_inject(me, tagged(2), b"no credit"), Ok(false));
             let mut got = [0; 4];
-            let envelope = zero.receive_into(wanted(None, Some(1)), &mut got);
+            let envelope = zero.recv(wanted(None, Some(1)), &mut got);
             assert_eq!(envelope.map(R::label), Ok(Label(tagged(1), 3, me)));
             assert_eq!(got[..3], sent);
-            let cut = zero.receive_into(wanted(Some(0), None), &mut got[..2]);
+            let cut = zero.recv(wanted(Some(0), None), &mut got[..2]);
             let outcome = Err(Error::Truncated { sent: 3, room: 2 });
             assert_eq!(cut.map(R::label), outcome);
             while zero.check_messages() == Ok(true) {}
@@ -174,7 +174,7 @@ mod on {
             settle(&mut zero, &mut one);
             let posted = posted.unwrap_or_else(|| post(&mut one, None, None, 3));
             let outcome = Err(Error::Truncated { sent: 5, room: 3 });
-            let label = Label(tagged(1), 5, Node(0));
+            let label = Label(tagged(1), 5, Peer(0));
             assert_eq!(got(&mut one, posted), (&b"hel"[..], Some(label), outcome));
         }
     }
@@ -183,11 +183,11 @@ mod on {
         let (mut zero, mut one) = world::<R>(3);
         for round in 0..20 {
             let tickets: Vec<_> = (0..3).map(|_| put(&mut zero, 1, b"one")).collect();
-            let refused = zero.send(Node(1), tagged(1), b"more").map_err(Some);
+            let refused = zero.isend(Peer(1), tagged(1), b"more").map_err(Some);
             let Err(Some(Refused { loan, error })) = refused else {
                 panic!("round {round}: no credit is left");
             };
-            assert_eq!((loan, error), (&b"more"[..], Error::NoCredit(Node(1))));
+            assert_eq!((loan, error), (&b"more"[..], Error::NoCredit(Peer(1))));
             for ticket in tickets {
                 assert_eq!(sent(&mut zero, ticket), Ok(3));
             }
@@ -206,32 +206,32 @@ mod on {
         for _ in 0..OPERATIONS {
             post(&mut zero, None, None, 1);
         }
-        let refused = zero.receive(wanted(None, None), vec![7].leak());
+        let refused = zero.irecv(wanted(None, None), vec![7].leak());
         let refused = refused.expect_err("the table is full");
         assert_eq!((refused.loan, refused.error), (&mut [7][..], Error::Full));
-        let refused = zero.send(Node(1), tagged(1), b"no place");
+        let refused = zero.isend(Peer(1), tagged(1), b"no place");
         let refused = refused.expect_err("the table is full");
         assert_eq!(
             (refused.loan, refused.error),
             (&b"no place"[..], Error::Full)
         );
         let long = vec![0; CELL + 1].leak();
-        let refused = zero.send(Node(1), tagged(1), long);
+        let refused = zero.isend(Peer(1), tagged(1), long);
         let refused = refused.expect_err("it is too long");
         assert_eq!(refused.error, Error::TooLong { limit: CELL });
     }
 
     pub(super) fn what_does_not_exist_is_refused<R: Face<'static, Loopback>>() {
-        let channel = Loopback::world(NODES as u16 + 1).remove(0);
-        let bound = NODES;
-        let nodes = NODES + 1;
+        let channel = Loopback::world(PEERS as u16 + 1).remove(0);
+        let bound = PEERS;
+        let peers = PEERS + 1;
         let refused = R::over(channel, Limits::default()).err();
-        assert_eq!(refused, Some(Error::TooManyNodes { nodes, bound }));
+        assert_eq!(refused, Some(Error::TooManyPeers { peers, bound }));
         let (mut zero, _) = world::<R>(4);
-        let none = Some(Error::NoSuchNode(Node(2)));
-        let refused = zero.send(Node(2), tagged(1), b"").map_err(Error::from);
+        let none = Some(Error::NoSuchPeer(Peer(2)));
+        let refused = zero.isend(Peer(2), tagged(1), b"").map_err(Error::from);
         assert_eq!(refused.err(), none);
-        let refused = zero.receive(wanted(Some(2), None), &mut []);
+        let refused = zero.irecv(wanted(Some(2), None), &mut []);
         assert_eq!(refused.map_err(Error::from).err(), none);
         assert_eq!(zero.probe(wanted(Some(2), None)).err(), none);
         let unknown = Ticket::from_bits(1 << 32);
@@ -260,10 +260,10 @@ mod on {
         let any = post(&mut one, None, None, 1);
         drop(zero);
         while one.check_messages() == Ok(true) {}
-        let lost = Error::PeerLost(Node(0));
+        let lost = Error::PeerLost(Peer(0));
         assert_eq!(got(&mut one, named).2, Err(lost));
         assert!(one.claim(any).is_ok_and(|over| over.is_none()));
-        let refused = one.send(Node(0), tagged(1), b"").map_err(Error::from);
+        let refused = one.isend(Peer(0), tagged(1), b"").map_err(Error::from);
         assert_eq!(refused.err(), Some(lost));
         let late = post(&mut one, Some(0), None, 1);
         assert_eq!(got(&mut one, late).2, Err(lost));

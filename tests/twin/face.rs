@@ -3,8 +3,8 @@
 use crate::hand::{self, Twin};
 use crate::protocol::{Off, Tagged, Wanted};
 use pombo_kernel::{
-    Channel, Communicator, Completed, Envelope, Error, Lengths, Lent, Limits, Loan, Node, Operate,
-    Refused, Ticket,
+    Channel, Communicator, Completed, Envelope, Error, Lengths, Lent, Limits, Loan, Peer,
+    PointToPoint, Refused, Ticket,
 };
 
 /// The kernel, with everything off.
@@ -19,21 +19,21 @@ pub(crate) struct Over<'buf> {
 
 /// An envelope in plain values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Label(pub(crate) Tagged, pub(crate) usize, pub(crate) Node);
+pub(crate) struct Label(pub(crate) Tagged, pub(crate) usize, pub(crate) Peer);
 
 pub(crate) trait Face<'buf, L: Channel>: Sized {
     type Completed;
     type Envelope: Copy;
 
     fn over(channel: L, limits: Limits) -> Result<Self, Error>;
-    fn send(
+    fn isend(
         &mut self,
-        to: Node,
+        to: Peer,
         header: Tagged,
         out: &'buf [u8],
     ) -> Result<Ticket, Refused<&'buf [u8]>>;
-    fn send_now(&mut self, to: Node, header: Tagged, message: &[u8]) -> Result<bool, Error>;
-    fn receive(
+    fn try_inject(&mut self, to: Peer, header: Tagged, message: &[u8]) -> Result<bool, Error>;
+    fn irecv(
         &mut self,
         pattern: Wanted,
         into: &'buf mut [u8],
@@ -44,19 +44,19 @@ pub(crate) trait Face<'buf, L: Channel>: Sized {
     fn probe(&mut self, pattern: Wanted) -> Result<Option<Self::Envelope>, Error>;
     fn matched_probe(&mut self, pattern: Wanted)
     -> Result<Option<(Ticket, Self::Envelope)>, Error>;
-    fn receive_matched(
+    fn irecv_matched(
         &mut self,
         ticket: Ticket,
         into: &'buf mut [u8],
     ) -> Result<(), Refused<&'buf mut [u8]>>;
-    fn send_from(&mut self, to: Node, header: Tagged, bytes: &[u8]) -> Result<(), Error>;
-    fn receive_into(&mut self, pattern: Wanted, bytes: &mut [u8]) -> Result<Self::Envelope, Error>;
+    fn send(&mut self, to: Peer, header: Tagged, bytes: &[u8]) -> Result<(), Error>;
+    fn recv(&mut self, pattern: Wanted, bytes: &mut [u8]) -> Result<Self::Envelope, Error>;
     /// A receive and a send in a scope in a scope, which ends after so many polls and claims.
     fn in_scopes(
         &mut self,
         pattern: Wanted,
         into: &mut [u8],
-        send: (Node, Tagged, &[u8]),
+        isend: (Peer, Tagged, &[u8]),
         polls: usize,
     ) -> (Result<bool, Error>, Result<bool, Error>);
 
@@ -80,19 +80,19 @@ macro_rules! face {
             }
 
             #[inline]
-            fn send(
+            fn isend(
                 &mut self,
-                to: Node,
+                to: Peer,
                 header: Tagged,
                 out: &'buf [u8],
             ) -> Result<Ticket, Refused<&'buf [u8]>> {
-                $calls::send(self, to, header, out)
+                $calls::isend(self, to, header, out)
             }
 
             #[inline]
-            fn send_now(
+            fn try_inject(
                 &mut self,
-                to: Node,
+                to: Peer,
                 header: Tagged,
                 message: &[u8],
             ) -> Result<bool, Error> {
@@ -100,12 +100,12 @@ macro_rules! face {
             }
 
             #[inline]
-            fn receive(
+            fn irecv(
                 &mut self,
                 pattern: Wanted,
                 into: &'buf mut [u8],
             ) -> Result<Ticket, Refused<&'buf mut [u8]>> {
-                $calls::receive(self, pattern, into)
+                $calls::irecv(self, pattern, into)
             }
 
             #[inline]
@@ -137,39 +137,35 @@ macro_rules! face {
             }
 
             #[inline]
-            fn receive_matched(
+            fn irecv_matched(
                 &mut self,
                 ticket: Ticket,
                 into: &'buf mut [u8],
             ) -> Result<(), Refused<&'buf mut [u8]>> {
-                $calls::receive_matched(self, ticket, into)
+                $calls::irecv_matched(self, ticket, into)
             }
 
             #[inline]
-            fn send_from(&mut self, to: Node, header: Tagged, bytes: &[u8]) -> Result<(), Error> {
-                $calls::send_from(self, to, header, bytes)
+            fn send(&mut self, to: Peer, header: Tagged, bytes: &[u8]) -> Result<(), Error> {
+                $calls::send(self, to, header, bytes)
             }
 
             #[inline]
-            fn receive_into(
-                &mut self,
-                pattern: Wanted,
-                bytes: &mut [u8],
-            ) -> Result<Self::Envelope, Error> {
-                $calls::receive_into(self, pattern, bytes)
+            fn recv(&mut self, pattern: Wanted, bytes: &mut [u8]) -> Result<Self::Envelope, Error> {
+                $calls::recv(self, pattern, bytes)
             }
 
             fn in_scopes(
                 &mut self,
                 pattern: Wanted,
                 into: &mut [u8],
-                (to, header, bytes): (Node, Tagged, &[u8]),
+                (to, header, bytes): (Peer, Tagged, &[u8]),
                 polls: usize,
             ) -> (Result<bool, Error>, Result<bool, Error>) {
                 $calls::scope(self, |outer| {
-                    let posted = outer.receive(pattern, into).map_err(Error::from);
+                    let posted = outer.irecv(pattern, into).map_err(Error::from);
                     let sent = outer.scope(|inner| {
-                        let ticket = inner.send(to, header, bytes)?;
+                        let ticket = inner.isend(to, header, bytes)?;
                         for _ in 0..polls {
                             inner.check_messages()?;
                         }
@@ -213,17 +209,17 @@ macro_rules! face {
 
 face!(
     Kernel<'buf, L>,
-    Operate,
+    PointToPoint,
     Completed<Tagged, Lent<'buf>, Off>,
     Envelope<Tagged, Off>,
-    |envelope: Envelope<Tagged, Off>| Label(envelope.header(), envelope.len(), envelope.node()),
-    |rank: &mut _, to, header, message: &[u8]| Operate::send_now(rank, to, header, &message)
+    |envelope: Envelope<Tagged, Off>| Label(envelope.header(), envelope.len(), envelope.peer()),
+    |rank: &mut _, to, header, message: &[u8]| PointToPoint::try_inject(rank, to, header, &message)
 );
 face!(
     Twin<'buf, L>,
     Twin,
     hand::Completed<'buf>,
     hand::Envelope,
-    |envelope: hand::Envelope| Label(envelope.header, envelope.len(), envelope.node()),
-    |rank: &mut _, to, header, message: &[u8]| Twin::send_now(rank, to, header, message)
+    |envelope: hand::Envelope| Label(envelope.header, envelope.len(), envelope.peer()),
+    |rank: &mut _, to, header, message: &[u8]| Twin::try_inject(rank, to, header, message)
 );

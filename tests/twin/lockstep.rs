@@ -4,10 +4,10 @@
 use crate::face::{Face, Kernel};
 use crate::hand::Twin;
 use crate::protocol::{tagged, wanted};
-use pombo_kernel::{Channel, Cookie, Limits, Loan, Node, Part, Refused, Ticket};
+use pombo_kernel::{Channel, Cookie, Limits, Loan, Part, Peer, Refused, Ticket};
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Loopback, loopback};
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 use proptest::prelude::*;
 
 const RANKS: u16 = 3;
@@ -117,15 +117,15 @@ impl<R: Face<'static, Wire>> Player<R> {
         self.next = self.next.wrapping_add(7);
         let result = match act {
             Act::Send { to, tag, len } => {
-                let sent = rank.send(Node(*to), tagged(*tag), bytes(self.next, *len));
+                let sent = rank.isend(Peer(*to), tagged(*tag), bytes(self.next, *len));
                 self.opened(sent)
             }
             Act::SendNow { to, tag, len } => {
-                let sent = rank.send_now(Node(*to), tagged(*tag), bytes(self.next, *len));
+                let sent = rank.try_inject(Peer(*to), tagged(*tag), bytes(self.next, *len));
                 format!("{sent:?}")
             }
             Act::Receive(source, tag, len) => {
-                let posted = rank.receive(wanted(*source, *tag), bytes(200, *len));
+                let posted = rank.irecv(wanted(*source, *tag), bytes(200, *len));
                 self.opened(posted)
             }
             Act::Probe(source, tag) => {
@@ -148,7 +148,7 @@ impl<R: Face<'static, Wire>> Player<R> {
             Act::ReceiveMatched(nth, len) => match self.tickets.iter().rev().nth(*nth) {
                 None => String::new(),
                 Some(ticket) => {
-                    let taken = rank.receive_matched(*ticket, bytes(100, *len));
+                    let taken = rank.irecv_matched(*ticket, bytes(100, *len));
                     let told = |refused: Refused<_>| (refused.error, refused.loan);
                     format!("{:?}", taken.map_err(told))
                 }
@@ -161,14 +161,14 @@ impl<R: Face<'static, Wire>> Player<R> {
                 polls,
             } => {
                 let (out, into) = (bytes(self.next, *len), bytes(50, *len));
-                let send = (Node(*to), tagged(*tag), &*out);
-                let seen = rank.in_scopes(wanted(*source, None), into, send, *polls);
+                let isend = (Peer(*to), tagged(*tag), &*out);
+                let seen = rank.in_scopes(wanted(*source, None), into, isend, *polls);
                 format!("{seen:?} {into:?}")
             }
             Act::Poll => format!("{:?}", rank.check_messages()),
             Act::Forge(to, frame) => {
                 let parts = [Part::Bytes(frame)];
-                let sent = rank.channel_mut().try_send(Node(*to), Cookie::COPY, &parts);
+                let sent = rank.channel_mut().try_send(Peer(*to), Cookie::COPY, &parts);
                 format!("{sent:?}")
             }
             Act::Leave => {

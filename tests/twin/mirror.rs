@@ -1,7 +1,7 @@
-//! A channel that costs as little as a channel can: what is sent to a node comes back as if that node had sent it.
+//! A channel that costs as little as a channel can: what is sent to a peer comes back as if that peer had sent it.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Peer, Part};
 
 /// The longest frame.
 const FRAME: usize = 128;
@@ -9,7 +9,7 @@ const FRAME: usize = 128;
 const FRAMES: usize = 8;
 
 pub(crate) struct Mirror {
-    nodes: usize,
+    peers: usize,
     frames: [Frame; FRAMES],
     waiting: usize,
     polls: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Mirror {
 
 #[derive(Clone, Copy)]
 struct Frame {
-    from: Node,
+    from: Peer,
     len: usize,
     bytes: [u8; FRAME],
 }
@@ -25,14 +25,14 @@ struct Frame {
 pub(crate) struct Reflection<'a>(&'a Frame);
 
 impl Mirror {
-    pub(crate) fn new(nodes: usize) -> Self {
+    pub(crate) fn new(peers: usize) -> Self {
         let none = Frame {
-            from: Node(0),
+            from: Peer(0),
             len: 0,
             bytes: [0; FRAME],
         };
         Mirror {
-            nodes,
+            peers,
             frames: [none; FRAMES],
             waiting: 0,
             polls: 0,
@@ -43,23 +43,23 @@ impl Mirror {
 impl Channel for Mirror {
     type Arrival<'a> = Reflection<'a>;
 
-    fn node(&self) -> Node {
-        Node(0)
+    fn me(&self) -> Peer {
+        Peer(0)
     }
 
-    fn nodes(&self) -> usize {
-        self.nodes
+    fn peers(&self) -> usize {
+        self.peers
     }
 
     #[inline(always)]
-    fn limit(&self, _to: Node) -> usize {
+    fn limit(&self, _to: Peer) -> usize {
         FRAME
     }
 
     #[inline(always)]
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         _cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
@@ -99,7 +99,7 @@ impl Channel for Mirror {
 
 impl Arrival for Reflection<'_> {
     #[inline(always)]
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.0.from
     }
 
@@ -114,7 +114,7 @@ impl Arrival for Reflection<'_> {
     }
 
     #[inline(always)]
-    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
         let rest = self.0.bytes.get(offset..self.0.len);
         if let Some(piece) = rest.and_then(|rest| rest.get(..len)) {
             f(piece);

@@ -1,8 +1,8 @@
-//! The one protocol of kernel and twin: context and tag, as MPI has them; the source is the node.
+//! The one protocol of kernel and twin: context and tag, as MPI has them; the source is the peer.
 
 use pombo_kernel::aspect::{Eager, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Compose, Header, Node, Pattern, Size};
+use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -32,15 +32,15 @@ impl Header for Tagged {
 
 impl Pattern<Tagged> for Wanted {
     #[inline]
-    fn matches(&self, from: Node, header: &Tagged) -> bool {
+    fn matches(&self, from: Peer, header: &Tagged) -> bool {
         self.context == header.context
-            && self.source().is_none_or(|node| node == from)
+            && self.source().is_none_or(|peer| peer == from)
             && (self.tag.get() == -1 || self.tag == header.tag)
     }
 
     #[inline]
-    fn source(&self) -> Option<Node> {
-        (self.source.get() != u16::MAX).then(|| Node(self.source.get()))
+    fn source(&self) -> Option<Peer> {
+        (self.source.get() != u16::MAX).then(|| Peer(self.source.get()))
     }
 }
 
@@ -62,7 +62,8 @@ pub(crate) fn wanted(source: Option<u16>, tag: Option<i32>) -> Wanted {
 pub(crate) const OPERATIONS: usize = 16;
 pub(crate) const POOL: usize = 32;
 pub(crate) const CELL: usize = 64;
-pub(crate) const NODES: usize = 8;
+pub(crate) const PEERS: usize = 8;
 
 /// Everything off.
-pub(crate) type Off = Compose<U32, Eager, Linear, Static, Size<OPERATIONS, POOL, CELL, NODES>>;
+pub(crate) type Off =
+    Composition<U32, Eager, Linear, Static, Capacities<OPERATIONS, POOL, CELL, PEERS>>;

@@ -1,6 +1,6 @@
 //! Barriers: nobody leaves before everybody came.
 
-use super::step::{SETTLED, receive, send};
+use super::step::{AWAIT_ALL, receive, send};
 use super::{Piece, Step};
 use crate::topology::{Circle, Topology, Tree};
 
@@ -11,7 +11,7 @@ pub fn barrier<T: Topology>(topology: T, rank: usize) -> impl Iterator<Item = St
     let report = (rank != 0).then(|| send(0, Piece::NOTHING));
     come.map(|other| receive(other, Piece::NOTHING))
         .chain(report)
-        .chain([SETTLED])
+        .chain([AWAIT_ALL])
         .chain(release(topology.tree(rank, 0)))
 }
 
@@ -20,7 +20,7 @@ pub fn barrier_tree<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
     let come = tree.children().rev();
     let report = tree.parent().map(|parent| send(parent, Piece::NOTHING));
     come.map(|child| receive(child, Piece::NOTHING))
-        .chain([SETTLED])
+        .chain([AWAIT_ALL])
         .chain(report)
         .chain(release(tree))
 }
@@ -28,7 +28,7 @@ pub fn barrier_tree<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
 fn release<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
     let wait = tree
         .parent()
-        .map(|parent| [receive(parent, Piece::NOTHING), SETTLED]);
+        .map(|parent| [receive(parent, Piece::NOTHING), AWAIT_ALL]);
     let let_go = tree.children();
     wait.into_iter()
         .flatten()
@@ -41,7 +41,7 @@ pub fn barrier_dissemination<T: Topology>(circle: Circle<T>) -> impl Iterator<It
         [
             receive(from, Piece::NOTHING),
             send(to, Piece::NOTHING),
-            SETTLED,
+            AWAIT_ALL,
         ]
     })
 }

@@ -1,6 +1,6 @@
 //! The memory of an operation over a communicator, and how it is cut.
 
-use super::{Buffer, Cells, Piece, Segments};
+use super::{Buffer, Piece, Segments, SharedBytes};
 
 /// How a buffer is cut into blocks.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Cut<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a> {
     /// The bytes.
-    pub cells: Cells<'a>,
+    pub cells: SharedBytes<'a>,
     /// The blocks.
     pub cut: Cut<'a>,
 }
@@ -41,21 +41,21 @@ pub struct Blocks<'a> {
 impl<'a> Blocks<'a> {
     /// No memory.
     pub const NONE: Blocks<'static> = Blocks {
-        cells: Cells::nothing(),
+        cells: SharedBytes::nothing(),
         cut: Cut::ONE,
     };
 
     /// One block.
-    pub const fn one(cells: Cells<'a>) -> Self {
+    pub const fn one(cells: SharedBytes<'a>) -> Self {
         Blocks {
             cells,
             cut: Cut::ONE,
         }
     }
 
-    pub(super) fn piece(&self, piece: Piece) -> Cells<'a> {
+    pub(super) fn piece(&self, piece: Piece) -> SharedBytes<'a> {
         if piece.blocks == 0 {
-            return Cells::nothing();
+            return SharedBytes::nothing();
         }
         let (start, end) = (piece.first, piece.first + piece.blocks);
         self.cells.part(self.cut.start(start), self.cut.start(end))
@@ -64,7 +64,7 @@ impl<'a> Blocks<'a> {
 
 /// The memory of one operation; see the [module](super) for which operation uses what.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
+pub struct OperationBuffers<'a> {
     /// What this rank contributes.
     pub input: Blocks<'a>,
     /// What it gets.
@@ -75,9 +75,9 @@ pub struct Parts<'a> {
     pub incoming: Blocks<'a>,
 }
 
-impl Parts<'static> {
+impl OperationBuffers<'static> {
     /// Nothing at all: for barriers, and to fill in.
-    pub const NONE: Self = Parts {
+    pub const NONE: Self = OperationBuffers {
         input: Blocks::NONE,
         output: Blocks::NONE,
         work: Blocks::NONE,
@@ -85,9 +85,9 @@ impl Parts<'static> {
     };
 }
 
-impl<'a> Parts<'a> {
+impl<'a> OperationBuffers<'a> {
     /// The memory of a piece.
-    pub fn piece(&self, piece: Piece) -> Cells<'a> {
+    pub fn piece(&self, piece: Piece) -> SharedBytes<'a> {
         let blocks = match piece.buffer {
             Buffer::Input => &self.input,
             Buffer::Output => &self.output,

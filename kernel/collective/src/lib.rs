@@ -1,15 +1,15 @@
 //! Collective operations as topology x direction x functions. Source: the EPOS thesis, section 4.4.
 //!
 //! An operation is an iterator of [`Step`]s, one rank's part, made from a [`topology`]. It knows neither a protocol nor
-//! memory: a [`Functions`] object carries the steps out, over a communicator ([`Call`]), over MPI or over anything else
-//! that sends and receives. [`Running`] drives it without ever blocking: poll it to the end, or keep it and poll it now
+//! memory: a [`Executor`] object carries the steps out, over a communicator ([`CommCall`]), over MPI or over anything else
+//! that sends and receives. [`Execution`] drives it without ever blocking: poll it to the end, or keep it and poll it now
 //! and then. Nothing is allocated and nothing is stored but the place in the iterator. What an operation costs is for
-//! [`model`] to say. Only [`Call`] and the memory that it lends ([`Cells`]) know the kernel.
+//! [`model`] to say. Only [`CommCall`] and the memory that it lends ([`SharedBytes`]) know the kernel.
 //!
 //! ```
-//! use pombo_collective::{Blocks, Call, Cells, Combining, Parts, Protocol, Shared, allreduce};
+//! use pombo_collective::{Blocks, CommCall, SharedBytes, Combining, OperationBuffers, Protocol, SharedMemory, allreduce};
 //! use pombo_collective::topology::{Ring, Topology};
-//! use pombo_kernel::{Communicator, Error, Header, Node, Pattern};
+//! use pombo_kernel::{Communicator, Error, Header, Peer, Pattern};
 //! use pombo_netdrivers::Loopback;
 //! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 //!
@@ -24,11 +24,11 @@
 //! }
 //!
 //! impl Pattern<Number> for Number {
-//!     fn matches(&self, from: Node, arrived: &Number) -> bool {
+//!     fn matches(&self, from: Peer, arrived: &Number) -> bool {
 //!         self.0 == arrived.0 && self.source() == Some(from)
 //!     }
-//!     fn source(&self) -> Option<Node> {
-//!         Some(Node(self.1.into()))
+//!     fn source(&self) -> Option<Peer> {
+//!         Some(Peer(self.1.into()))
 //!     }
 //! }
 //!
@@ -36,7 +36,7 @@
 //!     fn header(&self) -> Number {
 //!         *self
 //!     }
-//!     fn pattern(&self, from: Node) -> Number {
+//!     fn pattern(&self, from: Peer) -> Number {
 //!         Number(self.0, from.0 as u8)
 //!     }
 //! }
@@ -46,12 +46,12 @@
 //! let mut data = [[1_u32, 0, 0], [2, 0, 0], [3, 0, 0]];
 //! let mut ranks = Vec::new();
 //! for (rank, (channel, data)) in Loopback::world(3).into_iter().zip(&mut data).enumerate() {
-//!     let [input, work, incoming] = data.each_mut().map(|value| Blocks::one(Cells::of(core::slice::from_mut(value))));
-//!     let parts = Parts { input, work, incoming, ..Parts::NONE };
+//!     let [input, work, incoming] = data.each_mut().map(|value| Blocks::one(SharedBytes::of(core::slice::from_mut(value))));
+//!     let parts = OperationBuffers { input, work, incoming, ..OperationBuffers::NONE };
 //!     let steps = allreduce(ring.tree(rank, 0), 1);
 //!     let sum = Combining::by(|left: u32, right: u32| left + right);
-//!     let comm = Communicator::<Number, _, Shared<'_>>::new(channel)?;
-//!     ranks.push((comm, Call::new(steps, Number(1, 0), parts, sum)));
+//!     let comm = Communicator::<Number, _, SharedMemory<'_>>::new(channel)?;
+//!     ranks.push((comm, CommCall::new(steps, Number(1, 0), parts, sum)));
 //! }
 //! while !ranks.iter_mut().try_fold(true, |over, (comm, call)| Ok::<_, Error>(call.poll(comm)? && over))? {}
 //! drop(ranks);
@@ -63,18 +63,18 @@
 //! | operation | the paper's form | others |
 //! | --- | --- | --- |
 //! | barrier | [`barrier`]: line reverse, then tree straight | [`barrier_tree`], [`barrier_dissemination`] |
-//! | broadcast | [`broadcast`]: tree straight, in segments | [`broadcast_scattered`] |
+//! | broadcast | [`broadcast`]: tree straight, in segments | [`broadcast_scatter_allgather`] |
 //! | gather | [`gather`]: line reverse | [`gather_tree`] |
 //! | scatter | [`scatter`]: line straight | [`scatter_tree`] |
-//! | all-gather | [`allgather`]: circle, both directions | [`allgather_doubling`], [`allgather_turns`], [`allgather_fan`] |
+//! | all-gather | [`allgather`]: circle, both directions | [`allgather_recursive_doubling`], [`allgather_spread_out`], [`allgather_linear`] |
 //! | all-to-all | [`alltoall`]: turns of the circle, both directions | [`alltoall_bruck`] |
 //! | reduce | [`reduce`]: tree reverse | [`reduce_line`]: in order on every topology |
-//! | all-reduce | [`allreduce`]: reduce, then broadcast | [`allreduce_doubling`], [`allreduce_halving`], [`allreduce_circle`] |
-//! | reduce-scatter | [`reduce_scatter`]: reduce, then scatter | [`reduce_scatter_circle`] |
-//! | scan | [`scan`], [`exscan`]: from rank to rank | [`scan_doubling`], [`exscan_doubling`] |
+//! | all-reduce | [`allreduce`]: reduce, then broadcast | [`allreduce_recursive_doubling`], [`allreduce_rabenseifner`], [`allreduce_ring`] |
+//! | reduce-scatter | [`reduce_scatter`]: reduce, then scatter | [`reduce_scatter_ring`] |
+//! | scan | [`scan`], [`exscan`]: from rank to rank | [`scan_recursive_doubling`], [`exscan_recursive_doubling`] |
 //!
-//! Where ranks share memory they need not hand anything on: [`barrier_boards`], [`broadcast_boards`], [`reduce_boards`],
-//! [`reduce_shares`], [`allreduce_boards`], [`allgather_boards`] and [`alltoall_boards`] are for functions over boards, on
+//! Where ranks share memory they need not hand anything on: [`barrier_shm`], [`broadcast_shm`], [`reduce_shm`],
+//! [`reduce_scatter_gather_shm`], [`allreduce_shm`], [`allgather_shm`] and [`alltoall_shm`] are for functions over boards, on
 //! which each publishes for all; what their steps mean there, and which buffers they use, they say themselves.
 //!
 //! # Buffers
@@ -113,44 +113,48 @@
 
 mod barrier;
 mod blocks;
-mod boards;
-mod cells;
+mod comm_executor;
 mod distributor;
-mod doubling;
-mod fan;
-mod halving;
+mod execution;
+mod gather_scatter;
 pub mod model;
 mod operator;
-mod over;
+mod pairwise;
+mod rabenseifner;
+mod recursive_doubling;
 mod reduce;
-mod running;
 mod scan;
 mod segments;
+mod shared_bytes;
+mod shared_memory;
 mod step;
 pub mod topology;
 mod tree;
-mod turns;
 
 pub use barrier::{barrier, barrier_dissemination, barrier_tree};
-pub use blocks::{Blocks, Cut, Parts};
-pub use boards::{
-    allgather_boards, allreduce_boards, alltoall_boards, barrier_boards, broadcast_boards,
-    reduce_boards, reduce_shares,
-};
-pub use cells::{Cells, Shared};
+pub use blocks::{Blocks, Cut, OperationBuffers};
+pub use comm_executor::{CommCall, Protocol, UNDER_WAY};
 pub use distributor::Distributor;
-pub use doubling::{allgather_doubling, allreduce_doubling, alltoall_bruck};
-pub use fan::{allgather_fan, gather, gather_tree, scatter, scatter_tree};
-pub use halving::allreduce_halving;
+pub use execution::{Execution, Executor};
+pub use gather_scatter::{allgather_linear, gather, gather_tree, scatter, scatter_tree};
 pub use operator::{Combining, NoOperator, Operator};
-pub use over::{Call, Protocol, UNDER_WAY};
+pub use pairwise::{
+    allgather, allgather_spread_out, allreduce_ring, alltoall, reduce_scatter_ring,
+};
+pub use rabenseifner::allreduce_rabenseifner;
+pub use recursive_doubling::{
+    allgather_recursive_doubling, allreduce_recursive_doubling, alltoall_bruck,
+};
 pub use reduce::{allreduce, reduce, reduce_line, reduce_scatter};
-pub use running::{Functions, Running};
-pub use scan::{exscan, exscan_doubling, scan, scan_doubling};
+pub use scan::{exscan, exscan_recursive_doubling, scan, scan_recursive_doubling};
 pub use segments::Segments;
+pub use shared_bytes::{SharedBytes, SharedMemory};
+pub use shared_memory::{
+    allgather_shm, allreduce_shm, alltoall_shm, barrier_shm, broadcast_shm,
+    reduce_scatter_gather_shm, reduce_shm,
+};
 pub use step::{Buffer, Piece, Step};
-pub use tree::{broadcast, broadcast_scattered};
-pub use turns::{allgather, allgather_turns, allreduce_circle, alltoall, reduce_scatter_circle};
+pub use tree::{broadcast, broadcast_scatter_allgather};
 
 /// Messages that a rank must be able to have under way for every operation to get on.
 pub const WIDTH: usize = 4;

@@ -1,13 +1,13 @@
 //! What a reduction does to values.
 
-use super::Cells;
+use super::SharedBytes;
 use core::marker::PhantomData;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The operation of a reduction.
 pub trait Operator {
     /// `right` = `left` combined with `right`.
-    fn combine(&self, left: Cells<'_>, right: Cells<'_>);
+    fn combine(&self, left: SharedBytes<'_>, right: SharedBytes<'_>);
 }
 
 /// For operations that combine nothing.
@@ -15,7 +15,7 @@ pub trait Operator {
 pub struct NoOperator;
 
 impl Operator for NoOperator {
-    fn combine(&self, _: Cells<'_>, _: Cells<'_>) {}
+    fn combine(&self, _: SharedBytes<'_>, _: SharedBytes<'_>) {}
 }
 
 /// Combines values one by one.
@@ -30,7 +30,7 @@ impl<T: FromBytes + IntoBytes, F: Fn(T, T) -> T> Combining<T, F> {
 }
 
 impl<T: FromBytes + IntoBytes, F: Fn(T, T) -> T> Operator for Combining<T, F> {
-    fn combine(&self, left: Cells<'_>, right: Cells<'_>) {
+    fn combine(&self, left: SharedBytes<'_>, right: SharedBytes<'_>) {
         let width = size_of::<T>().max(1);
         for index in 0..left.len().min(right.len()) / width {
             let at = index * width..(index + 1) * width;
@@ -41,7 +41,7 @@ impl<T: FromBytes + IntoBytes, F: Fn(T, T) -> T> Operator for Combining<T, F> {
     }
 }
 
-fn value<T: FromBytes + IntoBytes>(cells: Cells<'_>) -> T {
+fn value<T: FromBytes + IntoBytes>(cells: SharedBytes<'_>) -> T {
     let mut value = T::new_zeroed();
     cells.read(value.as_mut_bytes());
     value

@@ -1,6 +1,6 @@
 //! Reductions towards a root: by a tree, or along the line.
 
-use super::step::{SETTLED, combine, copy, receive, send};
+use super::step::{AWAIT_ALL, combine, copy, receive, send};
 use super::{Buffer, Distributor, Piece, Step, broadcast, scatter};
 use crate::topology::{Topology, Tree};
 
@@ -27,7 +27,7 @@ fn reduce_segment<T: Tree>(tree: T, segment: usize) -> impl Iterator<Item = Step
     };
     let take = move |(turn, child)| {
         let (sum, next) = (place(turn), place(turn + 1));
-        [receive(child, next), SETTLED, combine(sum, next)]
+        [receive(child, next), AWAIT_ALL, combine(sum, next)]
     };
     let degree = tree.children().count();
     let sum = place(degree);
@@ -58,10 +58,10 @@ pub fn reduce_line(
     let take = move |slice| {
         let from = member(slice)?;
         Some(match (from == root, slice + 1 == ranks) {
-            (true, true) => [copy(input, work), SETTLED, SETTLED],
-            (true, false) => [combine(input, work), SETTLED, SETTLED],
-            (false, true) => [receive(from, work), SETTLED, SETTLED],
-            (false, false) => [receive(from, incoming), SETTLED, combine(incoming, work)],
+            (true, true) => [copy(input, work), AWAIT_ALL, AWAIT_ALL],
+            (true, false) => [combine(input, work), AWAIT_ALL, AWAIT_ALL],
+            (false, true) => [receive(from, work), AWAIT_ALL, AWAIT_ALL],
+            (false, false) => [receive(from, incoming), AWAIT_ALL, combine(incoming, work)],
         })
     };
     let collect = (0..if rank == root { ranks } else { 0 }).rev();
@@ -74,7 +74,7 @@ pub fn allreduce<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step
     let in_work = |piece: Piece| piece.of(Buffer::Work);
     let spread = broadcast(tree.clone(), segments);
     reduce(tree, segments)
-        .chain([SETTLED])
+        .chain([AWAIT_ALL])
         .chain(spread.map(move |step| step.on(in_work)))
 }
 
@@ -94,6 +94,6 @@ pub fn reduce_scatter<R: Tree, T: Topology>(
     let spread = scatter(topology, rank, 0, Distributor::Ascending);
     reduce(tree, 1)
         .map(move |step| step.on(whole))
-        .chain([SETTLED])
+        .chain([AWAIT_ALL])
         .chain(spread.map(move |step| step.on(from_work)))
 }

@@ -1,6 +1,6 @@
 //! Prefix sums: rank i gets the data of ranks 0 to i combined, in order.
 
-use super::step::{SETTLED, combine, copy, receive, send};
+use super::step::{AWAIT_ALL, combine, copy, receive, send};
 use super::{Buffer, Piece, Step};
 use core::iter::successors;
 
@@ -20,12 +20,12 @@ pub fn exscan(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
 }
 
 /// In every round each rank's sum reaches twice as far back. The work buffer is the result.
-pub fn scan_doubling(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
+pub fn scan_recursive_doubling(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     doubling(rank, ranks, |_| None)
 }
 
 /// In every round each rank's sum reaches twice as far back, without the rank's own data: rank 0 gets nothing.
-pub fn exscan_doubling(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
+pub fn exscan_recursive_doubling(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     // What comes first comes from right before; the rest from farther back.
     doubling(rank, ranks, |leap| {
         Some(match leap {
@@ -41,7 +41,7 @@ fn chain(rank: usize, ranks: usize, keep: Option<Step>) -> impl Iterator<Item = 
     let steps = [
         Some(copy(INPUT, WORK)),
         before.map(|before| receive(before, INCOMING)),
-        Some(SETTLED),
+        Some(AWAIT_ALL),
         before.map(|_| combine(INCOMING, WORK)),
         behind.map(|behind| send(behind, WORK)),
         before.and(keep),
@@ -61,7 +61,7 @@ fn doubling(
         [
             before.map(|before| receive(before, INCOMING)),
             behind.map(|behind| send(behind, WORK)),
-            Some(SETTLED),
+            Some(AWAIT_ALL),
             before.map(|_| combine(INCOMING, WORK)),
             before.and_then(|_| keep(leap)),
         ]

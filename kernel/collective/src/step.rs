@@ -120,4 +120,4 @@ pub(super) const fn combine(left: Piece, right: Piece) -> Step {
 }
 
 /// Everything begun is over.
-pub(super) const SETTLED: Step = Step::Await(0);
+pub(super) const AWAIT_ALL: Step = Step::Await(0);

@@ -1,8 +1,8 @@
 //! Trees, straight: the same data for everybody.
 
-use super::fan::runs;
-use super::step::{SETTLED, receive, send};
-use super::turns::circulate;
+use super::gather_scatter::runs;
+use super::pairwise::circulate;
+use super::step::{AWAIT_ALL, receive, send};
 use super::{Buffer, Step};
 use crate::topology::{Circle, Ranges, Topology, Tree};
 
@@ -33,21 +33,21 @@ pub fn broadcast<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step
 
 /// A scatter by the tree, then an all-gather on the circle: every rank sends and receives the message twice, however
 /// many ranks there are. The output is cut into as many blocks as ranks.
-pub fn broadcast_scattered<R: Ranges, T: Topology>(
+pub fn broadcast_scatter_allgather<R: Ranges, T: Topology>(
     tree: R,
     circle: Circle<T>,
 ) -> impl Iterator<Item = Step> + Clone {
-    let own = tree.span(circle.rank());
+    let own = tree.rank_range(circle.rank());
     let take = tree
         .parent()
         .into_iter()
         .flat_map(move |parent| runs(own, Buffer::Output).map(move |piece| receive(parent, piece)));
     let below = tree.children();
     let hand_on = below.flat_map(move |child| {
-        runs(tree.span(child), Buffer::Output).map(move |piece| send(child, piece))
+        runs(tree.rank_range(child), Buffer::Output).map(move |piece| send(child, piece))
     });
-    take.chain([SETTLED])
+    take.chain([AWAIT_ALL])
         .chain(hand_on)
-        .chain([SETTLED])
+        .chain([AWAIT_ALL])
         .chain(circulate(circle, Buffer::Output))
 }

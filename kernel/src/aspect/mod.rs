@@ -14,11 +14,12 @@ pub use datatypes::{
     Basic, Contiguous, Datatypes, Element, Full, Level, Narrow, NoDatatypes, Value,
 };
 pub use length::Length;
-pub use observer::{Counters, Counting, Note, Observer, Statistics, Unobserved};
+pub use observer::{Counter, Counters, Counting, Observer, Statistics, Unobserved};
 pub use representation::{
     Canonical, Heterogeneous, Homogeneous, Native, Opposite, Order, Representation,
 };
 pub use storage::{Cap, Capacity, Cell, Slice, Static, Storage};
 pub use transfer::{
-    Absent, Announced, Eager, Maybe, Present, ReceiverFirst, Rendezvous, RendezvousField, Transfer,
+    Absent, Announced, Eager, Maybe, Present, ReceiverInitiated, Rendezvous, RendezvousField,
+    Transfer,
 };

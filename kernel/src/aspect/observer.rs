@@ -2,7 +2,7 @@
 
 /// The policy family.
 pub trait Observer: 'static {
-    /// Where notes go.
+    /// Where it counts.
     type Counters: Counters;
 }
 
@@ -25,7 +25,7 @@ impl Observer for Counting {
 /// Something worth counting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Note {
+pub enum Counter {
     /// A send was taken, of so many bytes.
     Sent(usize),
     /// A receive got so many bytes.
@@ -47,12 +47,12 @@ pub enum Note {
     Rejected,
 }
 
-/// Takes notes.
+/// Counts.
 pub trait Counters {
     /// Nothing counted yet.
     fn new() -> Self;
     /// Counts.
-    fn note(&mut self, note: Note);
+    fn count(&mut self, counter: Counter);
     /// What was counted, if anything is.
     fn statistics(&self) -> Option<Statistics>;
 }
@@ -61,7 +61,7 @@ impl Counters for () {
     fn new() -> Self {}
 
     #[inline]
-    fn note(&mut self, _: Note) {}
+    fn count(&mut self, _: Counter) {}
 
     fn statistics(&self) -> Option<Statistics> {
         None
@@ -106,28 +106,28 @@ impl Counters for Statistics {
     }
 
     #[inline]
-    fn note(&mut self, note: Note) {
-        let one = |counter: &mut u64| *counter = counter.wrapping_add(1);
-        match note {
-            Note::Sent(bytes) => {
+    fn count(&mut self, counter: Counter) {
+        let one = |total: &mut u64| *total = total.wrapping_add(1);
+        match counter {
+            Counter::Sent(bytes) => {
                 one(&mut self.sent);
                 self.sent_bytes = self.sent_bytes.wrapping_add(bytes as u64);
             }
-            Note::Received(bytes) => {
+            Counter::Received(bytes) => {
                 one(&mut self.received);
                 self.received_bytes = self.received_bytes.wrapping_add(bytes as u64);
             }
-            Note::Unexpected(bytes, waiting) => {
+            Counter::Unexpected(bytes, waiting) => {
                 one(&mut self.unexpected);
                 self.unexpected_bytes = self.unexpected_bytes.wrapping_add(bytes as u64);
                 self.unexpected_high = self.unexpected_high.max(waiting);
             }
-            Note::Expected(waiting) => self.expected_high = self.expected_high.max(waiting),
-            Note::Operation(open) => self.operations_high = self.operations_high.max(open),
-            Note::Searched => one(&mut self.searches),
-            Note::Held => one(&mut self.holds),
-            Note::Pulled => one(&mut self.pulls),
-            Note::Rejected => one(&mut self.rejected),
+            Counter::Expected(waiting) => self.expected_high = self.expected_high.max(waiting),
+            Counter::Operation(open) => self.operations_high = self.operations_high.max(open),
+            Counter::Searched => one(&mut self.searches),
+            Counter::Held => one(&mut self.holds),
+            Counter::Pulled => one(&mut self.pulls),
+            Counter::Rejected => one(&mut self.rejected),
         }
     }
 

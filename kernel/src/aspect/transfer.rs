@@ -1,5 +1,5 @@
 //! How payload travels: always at once ([`Eager`]), announced first when it is long ([`Rendezvous`]), or also ahead of
-//! the request ([`ReceiverFirst`]).
+//! the request ([`ReceiverInitiated`]).
 
 use crate::matching::Sequence;
 
@@ -54,9 +54,9 @@ impl<const THRESHOLD: usize> Transfer for Rendezvous<THRESHOLD> {
 /// network. Each posted receive with room above `THRESHOLD` and a source costs a frame; a wrong hint costs the payload
 /// that was sent in vain. What is matched with what does not change.
 #[derive(Clone, Copy, Debug)]
-pub struct ReceiverFirst<const THRESHOLD: usize = 4096>;
+pub struct ReceiverInitiated<const THRESHOLD: usize = 4096>;
 
-impl<const THRESHOLD: usize> Transfer for ReceiverFirst<THRESHOLD> {
+impl<const THRESHOLD: usize> Transfer for ReceiverInitiated<THRESHOLD> {
     const RENDEZVOUS: bool = true;
     const THRESHOLD: usize = THRESHOLD;
     const HINTS: bool = true;

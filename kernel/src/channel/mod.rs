@@ -1,39 +1,39 @@
 //! What the kernel stands on: a [`Channel`] is reliable and keeps the order of frames per peer.
 //!
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
-//! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::pieces`]).
+//! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::for_each_chunk`]).
 
-mod waiting;
-mod wake;
+mod wait_policy;
+mod wait_set;
 
-pub use waiting::Waiting;
-pub use wake::{NAP, Wake};
+pub use wait_policy::WithWaitPolicy;
+pub use wait_set::{SHORT_SLEEP, WaitSet};
 
-use crate::header::Node;
+use crate::header::Peer;
 use crate::memory::Part;
 use core::mem::MaybeUninit;
 
-/// A reliable way to every node, ordered per peer.
+/// A reliable way to every peer, ordered per peer.
 ///
 /// A frame is a gather list of 1 to [`Channel::limit`] bytes; it arrives whole, exactly once, after every earlier
-/// frame of the same sender, unless the sender is reported lost. A node may send to itself.
+/// frame of the same sender, unless the sender is reported lost. A peer may send to itself.
 pub trait Channel: 'static {
     /// A frame that arrived, valid during the call that hands it out.
     type Arrival<'a>: Arrival;
 
-    /// This node.
-    fn node(&self) -> Node;
+    /// This peer.
+    fn me(&self) -> Peer;
 
-    /// How many nodes there are, this one included: 1 to 65535.
-    fn nodes(&self) -> usize;
+    /// How many peers there are, this one included: 1 to 65535.
+    fn peers(&self) -> usize;
 
-    /// The longest frame to that node, in bytes; at least [`MIN_LIMIT`].
-    fn limit(&self, to: Node) -> usize;
+    /// The longest frame to that peer, in bytes; at least [`MIN_LIMIT`].
+    fn limit(&self, to: Peer) -> usize;
 
-    /// May a payload of `len` bytes go in one frame, however long, for that node to read where it lies? It is then the
+    /// May a payload of `len` bytes go in one frame, however long, for that peer to read where it lies? It is then the
     /// last part, [fixed](Part::fixed), and its frame has a cookie. A frame above the limit is such a one or refused.
     #[inline]
-    fn offers(&self, to: Node, len: usize) -> bool {
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
         let _ = (to, len);
         false
     }
@@ -42,11 +42,11 @@ pub trait Channel: 'static {
     ///
     /// # Errors
     /// [`ChannelError::Full`]: no room now, try again after a [`Channel::poll`] or a [`Channel::wait`].
-    /// [`ChannelError::PeerLost`]: nobody will ever take it. [`ChannelError::TooLong`], [`ChannelError::NoSuchNode`]:
+    /// [`ChannelError::PeerLost`]: nobody will ever take it. [`ChannelError::TooLong`], [`ChannelError::NoSuchPeer`]:
     /// the frame cannot be sent at all.
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError>;
@@ -54,7 +54,7 @@ pub trait Channel: 'static {
     /// Frames that are sent from now on may wait for each other, until this is called with `false`: they may leave as
     /// one then. Nobody polls or waits meanwhile.
     #[inline]
-    fn gather(&mut self, on: bool) {
+    fn set_corked(&mut self, on: bool) {
         let _ = on;
     }
 
@@ -64,8 +64,8 @@ pub trait Channel: 'static {
 
     /// As [`Channel::poll`], for who takes arrivals of every type: a channel made of others need not make them one type.
     #[inline]
-    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
-        self.poll(|event| taker.event(event))
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        self.poll(|event| handler.handle(event))
     }
 
     /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
@@ -78,14 +78,14 @@ pub trait Channel: 'static {
     ///
     /// # Errors
     /// As [`Channel::wait`].
-    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         let _ = nanoseconds;
         self.wait(idle.min(1))
     }
 
     /// What would end a sleep of [`Channel::wait`], for who sleeps for another channel at the same time. `None` where
     /// the channel sleeps by other means, or never.
-    fn wakes_by(&mut self) -> Option<Wake> {
+    fn wait_sources(&mut self) -> Option<WaitSet> {
         None
     }
 
@@ -93,8 +93,8 @@ pub trait Channel: 'static {
     ///
     /// # Errors
     /// As [`Channel::wait`].
-    fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
-        self.wait_within(idle, other.within.min(wake::NAP))
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
+        self.wait_timeout(idle, other.timeout.min(wait_set::SHORT_SLEEP))
     }
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
@@ -102,13 +102,13 @@ pub trait Channel: 'static {
 }
 
 /// Takes what a channel reports.
-pub trait Taker {
+pub trait FrameHandler {
     /// One event.
-    fn event<A: Arrival>(&mut self, event: Event<A>);
+    fn handle<A: Arrival>(&mut self, event: Event<A>);
 
     /// A frame that lies in one piece. False if it was not taken: then it is to come as an event.
     #[inline(always)]
-    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         let _ = (from, frame);
         false
     }
@@ -120,7 +120,7 @@ pub const MIN_LIMIT: usize = 128;
 /// A frame as it lies at the driver.
 pub trait Arrival {
     /// Who sent it.
-    fn from(&self) -> Node;
+    fn from(&self) -> Peer;
 
     /// Bytes in the frame.
     fn len(&self) -> usize;
@@ -134,24 +134,24 @@ pub trait Arrival {
     fn head(&self, n: usize) -> Option<&[u8]>;
 
     /// Calls `f` on consecutive pieces of the `len` bytes from `offset`. Callers stay inside [`Arrival::len`].
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8]));
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8]));
 
-    /// As [`Arrival::pieces`], also of a frame whose payload is still with its sender. False if it could not be had:
+    /// As [`Arrival::for_each_chunk`], also of a frame whose payload is still with its sender. False if it could not be had:
     /// then what `into` got is worth nothing, and the sender is told to send it [again](Event::Again).
     #[inline]
-    fn fetch(&self, offset: usize, len: usize, into: &mut impl Target) -> bool {
-        self.pieces(offset, len, |piece| into.put(piece));
+    fn read_into(&self, offset: usize, len: usize, into: &mut impl CopyTarget) -> bool {
+        self.for_each_chunk(offset, len, |piece| into.append(piece));
         true
     }
 }
 
-/// Where [`Arrival::fetch`] puts what it gets.
-pub trait Target {
+/// Where [`Arrival::read_into`] puts what it gets.
+pub trait CopyTarget {
     /// Takes the next bytes.
-    fn put(&mut self, piece: &[u8]);
+    fn append(&mut self, piece: &[u8]);
 
-    /// Room for all the bytes where they are to go, to be filled instead of [`Target::put`]; if it is in one piece.
-    fn room(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]>;
+    /// Room for all the bytes where they are to go, to be filled instead of [`CopyTarget::append`]; if it is in one piece.
+    fn spare_capacity(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]>;
 }
 
 /// What a poll reports.
@@ -167,7 +167,7 @@ pub enum Event<A> {
     Again(Cookie),
     /// This peer is gone: reported once, after the last frame that it sent. Nothing of frames to it is needed any
     /// more, and no [`Event::Completed`] follows.
-    PeerLost(Node),
+    PeerLost(Peer),
 }
 
 impl<A> Event<A> {
@@ -178,7 +178,7 @@ impl<A> Event<A> {
             Event::Arrival(frame) => Event::Arrival(f(frame)),
             Event::Completed(cookie) => Event::Completed(cookie),
             Event::Again(cookie) => Event::Again(cookie),
-            Event::PeerLost(node) => Event::PeerLost(node),
+            Event::PeerLost(peer) => Event::PeerLost(peer),
         }
     }
 }
@@ -210,14 +210,14 @@ pub enum ChannelError {
     /// No room now: poll, then try again.
     Full,
     /// The peer is gone; nothing reaches it any more.
-    PeerLost(Node),
+    PeerLost(Peer),
     /// The frame is longer than this limit in bytes: split it.
     TooLong {
         /// The longest frame in bytes.
         limit: usize,
     },
-    /// There is no such node on this channel.
-    NoSuchNode(Node),
+    /// There is no such peer on this channel.
+    NoSuchPeer(Peer),
     /// The device failed with this system error number: see the driver's documentation.
     Device(i32),
 }
@@ -226,11 +226,11 @@ impl core::fmt::Display for ChannelError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match *self {
             ChannelError::Full => f.write_str("the channel is full: poll, then try again"),
-            ChannelError::PeerLost(node) => write!(f, "node {node} is gone"),
+            ChannelError::PeerLost(peer) => write!(f, "peer {peer} is gone"),
             ChannelError::TooLong { limit } => {
                 write!(f, "the frame is longer than {limit} bytes: split it")
             }
-            ChannelError::NoSuchNode(node) => write!(f, "there is no node {node} on this channel"),
+            ChannelError::NoSuchPeer(peer) => write!(f, "there is no peer {peer} on this channel"),
             ChannelError::Device(errno) => write!(f, "the device failed with error number {errno}"),
         }
     }

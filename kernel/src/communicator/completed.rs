@@ -20,7 +20,7 @@ pub struct Completed<H: Header, M: Memory, C: Config> {
 
 /// What a look at a finished operation shows.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a, H: Header, C: Config> {
+pub struct Peeked<'a, H: Header, C: Config> {
     /// Was it a receive?
     pub received: bool,
     /// Which message it was. Where none matched it has no length, and the pattern's

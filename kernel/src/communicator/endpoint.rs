@@ -4,25 +4,25 @@
 //! each [`Port`] has its own header, queues, pool and credit, so unread traffic of one never stops another. A
 //! [`Communicator`] is an endpoint with a single port, and pays nothing for the others.
 
+use super::buffer_table::{BufferLending, BufferTable};
 use super::engine::Engine;
-use super::lane::{Alone, Behind, Numbered, Rest, Shared};
-use super::loans::{Lender, Loans};
-use super::operate::Operate;
+use super::point_to_point::PointToPoint;
+use super::port_mux::{Demuxed, MultiPort, NumberedTx, OtherPorts, SinglePort};
 use super::state::State;
 use crate::aspect::{Counters, Datatypes, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};
 use crate::config::{Config, Selected};
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::frame::{Handle, LEAD};
-use crate::header::{Header, Node};
+use crate::frame::{Handle, PREAMBLE};
+use crate::header::{Header, Peer};
 use crate::matching::{Expected, Unexpected};
-use crate::memory::{Bank, Memory, Ticket};
+use crate::memory::{BufferAccess, Memory, Ticket};
 
 /// One header's queues and loans.
 pub struct Port<H: Header, M: Memory, C: Config = Selected> {
     state: State<H, C>,
-    loans: Loans<M, C>,
+    buffers: BufferTable<M, C>,
 }
 
 /// A channel and the ports over it.
@@ -31,21 +31,21 @@ pub struct Endpoint<L: Channel, P> {
     ports: P,
 }
 
-/// An endpoint with one port: the four queues, the loans, and the channel below. What it can do is in [`Operate`].
+/// An endpoint with one port: the four queues, the loans, and the channel below. What it can do is in [`PointToPoint`].
 pub type Communicator<H, L, M, C = Selected> = Endpoint<L, Single<Port<H, M, C>>>;
 
 /// The ports of an endpoint that has one.
 pub struct Single<P>(P);
 
-/// Bounds chosen when a program starts, inside what the composition allows. All nodes must choose the same.
+/// Bounds chosen when a program starts, inside what the composition allows. All peers must choose the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Places in each peer's pool that a node may take: 1 up to pool / nodes, which is the default.
+    /// Places in each peer's pool that a peer may take: 1 up to pool / peers, which is the default.
     pub credit: Option<u32>,
     /// The longest payload in bytes that is sent without an announce: at most the composition's.
     pub eager: Option<usize>,
     /// What copies of messages may take in bytes, each with [`COPY_OVERHEAD`](super::COPY_OVERHEAD): in compositions
-    /// with buffering, where the default is as many as there are operations. Nodes may choose differently.
+    /// with buffering, where the default is as many as there are operations. Peers may choose differently.
     pub copies: Option<usize>,
 }
 
@@ -62,8 +62,8 @@ pub struct Lengths {
 
 impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
     const HEADS_FIT: () = assert!(
-        LEAD + 2 * size_of::<Handle>() + size_of::<C::Length>() + size_of::<H>() < MIN_LIMIT
-            && LEAD + size_of::<Handle>() + size_of::<C::Length>() + size_of::<H::Pattern>()
+        PREAMBLE + 2 * size_of::<Handle>() + size_of::<C::Length>() + size_of::<H>() < MIN_LIMIT
+            && PREAMBLE + size_of::<Handle>() + size_of::<C::Length>() + size_of::<H::Pattern>()
                 < MIN_LIMIT,
         "the header or its pattern is too large: frames must fit 128 bytes without payload"
     );
@@ -76,7 +76,7 @@ impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
     fn new(channel: &impl Channel, limits: Limits) -> Result<Self, Error> {
         const { Self::HEADS_FIT };
         const { Self::LEVEL_FITS };
-        let mut state = State::new(channel.node(), channel.nodes())?;
+        let mut state = State::new(channel.me(), channel.peers())?;
         if let Some(credit) = limits.credit {
             state.set_credit(credit.clamp(1, state.credit));
         }
@@ -85,7 +85,7 @@ impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
         }
         Ok(Port {
             state,
-            loans: Loans::new(limits.copies),
+            buffers: BufferTable::new(limits.copies),
         })
     }
 
@@ -103,14 +103,14 @@ impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
 }
 
 impl<L: Channel, P> Endpoint<L, P> {
-    /// This node.
-    pub fn node(&self) -> Node {
-        self.channel.node()
+    /// This peer.
+    pub fn me(&self) -> Peer {
+        self.channel.me()
     }
 
-    /// How many nodes there are.
-    pub fn nodes(&self) -> usize {
-        self.channel.nodes()
+    /// How many peers there are.
+    pub fn peers(&self) -> usize {
+        self.channel.peers()
     }
 
     /// The channel below.
@@ -128,7 +128,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
     /// Over a channel, with the composition's bounds.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`], [`Error::PoolTooSmall`].
+    /// [`Error::TooManyPeers`], [`Error::PoolTooSmall`].
     pub fn new(channel: L) -> Result<Self, Error> {
         Self::with_limits(channel, Limits::default())
     }
@@ -136,7 +136,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
     /// Over a channel, with smaller bounds.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`], [`Error::PoolTooSmall`].
+    /// [`Error::TooManyPeers`], [`Error::PoolTooSmall`].
     pub fn with_limits(channel: L, limits: Limits) -> Result<Self, Error> {
         let ports = Single(Port::new(&channel, limits)?);
         Ok(Endpoint { channel, ports })
@@ -157,26 +157,26 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
         self.ports.0.state.rejected
     }
 
-    /// Has that node gone, and has all come that it sent?
-    pub fn is_gone(&self, node: Node) -> bool {
-        let peers = self.ports.0.state.peers.as_ref();
-        peers.get(node.index()).is_some_and(|peer| peer.gone)
+    /// Has that peer gone, and has all come that it sent?
+    pub fn is_dead(&self, peer: Peer) -> bool {
+        let peers = self.ports.0.state.peer_states.as_ref();
+        peers.get(peer.index()).is_some_and(|state| state.dead)
     }
 
     /// What a receive wants that nothing has matched yet; `None` of everything else.
-    pub fn wanted(&mut self, ticket: Ticket) -> Option<H::Pattern> {
-        self.ports.0.state.wanted(ticket)
+    pub fn posted_pattern(&mut self, ticket: Ticket) -> Option<H::Pattern> {
+        self.ports.0.state.posted_pattern(ticket)
     }
 
     /// Has a probe found such a message, which its sender keeps, and no receive has matched it since? A probe with this
-    /// pattern asks the sender anew: it should not say no while [`Endpoint::is_asking`].
-    pub fn has_told(&self, pattern: &H::Pattern) -> bool {
-        self.ports.0.state.has_told(pattern)
+    /// pattern asks the sender anew: it should not say no while [`Endpoint::is_querying`].
+    pub fn has_answer(&self, pattern: &H::Pattern) -> bool {
+        self.ports.0.state.has_answer(pattern)
     }
 
     /// Is the question of a probe with this pattern on its way to senders that keep messages, or its answer?
-    pub fn is_asking(&self, pattern: &H::Pattern) -> bool {
-        self.ports.0.state.is_asking(pattern)
+    pub fn is_querying(&self, pattern: &H::Pattern) -> bool {
+        self.ports.0.state.is_querying(pattern)
     }
 
     /// The header of an operation's message, where one is known.
@@ -186,47 +186,49 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
     }
 
     /// Ends such a receive with [`Error::PeerLost`]: for a caller to whom one from anybody is not worth waiting for,
-    /// as that node has gone.
-    pub fn give_up(&mut self, ticket: Ticket, node: Node) {
-        self.ports.0.state.give_up(ticket, node);
+    /// as that peer has gone.
+    pub fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {
+        self.ports.0.state.fail_receive(ticket, peer);
     }
 
     /// Every frame that was due has been taken by the channel; what is left waits for the peers.
     pub fn is_flushed(&self) -> bool {
-        !self.ports.0.state.due
+        !self.ports.0.state.tx_pending
     }
 }
 
-impl<H: Header, L: Channel, M: Memory, C: Config> Operate for Communicator<H, L, M, C> {
+impl<H: Header, L: Channel, M: Memory, C: Config> PointToPoint for Communicator<H, L, M, C> {
     type Header = H;
     type Channel = L;
     type Memory = M;
     type Config = C;
-    type Lane<'x>
-        = Alone
+    type PortMux<'x>
+        = SinglePort
     where
         Self: 'x;
 
     #[inline]
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<M> + Bank, Alone> {
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl BufferLending<M> + BufferAccess, SinglePort> {
         Engine {
             state: &mut self.ports.0.state,
             channel: &mut self.channel,
-            bank: &mut self.ports.0.loans,
-            lane: Alone,
+            buffers: &mut self.ports.0.buffers,
+            mux: SinglePort,
         }
     }
 }
 
 /// One port of an endpoint at work, the others making progress beside it.
-pub struct View<'a, L: Channel, P, R> {
+pub struct PortView<'a, L: Channel, P, R> {
     channel: &'a mut L,
     number: u8,
     port: &'a mut P,
-    rest: R,
+    others: R,
 }
 
-impl<H: Header, L: Channel, M: Memory, C: Config, R: Rest<L>> View<'_, L, Port<H, M, C>, R> {
+impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
+    PortView<'_, L, Port<H, M, C>, R>
+{
     /// How long this port's queues are now.
     pub fn lengths(&self) -> Lengths {
         self.port.lengths()
@@ -243,38 +245,40 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: Rest<L>> View<'_, L, Port<H
     }
 }
 
-impl<H: Header, L: Channel, M: Memory, C: Config, R: Rest<L>> Operate
-    for View<'_, L, Port<H, M, C>, R>
+impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint
+    for PortView<'_, L, Port<H, M, C>, R>
 {
     type Header = H;
     type Channel = L;
     type Memory = M;
     type Config = C;
-    type Lane<'x>
-        = Shared<'x, L>
+    type PortMux<'x>
+        = MultiPort<'x, L>
     where
         Self: 'x;
 
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<M> + Bank, Shared<'_, L>> {
+    fn engine(
+        &mut self,
+    ) -> Engine<'_, H, L, C, impl BufferLending<M> + BufferAccess, MultiPort<'_, L>> {
         Engine {
             state: &mut self.port.state,
             channel: self.channel,
-            bank: &mut self.port.loans,
-            lane: Shared(self.number, &mut self.rest),
+            buffers: &mut self.port.buffers,
+            mux: MultiPort(self.number, &mut self.others),
         }
     }
 }
 
 /// Another port beside the one at work.
-pub struct At<'a, P> {
+pub struct OtherPort<'a, P> {
     number: u8,
     port: &'a mut P,
 }
 
-impl<H: Header, L: Channel, M: Memory, C: Config> Rest<L> for At<'_, Port<H, M, C>> {
-    fn event(&mut self, port: u8, event: Event<Behind<L::Arrival<'_>>>) {
+impl<H: Header, L: Channel, M: Memory, C: Config> OtherPorts<L> for OtherPort<'_, Port<H, M, C>> {
+    fn handle(&mut self, port: u8, event: Event<Demuxed<L::Arrival<'_>>>) {
         if port == self.number {
-            self.port.state.event(event, &mut self.port.loans);
+            self.port.state.handle(event, &mut self.port.buffers);
         }
     }
 
@@ -282,23 +286,23 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Rest<L> for At<'_, Port<H, M, 
         port == self.number
     }
 
-    fn lose(&mut self, node: Node) {
-        self.port.state.lose(node);
+    fn lose(&mut self, peer: Peer) {
+        self.port.state.lose(peer);
     }
 
     fn flush(&mut self, channel: &mut L) -> Result<bool, Error> {
         let port = self.number;
-        let mut outlet = Numbered { channel, port };
-        self.port.state.flush(&mut outlet, &mut self.port.loans)
+        let mut tx = NumberedTx { channel, port };
+        self.port.state.flush(&mut tx, &mut self.port.buffers)
     }
 }
 
-impl<L: Channel, A: Rest<L>, B: Rest<L>> Rest<L> for (A, B) {
-    fn event(&mut self, port: u8, event: Event<Behind<L::Arrival<'_>>>) {
+impl<L: Channel, A: OtherPorts<L>, B: OtherPorts<L>> OtherPorts<L> for (A, B) {
+    fn handle(&mut self, port: u8, event: Event<Demuxed<L::Arrival<'_>>>) {
         if self.0.has(port) {
-            self.0.event(port, event)
+            self.0.handle(port, event)
         } else {
-            self.1.event(port, event)
+            self.1.handle(port, event)
         }
     }
 
@@ -306,9 +310,9 @@ impl<L: Channel, A: Rest<L>, B: Rest<L>> Rest<L> for (A, B) {
         self.0.has(port) || self.1.has(port)
     }
 
-    fn lose(&mut self, node: Node) {
-        self.0.lose(node);
-        self.1.lose(node);
+    fn lose(&mut self, peer: Peer) {
+        self.0.lose(peer);
+        self.1.lose(peer);
     }
 
     fn flush(&mut self, channel: &mut L) -> Result<bool, Error> {
@@ -322,28 +326,28 @@ pub trait Ports<L: Channel, const I: usize> {
     /// The port.
     type Port;
     /// The others.
-    type Rest<'a>: Rest<L>
+    type OtherPorts<'a>: OtherPorts<L>
     where
         Self: 'a;
 
     /// Both.
-    fn select(&mut self) -> (&mut Self::Port, Self::Rest<'_>);
+    fn select(&mut self) -> (&mut Self::Port, Self::OtherPorts<'_>);
 }
 
 impl<L: Channel, P> Endpoint<L, P> {
-    /// One port at work: `endpoint.port::<1>().send(..)`.
+    /// One port at work: `endpoint.port::<1>().isend(..)`.
     pub fn port<const I: usize>(
         &mut self,
-    ) -> View<'_, L, <P as Ports<L, I>>::Port, <P as Ports<L, I>>::Rest<'_>>
+    ) -> PortView<'_, L, <P as Ports<L, I>>::Port, <P as Ports<L, I>>::OtherPorts<'_>>
     where
         P: Ports<L, I>,
     {
-        let (port, rest) = self.ports.select();
-        View {
+        let (port, others) = self.ports.select();
+        PortView {
             channel: &mut self.channel,
             number: I as u8,
             port,
-            rest,
+            others,
         }
     }
 }
@@ -356,7 +360,7 @@ macro_rules! endpoint_of {
             /// Over a channel, with the compositions' bounds.
             ///
             /// # Errors
-            /// [`Error::TooManyNodes`], [`Error::PoolTooSmall`].
+            /// [`Error::TooManyPeers`], [`Error::PoolTooSmall`].
             pub fn $constructor(channel: L) -> Result<Self, Error> {
                 let ports = ($(Port::<$h, $m, $c>::new(&channel, Limits::default())?,)+);
                 Ok(Endpoint { channel, ports })
@@ -371,27 +375,27 @@ macro_rules! port_of {
             for ($(Port<$h, $m, $c>,)+)
         {
             type Port = $port;
-            type Rest<'a> = $rest where Self: 'a;
+            type OtherPorts<'a> = $rest where Self: 'a;
 
-            fn select(&mut self) -> (&mut Self::Port, Self::Rest<'_>) {
+            fn select(&mut self) -> (&mut Self::Port, Self::OtherPorts<'_>) {
                 (&mut self.$number, port_of!(@ self $others))
             }
         }
     };
-    (@ $ports:ident ($a:tt)) => { At { number: $a, port: &mut $ports.$a } };
+    (@ $ports:ident ($a:tt)) => { OtherPort { number: $a, port: &mut $ports.$a } };
     (@ $ports:ident ($a:tt $b:tt)) => {
-        (At { number: $a, port: &mut $ports.$a }, At { number: $b, port: &mut $ports.$b })
+        (OtherPort { number: $a, port: &mut $ports.$a }, OtherPort { number: $b, port: &mut $ports.$b })
     };
 }
 
 endpoint_of!(two: 0 H0 M0 C0, 1 H1 M1 C1);
-port_of!(0 of H0 M0 C0, H1 M1 C1: Port<H0, M0, C0>, At<'a, Port<H1, M1, C1>> = (1));
-port_of!(1 of H0 M0 C0, H1 M1 C1: Port<H1, M1, C1>, At<'a, Port<H0, M0, C0>> = (0));
+port_of!(0 of H0 M0 C0, H1 M1 C1: Port<H0, M0, C0>, OtherPort<'a, Port<H1, M1, C1>> = (1));
+port_of!(1 of H0 M0 C0, H1 M1 C1: Port<H1, M1, C1>, OtherPort<'a, Port<H0, M0, C0>> = (0));
 
 endpoint_of!(three: 0 H0 M0 C0, 1 H1 M1 C1, 2 H2 M2 C2);
 port_of!(0 of H0 M0 C0, H1 M1 C1, H2 M2 C2: Port<H0, M0, C0>,
-    (At<'a, Port<H1, M1, C1>>, At<'a, Port<H2, M2, C2>>) = (1 2));
+    (OtherPort<'a, Port<H1, M1, C1>>, OtherPort<'a, Port<H2, M2, C2>>) = (1 2));
 port_of!(1 of H0 M0 C0, H1 M1 C1, H2 M2 C2: Port<H1, M1, C1>,
-    (At<'a, Port<H0, M0, C0>>, At<'a, Port<H2, M2, C2>>) = (0 2));
+    (OtherPort<'a, Port<H0, M0, C0>>, OtherPort<'a, Port<H2, M2, C2>>) = (0 2));
 port_of!(2 of H0 M0 C0, H1 M1 C1, H2 M2 C2: Port<H2, M2, C2>,
-    (At<'a, Port<H0, M0, C0>>, At<'a, Port<H1, M1, C1>>) = (0 1));
+    (OtherPort<'a, Port<H0, M0, C0>>, OtherPort<'a, Port<H1, M1, C1>>) = (0 1));

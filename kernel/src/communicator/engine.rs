@@ -1,87 +1,89 @@
 //! How a call works on a communicator: one poll of the channel, what is due, and loops over both. Only
-//! [`Operate`](super::operate::Operate) and who lends it the parts look here.
+//! [`PointToPoint`](super::point_to_point::PointToPoint) and who lends it the parts look here.
 
+use super::buffer_table::BufferLending;
 use super::completed::Completed;
-use super::lane::Lane;
-use super::loans::Lender;
-use super::operation::Step;
+use super::operation::OpState;
+use super::port_mux::PortMux;
 use super::post::Mode;
 use super::state::State;
-use crate::channel::{Arrival, Channel, Event, Taker};
+use crate::channel::{Arrival, Channel, Event, FrameHandler};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
-use crate::header::{Header, Node};
-use crate::memory::{Bank, Memory, Sink, Ticket};
+use crate::header::{Header, Peer};
+use crate::memory::{BufferAccess, Memory, Sink, Ticket};
 
 /// The parts of a communicator that a call works with.
 #[doc(hidden)]
 pub struct Engine<'e, H: Header, L: Channel, C: Config, B, W> {
     pub(crate) state: &'e mut State<H, C>,
     pub(crate) channel: &'e mut L,
-    pub(crate) bank: &'e mut B,
-    pub(crate) lane: W,
+    pub(crate) buffers: &'e mut B,
+    pub(crate) mux: W,
 }
 
 /// The port whose call makes progress.
-struct Mine<'a, H: Header, C: Config, B> {
+struct ActivePort<'a, H: Header, C: Config, B> {
     state: &'a mut State<H, C>,
-    bank: &'a mut B,
+    buffers: &'a mut B,
 }
 
-impl<H: Header, C: Config, B: Bank> Taker for Mine<'_, H, C, B> {
+impl<H: Header, C: Config, B: BufferAccess> FrameHandler for ActivePort<'_, H, C, B> {
     #[inline(always)]
-    fn event<A: Arrival>(&mut self, event: Event<A>) {
-        self.state.event(event, self.bank);
+    fn handle<A: Arrival>(&mut self, event: Event<A>) {
+        self.state.handle(event, self.buffers);
     }
 
     #[inline(always)]
-    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
-        self.state.take_whole(from, frame, self.bank)
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
+        self.state.take_eager(from, frame, self.buffers)
     }
 }
 
-impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, B, W> {
+impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_, H, L, C, B, W> {
     #[inline]
     pub(super) fn progress(&mut self) -> Result<bool, Error> {
-        let (state, bank) = (&mut *self.state, &mut *self.bank);
-        let arrived = self.lane.poll(self.channel, &mut Mine { state, bank })?;
+        let (state, buffers) = (&mut *self.state, &mut *self.buffers);
+        let arrived = self
+            .mux
+            .poll(self.channel, &mut ActivePort { state, buffers })?;
         let left = self.flush()?;
-        Ok(self.lane.flush_rest(self.channel)? || arrived || left)
+        Ok(self.mux.flush_others(self.channel)? || arrived || left)
     }
 
     #[inline]
     pub(super) fn flush(&mut self) -> Result<bool, Error> {
-        let mut outlet = self.lane.outlet(self.channel);
-        self.state.flush(&mut outlet, self.bank)
+        let mut tx = self.mux.tx(self.channel);
+        self.state.flush(&mut tx, self.buffers)
     }
 
     /// What is due leaves now or with the next call that makes progress: there a broken channel shows, and what was
     /// asked for here is valid. In line down to [`State::flush`]: else the caller keeps this in memory.
     #[inline(always)]
-    pub(super) fn flush_or_later(&mut self) {
-        let mut outlet = self.lane.outlet(self.channel);
-        let _ = self.state.flush(&mut outlet, self.bank);
+    pub(super) fn flush_lazily(&mut self) {
+        let mut tx = self.mux.tx(self.channel);
+        let _ = self.state.flush(&mut tx, self.buffers);
     }
 
-    /// Opens a send that the channel can carry: [`Engine::launch`] comes next.
+    /// Opens a send that the channel can carry: [`Engine::enqueue_send`] comes next.
     #[inline(always)]
     pub(super) fn open_send(
         &mut self,
-        to: Node,
+        to: Peer,
         header: H,
         mode: Mode,
         len: usize,
     ) -> Result<Ticket, Error> {
-        let outlet = self.lane.outlet(self.channel);
-        self.state.open_send(&outlet, to, header, mode, len)
+        let tx = self.mux.tx(self.channel);
+        self.state.open_send(&tx, to, header, mode, len)
     }
 
     /// Puts an opened send in its place. Its loan is in the bank by now.
     #[inline(always)]
-    pub(super) fn launch(&mut self, to: Node, ticket: Ticket) {
-        self.state.launch(to, ticket);
-        self.flush_or_later();
+    pub(super) fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
+        self.state.enqueue_send(to, ticket);
+        self.flush_lazily();
     }
 
     /// Lends a buffer to a new receive, which then looks for its message.
@@ -92,18 +94,18 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         into: M::In,
     ) -> Result<Ticket, Refused<M::In>>
     where
-        B: Lender<M>,
+        B: BufferLending<M>,
     {
         let ticket = match self.state.open_receive(pattern, into.len()) {
             Ok(ticket) => ticket,
             Err(error) => return Err(Refused { loan: into, error }),
         };
-        if let Err(loan) = self.bank.lend_in(ticket, into) {
+        if let Err(loan) = self.buffers.lend_recv(ticket, into) {
             self.state.operations.remove(ticket.slot());
             let error = Error::Full;
             return Err(Refused { loan, error });
         }
-        self.state.enlist(pattern, ticket, self.bank);
+        self.state.match_or_post(pattern, ticket, self.buffers);
         Ok(ticket)
     }
 
@@ -123,7 +125,7 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
             None => self.channel.wait(*idle)?,
             Some(deadline) => {
                 let left = deadline.saturating_sub(self.channel.now());
-                self.channel.wait_within(*idle, left)?;
+                self.channel.wait_timeout(*idle, left)?;
             }
         }
         *idle = idle.saturating_add(1);
@@ -164,7 +166,7 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         deadline: Option<u64>,
     ) -> Result<Option<Completed<H, M, C>>, Error>
     where
-        B: Lender<M>,
+        B: BufferLending<M>,
     {
         // What it ended with is moved once, not at every look.
         let over = self.until(deadline, |engine| {
@@ -179,7 +181,7 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
         ticket: Ticket,
     ) -> Result<Option<Completed<H, M, C>>, Error>
     where
-        B: Lender<M>,
+        B: BufferLending<M>,
     {
         let over = self.has_ended(ticket)?;
         over.then(|| self.take(ticket)).transpose()
@@ -189,11 +191,11 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     #[inline(always)]
     fn has_ended<M: Memory>(&mut self, ticket: Ticket) -> Result<bool, Error>
     where
-        B: Lender<M>,
+        B: BufferLending<M>,
     {
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
         let over = operation.has_ended();
-        if !over && !self.bank.holds(ticket) {
+        if !over && !self.buffers.holds(ticket) {
             return Err(Error::UnknownTicket);
         }
         Ok(over)
@@ -204,15 +206,15 @@ impl<H: Header, L: Channel, C: Config, B: Bank, W: Lane<L>> Engine<'_, H, L, C, 
     #[inline(always)]
     fn take<M: Memory>(&mut self, ticket: Ticket) -> Result<Completed<H, M, C>, Error>
     where
-        B: Lender<M>,
+        B: BufferLending<M>,
     {
-        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        let loan = self.buffers.give_back(ticket).ok_or(Error::UnknownTicket)?;
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
         let completed = Completed {
             loan,
             envelope: operation.envelope,
-            outcome: match operation.step {
-                Step::Done(outcome) => outcome,
+            outcome: match operation.state {
+                OpState::Done(outcome) => outcome,
                 _ => Ok(operation.envelope.as_ref().map_or(0, Envelope::len)),
             },
         };

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
-use crate::header::{Header, Node};
+use crate::header::{Header, Peer};
 use zerocopy::FromZeros;
 
 /// One send or receive.
@@ -13,11 +13,11 @@ pub(crate) struct Operation<H: Header, C: Config> {
     pub(crate) generation: u32,
     pub(crate) owner: Owner,
     /// Frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan. Without rendezvous there is at
-    /// most one, and then the step is [`Step::Leaving`].
+    /// most one, and then the step is [`OpState::Draining`].
     pub(crate) in_flight: <C::Transfer as Transfer>::Held<u32>,
     /// Where it is headed; for receives, where the matched message came from.
-    pub(crate) peer: Node,
-    pub(crate) step: Step<C::Length>,
+    pub(crate) peer: Peer,
+    pub(crate) state: OpState<C::Length>,
     pub(crate) envelope: Option<Envelope<H, C>>,
 }
 
@@ -40,10 +40,10 @@ pub(crate) enum Owner {
 
 /// Where an operation stands. Lengths are as wide as in frames, so that rendezvous makes it no longer.
 #[derive(Clone, Copy)]
-pub(crate) enum Step<N> {
-    /// Send: in [`Peer::held`]. `announce`: by rendezvous, whatever its size.
-    Held { announce: bool },
-    /// Send: in [`Peer::held`] and offered to a pull; waits for request, decline or claim. `cancel`: give up on
+pub(crate) enum OpState<N> {
+    /// Send: in [`PeerState::unsent`]. `announce`: by rendezvous, whatever its size.
+    Unsent { announce: bool },
+    /// Send: in [`PeerState::unsent`] and offered to a pull; waits for request, decline or claim. `cancel`: give up on
     /// decline; `asked`: the peer knows that, if it keeps the offer.
     Offered {
         announce: bool,
@@ -51,31 +51,31 @@ pub(crate) enum Step<N> {
         asked: bool,
     },
     /// Send: announced, waits to be asked for.
-    Announced,
+    RtsSent,
     /// Send: announced, and the peer is (`asked`) or will be asked to forget it.
-    Revoking { asked: bool },
-    /// Send: requested; in [`Hold::active`] until all `want` bytes have left.
-    Requested { to: Handle, want: N, next: N },
-    /// Send: announced, and in [`Hold::active`] until all `want` bytes have left for a receive that a hint named.
+    Cancelling { asked: bool },
+    /// Send: requested; in [`FlowControl::active`] until all `want` bytes have left.
+    Streaming { to: Handle, want: N, next: N },
+    /// Send: announced, and in [`FlowControl::active`] until all `want` bytes have left for a receive that a hint named.
     /// `cancel`: then ask the peer to forget it.
-    Ahead {
+    StreamingEarly {
         to: Handle,
         want: N,
         next: N,
         cancel: bool,
     },
-    /// Send: its loan died before that; in [`Hold::active`] until the peer is told.
-    Quitting { to: Handle },
+    /// Send: its loan died before that; in [`FlowControl::active`] until the peer is told.
+    AbortingEarly { to: Handle },
     /// Send: all bytes have left, some still need the loan. `again`: the request, for it may be put once more.
-    Leaving { again: Option<(Handle, N)> },
-    /// Send: requested after its loan died; in [`Hold::active`] until the peer is told.
+    Draining { again: Option<(Handle, N)> },
+    /// Send: requested after its loan died; in [`FlowControl::active`] until the peer is told.
     Aborting { to: Handle },
     /// Receive: matched by a probe. The payload is set aside at `place`, or still with the sender ([`NONE`]).
-    Matched { place: u32 },
+    Probed { place: u32 },
     /// Receive: in the expected queue at `place`.
     Posted { place: u32, room: usize },
-    /// Receive: matched with an announce; in [`Hold::active`] until the request has left.
-    Requesting { sender: Handle, room: usize },
+    /// Receive: matched with an announce; in [`FlowControl::active`] until the request has left.
+    CtsPending { sender: Handle, room: usize },
     /// Receive: data is coming.
     Receiving { want: N, got: N },
     /// Over; waits to be claimed.
@@ -83,7 +83,7 @@ pub(crate) enum Step<N> {
 }
 
 impl<H: Header, C: Config> Operation<H, C> {
-    /// Does a frame still need the loan, beside the one of [`Step::Leaving`]?
+    /// Does a frame still need the loan, beside the one of [`OpState::Draining`]?
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
         self.in_flight.get().is_some_and(|frames| *frames > 0)
@@ -92,8 +92,8 @@ impl<H: Header, C: Config> Operation<H, C> {
     /// Is it over for its user? Then he may claim it.
     #[inline(always)]
     pub(crate) fn has_ended(&self) -> bool {
-        match self.step {
-            Step::Done(_) => !self.is_in_flight() || self.is_detached(),
+        match self.state {
+            OpState::Done(_) => !self.is_in_flight() || self.is_detached(),
             _ => self.is_detached(),
         }
     }
@@ -108,7 +108,7 @@ impl<H: Header, C: Config> Operation<H, C> {
     #[inline(always)]
     pub(crate) fn deliver(&mut self, envelope: Envelope<H, C>, stored: usize) -> bool {
         let sent = envelope.len();
-        self.peer = envelope.node();
+        self.peer = envelope.peer();
         self.envelope = Some(envelope);
         if sent > stored {
             return self.finish(Err(Error::Truncated { sent, room: stored }));
@@ -119,7 +119,7 @@ impl<H: Header, C: Config> Operation<H, C> {
     /// Ends it. Is there nobody who will claim it?
     #[inline]
     pub(crate) fn finish(&mut self, outcome: Result<usize, Error>) -> bool {
-        self.step = Step::Done(outcome);
+        self.state = OpState::Done(outcome);
         matches!(self.owner, Owner::Kernel | Owner::Nobody) && !self.is_in_flight()
     }
 }

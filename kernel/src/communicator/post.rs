@@ -1,15 +1,15 @@
 //! What a user's call does to the queues: send, receive, probe, cancel, release.
 
-use super::lane::Outlet;
-use super::operation::{Owner, Step};
+use super::operation::{OpState, Owner};
+use super::port_mux::PortTx;
 use super::state::{ANY, State};
-use crate::aspect::{Capacity, Cell, Counters, Maybe, Note, Transfer};
+use crate::aspect::{Capacity, Cell, Counter, Counters, Maybe, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::header::{Header, Node, Pattern};
+use crate::header::{Header, Pattern, Peer};
 use crate::matching::{Expected, Matcher, Posted, Sequence, Unexpected};
-use crate::memory::{Bank, Ticket};
+use crate::memory::{BufferAccess, Ticket};
 use crate::slab::NONE;
 
 /// How a send wants to be carried.
@@ -23,29 +23,29 @@ pub enum Mode {
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// Checks a send and opens its operation. It is not in any queue yet: [`State::launch`] comes next.
+    /// Checks a send and opens its operation. It is not in any queue yet: [`State::enqueue_send`] comes next.
     #[inline]
     pub(crate) fn open_send(
         &mut self,
-        channel: &impl Outlet,
-        to: Node,
+        channel: &impl PortTx,
+        to: Peer,
         header: H,
         mode: Mode,
         len: usize,
     ) -> Result<Ticket, Error> {
         let eager = self.eager_limit(channel, to);
-        let peer = self.peer(to).ok_or(Error::NoSuchNode(to))?;
-        if peer.deaf {
+        let state = self.peer_state(to).ok_or(Error::NoSuchPeer(to))?;
+        if state.send_closed {
             return Err(Error::PeerLost(to));
         }
         if !<C::Transfer as Transfer>::RENDEZVOUS {
             if mode == Mode::Synchronous {
-                return Err(Error::NotComposed("rendezvous"));
+                return Err(Error::FeatureDisabled("rendezvous"));
             }
             if len > eager {
                 return Err(Error::TooLong { limit: eager });
             }
-            if peer.credit == 0 || !peer.held.is_empty() {
+            if state.credit == 0 || !state.unsent.is_empty() {
                 return Err(Error::NoCredit(to));
             }
         }
@@ -53,29 +53,29 @@ impl<H: Header, C: Config> State<H, C> {
             limit: u32::MAX as usize,
         })?;
         let announce = mode == Mode::Synchronous || len > eager;
-        let ticket = self.open(to, Step::Held { announce }, Some(envelope))?;
+        let ticket = self.open(to, OpState::Unsent { announce }, Some(envelope))?;
         if mode == Mode::Synchronous
             && let Some(operation) = self.operation(ticket)
         {
             operation.owner = Owner::Synchronous;
         }
-        self.counters.note(Note::Sent(len));
+        self.counters.count(Counter::Sent(len));
         Ok(ticket)
     }
 
     /// Puts an opened send in its place in the order. The loan is in the bank by now.
     #[inline]
-    pub(crate) fn launch(&mut self, to: Node, ticket: Ticket) {
-        if let Some(peer) = self.peers.as_mut().get_mut(to.index()) {
-            peer.held.push(&mut self.operations, ticket.slot());
-            if let Some(hold) = peer.hold() {
-                hold.fresh = true;
+    pub(crate) fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
+        if let Some(state) = self.peer_states.as_mut().get_mut(to.index()) {
+            state.unsent.push(&mut self.operations, ticket.slot());
+            if let Some(flow) = state.flow() {
+                flow.unsent_since_hold = true;
             }
         }
-        self.wake(to);
+        self.mark_pending(to);
     }
 
-    /// Opens a receive with room for that many bytes. [`State::enlist`] comes next.
+    /// Opens a receive with room for that many bytes. [`State::match_or_post`] comes next.
     #[inline]
     pub(crate) fn open_receive(
         &mut self,
@@ -83,36 +83,41 @@ impl<H: Header, C: Config> State<H, C> {
         room: usize,
     ) -> Result<Ticket, Error> {
         let source = pattern.source();
-        if let Some(node) = source
-            && node.index() >= self.peers.as_ref().len()
+        if let Some(peer) = source
+            && peer.index() >= self.peer_states.as_ref().len()
         {
-            return Err(Error::NoSuchNode(node));
+            return Err(Error::NoSuchPeer(peer));
         }
         if !<C::Matcher as Matcher>::QUEUES && self.unexpected.find(&pattern).is_none() {
-            return Err(Error::NotComposed("matching"));
+            return Err(Error::FeatureDisabled("matching"));
         }
         self.open(
             source.unwrap_or(ANY),
-            Step::Posted { place: NONE, room },
+            OpState::Posted { place: NONE, room },
             None,
         )
     }
 
     /// Matches an opened receive with a message that is here, or puts it into the expected queue.
     #[inline]
-    pub(crate) fn enlist(&mut self, pattern: H::Pattern, ticket: Ticket, bank: &mut impl Bank) {
-        self.forget(|envelope, _| pattern.matches(envelope.node(), &envelope.header()));
-        self.counters.note(Note::Searched);
+    pub(crate) fn match_or_post(
+        &mut self,
+        pattern: H::Pattern,
+        ticket: Ticket,
+        buffers: &mut impl BufferAccess,
+    ) {
+        self.forget(|envelope, _| pattern.matches(envelope.peer(), &envelope.header()));
+        self.counters.count(Counter::Searched);
         if self.unexpected.len() > 0
             && let Some(place) = self.unexpected.find(&pattern)
         {
-            return self.take(place, ticket, bank);
+            return self.take(place, ticket, buffers);
         }
         let source = pattern.source();
-        if let Some(node) = source
-            && self.peer(node).is_some_and(|peer| peer.gone)
+        if let Some(peer) = source
+            && self.peer_state(peer).is_some_and(|state| state.dead)
         {
-            return self.complete_for(ticket.slot(), Some(pattern), Error::PeerLost(node));
+            return self.complete_for(ticket.slot(), Some(pattern), Error::PeerLost(peer));
         }
         self.sequence = Sequence::new(self.sequence.get() + 1);
         let posted = Posted {
@@ -125,40 +130,40 @@ impl<H: Header, C: Config> State<H, C> {
             return self.complete(ticket.slot(), Err(Error::Full));
         };
         if let Some(operation) = self.operations.get_mut(ticket.slot())
-            && let Step::Posted { place, .. } = &mut operation.step
+            && let OpState::Posted { place, .. } = &mut operation.state
         {
             *place = at;
         }
-        self.counters.note(Note::Expected(self.expected.len()));
-        self.wake_holders(source);
-        if let Some(node) = source {
-            self.want_hint(node);
+        self.counters.count(Counter::Expected(self.expected.len()));
+        self.mark_holders(source);
+        if let Some(peer) = source {
+            self.want_hint(peer);
         }
     }
 
     /// Gives an unexpected message to a receive.
-    fn take(&mut self, place: u32, ticket: Ticket, bank: &mut impl Bank) {
+    fn take(&mut self, place: u32, ticket: Ticket, buffers: &mut impl BufferAccess) {
         let Some(arrived) = self.unexpected.get(place) else {
             return;
         };
         let envelope = arrived.envelope;
         match envelope.announced() {
             Some(sender) => self.match_announced(ticket.slot(), envelope, sender.0),
-            None => self.fill(place, ticket, bank),
+            None => self.fill(place, ticket, buffers),
         }
         self.unexpected.remove(place);
-        self.free_place(envelope.node());
+        self.free_pool(envelope.peer());
     }
 
     /// Copies a message of the pool into a receive's buffer.
     #[inline]
-    pub(crate) fn fill(&mut self, place: u32, ticket: Ticket, bank: &mut impl Bank) {
+    pub(crate) fn fill(&mut self, place: u32, ticket: Ticket, buffers: &mut impl BufferAccess) {
         let Some(arrived) = self.unexpected.get(place) else {
             return;
         };
         let envelope = arrived.envelope;
-        let swapped = self.swapped(envelope.node());
-        let stored = bank.fill(ticket, arrived.payload.bytes(), swapped);
+        let swapped = self.swapped(envelope.peer());
+        let stored = buffers.fill(ticket, arrived.payload.bytes(), swapped);
         self.deliver(ticket.slot(), envelope, stored);
     }
 
@@ -170,28 +175,28 @@ impl<H: Header, C: Config> State<H, C> {
             // For its user it is over.
             return Ok(());
         }
-        match &mut operation.step {
-            Step::Posted { place, .. } => {
+        match &mut operation.state {
+            OpState::Posted { place, .. } => {
                 let place = *place;
                 self.end_unmatched(ticket.slot(), place, Error::Cancelled);
             }
-            Step::Held { .. } => self.withdraw(peer, ticket.slot()),
-            Step::Offered { cancel, .. } => {
+            OpState::Unsent { .. } => self.withdraw(peer, ticket.slot()),
+            OpState::Offered { cancel, .. } => {
                 *cancel = true;
-                if let Some(hold) = self.hold(peer) {
-                    hold.recall = true;
+                if let Some(flow) = self.flow(peer) {
+                    flow.recall = true;
                 }
-                self.wake(peer);
+                self.mark_pending(peer);
             }
-            Step::Ahead { to, cancel, .. } => {
+            OpState::StreamingEarly { to, cancel, .. } => {
                 *cancel = true;
                 if operation.owner == Owner::Nobody {
-                    operation.step = Step::Quitting { to: *to };
-                    self.wake(peer);
+                    operation.state = OpState::AbortingEarly { to: *to };
+                    self.mark_pending(peer);
                 }
             }
-            Step::Announced => {
-                operation.step = Step::Revoking { asked: false };
+            OpState::RtsSent => {
+                operation.state = OpState::Cancelling { asked: false };
                 self.activate(peer, ticket.slot());
             }
             _ => {}
@@ -206,16 +211,18 @@ impl<H: Header, C: Config> State<H, C> {
             operation.owner == Owner::User
                 && len <= <C::Sizes as Sizes>::Cell::N
                 && matches!(
-                    operation.step,
-                    Step::Held { .. } | Step::Offered { cancel: false, .. } | Step::Announced
+                    operation.state,
+                    OpState::Unsent { .. }
+                        | OpState::Offered { cancel: false, .. }
+                        | OpState::RtsSent
                 )
         })
     }
 
-    /// Are there copies of messages to that node that have not gone?
-    pub(crate) fn holds_copies(&self, to: Node) -> bool {
-        let peer = self.peers.as_ref().get(to.index());
-        let copies = peer.and_then(|peer| peer.copies.get());
+    /// Are there copies of messages to that peer that have not gone?
+    pub(crate) fn has_unsent_copies(&self, to: Peer) -> bool {
+        let state = self.peer_states.as_ref().get(to.index());
+        let copies = state.and_then(|state| state.copies.get());
         copies.is_some_and(|copies| *copies > 0)
     }
 
@@ -226,20 +233,20 @@ impl<H: Header, C: Config> State<H, C> {
         };
         operation.owner = owner;
         let to = operation.peer;
-        if let Some(copies) = self.peer(to).and_then(|peer| peer.copies.get_mut()) {
+        if let Some(copies) = self.peer_state(to).and_then(|state| state.copies.get_mut()) {
             *copies += 1;
         }
     }
 
-    /// Is it a send to this node itself that waits for its own answer to be taken back?
+    /// Is it a send to this peer itself that waits for its own answer to be taken back?
     pub(crate) fn is_revoked_here(&mut self, ticket: Ticket) -> bool {
-        let own = self.node;
+        let own = self.me;
         self.operation(ticket).is_some_and(|operation| {
             let revoked = matches!(
-                operation.step,
-                Step::Revoking { .. }
-                    | Step::Offered { cancel: true, .. }
-                    | Step::Ahead { cancel: true, .. }
+                operation.state,
+                OpState::Cancelling { .. }
+                    | OpState::Offered { cancel: true, .. }
+                    | OpState::StreamingEarly { cancel: true, .. }
             );
             revoked && operation.peer == own
         })
@@ -255,7 +262,7 @@ impl<H: Header, C: Config> State<H, C> {
             Owner::Detached => Owner::Kernel,
             _ => Owner::Nobody,
         };
-        if let Step::Done(outcome) = operation.step {
+        if let OpState::Done(outcome) = operation.state {
             self.complete(ticket.slot(), outcome);
         } else if operation.owner == Owner::Nobody {
             // Only an unknown ticket is refused, and this one is known.

@@ -5,14 +5,14 @@
 //! was offered to a matched probe is kept back by its sender until a matched probe takes it, a receive that matches is
 //! posted, or nobody comes for it and the place is needed.
 
-use super::peer::{Peer, Pulling};
-use super::questions::{Answer, Asked, PLACES, Probe, newer};
+use super::peer_state::{PeerState, QuerySent};
+use super::probe_queries::{Answer, AskResult, MAX_QUERIES, ProbeQuery, is_newer};
 use super::state::State;
 use crate::aspect::Maybe;
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::header::{Header, Node, Pattern};
+use crate::header::{Header, Pattern, Peer};
 use crate::matching::{Matcher, Unexpected};
 
 impl<H: Header, C: Config> State<H, C> {
@@ -33,29 +33,33 @@ impl<H: Header, C: Config> State<H, C> {
         keep: bool,
     ) -> Result<Option<Envelope<H, C>>, Error> {
         let source = pattern.source();
-        if let Some(node) = source
-            && self.peer(node).ok_or(Error::NoSuchNode(node))?.gone
+        if let Some(peer) = source
+            && self.peer_state(peer).ok_or(Error::NoSuchPeer(peer))?.dead
         {
-            return Err(Error::PeerLost(node));
+            return Err(Error::PeerLost(peer));
         }
-        let State { probes, peers, .. } = self;
+        let State {
+            probes,
+            peer_states,
+            ..
+        } = self;
         let Some(probes) = probes.get_mut().filter(|_| <C::Matcher as Matcher>::QUEUES) else {
             return Ok(None);
         };
-        let is_out = |generation, source| is_out(peers.as_ref(), generation, source);
+        let is_out = |generation, source| is_out(peer_states.as_ref(), generation, source);
         match probes.ask(pattern, keep, is_out) {
-            Asked::Known(envelope) => return Ok(Some(envelope)),
-            Asked::Now => self.wake_holders(source),
-            Asked::InsteadOf(node) => self.wake(node),
-            Asked::Later => {}
+            AskResult::Known(envelope) => return Ok(Some(envelope)),
+            AskResult::Send => self.mark_holders(source),
+            AskResult::ReleaseFirst(peer) => self.mark_pending(peer),
+            AskResult::Wait => {}
         }
         Ok(None)
     }
 
     /// Has a probe found such a message, which its sender keeps, and no receive has matched it since?
-    pub(crate) fn has_told(&self, pattern: &H::Pattern) -> bool {
-        let told = |probe: &Probe<H, C>| match &probe.answer {
-            Answer::Told(envelope) => pattern.matches(envelope.node(), &envelope.header()),
+    pub(crate) fn has_answer(&self, pattern: &H::Pattern) -> bool {
+        let told = |probe: &ProbeQuery<H, C>| match &probe.answer {
+            Answer::Reported(envelope) => pattern.matches(envelope.peer(), &envelope.header()),
             _ => false,
         };
         let probes = self.probes.get();
@@ -63,13 +67,18 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// Is the question of a probe with this pattern out?
-    pub(crate) fn is_asking(&self, pattern: &H::Pattern) -> bool {
-        let asking = |probe: &Probe<H, C>| {
-            probe.is_open() && is_out(self.peers.as_ref(), probe.generation, pattern.source())
+    pub(crate) fn is_querying(&self, pattern: &H::Pattern) -> bool {
+        let asking = |probe: &ProbeQuery<H, C>| {
+            probe.is_open()
+                && is_out(
+                    self.peer_states.as_ref(),
+                    probe.generation,
+                    pattern.source(),
+                )
         };
         let probes = self.probes.get();
-        let question = probes.and_then(|it| it.places[it.place_of(pattern)?].as_ref());
-        question.is_some_and(asking)
+        let query = probes.and_then(|it| it.places[it.place_of(pattern)?].as_ref());
+        query.is_some_and(asking)
     }
 
     /// Forgets the answers of which `untrue` says so (its second argument: the sender keeps the message back, and is
@@ -84,7 +93,7 @@ impl<H: Header, C: Config> State<H, C> {
 
     #[inline(never)]
     fn forget_answers(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
-        for index in 0..PLACES {
+        for index in 0..MAX_QUERIES {
             let Some(probes) = self.probes.get_mut() else {
                 return;
             };
@@ -92,12 +101,14 @@ impl<H: Header, C: Config> State<H, C> {
                 continue;
             };
             match probe.answer {
-                Answer::Known(envelope) | Answer::Told(envelope) if untrue(&envelope, false) => {
+                Answer::Known(envelope) | Answer::Reported(envelope)
+                    if untrue(&envelope, false) =>
+                {
                     probes.places[index] = None;
                 }
                 Answer::Kept(envelope) if untrue(&envelope, true) => {
                     probes.release(&envelope, false);
-                    self.wake(envelope.node());
+                    self.mark_pending(envelope.peer());
                 }
                 _ => {}
             }
@@ -107,17 +118,17 @@ impl<H: Header, C: Config> State<H, C> {
 
 /// Is a question still to be put to, or to be answered by, a holder?
 fn is_out<H: Header, C: Config>(
-    peers: &[Peer<H, C>],
+    peer_states: &[PeerState<H, C>],
     generation: u32,
-    source: Option<Node>,
+    source: Option<Peer>,
 ) -> bool {
-    peers.iter().enumerate().any(|(index, peer)| {
-        let concerned = source.is_none_or(|node| node.index() == index);
+    peer_states.iter().enumerate().any(|(index, state)| {
+        let concerned = source.is_none_or(|peer| peer.index() == index);
         concerned
-            && peer.hold.get().is_some_and(|hold| {
-                hold.holds
-                    && (newer(generation, hold.probed)
-                        || hold.pulling == Pulling::Probe(generation))
+            && state.flow.get().is_some_and(|flow| {
+                flow.peer_holds
+                    && (is_newer(generation, flow.probed)
+                        || flow.query_sent == QuerySent::Probe(generation))
             })
     })
 }

@@ -4,97 +4,101 @@
 //! normally, by `?` or by a panic, every operation that is not over is taken back: receives are unposted, sends are
 //! withdrawn, and a peer that had already matched one learns [`Error::Revoked`]. Nothing waits for the peer.
 
+use super::buffer_table::{BufferLending, copy_in, fill, part, room};
 use super::engine::Engine;
-use super::lane::{Alone, Lane};
-use super::loans::{Lender, copy_in, fill, part, room};
-use super::operate::Operate;
+use super::point_to_point::PointToPoint;
+use super::port_mux::{PortMux, SinglePort};
 use super::state::State;
 use crate::channel::Channel;
 use crate::config::Config;
 use crate::header::Header;
-use crate::memory::{Bank, Lent, Loan, Part, Source, Ticket};
+use crate::memory::{BufferAccess, Lent, Loan, Part, Source, Ticket};
 
 /// Operations with loans that one scope holds at a time, at most; then [`Error::Full`](crate::Error::Full).
 pub const SCOPE_LOANS: usize = 16;
 
 /// Operations with buffers of lifetime `'buf`.
-pub struct Scope<'a, 'buf, H: Header, L: Channel, C: Config, W: Lane<L> = Alone> {
+pub struct Scope<'a, 'buf, H: Header, L: Channel, C: Config, W: PortMux<L> = SinglePort> {
     state: &'a mut State<H, C>,
     channel: &'a mut L,
-    bank: Chain<'a, 'buf>,
-    lane: W,
+    buffers: ScopeBuffers<'a, 'buf>,
+    mux: W,
 }
 
-impl<'a, H: Header, L: Channel, C: Config, W: Lane<L>> Scope<'a, '_, H, L, C, W> {
+impl<'a, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'a, '_, H, L, C, W> {
     pub(crate) fn new(
         state: &'a mut State<H, C>,
         channel: &'a mut L,
-        outer: &'a mut (dyn Bank + 'a),
-        lane: W,
+        outer: &'a mut (dyn BufferAccess + 'a),
+        mux: W,
     ) -> Self {
         Scope {
             state,
             channel,
-            bank: Chain {
+            buffers: ScopeBuffers {
                 own: heapless::Vec::new(),
                 outer,
             },
-            lane,
+            mux,
         }
     }
 }
 
-impl<H: Header, L: Channel, C: Config, W: Lane<L>> Drop for Scope<'_, '_, H, L, C, W> {
+impl<H: Header, L: Channel, C: Config, W: PortMux<L>> Drop for Scope<'_, '_, H, L, C, W> {
     fn drop(&mut self) {
-        while let Some((ticket, _)) = self.bank.own.pop() {
+        while let Some((ticket, _)) = self.buffers.own.pop() {
             self.state.release(ticket);
         }
-        self.engine().flush_or_later();
+        self.engine().flush_lazily();
     }
 }
 
-impl<'buf, H: Header, L: Channel, C: Config, W: Lane<L>> Operate for Scope<'_, 'buf, H, L, C, W> {
+impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> PointToPoint
+    for Scope<'_, 'buf, H, L, C, W>
+{
     type Header = H;
     type Channel = L;
     type Memory = Lent<'buf>;
     type Config = C;
 
-    type Lane<'x>
-        = W::Again<'x>
+    type PortMux<'x>
+        = W::Reborrowed<'x>
     where
         Self: 'x;
 
     #[inline]
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl Lender<Lent<'buf>> + Bank, W::Again<'_>> {
+    fn engine(
+        &mut self,
+    ) -> Engine<'_, H, L, C, impl BufferLending<Lent<'buf>> + BufferAccess, W::Reborrowed<'_>> {
         Engine {
             state: self.state,
             channel: self.channel,
-            bank: &mut self.bank,
-            lane: self.lane.again(),
+            buffers: &mut self.buffers,
+            mux: self.mux.reborrow(),
         }
     }
 }
 
 /// A scope's loans in front of the outer ones.
-struct Chain<'a, 'buf> {
+struct ScopeBuffers<'a, 'buf> {
     own: heapless::Vec<(Ticket, Loan<Lent<'buf>>), SCOPE_LOANS>,
-    outer: &'a mut (dyn Bank + 'a),
+    outer: &'a mut (dyn BufferAccess + 'a),
 }
 
-impl<'buf> Chain<'_, 'buf> {
+impl<'buf> ScopeBuffers<'_, 'buf> {
     fn loan(&self, ticket: Ticket) -> Option<&Loan<Lent<'buf>>> {
         let (_, loan) = self.own.iter().find(|(own, _)| *own == ticket)?;
         Some(loan)
     }
 }
 
-impl<'buf> Lender<Lent<'buf>> for Chain<'_, 'buf> {
-    fn lend_out(&mut self, ticket: Ticket, out: &'buf [u8]) -> Result<(), &'buf [u8]> {
+impl<'buf> BufferLending<Lent<'buf>> for ScopeBuffers<'_, 'buf> {
+    fn lend_send(&mut self, ticket: Ticket, out: &'buf [u8]) -> Result<(), &'buf [u8]> {
         let pushed = self.own.push((ticket, Loan::Sent(out)));
         pushed.map_err(|_| out)
     }
 
-    fn lend_in(&mut self, ticket: Ticket, into: &'buf mut [u8]) -> Result<(), &'buf mut [u8]> {
+    fn lend_recv(&mut self, ticket: Ticket, into: &'buf mut [u8]) -> Result<(), &'buf mut [u8]> {
         if self.own.is_full() {
             return Err(into);
         }
@@ -112,7 +116,7 @@ impl<'buf> Lender<Lent<'buf>> for Chain<'_, 'buf> {
         Some(self.own.swap_remove(at).1)
     }
 
-    fn copy_lent(&mut self, ticket: Ticket) -> bool {
+    fn copy_loan(&mut self, ticket: Ticket) -> bool {
         match self.own.iter().find(|(own, _)| *own == ticket) {
             // The copy may outlive this scope.
             Some((_, Loan::Sent(source))) => self.outer.copy(ticket, source),
@@ -121,7 +125,7 @@ impl<'buf> Lender<Lent<'buf>> for Chain<'_, 'buf> {
     }
 }
 
-impl Bank for Chain<'_, '_> {
+impl BufferAccess for ScopeBuffers<'_, '_> {
     fn room(&self, ticket: Ticket) -> Option<usize> {
         match self.loan(ticket) {
             Some(loan) => room(loan),

@@ -4,20 +4,21 @@
 //! | --- | --- |
 //! | expected | [`State::expected`]: posted receives |
 //! | unexpected | [`State::unexpected`]: messages and announces that nobody asked for |
-//! | requested | [`Hold::active`]: sends that the peer has asked for (and other operations with a frame due) |
-//! | unrequested | [`Peer::held`]: sends that wait for credit or room, in order; announced ones wait in their slots |
+//! | requested | [`FlowControl::active`]: sends that the peer has asked for (and other operations with a frame due) |
+//! | unrequested | [`PeerState::unsent`]: sends that wait for credit or room, in order; announced ones wait in their slots |
 
-use super::operation::{Operation, Owner, Step};
-use super::peer::{Hold, Peer};
-use super::questions::Probes;
+use super::operation::{OpState, Operation, Owner};
+use super::peer_state::{FlowControl, PeerState};
+use super::probe_queries::ProbeQueries;
 use crate::aspect::{
-    Buffering, Capacity, Counters, Maybe, Note, Observer, Representation, Slice, Storage, Transfer,
+    Buffering, Capacity, Counter, Counters, Maybe, Observer, Representation, Slice, Storage,
+    Transfer,
 };
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
-use crate::header::{Header, Node, Pattern};
+use crate::header::{Header, Pattern, Peer};
 use crate::matching::{Expected, Matcher, Sequence, SequenceOf, Unexpected};
 use crate::memory::Ticket;
 use crate::slab::{Entry, Queue, Slab};
@@ -26,22 +27,24 @@ pub(crate) type OperationsOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
     Entry<Operation<H, C>>,
     <<C as Config>::Sizes as Sizes>::Operations,
 >;
-pub(crate) type PeersOf<H, C> =
-    <<C as Config>::Storage as Storage>::Slice<Peer<H, C>, <<C as Config>::Sizes as Sizes>::Nodes>;
+pub(crate) type PeerStatesOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
+    PeerState<H, C>,
+    <<C as Config>::Sizes as Sizes>::Peers,
+>;
 
-/// The peer of a receive that any node may match. No channel has a node of that number.
-pub(crate) const ANY: Node = Node(u16::MAX);
+/// The peer of a receive that any peer may match. No channel has a peer of that number.
+pub(crate) const ANY: Peer = Peer(u16::MAX);
 
 /// Everything that one header's traffic needs.
 pub(crate) struct State<H: Header, C: Config> {
     pub(crate) operations: Slab<Operation<H, C>, OperationsOf<H, C>>,
     pub(crate) expected: <C::Matcher as Matcher>::Expected<H, C>,
     pub(crate) unexpected: <C::Matcher as Matcher>::Unexpected<H, C>,
-    pub(crate) peers: PeersOf<H, C>,
-    pub(crate) probes: <C::Transfer as Transfer>::Held<Probes<H, C>>,
+    pub(crate) peer_states: PeerStatesOf<H, C>,
+    pub(crate) probes: <C::Transfer as Transfer>::Held<ProbeQueries<H, C>>,
     /// Sends of the kernel's own that are over: their copies can go.
     pub(crate) ended: <C::Buffering as Buffering>::Held<Queue>,
-    pub(crate) node: Node,
+    pub(crate) me: Peer,
     /// Places in every peer's pool that belong to us, and in ours to every peer.
     pub(crate) credit: u32,
     /// Longest payload sent without an announce, before the channel's own limit.
@@ -50,28 +53,28 @@ pub(crate) struct State<H: Header, C: Config> {
     /// The last receive that was put into the expected queue.
     pub(crate) sequence: SequenceOf<C>,
     /// Some peer may have a frame due.
-    pub(crate) due: bool,
+    pub(crate) tx_pending: bool,
     /// Frames that no rule of the protocol explains: dropped and counted.
     pub(crate) rejected: u64,
     pub(crate) counters: <C::Observer as Observer>::Counters,
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// For `nodes` nodes, of which we are `node`.
-    pub(crate) fn new(node: Node, nodes: usize) -> Result<Self, Error> {
-        let bound = <C::Sizes as Sizes>::Nodes::N;
-        if nodes > bound {
-            return Err(Error::TooManyNodes { nodes, bound });
+    /// For `peers` peers, of which we are `me`.
+    pub(crate) fn new(me: Peer, peers: usize) -> Result<Self, Error> {
+        let bound = <C::Sizes as Sizes>::Peers::N;
+        if peers > bound {
+            return Err(Error::TooManyPeers { peers, bound });
         }
         let pool = <C::Sizes as Sizes>::Pool::N;
-        if pool < nodes {
-            return Err(Error::PoolTooSmall { nodes, pool });
+        if pool < peers {
+            return Err(Error::PoolTooSmall { peers, pool });
         }
-        let credit = u32::try_from(pool / nodes.max(1)).unwrap_or(u32::MAX);
-        let mut peers = PeersOf::<H, C>::new();
-        for _ in 0..nodes {
-            if peers.push(Peer::new(credit)).is_err() {
-                return Err(Error::TooManyNodes { nodes, bound });
+        let credit = u32::try_from(pool / peers.max(1)).unwrap_or(u32::MAX);
+        let mut peer_states = PeerStatesOf::<H, C>::new();
+        for _ in 0..peers {
+            if peer_states.push(PeerState::new(credit)).is_err() {
+                return Err(Error::TooManyPeers { peers, bound });
             }
         }
         let cell = <C::Sizes as Sizes>::Cell::N;
@@ -79,62 +82,62 @@ impl<H: Header, C: Config> State<H, C> {
             operations: Slab::new(),
             expected: Expected::new(),
             unexpected: Unexpected::new(),
-            peers,
-            probes: Maybe::new(Probes::new),
+            peer_states,
+            probes: Maybe::new(ProbeQueries::new),
             ended: Maybe::new(Queue::new),
-            node,
+            me,
             credit,
             eager: cell.min(<C::Transfer as Transfer>::THRESHOLD),
             generation: 0,
             sequence: Sequence::new(0),
-            due: false,
+            tx_pending: false,
             rejected: 0,
             counters: Counters::new(),
         })
     }
 
-    /// Before anything was sent: how many places every node has in every pool.
+    /// Before anything was sent: how many places every peer has in every pool.
     pub(crate) fn set_credit(&mut self, credit: u32) {
         self.credit = credit;
-        for peer in self.peers.as_mut() {
-            peer.credit = credit;
+        for state in self.peer_states.as_mut() {
+            state.credit = credit;
         }
     }
 
     #[inline]
-    pub(crate) fn peer(&mut self, node: Node) -> Option<&mut Peer<H, C>> {
-        self.peers.as_mut().get_mut(node.index())
+    pub(crate) fn peer_state(&mut self, peer: Peer) -> Option<&mut PeerState<H, C>> {
+        self.peer_states.as_mut().get_mut(peer.index())
     }
 
     /// The hold state of a peer, when the composition has it.
-    pub(crate) fn hold(&mut self, node: Node) -> Option<&mut Hold<H>> {
-        self.peers.as_mut().get_mut(node.index())?.hold()
+    pub(crate) fn flow(&mut self, peer: Peer) -> Option<&mut FlowControl<H>> {
+        self.peer_states.as_mut().get_mut(peer.index())?.flow()
     }
 
-    /// Notes that a frame may be due to that node.
+    /// Notes that a frame may be due to that peer.
     #[inline]
-    pub(crate) fn wake(&mut self, node: Node) {
-        if let Some(peer) = self.peer(node) {
-            peer.due = true;
-            self.due = true;
+    pub(crate) fn mark_pending(&mut self, peer: Peer) {
+        if let Some(state) = self.peer_state(peer) {
+            state.tx_pending = true;
+            self.tx_pending = true;
         }
     }
 
     /// A posted receive or a probe of `source` may have to be pulled.
     #[inline]
-    pub(crate) fn wake_holders(&mut self, source: Option<Node>) {
+    pub(crate) fn mark_holders(&mut self, source: Option<Peer>) {
         if self.probes.get().is_some_and(|probes| probes.holders > 0) {
-            self.wake_all_holders(source);
+            self.mark_all_holders(source);
         }
     }
 
     #[cold]
-    fn wake_all_holders(&mut self, source: Option<Node>) {
-        for (index, peer) in self.peers.as_mut().iter_mut().enumerate() {
-            let wanted = source.is_none_or(|node| node.index() == index);
-            if wanted && peer.hold.get().is_some_and(|hold| hold.holds) {
-                peer.due = true;
-                self.due = true;
+    fn mark_all_holders(&mut self, source: Option<Peer>) {
+        for (index, state) in self.peer_states.as_mut().iter_mut().enumerate() {
+            let wanted = source.is_none_or(|peer| peer.index() == index);
+            if wanted && state.flow.get().is_some_and(|flow| flow.peer_holds) {
+                state.tx_pending = true;
+                self.tx_pending = true;
             }
         }
     }
@@ -151,8 +154,8 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn open(
         &mut self,
-        peer: Node,
-        step: Step<C::Length>,
+        peer: Peer,
+        state: OpState<C::Length>,
         envelope: Option<Envelope<H, C>>,
     ) -> Result<Ticket, Error> {
         self.generation = self.generation.wrapping_add(1).max(1);
@@ -162,11 +165,12 @@ impl<H: Header, C: Config> State<H, C> {
             owner: Owner::User,
             in_flight: Maybe::new(|| 0),
             peer,
-            step,
+            state,
             envelope,
         };
         let slot = self.operations.insert(operation).ok_or(Error::Full)?;
-        self.counters.note(Note::Operation(self.operations.len()));
+        self.counters
+            .count(Counter::Operation(self.operations.len()));
         Ok(Ticket::new(slot, generation))
     }
 
@@ -183,7 +187,7 @@ impl<H: Header, C: Config> State<H, C> {
     /// A receive is over: `stored` bytes are in its buffer.
     #[inline]
     pub(crate) fn deliver(&mut self, slot: u32, envelope: Envelope<H, C>, stored: usize) {
-        self.counters.note(Note::Received(stored));
+        self.counters.count(Counter::Received(stored));
         if let Some(operation) = self.operations.get_mut(slot)
             && operation.deliver(envelope, stored)
         {
@@ -197,7 +201,7 @@ impl<H: Header, C: Config> State<H, C> {
         match self.ended.get_mut() {
             Some(ended) => {
                 ended.push(&mut self.operations, slot);
-                self.due = true;
+                self.tx_pending = true;
             }
             None => drop(self.operations.remove(slot)),
         }
@@ -205,93 +209,93 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Do the bytes of that peer's values come in another order than this machine's?
     #[inline]
-    pub(crate) fn swapped(&self, from: Node) -> bool {
+    pub(crate) fn swapped(&self, from: Peer) -> bool {
         if !<C::Representation as Representation>::CONVERTS {
             return false;
         }
         let external = if <C::Representation as Representation>::CANONICAL {
             true
         } else {
-            let peer = self.peers.as_ref().get(from.index());
-            peer.is_some_and(|peer| peer.big_endian)
+            let state = self.peer_states.as_ref().get(from.index());
+            state.is_some_and(|state| state.big_endian)
         };
         external != <C::Representation as Representation>::BIG_ENDIAN
     }
 
     /// Puts an operation at the end of a peer's active queue.
-    pub(crate) fn activate(&mut self, node: Node, slot: u32) {
-        if let Some(peer) = self.peers.as_mut().get_mut(node.index())
-            && let Some(hold) = peer.hold.get_mut()
+    pub(crate) fn activate(&mut self, peer: Peer, slot: u32) {
+        if let Some(state) = self.peer_states.as_mut().get_mut(peer.index())
+            && let Some(flow) = state.flow.get_mut()
         {
-            hold.active.push(&mut self.operations, slot);
+            flow.active.push(&mut self.operations, slot);
         }
-        self.wake(node);
+        self.mark_pending(peer);
     }
 
     /// Takes an operation out of a peer's active queue.
-    pub(crate) fn deactivate(&mut self, node: Node, slot: u32) {
-        if let Some(peer) = self.peers.as_mut().get_mut(node.index())
-            && let Some(hold) = peer.hold.get_mut()
+    pub(crate) fn deactivate(&mut self, peer: Peer, slot: u32) {
+        if let Some(state) = self.peer_states.as_mut().get_mut(peer.index())
+            && let Some(flow) = state.flow.get_mut()
         {
-            hold.active.unlink(&mut self.operations, slot);
+            flow.active.unlink(&mut self.operations, slot);
         }
     }
 
     /// A message of `from` takes a place in the pool. False when the sender had no credit for it.
-    pub(crate) fn take_place(&mut self, from: Node) -> bool {
+    pub(crate) fn reserve_pool(&mut self, from: Peer) -> bool {
         let credit = self.credit;
-        let Some(peer) = self.peers.as_mut().get_mut(from.index()) else {
+        let Some(state) = self.peer_states.as_mut().get_mut(from.index()) else {
             return false;
         };
-        if peer.kept >= credit {
+        if state.pool_used >= credit {
             return false;
         }
-        peer.kept += 1;
-        if peer.owes_credit(credit) {
-            peer.due = true;
-            self.due = true;
+        state.pool_used += 1;
+        if state.must_return_credit(credit) {
+            state.tx_pending = true;
+            self.tx_pending = true;
         }
         true
     }
 
     /// A message of `from` that took a place has left the pool.
     #[inline]
-    pub(crate) fn free_place(&mut self, from: Node) {
-        if let Some(peer) = self.peer(from) {
-            peer.kept = peer.kept.saturating_sub(1);
+    pub(crate) fn free_pool(&mut self, from: Peer) {
+        if let Some(state) = self.peer_state(from) {
+            state.pool_used = state.pool_used.saturating_sub(1);
         }
-        self.owe_place(from);
+        self.return_credit(from);
     }
 
     /// A place that a message of `from` had credit for is free again.
     #[inline(always)]
-    pub(crate) fn owe_place(&mut self, from: Node) {
+    pub(crate) fn return_credit(&mut self, from: Peer) {
         let credit = self.credit;
-        if let Some(peer) = self.peers.as_mut().get_mut(from.index()) {
-            peer.owed += 1;
-            if peer.owes_credit(credit) {
-                peer.due = true;
-                self.due = true;
+        if let Some(state) = self.peer_states.as_mut().get_mut(from.index()) {
+            state.credits_to_return += 1;
+            if state.must_return_credit(credit) {
+                state.tx_pending = true;
+                self.tx_pending = true;
             }
         }
     }
 
     /// What a receive wants that nothing has matched yet.
     #[cold]
-    pub(crate) fn wanted(&mut self, ticket: Ticket) -> Option<H::Pattern> {
-        match self.operation(ticket)?.step {
-            Step::Posted { place, .. } => self.expected.wanted(place),
+    pub(crate) fn posted_pattern(&mut self, ticket: Ticket) -> Option<H::Pattern> {
+        match self.operation(ticket)?.state {
+            OpState::Posted { place, .. } => self.expected.wanted(place),
             _ => None,
         }
     }
 
-    /// Ends such a receive as if only that node could have sent what it wants.
+    /// Ends such a receive as if only that peer could have sent what it wants.
     #[cold]
-    pub(crate) fn give_up(&mut self, ticket: Ticket, node: Node) {
+    pub(crate) fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {
         if let Some(operation) = self.operation(ticket)
-            && let Step::Posted { place, .. } = operation.step
+            && let OpState::Posted { place, .. } = operation.state
         {
-            self.end_unmatched(ticket.slot(), place, Error::PeerLost(node));
+            self.end_unmatched(ticket.slot(), place, Error::PeerLost(peer));
         }
     }
 

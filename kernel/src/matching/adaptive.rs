@@ -5,7 +5,7 @@ use super::indexed::Indexed;
 use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
-use crate::header::{Header, MAX_CLASSES, Node, Pattern};
+use crate::header::{Header, MAX_CLASSES, Pattern, Peer};
 
 /// The policy: search in order until a search looks at more than `DEPTH` entries, then by bins until the queue is
 /// empty again. Each of the two queues decides for itself.
@@ -44,7 +44,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
     BinnedExpected<H, C, DEPTH, BINS>
 {
     #[inline]
-    fn first(&mut self, from: Node, header: &H) -> Search<u32> {
+    fn first(&mut self, from: Peer, header: &H) -> Search<u32> {
         if self.entries.is_binned() {
             return self.first_in_bins(from, header);
         }
@@ -58,7 +58,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
 
     /// Takes the first one that matches out, where that is not the first of all or there are bins.
     #[inline(never)]
-    fn take_behind(&mut self, from: Node, header: &H) -> Option<u32> {
+    fn take_behind(&mut self, from: Peer, header: &H) -> Option<u32> {
         let place = self.first(from, header).found?;
         let slot = self.entries.list().item(place)?.slot;
         Expected::<H>::remove(self, place);
@@ -89,7 +89,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
         }
     }
 
-    fn first_in_bins(&self, from: Node, header: &H) -> Search<u32> {
+    fn first_in_bins(&self, from: Peer, header: &H) -> Search<u32> {
         let matches = |posted: &Posted<H::Pattern>| posted.pattern.matches(from, header);
         let mut first: Option<(u32, u64)> = None;
         let mut steps = 0;
@@ -142,14 +142,14 @@ impl<H: Header> Classes<H> {
     }
 
     #[inline]
-    fn hash_header(class: usize, from: Node, header: &H) -> u32 {
+    fn hash_header(class: usize, from: Peer, header: &H) -> u32 {
         hash(class, <H::Pattern as Pattern<H>>::key(class, from, header))
     }
 
     #[inline]
     fn hash_arrived<C: Config>(arrived: &Arrived<H, C>) -> [Option<u32>; MAX_CLASSES] {
         let Arrived { envelope, .. } = arrived;
-        let (from, header) = (envelope.node(), envelope.header());
+        let (from, header) = (envelope.peer(), envelope.header());
         core::array::from_fn(|class| {
             (class < Self::N).then(|| Self::hash_header(class, from, &header))
         })
@@ -175,14 +175,14 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         self.entries.append_to_list(posted)
     }
 
-    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
+    fn search(&mut self, from: Peer, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
         let Search { found, steps } = self.first(from, header);
         let found = found.and_then(|place| Some((place, *self.entries.list().item(place)?)));
         Search { found, steps }
     }
 
     #[inline(always)]
-    fn take(&mut self, from: Node, header: &H) -> Option<u32> {
+    fn take(&mut self, from: Peer, header: &H) -> Option<u32> {
         if let Some(first) = self.entries.pop_if(|it| it.pattern.matches(from, header)) {
             return Some(first.slot);
         }
@@ -203,7 +203,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
         Expected::<H>::wanted(self.entries.list(), place)
     }
 
-    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern>> {
+    fn following(&self, sequence: u64, from: Peer) -> Option<Posted<H::Pattern>> {
         Expected::<H>::following(self.entries.list(), sequence, from)
     }
 

@@ -4,7 +4,7 @@ use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
 use crate::aspect::{Slice, Storage, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
-use crate::header::{Header, Node, Pattern};
+use crate::header::{Header, Pattern, Peer};
 use crate::slab::{Entry, Queue, Slab};
 use core::cell::Cell;
 
@@ -130,7 +130,7 @@ impl<H: Header, S: Sequence, A: Slice<Entry<Posted<H::Pattern, S>>>> Expected<H,
         self.append(posted)
     }
 
-    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
+    fn search(&mut self, from: Peer, header: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
         let Search { found, steps } =
             List::search(self, |posted| posted.pattern.matches(from, header));
         let found = found.and_then(|place| Some((place, *self.item(place)?)));
@@ -138,7 +138,7 @@ impl<H: Header, S: Sequence, A: Slice<Entry<Posted<H::Pattern, S>>>> Expected<H,
     }
 
     #[inline]
-    fn take(&mut self, from: Node, header: &H) -> Option<u32> {
+    fn take(&mut self, from: Peer, header: &H) -> Option<u32> {
         let place = self.first(|posted| posted.pattern.matches(from, header))?;
         let slot = self.item(place)?.slot;
         self.take_out(place);
@@ -153,10 +153,10 @@ impl<H: Header, S: Sequence, A: Slice<Entry<Posted<H::Pattern, S>>>> Expected<H,
         self.item(place).map(|posted| posted.pattern)
     }
 
-    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern, S>> {
+    fn following(&self, sequence: u64, from: Peer) -> Option<Posted<H::Pattern, S>> {
         let place = self.first(|posted| {
             posted.sequence.get() > sequence
-                && posted.pattern.source().is_none_or(|node| node == from)
+                && posted.pattern.source().is_none_or(|peer| peer == from)
         })?;
         self.item(place).copied()
     }

@@ -27,7 +27,7 @@ pub use sequence::Sequence;
 use crate::aspect::{Cell, Storage, Transfer};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
-use crate::header::{Header, Node, Pattern};
+use crate::header::{Header, Pattern, Peer};
 
 /// The sequence numbers of a composition's receives.
 pub type SequenceOf<C> =
@@ -72,15 +72,15 @@ pub trait Expected<H: Header, S: Sequence = u64> {
     /// Appends; the place is for [`Expected::remove`]. `None` when full.
     fn post(&mut self, posted: Posted<H::Pattern, S>) -> Option<u32>;
     /// The first one that matches, with its place, and how long it took to find it.
-    fn search(&mut self, from: Node, header: &H) -> Search<(u32, Posted<H::Pattern, S>)>;
+    fn search(&mut self, from: Peer, header: &H) -> Search<(u32, Posted<H::Pattern, S>)>;
     /// The same for those who do not ask how long it took.
     #[inline]
-    fn find(&mut self, from: Node, header: &H) -> Option<(u32, Posted<H::Pattern, S>)> {
+    fn find(&mut self, from: Peer, header: &H) -> Option<(u32, Posted<H::Pattern, S>)> {
         self.search(from, header).found
     }
     /// Takes the first one that matches out; its operation.
     #[inline]
-    fn take(&mut self, from: Node, header: &H) -> Option<u32> {
+    fn take(&mut self, from: Peer, header: &H) -> Option<u32> {
         let (place, posted) = self.find(from, header)?;
         self.remove(place);
         Some(posted.slot)
@@ -90,7 +90,7 @@ pub trait Expected<H: Header, S: Sequence = u64> {
     /// What the one at that place wants.
     fn wanted(&self, place: u32) -> Option<H::Pattern>;
     /// The first one behind this sequence number that could match a message from `from`.
-    fn following(&self, sequence: u64, from: Node) -> Option<Posted<H::Pattern, S>>;
+    fn following(&self, sequence: u64, from: Peer) -> Option<Posted<H::Pattern, S>>;
     /// How many.
     fn len(&self) -> usize;
 }
@@ -109,7 +109,7 @@ pub struct Arrived<H: Header, C: Config> {
 
 impl<H: Header, C: Config> Arrived<H, C> {
     /// A whole message. `None` if the payload does not fit the composition.
-    pub fn whole(from: Node, header: H, payload: &[u8]) -> Option<Self> {
+    pub fn whole(from: Peer, header: H, payload: &[u8]) -> Option<Self> {
         let mut arrived = Self::new(Envelope::new(header, payload.len(), from, None)?);
         arrived.payload.append(payload).then_some(arrived)
     }
@@ -117,7 +117,7 @@ impl<H: Header, C: Config> Arrived<H, C> {
     /// Does a receive with this pattern take it?
     #[inline]
     pub(crate) fn matches(&self, pattern: &H::Pattern) -> bool {
-        pattern.matches(self.envelope.node(), &self.envelope.header())
+        pattern.matches(self.envelope.peer(), &self.envelope.header())
     }
 
     /// Without payload yet.

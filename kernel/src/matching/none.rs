@@ -5,7 +5,7 @@ use super::linear::ListOf;
 use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
 use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
-use crate::header::{Header, Node};
+use crate::header::{Header, Peer};
 
 /// The policy: messages are received strictly in the order in which they arrive.
 ///
@@ -35,7 +35,7 @@ impl<H: Header, S: Sequence> Expected<H, S> for NoExpected {
     }
 
     #[inline]
-    fn search(&mut self, _: Node, _: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
+    fn search(&mut self, _: Peer, _: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
         Search {
             found: None,
             steps: 0,
@@ -48,7 +48,7 @@ impl<H: Header, S: Sequence> Expected<H, S> for NoExpected {
         None
     }
 
-    fn following(&self, _: u64, _: Node) -> Option<Posted<H::Pattern, S>> {
+    fn following(&self, _: u64, _: Peer) -> Option<Posted<H::Pattern, S>> {
         None
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Memory`] is a family of two types: what a send reads ([`Source`]) and what a receive fills ([`Sink`]).
 //! [`Lent`] is the safe one over slices. A facade with foreign memory (C, a device) brings its own.
-//! Loans live beside the queues in a [`Bank`], named by [`Ticket`]s; the kernel never keeps an address.
+//! Loans live beside the queues in a [`BufferAccess`], named by [`Ticket`]s; the kernel never keeps an address.
 
 mod typed;
 mod words;
@@ -236,7 +236,7 @@ pub enum Loan<M: Memory> {
 
 /// Where loans lie. Scopes chain: an inner bank asks the outer one for tickets that it does not hold, so progress
 /// inside a scope completes outer receives too. `None` says that the loan is dead.
-pub trait Bank {
+pub trait BufferAccess {
     /// Bytes a receive can take.
     fn room(&self, ticket: Ticket) -> Option<usize>;
     /// Fills a receive from its beginning, as far as there is room; the bytes that it took. `swapped`: the bytes of
@@ -253,7 +253,7 @@ pub trait Bank {
         let _ = (ticket, at, len);
         None
     }
-    /// Keeps a copy of a message, which [`Bank::part`] then reads. False when there is no room.
+    /// Keeps a copy of a message, which [`BufferAccess::part`] then reads. False when there is no room.
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool;
     /// Forgets a copy that has left. False if there is none.
     fn drop_copy(&mut self, ticket: Ticket) -> bool;

@@ -9,14 +9,14 @@
 //! So what a stranger invents or sends again is counted and dropped, and so is what was damaged. A stranger who stands
 //! in the way of frames, or overtakes them, can under [`Coverage::Headers`] still put another content of the same checksum in
 //! the place of one that it has seen, behind the headers; under [`Coverage::Whole`] it cannot. It may always listen, and keep
-//! the wire busy; and nodes of one job trust each other.
+//! the wire busy; and peers of one job trust each other.
 
 use crate::ContiguousFrame;
 use crate::checksum::Checksum;
 use alloc::vec::Vec;
 use core::hash::Hasher;
-use pombo_kernel::channel::{Arrival, ChannelError, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{Arrival, ChannelError, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
 use siphasher::sip::SipHasher24;
@@ -30,7 +30,7 @@ pub struct Authenticated<N> {
 
 /// What writes tags and checks them.
 struct Authenticator {
-    me: Node,
+    me: Peer,
     /// Has read what all frames have in common.
     keyed: Tag,
     /// Of the frame before.
@@ -41,18 +41,18 @@ struct Authenticator {
     scratch: Vec<u8>,
 }
 
-/// What tags are made with: the same at all nodes of a job, and for each of its networks another `domain`.
+/// What tags are made with: the same at all peers of a job, and for each of its networks another `domain`.
 #[derive(Clone, Copy)]
 pub struct Key {
     /// Nobody else knows it.
     pub secret: [u8; 16],
     /// The life of the job: a secret never meets the same one twice.
     pub epoch: u64,
-    /// Which of the networks of a node.
+    /// Which of the networks of a peer.
     pub domain: u8,
 }
 
-/// What of a frame a tag covers: the same at all nodes.
+/// What of a frame a tag covers: the same at all peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Coverage {
     /// Its first [`COVERED_HEADERS`] bytes, its length, and a checksum of the rest.
@@ -179,10 +179,10 @@ impl Authenticator {
             return Err(ChannelError::TooLong { limit });
         }
         Ok(Authenticator {
-            me: network.node(),
+            me: network.me(),
             keyed: Tag::new(key, cover),
             number: 0,
-            replay: alloc::vec![ReplayWindow::default(); network.nodes()],
+            replay: alloc::vec![ReplayWindow::default(); network.peers()],
             counts: AuthenticatedCounts::default(),
             scratch: alloc::vec![0; limit],
         })
@@ -227,7 +227,7 @@ impl Authenticator {
         Ok(())
     }
 
-    /// What stands behind the tag of a frame of the job for this node that has not been here before.
+    /// What stands behind the tag of a frame of the job for this peer that has not been here before.
     fn open<'a>(&mut self, frame: ContiguousFrame<'a>) -> Option<ContiguousFrame<'a>> {
         let source = self.replay.get_mut(frame.from().index());
         let verified = self.keyed.verify(frame, self.me);
@@ -271,7 +271,7 @@ impl Tag {
     }
 
     /// Of a frame.
-    fn for_frame(&self, from: Node, number_and_destination: u64) -> Self {
+    fn for_frame(&self, from: Peer, number_and_destination: u64) -> Self {
         let mut tag = *self;
         tag.keyed.write(&from.0.to_le_bytes());
         tag.keyed.write(&number_and_destination.to_le_bytes());
@@ -308,8 +308,12 @@ impl Tag {
         }
         self.keyed.finish()
     }
-    /// The number of a frame of the job for that node, and what stands behind its tag.
-    fn verify<'a>(&self, frame: ContiguousFrame<'a>, me: Node) -> Option<(u64, ContiguousFrame<'a>)> {
+    /// The number of a frame of the job for that peer, and what stands behind its tag.
+    fn verify<'a>(
+        &self,
+        frame: ContiguousFrame<'a>,
+        me: Peer,
+    ) -> Option<(u64, ContiguousFrame<'a>)> {
         let (tag, bytes) = frame.bytes().split_first_chunk()?;
         let (number_and_destination, bytes) = bytes.split_first_chunk()?;
         let number_and_destination = u64::from_le_bytes(*number_and_destination);
@@ -319,7 +323,8 @@ impl Tag {
         // Both as one number each: how long it takes does not tell how much was right.
         let same = own.end() == u64::from_le_bytes(*tag);
         let rest = ContiguousFrame::new(frame.from(), bytes);
-        (same && (to == me.0 || to == EVERYBODY)).then_some((number_and_destination % NUMBER_LIMIT, rest))
+        (same && (to == me.0 || to == EVERYBODY))
+            .then_some((number_and_destination % NUMBER_LIMIT, rest))
     }
 }
 
@@ -334,12 +339,12 @@ where
         self.tags.is_some() || self.inner.is_checked()
     }
 
-    fn node(&self) -> Node {
-        self.inner.node()
+    fn me(&self) -> Peer {
+        self.inner.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.inner.nodes()
+    fn peers(&self) -> usize {
+        self.inner.peers()
     }
 
     fn mtu(&self) -> usize {
@@ -348,12 +353,12 @@ where
     }
 
     #[inline]
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         self.send(to.0, parts, |inner, parts| inner.transmit(to, parts))
     }
 
-    fn gather(&mut self, on: bool) {
-        self.inner.gather(on);
+    fn set_corked(&mut self, on: bool) {
+        self.inner.set_corked(on);
     }
 
     #[inline]
@@ -377,8 +382,8 @@ where
         self.inner.wait(idle, until)
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
-        self.inner.wakes_by()
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        self.inner.wait_sources()
     }
 
     #[inline]
@@ -407,7 +412,9 @@ mod tests {
         let (mut taken, mut highest) = (BTreeSet::new(), 0);
         let mut random = 1_u64;
         for _ in 0..100_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let number = 1 + (highest + random % 400).saturating_sub((random >> 20) % 397);
             let expected = number + 128 >= highest && !taken.contains(&number);
             assert_eq!(replay.take(number), expected, "{number} after {highest}");

@@ -1,134 +1,144 @@
 //! Two channels as one: [`Composite`]. Whoever runs ranks on several hosts uses it: those of one host reach each other
 //! over one channel, all others over the second.
 //!
-//! The second channel has every node and gives the numbers; the first one has some of them under numbers of its own. A
-//! node has one way for its whole life, so the order per peer is that of its channel. What a channel can do it does here
-//! too: nodes beyond cost the near ones no short way.
+//! The second channel has every peer and gives the numbers; the first one has some of them under numbers of its own. A
+//! peer has one way for its whole life, so the order per peer is that of its channel. What a channel can do it does here
+//! too: peers beyond cost the local ones no short way.
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
-//! | nodes | `N` | [`Error::TooManyNodes`] when it is made |
-//! | polls of the near channel before the far one has its turn | 8, 1 once it brought something | |
-//! | sleep in the near channel where it cannot sleep for both | 0.4 ms | |
+//! | peers | `N` | [`Error::TooManyPeers`] when it is made |
+//! | polls of the local channel before the remote one has its turn | 8, 1 once it brought something | |
+//! | sleep in the local channel where it cannot sleep for both | 0.4 ms | |
 
 use core::marker::PhantomData;
 use pombo_kernel::Error;
 use pombo_kernel::aspect::{Cap, Capacity, Slice, Static, Storage};
 use pombo_kernel::channel::{
-    Arrival, Channel, ChannelError, Cookie, Event, NAP, Sent, Taker, Target, Wake,
+    Arrival, Channel, ChannelError, Cookie, CopyTarget, Event, FrameHandler, SHORT_SLEEP, Sent,
+    WaitSet,
 };
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-/// The near channel, and where there are nodes beyond it, the far one.
+/// The local channel, and where there are peers beyond it, the remote one.
 ///
 /// ```
-/// # use pombo_kernel::{Channel, Node};
+/// # use pombo_kernel::{Channel, Peer};
 /// # use pombo_netdrivers::Loopback;
 /// # use pombo_transport::Composite;
 /// # let (mut host, mut all) = (Loopback::world(2), Loopback::world(4));
-/// // Nodes 1 and 3 of 4 share a host; this is node 3.
+/// // Peers 1 and 3 of 4 share a host; this is peer 3.
 /// let (near, far) = (host.remove(1), all.remove(3));
-/// let channel = Composite::<_, _>::new(near, far, &[Node(1), Node(3)])?;
-/// assert_eq!((channel.node(), channel.nodes()), (Node(3), 4));
+/// let channel = Composite::<_, _>::new(near, far, &[Peer(1), Peer(3)])?;
+/// assert_eq!((channel.me(), channel.peers()), (Peer(3), 4));
 /// # Ok::<(), pombo_kernel::Error>(())
 /// ```
 pub struct Composite<A: Channel, B: Channel, N: Capacity = Cap<8>, S: Storage = Static> {
-    near: A,
-    beyond: Option<Beyond<B, N, S>>,
+    local: A,
+    remote_peers: Option<RemotePeers<B, N, S>>,
 }
 
-struct Beyond<B, N: Capacity, S: Storage> {
-    far: B,
-    /// For every node its number over the near channel, or [`FAR`].
-    ways: S::Slice<u16, N>,
-    /// For every number of the near channel its node.
-    members: S::Slice<Node, N>,
-    /// Polls before the far channel's turn.
-    rest: u32,
-    /// A frame has left to this node itself since the last poll.
-    own: bool,
+struct RemotePeers<B, N: Capacity, S: Storage> {
+    channel: B,
+    /// For every peer its number over the local channel, or [`NOT_LOCAL`].
+    routes: S::Slice<u16, N>,
+    /// For every number of the local channel its peer.
+    members: S::Slice<Peer, N>,
+    /// Polls before the remote channel's turn.
+    polls_left: u32,
+    /// A frame has left to this peer itself since the last poll.
+    sent_to_self: bool,
 }
 
-/// No node has this number on any channel.
-const FAR: u16 = u16::MAX;
-/// A look at the far device costs more than one at shared memory, and its frames take longer.
-const EVERY: u32 = 8;
-/// Idle so often, the near channel has nothing to hurry for.
-const CALM: u32 = 64;
+/// No peer has this number on any channel.
+const NOT_LOCAL: u16 = u16::MAX;
+/// A look at the remote device costs more than one at shared memory, and its frames take longer.
+const REMOTE_POLL_INTERVAL: u32 = 8;
+/// Idle so often, the local channel has nothing to hurry for.
+const CALM_POLLS: u32 = 64;
 
 impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
-    /// All nodes are near: the other channel is not there, and costs a comparison.
-    pub const fn alone(near: A) -> Self {
-        Composite { near, beyond: None }
+    /// All peers are local: the other channel is not there, and costs a comparison.
+    pub const fn local_only(local: A) -> Self {
+        Composite {
+            local,
+            remote_peers: None,
+        }
     }
 
-    /// The near channel's node `i` is `members[i]` on the far one.
+    /// The local channel's peer `i` is `members[i]` on the remote one.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`]; [`Error::NoSuchNode`] names a member that is not there, that stands there twice, or
-    /// that is this node on one channel only.
-    pub fn new(near: A, far: B, members: &[Node]) -> Result<Self, Error> {
-        let (nodes, bound) = (far.nodes(), N::N);
-        let refused = Error::TooManyNodes { nodes, bound };
-        if members.len() != near.nodes() || members.get(near.node().index()) != Some(&far.node()) {
-            return Err(Error::NoSuchNode(far.node()));
+    /// [`Error::TooManyPeers`]; [`Error::NoSuchPeer`] names a member that is not there, that stands there twice, or
+    /// that is this peer on one channel only.
+    pub fn new(local: A, remote: B, members: &[Peer]) -> Result<Self, Error> {
+        let (peers, bound) = (remote.peers(), N::N);
+        let refused = Error::TooManyPeers { peers, bound };
+        if members.len() != local.peers() || members.get(local.me().index()) != Some(&remote.me()) {
+            return Err(Error::NoSuchPeer(remote.me()));
         }
-        let mut ways = S::Slice::new();
-        for _ in 0..nodes {
-            ways.push(FAR).map_err(|_| refused)?;
+        let mut routes = S::Slice::new();
+        for _ in 0..peers {
+            routes.push(NOT_LOCAL).map_err(|_| refused)?;
         }
         let mut list = S::Slice::new();
-        for (number, &node) in members.iter().enumerate() {
-            match ways.as_mut().get_mut(node.index()) {
-                Some(way) if *way == FAR => *way = number as u16,
-                _ => return Err(Error::NoSuchNode(node)),
+        for (number, &peer) in members.iter().enumerate() {
+            match routes.as_mut().get_mut(peer.index()) {
+                Some(route) if *route == NOT_LOCAL => *route = number as u16,
+                _ => return Err(Error::NoSuchPeer(peer)),
             }
-            list.push(node).map_err(|_| refused)?;
+            list.push(peer).map_err(|_| refused)?;
         }
-        let beyond = Beyond {
-            far,
-            ways,
+        let remote_peers = RemotePeers {
+            channel: remote,
+            routes,
             members: list,
-            rest: 0,
-            own: false,
+            polls_left: 0,
+            sent_to_self: false,
         };
         Ok(Composite {
-            near,
-            beyond: Some(beyond),
+            local,
+            remote_peers: Some(remote_peers),
         })
     }
 
-    /// The near channel.
+    /// The local channel.
     #[inline]
-    pub fn near(&self) -> &A {
-        &self.near
+    pub fn local(&self) -> &A {
+        &self.local
     }
 
-    /// The near channel. Sending on it directly breaks the kernel's order.
+    /// The local channel. Sending on it directly breaks the kernel's order.
     #[inline]
-    pub fn near_mut(&mut self) -> &mut A {
-        &mut self.near
+    pub fn local_mut(&mut self) -> &mut A {
+        &mut self.local
     }
 
-    /// The far channel, where there is one.
+    /// The remote channel, where there is one.
     #[inline]
-    pub fn far(&self) -> Option<&B> {
-        self.beyond.as_ref().map(|beyond| &beyond.far)
+    pub fn remote(&self) -> Option<&B> {
+        self.remote_peers
+            .as_ref()
+            .map(|remote_peers| &remote_peers.channel)
     }
 
-    /// The far channel, where there is one. Sending on it directly breaks the kernel's order.
+    /// The remote channel, where there is one. Sending on it directly breaks the kernel's order.
     #[inline]
-    pub fn far_mut(&mut self) -> Option<&mut B> {
-        self.beyond.as_mut().map(|beyond| &mut beyond.far)
+    pub fn remote_mut(&mut self) -> Option<&mut B> {
+        self.remote_peers
+            .as_mut()
+            .map(|remote_peers| &mut remote_peers.channel)
     }
 }
 
-impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
-    /// The node's number over the near channel.
-    fn way(&self, to: Node) -> Option<Node> {
-        let way = self.ways.as_ref().get(to.index());
-        way.filter(|way| **way != FAR).map(|way| Node(*way))
+impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
+    /// The peer's number over the local channel.
+    fn route(&self, to: Peer) -> Option<Peer> {
+        let route = self.routes.as_ref().get(to.index());
+        route
+            .filter(|route| **route != NOT_LOCAL)
+            .map(|route| Peer(*route))
     }
 
     fn is_alone(&self) -> bool {
@@ -141,40 +151,40 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
         &mut self,
         f: &mut dyn for<'a> FnMut(Event<Either<A::Arrival<'a>, B::Arrival<'a>>>),
     ) -> Result<bool, ChannelError> {
-        if self.rest > 0 && !self.is_alone() {
-            self.rest -= 1;
+        if self.polls_left > 0 && !self.is_alone() {
+            self.polls_left -= 1;
             return Ok(false);
         }
-        let (ways, mut any) = (self.ways.as_ref(), false);
-        self.far.poll(|event| {
-            // How a near node lives is the near channel's to say.
-            let near = matches!(event, Event::PeerLost(node) if ways[node.index()] != FAR);
-            if near {
+        let (routes, mut any) = (self.routes.as_ref(), false);
+        self.channel.poll(|event| {
+            // How a local peer lives is the local channel's to say.
+            let local = matches!(event, Event::PeerLost(peer) if routes[peer.index()] != NOT_LOCAL);
+            if local {
                 return;
             }
             any = true;
-            f(event.map(Either::Far));
+            f(event.map(Either::Remote));
         })?;
-        self.rest = if any { 0 } else { EVERY - 1 };
+        self.polls_left = if any { 0 } else { REMOTE_POLL_INTERVAL - 1 };
         Ok(any)
     }
 
     #[inline(never)]
     fn try_send(
         &mut self,
-        near: &mut impl Channel,
-        to: Node,
+        local: &mut impl Channel,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        let Some(number) = self.way(to) else {
-            return self.far.try_send(to, cookie, parts);
+        let Some(number) = self.route(to) else {
+            return self.channel.try_send(to, cookie, parts);
         };
-        self.own |= to == self.far.node();
-        let sent = near.try_send(number, cookie, parts);
+        self.sent_to_self |= to == self.channel.me();
+        let sent = local.try_send(number, cookie, parts);
         sent.map_err(|error| match error {
             ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
-            ChannelError::NoSuchNode(_) => ChannelError::NoSuchNode(to),
+            ChannelError::NoSuchPeer(_) => ChannelError::NoSuchPeer(to),
             error => error,
         })
     }
@@ -183,68 +193,77 @@ impl<B: Channel, N: Capacity, S: Storage> Beyond<B, N, S> {
     #[inline(never)]
     fn poll_both<A: Channel>(
         &mut self,
-        near: &mut A,
-        taker: &mut impl Taker,
+        local: &mut A,
+        handler: &mut impl FrameHandler,
     ) -> Result<bool, ChannelError> {
-        let any = near.poll_for(&mut Renaming {
-            taker: &mut *taker,
+        let any = local.poll_with(&mut LocalHandler {
+            handler: &mut *handler,
             members: self.members.as_ref(),
-            far: PhantomData::<fn() -> B>,
+            remote: PhantomData::<fn() -> B>,
         })?;
-        self.own = false;
-        Ok(self.poll::<A>(&mut |event| taker.event(event))? || any)
+        self.sent_to_self = false;
+        Ok(self.poll::<A>(&mut |event| handler.handle(event))? || any)
     }
 
-    fn wakes_by(&mut self, near: &mut impl Channel) -> Option<Wake> {
-        self.rest = 0;
-        let far = self.far.wakes_by()?;
-        if self.own {
-            return Some(far.at_most(0));
+    fn wait_sources(&mut self, local: &mut impl Channel) -> Option<WaitSet> {
+        self.polls_left = 0;
+        let remote = self.channel.wait_sources()?;
+        if self.sent_to_self {
+            return Some(remote.at_most(0));
         }
         match self.is_alone() {
-            true => Some(far),
-            false => near.wakes_by()?.or(far),
+            true => Some(remote),
+            false => local.wait_sources()?.or(remote),
         }
     }
 
-    fn wait_beside(
+    fn wait_with(
         &mut self,
-        near: &mut impl Channel,
+        local: &mut impl Channel,
         idle: u32,
-        other: Wake,
+        other: WaitSet,
     ) -> Result<(), ChannelError> {
         if self.is_alone() {
-            return match self.own {
+            return match self.sent_to_self {
                 true => Ok(()),
-                false => self.far.wait_beside(idle, other),
+                false => self.channel.wait_with(idle, other),
             };
         }
-        if idle < CALM {
-            return near.wait_within(idle, other.within.min(NAP));
+        if idle < CALM_POLLS {
+            return local.wait_timeout(idle, other.timeout.min(SHORT_SLEEP));
         }
-        self.rest = 0;
-        match self.far.wakes_by().and_then(|far| far.or(other)) {
-            Some(wake) => near.wait_beside(idle, wake),
-            None => near.wait_within(idle, other.within.min(NAP)),
+        self.polls_left = 0;
+        match self
+            .channel
+            .wait_sources()
+            .and_then(|remote| remote.or(other))
+        {
+            Some(wake) => local.wait_with(idle, wake),
+            None => local.wait_timeout(idle, other.timeout.min(SHORT_SLEEP)),
         }
     }
 
     #[inline(never)]
-    fn wait<A: Channel>(&mut self, near: &mut A, idle: u32, most: u64) -> Result<(), ChannelError> {
+    fn wait<A: Channel>(
+        &mut self,
+        local: &mut A,
+        idle: u32,
+        most: u64,
+    ) -> Result<(), ChannelError> {
         if self.is_alone() {
-            return match self.own {
+            return match self.sent_to_self {
                 true => Ok(()),
-                false if most == u64::MAX => self.far.wait(idle),
-                false => self.far.wait_within(idle, most),
+                false if most == u64::MAX => self.channel.wait(idle),
+                false => self.channel.wait_timeout(idle, most),
             };
         }
-        if idle < CALM {
-            return near.wait_within(idle, most.min(NAP));
+        if idle < CALM_POLLS {
+            return local.wait_timeout(idle, most.min(SHORT_SLEEP));
         }
-        self.rest = 0;
-        match self.far.wakes_by() {
-            Some(wake) => near.wait_beside(idle, wake.at_most(most)),
-            None => near.wait_within(idle, most.min(NAP)),
+        self.polls_left = 0;
+        match self.channel.wait_sources() {
+            Some(wake) => local.wait_with(idle, wake.at_most(most)),
+            None => local.wait_timeout(idle, most.min(SHORT_SLEEP)),
         }
     }
 }
@@ -253,212 +272,214 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
     type Arrival<'a> = Either<A::Arrival<'a>, B::Arrival<'a>>;
 
     #[inline]
-    fn node(&self) -> Node {
-        match &self.beyond {
-            None => self.near.node(),
-            Some(beyond) => beyond.far.node(),
+    fn me(&self) -> Peer {
+        match &self.remote_peers {
+            None => self.local.me(),
+            Some(remote_peers) => remote_peers.channel.me(),
         }
     }
 
     #[inline]
-    fn nodes(&self) -> usize {
-        match &self.beyond {
-            None => self.near.nodes(),
-            Some(beyond) => beyond.far.nodes(),
+    fn peers(&self) -> usize {
+        match &self.remote_peers {
+            None => self.local.peers(),
+            Some(remote_peers) => remote_peers.channel.peers(),
         }
     }
 
     #[inline]
-    fn limit(&self, to: Node) -> usize {
-        let Some(beyond) = &self.beyond else {
-            return self.near.limit(to);
+    fn limit(&self, to: Peer) -> usize {
+        let Some(remote_peers) = &self.remote_peers else {
+            return self.local.limit(to);
         };
-        match beyond.way(to) {
-            Some(number) => self.near.limit(number),
-            None => beyond.far.limit(to),
+        match remote_peers.route(to) {
+            Some(number) => self.local.limit(number),
+            None => remote_peers.channel.limit(to),
         }
     }
 
     #[inline]
-    fn offers(&self, to: Node, len: usize) -> bool {
-        let Some(beyond) = &self.beyond else {
-            return self.near.offers(to, len);
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+        let Some(remote_peers) = &self.remote_peers else {
+            return self.local.supports_single_copy(to, len);
         };
-        match beyond.way(to) {
-            Some(number) => self.near.offers(number, len),
-            None => beyond.far.offers(to, len),
+        match remote_peers.route(to) {
+            Some(number) => self.local.supports_single_copy(number, len),
+            None => remote_peers.channel.supports_single_copy(to, len),
         }
     }
 
     #[inline(always)]
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        match &mut self.beyond {
-            None => self.near.try_send(to, cookie, parts),
-            Some(beyond) => beyond.try_send(&mut self.near, to, cookie, parts),
+        match &mut self.remote_peers {
+            None => self.local.try_send(to, cookie, parts),
+            Some(remote_peers) => remote_peers.try_send(&mut self.local, to, cookie, parts),
         }
     }
 
     #[inline]
-    fn gather(&mut self, on: bool) {
-        self.near.gather(on);
-        if let Some(beyond) = &mut self.beyond {
-            beyond.far.gather(on);
+    fn set_corked(&mut self, on: bool) {
+        self.local.set_corked(on);
+        if let Some(remote_peers) = &mut self.remote_peers {
+            remote_peers.channel.set_corked(on);
         }
     }
 
     #[inline]
-    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
-        match &mut self.beyond {
-            None => self.near.poll_for(taker),
-            Some(beyond) => beyond.poll_both(&mut self.near, taker),
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        match &mut self.remote_peers {
+            None => self.local.poll_with(handler),
+            Some(remote_peers) => remote_peers.poll_both(&mut self.local, handler),
         }
     }
 
     #[inline(never)]
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        let members = members(self.beyond.as_ref());
-        let near = self.near.poll(|event| f(renamed(event, members)))?;
-        let Some(beyond) = &mut self.beyond else {
-            return Ok(near);
+        let members = members(self.remote_peers.as_ref());
+        let local = self
+            .local
+            .poll(|event| f(with_global_number(event, members)))?;
+        let Some(remote_peers) = &mut self.remote_peers else {
+            return Ok(local);
         };
-        beyond.own = false;
-        Ok(beyond.poll::<A>(&mut f)? || near)
+        remote_peers.sent_to_self = false;
+        Ok(remote_peers.poll::<A>(&mut f)? || local)
     }
 
     #[inline]
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        match &mut self.beyond {
-            None => self.near.wait(idle),
-            Some(beyond) => beyond.wait(&mut self.near, idle, u64::MAX),
+        match &mut self.remote_peers {
+            None => self.local.wait(idle),
+            Some(remote_peers) => remote_peers.wait(&mut self.local, idle, u64::MAX),
         }
     }
 
-    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
-        match &mut self.beyond {
-            None => self.near.wait_within(idle, nanoseconds),
-            Some(beyond) => beyond.wait(&mut self.near, idle, nanoseconds),
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        match &mut self.remote_peers {
+            None => self.local.wait_timeout(idle, nanoseconds),
+            Some(remote_peers) => remote_peers.wait(&mut self.local, idle, nanoseconds),
         }
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
-        match &mut self.beyond {
-            None => self.near.wakes_by(),
-            Some(beyond) => beyond.wakes_by(&mut self.near),
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        match &mut self.remote_peers {
+            None => self.local.wait_sources(),
+            Some(remote_peers) => remote_peers.wait_sources(&mut self.local),
         }
     }
 
-    fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
-        match &mut self.beyond {
-            None => self.near.wait_beside(idle, other),
-            Some(beyond) => beyond.wait_beside(&mut self.near, idle, other),
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
+        match &mut self.remote_peers {
+            None => self.local.wait_with(idle, other),
+            Some(remote_peers) => remote_peers.wait_with(&mut self.local, idle, other),
         }
     }
 
     fn now(&self) -> u64 {
-        self.near.now()
+        self.local.now()
     }
 }
 
-/// The nodes of the near channel's numbers; none where these are the nodes.
-fn members<B, N: Capacity, S: Storage>(beyond: Option<&Beyond<B, N, S>>) -> &[Node] {
-    beyond.map_or(&[], |beyond| beyond.members.as_ref())
+/// The peers of the local channel's numbers; none where these are the peers.
+fn members<B, N: Capacity, S: Storage>(remote_peers: Option<&RemotePeers<B, N, S>>) -> &[Peer] {
+    remote_peers.map_or(&[], |remote_peers| remote_peers.members.as_ref())
 }
 
 #[inline(always)]
-fn node_of(number: Node, members: &[Node]) -> Node {
+fn peer_of(number: Peer, members: &[Peer]) -> Peer {
     members.get(number.index()).copied().unwrap_or(number)
 }
 
-/// What the near channel reports, by the numbers that all nodes know.
+/// What the local channel reports, by the numbers that all peers know.
 #[inline(always)]
-fn renamed<A: Arrival, B>(event: Event<A>, members: &[Node]) -> Event<Either<A, B>> {
+fn with_global_number<A: Arrival, B>(event: Event<A>, members: &[Peer]) -> Event<Either<A, B>> {
     match event {
-        Event::PeerLost(node) => Event::PeerLost(node_of(node, members)),
+        Event::PeerLost(peer) => Event::PeerLost(peer_of(peer, members)),
         event => event.map(|frame| {
-            let from = node_of(frame.from(), members);
-            Either::Near { from, frame }
+            let from = peer_of(frame.from(), members);
+            Either::Local { from, frame }
         }),
     }
 }
 
-/// Hands on what the near channel reports. What goes the long way is of one type with what the far one has, so that
+/// Hands on what the local channel reports. What goes the long way is of one type with what the remote one has, so that
 /// its taker exists once.
-struct Renaming<'a, T, B> {
-    taker: &'a mut T,
-    members: &'a [Node],
-    far: PhantomData<fn() -> B>,
+struct LocalHandler<'a, T, B> {
+    handler: &'a mut T,
+    members: &'a [Peer],
+    remote: PhantomData<fn() -> B>,
 }
 
-impl<T: Taker, B: Channel> Taker for Renaming<'_, T, B> {
+impl<T: FrameHandler, B: Channel> FrameHandler for LocalHandler<'_, T, B> {
     #[inline]
-    fn event<A: Arrival>(&mut self, event: Event<A>) {
-        let event: Event<Either<A, B::Arrival<'_>>> = renamed(event, self.members);
-        self.taker.event(event);
+    fn handle<A: Arrival>(&mut self, event: Event<A>) {
+        let event: Event<Either<A, B::Arrival<'_>>> = with_global_number(event, self.members);
+        self.handler.handle(event);
     }
 
     #[inline(always)]
-    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
-        self.taker.take(node_of(from, self.members), frame)
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
+        self.handler.take(peer_of(from, self.members), frame)
     }
 }
 
 /// A frame of one of two channels.
 #[derive(Clone, Copy, Debug)]
 pub enum Either<A, B> {
-    /// Of the near one.
-    Near {
-        /// Its sender, by the number that all nodes know.
-        from: Node,
+    /// Of the local one.
+    Local {
+        /// Its sender, by the number that all peers know.
+        from: Peer,
         /// As the channel hands it out.
         frame: A,
     },
-    /// Of the far one.
-    Far(B),
+    /// Of the remote one.
+    Remote(B),
 }
 
 impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
     #[inline]
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         match self {
-            Either::Near { from, .. } => *from,
-            Either::Far(frame) => frame.from(),
+            Either::Local { from, .. } => *from,
+            Either::Remote(frame) => frame.from(),
         }
     }
 
     #[inline]
     fn len(&self) -> usize {
         match self {
-            Either::Near { frame, .. } => frame.len(),
-            Either::Far(frame) => frame.len(),
+            Either::Local { frame, .. } => frame.len(),
+            Either::Remote(frame) => frame.len(),
         }
     }
 
     #[inline]
     fn head(&self, n: usize) -> Option<&[u8]> {
         match self {
-            Either::Near { frame, .. } => frame.head(n),
-            Either::Far(frame) => frame.head(n),
+            Either::Local { frame, .. } => frame.head(n),
+            Either::Remote(frame) => frame.head(n),
         }
     }
 
     #[inline]
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         match self {
-            Either::Near { frame, .. } => frame.pieces(offset, len, f),
-            Either::Far(frame) => frame.pieces(offset, len, f),
+            Either::Local { frame, .. } => frame.for_each_chunk(offset, len, f),
+            Either::Remote(frame) => frame.for_each_chunk(offset, len, f),
         }
     }
 
     #[inline]
-    fn fetch(&self, offset: usize, len: usize, into: &mut impl Target) -> bool {
+    fn read_into(&self, offset: usize, len: usize, into: &mut impl CopyTarget) -> bool {
         match self {
-            Either::Near { frame, .. } => frame.fetch(offset, len, into),
-            Either::Far(frame) => frame.fetch(offset, len, into),
+            Either::Local { frame, .. } => frame.read_into(offset, len, into),
+            Either::Remote(frame) => frame.read_into(offset, len, into),
         }
     }
 }

@@ -1,18 +1,18 @@
 //! A frame that lies in one piece at the driver. Drivers hand it out; the kernel reads it.
 
 use pombo_kernel::channel::Arrival;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
 /// A frame in one piece, read where it lies.
 #[derive(Clone, Copy, Debug)]
 pub struct ContiguousFrame<'a> {
-    from: Node,
+    from: Peer,
     bytes: &'a [u8],
 }
 
 impl<'a> ContiguousFrame<'a> {
     /// A frame of that sender.
-    pub fn new(from: Node, bytes: &'a [u8]) -> Self {
+    pub fn new(from: Peer, bytes: &'a [u8]) -> Self {
         Self { from, bytes }
     }
 
@@ -25,7 +25,7 @@ impl<'a> ContiguousFrame<'a> {
 
 impl Arrival for ContiguousFrame<'_> {
     #[inline(always)]
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.from
     }
 
@@ -40,7 +40,7 @@ impl Arrival for ContiguousFrame<'_> {
     }
 
     #[inline(always)]
-    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
         let rest = self.bytes.get(offset..);
         match rest.and_then(|rest| rest.get(..len)) {
             Some([]) | None => {}

@@ -5,7 +5,7 @@
 //! | module | makes |
 //! | --- | --- |
 //! | [`reliable`] | a channel of a network that loses frames |
-//! | [`group`] | reliable broadcast to groups of nodes, of such a network |
+//! | [`multicast`] | reliable broadcast to groups of peers, of such a network |
 //! | [`composite`] | one channel of two |
 //! | `authenticated`, a feature | of a network one whose frames only who has the job's key can write |
 //!
@@ -20,8 +20,8 @@ extern crate alloc;
 pub mod authenticated;
 mod checksum;
 pub mod composite;
-pub mod group;
 mod contiguous_frame;
+pub mod multicast;
 pub mod reliable;
 
 #[cfg(feature = "authenticated")]

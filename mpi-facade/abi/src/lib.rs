@@ -12,15 +12,15 @@ mod buffered;
 mod collectives;
 mod environment;
 mod errors;
-mod glance;
 mod handles;
 mod lifetime;
 mod messages;
 mod operations;
+mod request_some;
+mod request_status;
 mod requests;
 #[cfg(all(panic = "abort", not(feature = "pnet")))]
 mod runtime;
-mod several;
 mod statuses;
 mod types;
 mod unsupported;

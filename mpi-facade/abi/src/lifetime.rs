@@ -2,8 +2,9 @@
 
 use crate::arguments::{InOut, Out};
 use core::ffi::{c_char, c_int};
+use pombo_mpi::comm::create;
 use pombo_mpi::constants::*;
-use pombo_mpi::{Phase, errhandler, exit, groups, init, is_main_thread, phase, threads};
+use pombo_mpi::{Phase, errhandler, exit, init, is_main_thread, phase, threads};
 
 mpi! {
     fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
@@ -59,27 +60,27 @@ mpi! {
     }
 
     fn MPI_Comm_rank(comm: Comm, rank: Out<c_int>) {
-        out!(rank = groups::rank(comm)?);
+        out!(rank = create::rank(comm)?);
         Ok(())
     }
 
     fn MPI_Comm_size(comm: Comm, size: Out<c_int>) {
-        out!(size = groups::size(comm)?);
+        out!(size = create::size(comm)?);
         Ok(())
     }
 
     fn MPI_Comm_dup(comm: Comm, newcomm: Out<Comm>) {
-        out!(newcomm = groups::duplicate(comm)?);
+        out!(newcomm = create::duplicate(comm)?);
         Ok(())
     }
 
     fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: Out<Comm>) {
-        out!(newcomm = groups::split(comm, color, key)?);
+        out!(newcomm = create::split(comm, color, key)?);
         Ok(())
     }
 
     fn MPI_Comm_free(comm: InOut<Comm>) {
-        groups::free(comm.get())?;
+        create::free(comm.get())?;
         out!(comm = Comm::NULL);
         Ok(())
     }

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 use pombo_mpi::Mode;
 use pombo_mpi::constants::*;
 use pombo_mpi::matched;
-use pombo_mpi::point::{self, Side};
+use pombo_mpi::p2p::{self, Side};
 use pombo_mpi::status::Status;
 
 macro_rules! sends {
@@ -19,7 +19,7 @@ macro_rules! sends {
         mpi! {
             fn $name(buf: *const c_void, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) {
                 // SAFETY: the caller's buffer holds `count` items.
-                unsafe { point::send(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) }
+                unsafe { p2p::send(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) }
             }
         }
     };
@@ -35,7 +35,7 @@ macro_rules! sends {
                 request: Out<Request>,
             ) {
                 // SAFETY: the caller's buffer holds `count` items until the request is over.
-                let begun = unsafe { point::isend(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) };
+                let begun = unsafe { p2p::isend(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) };
                 out!(request = begun?);
                 Ok(())
             }
@@ -63,7 +63,7 @@ macro_rules! receives {
         ) {
             let mut found = Status::EMPTY;
             // SAFETY: the caller's buffer has room for `count` items.
-            unsafe { point::receive(buf, count.into(), datatype, source, tag, comm, &mut found) }?;
+            unsafe { p2p::receive(buf, count.into(), datatype, source, tag, comm, &mut found) }?;
             status.store(found);
             Ok(())
         }
@@ -78,7 +78,7 @@ macro_rules! receives {
             request: Out<Request>,
         ) {
             // SAFETY: the caller's buffer has room for `count` items until the request is over.
-            let begun = unsafe { point::ireceive(buf, count.into(), datatype, source, tag, comm) };
+            let begun = unsafe { p2p::ireceive(buf, count.into(), datatype, source, tag, comm) };
             out!(request = begun?);
             Ok(())
         }
@@ -113,7 +113,7 @@ macro_rules! receives {
             };
             let mut found = Status::EMPTY;
             // SAFETY: the caller's buffers hold what they say and do not overlap.
-            unsafe { point::exchange(send, receive, comm, &mut found) }?;
+            unsafe { p2p::exchange(send, receive, comm, &mut found) }?;
             status.store(found);
             Ok(())
         }
@@ -127,12 +127,12 @@ receives! {
 
 mpi! {
     fn MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: StatusWriter) {
-        status.store(point::probe(source, tag, comm)?);
+        status.store(p2p::probe(source, tag, comm)?);
         Ok(())
     }
 
     fn MPI_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: Out<c_int>, status: StatusWriter) {
-        let found = point::iprobe(source, tag, comm)?;
+        let found = p2p::iprobe(source, tag, comm)?;
         out!(flag = c_int::from(found.is_some()));
         if let Some(found) = found {
             status.store(found);

@@ -3,8 +3,8 @@
 use crate::arguments::{Array, InOut, Out, StatusWriter, Statuses};
 use core::ffi::c_int;
 use pombo_mpi::constants::*;
-use pombo_mpi::error::Error;
 use pombo_mpi::errhandler::in_status;
+use pombo_mpi::error::Error;
 use pombo_mpi::request;
 use pombo_mpi::status::Status;
 

@@ -109,7 +109,11 @@ fn copy(from: *const c_int, to: OutPointer<c_int>) {
     unsafe { from.cast::<MaybeUninit<c_int>>().copy_to(to, 1) };
 }
 
-fn set_elements(status: OutPointer<Status>, datatype: Datatype, number: Count) -> Result<(), Error> {
+fn set_elements(
+    status: OutPointer<Status>,
+    datatype: Datatype,
+    number: Count,
+) -> Result<(), Error> {
     let elements = u64::try_from(number).map_err(|_| Error::Count { got: number })?;
     let bytes = known(datatype)?
         .element_bytes(elements)

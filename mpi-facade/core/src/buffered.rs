@@ -6,7 +6,7 @@
 
 use crate::constants::*;
 use crate::error::{Class, Error};
-use crate::point;
+use crate::p2p;
 use crate::request::{self, RequestState, test_one};
 use crate::status::Status;
 use crate::world::{self, CommError, World};
@@ -62,14 +62,14 @@ pub unsafe fn send(
     if to == MPI_PROC_NULL {
         // Nothing is copied.
         // SAFETY: the caller's promise; such a send is over at once.
-        unsafe { point::isend(Mode::Standard, buf, count, datatype, to, tag, comm) }?;
+        unsafe { p2p::isend(Mode::Standard, buf, count, datatype, to, tag, comm) }?;
         return Ok(());
     }
     world::with(|world| {
         world.comms.get(comm)?;
         // SAFETY: the caller's promise.
         let region =
-            unsafe { point::region(buf.cast_mut(), count, datatype) }.map_err(CommError::on(comm))?;
+            unsafe { p2p::region(buf.cast_mut(), count, datatype) }.map_err(CommError::on(comm))?;
         let takes = region.len().saturating_add(MPI_BSEND_OVERHEAD as usize);
         reap(world)?;
         reserve(world, takes).map_err(CommError::on(comm))?;
@@ -83,7 +83,7 @@ pub unsafe fn send(
         unsafe { region.copy_to(&region.at(copy)) };
         let mode = Mode::Standard;
         // SAFETY: the copy, which stays where it is until the request is over.
-        let posted = unsafe { point::post_send(world, copy, count, datatype, to, tag, comm, mode) };
+        let posted = unsafe { p2p::post_send(world, copy, count, datatype, to, tag, comm, mode) };
         let request = posted.begun()?.hand_out();
         if request != request::SENT {
             let buffered = buffered(world);

@@ -1,4 +1,6 @@
-//! Communicators: a context and a list of nodes.
+//! Communicators: a context and a list of peers.
+
+pub mod create;
 
 use crate::collective::KINDS;
 use crate::constants::*;
@@ -9,7 +11,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use pombo_job::Hosts;
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 
 /// A communicator as one rank sees it.
 pub(crate) struct CommRecord {
@@ -17,9 +19,9 @@ pub(crate) struct CommRecord {
     pub(crate) context: u32,
     /// This rank's number in it.
     pub(crate) rank: usize,
-    /// The node of every rank. Duplicates share it, and what follows from it.
-    pub(crate) nodes: Rc<[Node]>,
-    /// The rank of every node, where it has one; empty if ranks are nodes.
+    /// The peer of every rank. Duplicates share it, and what follows from it.
+    pub(crate) peers: Rc<[Peer]>,
+    /// The rank of every peer, where it has one; empty if ranks are peers.
     ranks: Rc<[Option<u16>]>,
     /// What happens on errors.
     pub(crate) handler: Errhandler,
@@ -51,33 +53,33 @@ pub(crate) enum Boards {
 }
 
 impl CommRecord {
-    /// Of these nodes; `own` is among them.
+    /// Of these peers; `own` is among them.
     pub(crate) fn new(
         context: u32,
-        own: Node,
-        nodes: Vec<Node>,
+        own: Peer,
+        peers: Vec<Peer>,
         world: usize,
         handler: Errhandler,
     ) -> Self {
-        let identity = nodes.len() == world
-            && nodes
+        let identity = peers.len() == world
+            && peers
                 .iter()
                 .enumerate()
-                .all(|(rank, node)| node.index() == rank);
+                .all(|(rank, peer)| peer.index() == rank);
         let mut ranks = Vec::new();
         if !identity {
             ranks.resize(world, None);
-            for (rank, node) in nodes.iter().enumerate() {
-                if let Some(place) = ranks.get_mut(node.index()) {
+            for (rank, peer) in peers.iter().enumerate() {
+                if let Some(place) = ranks.get_mut(peer.index()) {
                     *place = Some(rank as u16);
                 }
             }
         }
-        let rank = nodes.iter().position(|&node| node == own).unwrap_or(0);
+        let rank = peers.iter().position(|&peer| peer == own).unwrap_or(0);
         CommRecord {
             context,
             rank,
-            nodes: nodes.into(),
+            peers: peers.into(),
             ranks: ranks.into(),
             handler,
             operations: 0,
@@ -95,7 +97,7 @@ impl CommRecord {
         CommRecord {
             context,
             rank: self.rank,
-            nodes: self.nodes.clone(),
+            peers: self.peers.clone(),
             ranks: self.ranks.clone(),
             handler: self.handler,
             operations: 0,
@@ -110,15 +112,15 @@ impl CommRecord {
 
     /// How many ranks.
     pub(crate) fn size(&self) -> usize {
-        self.nodes.len()
+        self.peers.len()
     }
 
-    /// The node of a rank.
+    /// The peer of a rank.
     #[inline]
-    pub(crate) fn node(&self, rank: c_int) -> Result<Node, Error> {
+    pub(crate) fn peer(&self, rank: c_int) -> Result<Peer, Error> {
         usize::try_from(rank)
             .ok()
-            .and_then(|rank| self.nodes.get(rank).copied())
+            .and_then(|rank| self.peers.get(rank).copied())
             .ok_or(Error::Rank {
                 got: rank,
                 size: self.size() as c_int,
@@ -137,13 +139,13 @@ impl CommRecord {
             })
     }
 
-    /// The rank of a node; messages come only from nodes that have one.
+    /// The rank of a peer; messages come only from peers that have one.
     #[inline]
-    pub(crate) fn rank_of(&self, node: Node) -> c_int {
+    pub(crate) fn rank_of(&self, peer: Peer) -> c_int {
         if self.ranks.is_empty() {
-            return c_int::from(node.0);
+            return c_int::from(peer.0);
         }
-        let rank = self.ranks.get(node.index()).copied().flatten();
+        let rank = self.ranks.get(peer.index()).copied().flatten();
         rank.map_or(MPI_UNDEFINED, c_int::from)
     }
 }
@@ -166,8 +168,8 @@ const OWN: usize = 2;
 
 impl Comms {
     /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
-    pub(crate) fn new(own: Node, world: usize, hosts: &Hosts) -> Self {
-        let all: Vec<Node> = (0..world).map(|node| Node(node as u16)).collect();
+    pub(crate) fn new(own: Peer, world: usize, hosts: &Hosts) -> Self {
+        let all: Vec<Peer> = (0..world).map(|peer| Peer(peer as u16)).collect();
         let layout = HostLayout::of(hosts, &all, own);
         let handler = MPI_ERRORS_ARE_FATAL;
         let mut table = [
@@ -217,7 +219,8 @@ impl Comms {
     #[inline]
     pub(crate) fn of_context(&mut self, context: u32) -> Option<(Comm, &mut CommRecord)> {
         let context = context / 2;
-        let is_it = |record: &Option<CommRecord>| matches!(record, Some(it) if it.context == context);
+        let is_it =
+            |record: &Option<CommRecord>| matches!(record, Some(it) if it.context == context);
         // Contexts and places are both counted, so it is nearly always there.
         let place = context as usize;
         let index = match self.table.get(place).is_some_and(is_it) {

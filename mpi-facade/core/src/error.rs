@@ -356,8 +356,8 @@ impl From<pombo_kernel::Error> for Error {
                 sent: sent as u64,
                 room: room as u64,
             },
-            pombo_kernel::Error::PeerLost(node) => Self::PeerLost {
-                rank: node.0.into(),
+            pombo_kernel::Error::PeerLost(peer) => Self::PeerLost {
+                rank: peer.0.into(),
             },
             other => Self::Kernel(other),
         }

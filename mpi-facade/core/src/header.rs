@@ -1,9 +1,9 @@
-//! MPI's header over the kernel: context and tag; the source is the node. Source: MPI 5.0, section 3.2.3.
+//! MPI's header over the kernel: context and tag; the source is the peer. Source: MPI 5.0, section 3.2.3.
 
 use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::header::fold;
 use pombo_kernel::matching::Adaptive;
-use pombo_kernel::{Compose, Header, Node, Pattern, Size};
+use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -31,7 +31,7 @@ pub struct MpiPattern {
 
 /// Stands for any tag; above every tag.
 const ANY_TAG: u32 = u32::MAX;
-/// Stands for any source; above every node.
+/// Stands for any source; above every peer.
 const ANY_SOURCE: u16 = u16::MAX;
 
 impl MpiHeader {
@@ -46,10 +46,10 @@ impl MpiHeader {
 
 impl MpiPattern {
     /// `None` stands for any.
-    pub fn new(context: u32, source: Option<Node>, tag: Option<u32>) -> Self {
+    pub fn new(context: u32, source: Option<Peer>, tag: Option<u32>) -> Self {
         MpiPattern {
             header: MpiHeader::new(context, tag.unwrap_or(ANY_TAG)),
-            source: U16::new(source.map_or(ANY_SOURCE, |node| node.0)),
+            source: U16::new(source.map_or(ANY_SOURCE, |peer| peer.0)),
         }
     }
 }
@@ -71,7 +71,7 @@ impl Pattern<MpiHeader> for MpiPattern {
     const CLASSES: usize = 4;
 
     #[inline]
-    fn matches(&self, from: Node, header: &MpiHeader) -> bool {
+    fn matches(&self, from: Peer, header: &MpiHeader) -> bool {
         let wanted = &self.header;
         wanted.context == header.context
             && (wanted.tag == header.tag || wanted.tag.get() == ANY_TAG)
@@ -79,9 +79,9 @@ impl Pattern<MpiHeader> for MpiPattern {
     }
 
     #[inline]
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         let source = self.source.get();
-        (source != ANY_SOURCE).then_some(Node(source))
+        (source != ANY_SOURCE).then_some(Peer(source))
     }
 
     /// For the communicator's sake.
@@ -94,12 +94,12 @@ impl Pattern<MpiHeader> for MpiPattern {
         let any_source = self.source.get() == ANY_SOURCE;
         let any_tag = self.header.tag.get() == ANY_TAG;
         let class = usize::from(any_source) | usize::from(any_tag) << 1;
-        let key = Self::key(class, Node(self.source.get()), &self.header);
+        let key = Self::key(class, Peer(self.source.get()), &self.header);
         (class, key)
     }
 
     #[inline]
-    fn key(class: usize, from: Node, header: &MpiHeader) -> u32 {
+    fn key(class: usize, from: Peer, header: &MpiHeader) -> u32 {
         let source = if class & 1 == 0 { from.0.into() } else { 0 };
         let tag = if class & 2 == 0 { header.tag.get() } else { 0 };
         fold([header.context.get(), source, tag])
@@ -120,12 +120,12 @@ pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
 /// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, copies of
 /// short sends.
-pub type Composition = Compose<
+pub type MpiComposition = Composition<
     U64,
     Rendezvous<EAGER>,
     Adaptive,
     HeapStorage,
-    Size<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
+    Capacities<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
     Unobserved,
     NoDatatypes,
     Homogeneous,
@@ -133,4 +133,4 @@ pub type Composition = Compose<
 >;
 
 /// What every rank of a job must share; the memory file carries it.
-pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<MpiHeader, Composition>();
+pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<MpiHeader, MpiComposition>();

@@ -3,7 +3,7 @@
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use pombo_job::Hosts;
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 
 /// A communicator whose ranks are on several hosts, as one of them sees it.
 #[derive(Debug)]
@@ -14,32 +14,32 @@ pub(crate) struct HostLayout {
     ranks: usize,
     /// Every host's ranks follow each other.
     in_order: bool,
-    /// The nodes of this host, in the order of their ranks.
-    on_host: Rc<[Node]>,
-    /// The first node of every host.
-    leaders: Rc<[Node]>,
+    /// The peers of this host, in the order of their ranks.
+    on_host: Rc<[Peer]>,
+    /// The first peer of every host.
+    leaders: Rc<[Peer]>,
 }
 
 impl HostLayout {
-    /// How these nodes, the ranks of a communicator with this one among them, lie on several hosts. `None` if they share
+    /// How these peers, the ranks of a communicator with this one among them, lie on several hosts. `None` if they share
     /// one.
-    pub(crate) fn of(world: &Hosts, nodes: &[Node], own: Node) -> Option<Rc<Self>> {
+    pub(crate) fn of(world: &Hosts, peers: &[Peer], own: Peer) -> Option<Rc<Self>> {
         if world.is_single() {
             return None;
         }
-        let names: Vec<u64> = nodes.iter().map(|node| world.of(*node) as u64).collect();
+        let names: Vec<u64> = peers.iter().map(|peer| world.of(*peer) as u64).collect();
         let hosts = Hosts::by_names(&names);
-        let rank = nodes.iter().position(|node| *node == own)?;
-        let node = |rank: &Node| nodes[rank.index()];
-        let here = hosts.of(Node(rank as u16));
+        let rank = peers.iter().position(|peer| *peer == own)?;
+        let peer = |rank: &Peer| peers[rank.index()];
+        let here = hosts.of(Peer(rank as u16));
         (!hosts.is_single()).then(|| {
             let all = (0..hosts.count()).map(|host| hosts.members(host));
-            let ranks = (0..nodes.len()).map(|rank| Node(rank as u16));
+            let ranks = (0..peers.len()).map(|rank| Peer(rank as u16));
             Rc::new(HostLayout {
-                on_host: hosts.members(here).iter().map(node).collect(),
-                leaders: all.map(|members| node(&members[0])).collect(),
+                on_host: hosts.members(here).iter().map(peer).collect(),
+                leaders: all.map(|members| peer(&members[0])).collect(),
                 in_order: ranks.is_sorted_by_key(|rank| hosts.of(rank)),
-                ranks: nodes.len(),
+                ranks: peers.len(),
                 hosts,
             })
         })
@@ -47,19 +47,19 @@ impl HostLayout {
 
     /// A rank's host, and its place there.
     pub(crate) fn place(&self, rank: usize) -> (usize, usize) {
-        let rank = Node(rank as u16);
+        let rank = Peer(rank as u16);
         let host = self.hosts.of(rank);
         let place = self.hosts.members(host).binary_search(&rank);
         (host, place.unwrap_or(0))
     }
 
-    /// The nodes of this host, in the order of their ranks.
-    pub(crate) fn on_host(&self) -> &Rc<[Node]> {
+    /// The peers of this host, in the order of their ranks.
+    pub(crate) fn on_host(&self) -> &Rc<[Peer]> {
         &self.on_host
     }
 
-    /// The first node of every host.
-    pub(crate) fn leaders(&self) -> &Rc<[Node]> {
+    /// The first peer of every host.
+    pub(crate) fn leaders(&self) -> &Rc<[Peer]> {
         &self.leaders
     }
 
@@ -90,15 +90,15 @@ mod tests {
     #[test]
     fn a_communicator_lies_on_hosts_as_its_nodes_do() {
         let hosts = Hosts::by_names(&[0, 0, 0, 1, 2, 2]);
-        let nodes = |nodes: &[u16]| nodes.iter().map(|node| Node(*node)).collect::<Vec<_>>();
-        let layout = |of: &[u16], own| HostLayout::of(&hosts, &nodes(of), Node(own));
+        let peers = |peers: &[u16]| peers.iter().map(|peer| Peer(*peer)).collect::<Vec<_>>();
+        let layout = |of: &[u16], own| HostLayout::of(&hosts, &peers(of), Peer(own));
         assert!(layout(&[2, 0], 0).is_none());
 
         // Ranks 0 to 4 are on the third host, the first, the second, the first, the third.
         let some = layout(&[5, 0, 3, 1, 4], 1).expect("several hosts");
         assert_eq!((some.leaders().len(), some.place(1)), (3, (1, 0)));
-        assert_eq!(some.leaders()[..], nodes(&[5, 0, 3]));
-        assert_eq!(some.on_host()[..], nodes(&[0, 1]));
+        assert_eq!(some.leaders()[..], peers(&[5, 0, 3]));
+        assert_eq!(some.on_host()[..], peers(&[0, 1]));
         assert_eq!(
             [0, 1, 2, 3, 4].map(|rank| some.place(rank)),
             [(0, 0), (1, 0), (2, 0), (1, 1), (0, 1)]

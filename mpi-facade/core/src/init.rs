@@ -1,7 +1,7 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
 use crate::buffered;
-use crate::collective::{self, MulticastBcast, Collective};
+use crate::collective::{self, Collective, MulticastBcast};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -19,7 +19,7 @@ use core::fmt::Write;
 use pombo_job::environment::variable;
 use pombo_job::output::{self, LogLine};
 use pombo_job::settings::{STATS_FILE, Variable};
-use pombo_job::{JobError, Joined, JoinError, Traffic, WorldChannel};
+use pombo_job::{JobError, JoinError, Joined, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
 /// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
@@ -43,14 +43,15 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         .and_then(pombo_job::join::<RANKS>)
         .map_err(turn_away)?;
     let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
-    channel.memory()
+    channel
+        .memory()
         .set_single_copy(single_copy.map_err(|error| refuse(&error))?);
     let limits = Limits {
         credit: Some(told(settings::UNEXPECTED_CREDIT)? as u32),
         eager: Some(told(settings::EAGER_LIMIT)?),
         copies: Some(told(settings::SEND_BUFFER_BYTES)?),
     };
-    let (own, size) = (channel.node(), channel.nodes());
+    let (own, size) = (channel.me(), channel.peers());
     let kernel = Kernel::new(channel, limits)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
     let comms = Comms::new(own, size, &hosts);
@@ -69,7 +70,13 @@ pub fn finalize() -> Result<(), CommError> {
     buffered::flush()?;
     // The others may need repairs of what this rank has broadcast.
     world::with(|world| {
-        world.until(|world| Ok(world.extensions.get::<MulticastBcast>().is_settled().then_some(())))
+        world.until(|world| {
+            Ok(world
+                .extensions
+                .get::<MulticastBcast>()
+                .is_settled()
+                .then_some(()))
+        })
     })?;
     collective::barrier(MPI_COMM_WORLD).run()?;
     world::with(|world| {
@@ -91,7 +98,7 @@ fn report(world: &mut World) {
     let Some(path) = variable(STATS_FILE.name) else {
         return;
     };
-    let (rank, (messages, bytes)) = (world.kernel.node(), world.sent);
+    let (rank, (messages, bytes)) = (world.kernel.me(), world.sent);
     let Traffic {
         frames,
         resent,
@@ -107,7 +114,10 @@ fn report(world: &mut World) {
         resent + multicast.resent,
         repairs + multicast.repairs,
     );
-    let (duplicates, dropped) = (duplicates + multicast.duplicates, dropped + multicast.dropped);
+    let (duplicates, dropped) = (
+        duplicates + multicast.duplicates,
+        dropped + multicast.dropped,
+    );
     rejected += multicast.rejected;
     let mut line = LogLine::new();
     // A line of nine numbers fits.

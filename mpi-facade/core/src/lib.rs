@@ -5,18 +5,16 @@
 
 extern crate alloc;
 
-mod asking;
+mod any_source_failure;
 pub mod buffered;
 pub mod collective;
-mod comm;
+pub mod comm;
 pub mod constants;
 pub mod datatype;
+pub mod errhandler;
 pub mod error;
 pub mod exit;
-pub mod errhandler;
-mod forsaken;
-pub mod glance;
-pub mod groups;
+mod extensions;
 pub mod header;
 mod hosts;
 pub mod init;
@@ -24,16 +22,17 @@ mod kernel;
 pub mod matched;
 pub mod memory;
 pub mod op;
-mod parts;
+pub mod p2p;
 mod phase;
-pub mod point;
 #[cfg(feature = "progress-thread")]
 mod progress;
 pub mod request;
+pub mod request_some;
+pub mod request_status;
 pub mod settings;
-pub mod several;
 mod stall;
 pub mod status;
+mod test_backoff;
 #[cfg(feature = "progress-thread")]
 mod turn;
 mod world;

@@ -5,7 +5,7 @@ use crate::error::{Error, Kind};
 use crate::header::MpiPattern;
 use crate::kernel::Posted;
 use crate::memory;
-use crate::point::{region, wait_for, pattern};
+use crate::p2p::{pattern, region, wait_for};
 use crate::request;
 use crate::status::Status;
 use crate::world::{self, CommError, World};
@@ -13,7 +13,12 @@ use core::ffi::{c_int, c_void};
 use pombo_kernel::Ticket;
 
 /// `MPI_Mprobe`.
-pub fn probe(from: c_int, tag: c_int, comm: Comm, status: &mut Status) -> Result<Message, CommError> {
+pub fn probe(
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<Message, CommError> {
     world::with(|world| match pattern(world, from, tag, comm)? {
         Some(pattern) => wait_for(world, pattern, |world| look(world, pattern, comm, status)),
         None => Ok(nobody(status)),

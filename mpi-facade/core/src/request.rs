@@ -5,12 +5,12 @@ mod handle;
 pub(crate) use handle::{FIRST_WITH_OPS, RequestState, has_request_ops, ticket};
 pub use handle::{RECEIVED_FROM_NOBODY, SENT, handle};
 
+use crate::any_source_failure;
 use crate::comm::Comms;
 use crate::constants::*;
-use crate::error::{Error, Kind};
 use crate::errhandler;
-use crate::forsaken;
-use crate::header::{Composition, MpiHeader};
+use crate::error::{Error, Kind};
+use crate::header::{MpiComposition, MpiHeader};
 use crate::stall;
 use crate::status::Status;
 use crate::world::{self, CommError, World};
@@ -173,7 +173,7 @@ fn wait_until_over(
     while !is_complete(world, request, status.as_deref_mut(), failed)? {
         world.progress(&mut idle);
         world.kernel.advance(&mut idle)?;
-        if forsaken::is_due(idle) {
+        if any_source_failure::is_due(idle) {
             attend(world);
         }
     }
@@ -189,7 +189,7 @@ pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), CommError>
 pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, CommError> {
     world::with(|world| {
         world.make_progress()?;
-        if forsaken::is_due_once(world) {
+        if any_source_failure::is_due_once(world) {
             stall::check(world, &[*request]);
         }
         let standing = test_one(world, *request, status)?;
@@ -267,7 +267,7 @@ fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
 fn write_status(
     comms: &mut Comms,
     received: bool,
-    envelope: Option<&pombo_kernel::Envelope<MpiHeader, Composition>>,
+    envelope: Option<&pombo_kernel::Envelope<MpiHeader, MpiComposition>>,
     outcome: Result<usize, &pombo_kernel::Error>,
     mut status: Option<&mut Status>,
     failed: &mut Option<CommError>,
@@ -316,14 +316,14 @@ fn end_with_errors(
 #[inline]
 pub(crate) fn write_source(
     comms: &mut Comms,
-    envelope: &pombo_kernel::Envelope<MpiHeader, Composition>,
+    envelope: &pombo_kernel::Envelope<MpiHeader, MpiComposition>,
     status: &mut Status,
 ) {
     let header = envelope.header();
-    let node = envelope.node();
+    let peer = envelope.peer();
     let source = match comms.of_context(header.context.get()) {
-        Some((_, record)) => record.rank_of(node),
-        None => node.0.into(),
+        Some((_, record)) => record.rank_of(peer),
+        None => peer.0.into(),
     };
     *status = Status::received(source, header.tag.get() as i32, envelope.len() as u64);
 }

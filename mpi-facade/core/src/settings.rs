@@ -6,7 +6,9 @@ mod table;
 
 pub use former::FORMER_NAMES;
 pub(crate) use table::single_copy;
-pub use table::{UNEXPECTED_CREDIT, EAGER_LIMIT, SHM_SINGLE_COPY, PROGRESS_THREAD, SEND_BUFFER_BYTES, VARIABLES};
+pub use table::{
+    EAGER_LIMIT, PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_SINGLE_COPY, UNEXPECTED_CREDIT, VARIABLES,
+};
 
 use crate::collective::{self, Selection};
 use pombo_job::JobError;
@@ -51,7 +53,7 @@ mod tests {
     use super::*;
     use crate::header;
     use pombo_job::settings::{
-        AUTH, ETHERNET_HELPER, HOST_TIMEOUT, FAULT_LOSS, NET, RANK, SIZE, VERBOSE,
+        AUTH, ETHERNET_HELPER, FAULT_LOSS, HOST_TIMEOUT, NET, RANK, SIZE, VERBOSE,
     };
 
     fn is_wrong(name: &str, value: &str) -> bool {
@@ -61,7 +63,11 @@ mod tests {
     #[test]
     fn what_they_may_say() {
         for (name, right, wrong) in [
-            ("UNEXPECTED_CREDIT", &["1", "128"][..], &["0", "129", "many", ""][..]),
+            (
+                "UNEXPECTED_CREDIT",
+                &["1", "128"][..],
+                &["0", "129", "many", ""][..],
+            ),
             ("EAGER_LIMIT", &["0", "8192"], &["8193", "-1"]),
             ("VERBOSE", &["0", "1"], &["x", "2", "yes", ""]),
             ("AUTH", &["on", "full", "off"], &["0", "1", "yes", ""]),

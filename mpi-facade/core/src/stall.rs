@@ -2,8 +2,8 @@
 //! as a copy, and is over: programs count on it that such a send does not wait. A receive from anybody ends for which
 //! nobody is left.
 
+use crate::any_source_failure;
 use crate::constants::Request;
-use crate::forsaken;
 use crate::request::ticket;
 use crate::world::World;
 use pombo_job::output::{self, LogLine};
@@ -22,7 +22,7 @@ pub(crate) fn check(world: &mut World, requests: &[Request]) {
             _ => {}
         }
     }
-    forsaken::fail_orphaned(world, requests);
+    any_source_failure::fail_orphaned(world, requests);
 }
 
 /// A send waits for its receive, as there is no room for its copy.
@@ -31,7 +31,7 @@ fn warn(world: &mut World) {
     if world.idle_counts.stalled != WARN_AFTER {
         return;
     }
-    let rank = world.kernel.node();
+    let rank = world.kernel.me();
     output::error(&LogLine::of(format_args!(
         "pombo: rank {rank} waits in a send until its receive is posted: all POMBO_SEND_BUFFER_BYTES are taken by short \
          messages that nobody has received yet"

@@ -5,8 +5,8 @@ pub(crate) use crate::error::CommError;
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::Error;
+use crate::extensions::Extensions;
 use crate::kernel::Kernel;
-use crate::parts::Extensions;
 use crate::phase::{self, Phase, phase};
 use crate::request::RequestState;
 use crate::status::Status;
@@ -90,7 +90,9 @@ pub fn is_main_thread() -> Result<bool, CommError> {
 
 /// Runs a call on the world.
 #[inline(always)]
-pub(crate) fn with<R>(call: impl FnOnce(&mut World) -> Result<R, CommError>) -> Result<R, CommError> {
+pub(crate) fn with<R>(
+    call: impl FnOnce(&mut World) -> Result<R, CommError>,
+) -> Result<R, CommError> {
     #[cfg(feature = "progress-thread")]
     let _turn = crate::turn::turn();
     with_turn(call)
@@ -131,7 +133,9 @@ pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
 
 /// As [`with`], for who has the turn already.
 #[inline(always)]
-pub(crate) fn with_turn<R>(call: impl FnOnce(&mut World) -> Result<R, CommError>) -> Result<R, CommError> {
+pub(crate) fn with_turn<R>(
+    call: impl FnOnce(&mut World) -> Result<R, CommError>,
+) -> Result<R, CommError> {
     let taken = WORLD.load(Ordering::Relaxed);
     if taken.is_null() {
         return Err(absent());
@@ -165,7 +169,7 @@ pub(crate) fn begin(world: World, threads: c_int) {
     // SAFETY: the function does what a child of a process with threads may do. Without memory to note it, children go
     // unnoticed.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-    phase::note(world.kernel.node().index(), threads);
+    phase::note(world.kernel.me().index(), threads);
     WORLD.store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
     phase::enter(Phase::Running);
 }

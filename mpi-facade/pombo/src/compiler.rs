@@ -116,7 +116,8 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
                     Some(compiler) => request.compiler = Some(compiler.to_owned()),
                     None => request.rest.push(word),
                 }
-                request.links &= !matches!(text, "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only");
+                request.links &=
+                    !matches!(text, "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only");
             }
         }
     }

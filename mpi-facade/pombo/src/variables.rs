@@ -100,7 +100,11 @@ mod tests {
         let longest = LONGEST.as_secs().to_string();
         assert!(KILL_TIMEOUT.values.must.contains(&format!(" {longest},")));
         for right in [KILL_TIMEOUT.default, "0", "2.5", &longest] {
-            assert_eq!(check("POMBO_KILL_TIMEOUT", Some(right)), Verdict::Fine, "{right}");
+            assert_eq!(
+                check("POMBO_KILL_TIMEOUT", Some(right)),
+                Verdict::Fine,
+                "{right}"
+            );
         }
         for wrong in ["", "-1", "86400.5", "long", "NaN", "inf"] {
             let verdict = check("POMBO_KILL_TIMEOUT", Some(wrong));
@@ -113,7 +117,10 @@ mod tests {
     #[test]
     fn unknown_names_have_near_ones() {
         assert_eq!(nearest("POMBO_VERBOS"), Some("POMBO_VERBOSE"));
-        assert_eq!(nearest("POMBO_UNEXPECTED_CREDITS"), Some("POMBO_UNEXPECTED_CREDIT"));
+        assert_eq!(
+            nearest("POMBO_UNEXPECTED_CREDITS"),
+            Some("POMBO_UNEXPECTED_CREDIT")
+        );
         assert_eq!(nearest("POMBO_COLL_BCATS"), Some("POMBO_COLL_BCAST"));
         assert_eq!(nearest("POMBO_LIBS"), Some("POMBO_LIB"));
         assert_eq!(nearest("POMBO_SOMETHING_ELSE"), None);

@@ -3,7 +3,7 @@
 use crate::hosts::Hosts;
 use crate::median;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::ethernet::Traffic;
 use pombo_netdrivers::{Ethernet, HeapStorage};
 use pombo_transport::reliable::{Reliable, Window};
@@ -57,24 +57,24 @@ fn channels(hosts: &Hosts) -> [Over; 2] {
 }
 
 fn give(channel: &mut Over) {
-    let bytes = vec![7; channel.limit(Node(1))];
+    let bytes = vec![7; channel.limit(Peer(1))];
     let (mut left, mut idle) = (TOTAL, 0);
     while left > 0 {
         let some = left.min(bytes.len());
         let parts = [Part::Bytes(&bytes[..some])];
-        match channel.try_send(Node(1), Cookie::COPY, &parts) {
+        match channel.try_send(Peer(1), Cookie::COPY, &parts) {
             Ok(_) => left -= some,
-            Err(ChannelError::Full) => turn(channel, &mut idle, |_| ()),
+            Err(ChannelError::Full) => send_due(channel, &mut idle, |_| ()),
             Err(error) => panic!("{error}"),
         }
     }
 }
 
 fn take(channel: &mut Over) {
-    let mut room = vec![0; channel.limit(Node(0))];
+    let mut room = vec![0; channel.limit(Peer(0))];
     let (mut came, mut idle) = (0, 0);
     while came < TOTAL {
-        turn(channel, &mut idle, |bytes| {
+        send_due(channel, &mut idle, |bytes| {
             room[..bytes.len()].copy_from_slice(bytes);
             came += bytes.len();
         });
@@ -82,10 +82,10 @@ fn take(channel: &mut Over) {
 }
 
 /// Looks for frames, and waits if there are none.
-fn turn(channel: &mut Over, idle: &mut u32, mut f: impl FnMut(&[u8])) {
+fn send_due(channel: &mut Over, idle: &mut u32, mut f: impl FnMut(&[u8])) {
     let heard = channel.poll(|event| {
         if let Event::Arrival(frame) = event {
-            frame.pieces(0, frame.len(), &mut f);
+            frame.for_each_chunk(0, frame.len(), &mut f);
         }
     });
     if heard.expect("it is up") {

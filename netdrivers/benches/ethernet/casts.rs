@@ -7,7 +7,7 @@ use crate::simulated;
 use pombo_netdrivers::ethernet::Traffic;
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_testing::DeviceLimits;
-use pombo_transport::group::{HEAD, Habits};
+use pombo_transport::multicast::{HEADER_LEN, SenderConfig};
 use std::time::Duration;
 
 /// Short messages.
@@ -26,8 +26,8 @@ pub(crate) fn short() {
     println!("(ECCLib on 100 Mb/s in 2003: 800 to 1800)");
     let hosts = Hosts::segment(8, 1500);
     for receivers in [1, 3, 7] {
-        let nodes = hosts.network(receivers + 1, Traffic::Multicast);
-        let times = broadcast(nodes, vec![16; SHORT + FIRST], Looks::Many);
+        let peers = hosts.network(receivers + 1, Traffic::Multicast);
+        let times = broadcast(peers, vec![16; SHORT + FIRST], Looks::Many);
         for (name, times) in [("at all", times.there), ("known to be", times.known)] {
             let mut each = microseconds(&times);
             let (middle, late) = (median(&mut each), each[each.len() * 9 / 10]);
@@ -43,7 +43,7 @@ const LINE: f64 = 12.5e6;
 
 /// Bytes of payload in a second, in frames that carry so many each behind the headers of Ethernet, device and group.
 fn ceiling(chunk: usize) -> f64 {
-    LINE * chunk as f64 / (14 + 10 + HEAD + chunk) as f64
+    LINE * chunk as f64 / (14 + 10 + HEADER_LEN + chunk) as f64
 }
 
 /// One after the other as fast as they go, on average; the first finds a full bucket and is not counted.
@@ -53,10 +53,10 @@ pub(crate) fn long() {
     for receivers in [1, 3, 7] {
         hosts.shape(receivers);
         for (len, count) in [(256 << 10, 24), (4 << 20, 3), (32 << 20, 1)] {
-            let nodes = hosts.network(receivers + 1, Traffic::Multicast);
+            let peers = hosts.network(receivers + 1, Traffic::Multicast);
             let mut sizes = vec![len; count];
             sizes.insert(0, 256 << 10);
-            let times = broadcast(nodes, sizes, Looks::None);
+            let times = broadcast(peers, sizes, Looks::None);
             let time: f64 = times.known[1..].iter().map(Duration::as_secs_f64).sum();
             let rate = (len * count) as f64 / time;
             let per_cent = 100.0 * rate / ceiling(times.chunk);
@@ -76,10 +76,10 @@ pub(crate) fn lossy() {
     let hosts = Hosts::segment(8, 1500);
     hosts.shape(7);
     for ppm in [0, 100, 10_000, 50_000, 200_000] {
-        let nodes = hosts.network(8, Traffic::Multicast).into_iter();
-        let nodes = nodes.map(|node| FaultyNetwork::with_loss(node, Rate::ppm(ppm), 1));
+        let peers = hosts.network(8, Traffic::Multicast).into_iter();
+        let peers = peers.map(|peer| FaultyNetwork::with_loss(peer, Rate::ppm(ppm), 1));
         let len = 8 << 20;
-        let times = broadcast(nodes.collect(), vec![256 << 10, len], Looks::None);
+        let times = broadcast(peers.collect(), vec![256 << 10, len], Looks::None);
         let rate = len as f64 / times.known[1].as_secs_f64();
         let real = 100.0 * rate / ceiling(times.chunk);
         let simulated = simulated(len, Rate::ppm(ppm));
@@ -96,8 +96,8 @@ fn simulated(len: usize, loss: Rate) -> f64 {
         rx_queue: 1024,
     };
     let faults = Faults::NONE.loss(loss);
-    let habits = Habits::default();
-    let mut cast = simulated::Cast::new(7, limits, faults, 5, habits, TIMING);
+    let config = SenderConfig::default();
+    let mut cast = simulated::Cast::new(7, limits, faults, 5, config, TIMING);
     let time = cast.send(&simulated::bytes(len, 1));
     100.0 * simulated::ideal(len, cast.source.chunk()) / time as f64
 }

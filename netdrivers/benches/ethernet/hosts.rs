@@ -1,6 +1,6 @@
 //! Hosts, each a network namespace of its own, made by this program for itself.
 
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{BoundEthernet, FrameAddress, Traffic};
 use std::fs::File;
@@ -104,16 +104,18 @@ impl Hosts {
         done
     }
 
-    /// A network with one node on each host.
-    pub(crate) fn network(&self, nodes: usize, traffic: Traffic) -> Vec<Ethernet> {
+    /// A network with one peer on each host.
+    pub(crate) fn network(&self, peers: usize, traffic: Traffic) -> Vec<Ethernet> {
         let open = |host: usize| {
-            let node = Node(host as u16);
+            let peer = Peer(host as u16);
             let job = JOB;
-            let frame_address = FrameAddress { job, node, traffic };
-            self.on(host, || Ethernet::open(&format!("host{host}"), frame_address))
-                .expect("inside of a namespace")
+            let frame_address = FrameAddress { job, peer, traffic };
+            self.on(host, || {
+                Ethernet::open(&format!("host{host}"), frame_address)
+            })
+            .expect("inside of a namespace")
         };
-        let opened: Vec<BoundEthernet> = (0..nodes).map(open).collect();
+        let opened: Vec<BoundEthernet> = (0..peers).map(open).collect();
         let addresses: Vec<_> = opened.iter().map(BoundEthernet::address).collect();
         let join = |one: BoundEthernet| one.join(&addresses).expect("the table");
         opened.into_iter().map(join).collect()

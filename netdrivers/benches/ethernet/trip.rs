@@ -4,7 +4,7 @@ use crate::hosts::Hosts;
 use crate::median;
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::ethernet::{ETHER_TYPE, Traffic};
 use pombo_netdrivers::{Ethernet, HeapStorage};
 use pombo_transport::reliable::{Reliable, Window};
@@ -122,7 +122,7 @@ struct Device(Ethernet);
 
 impl Side for Device {
     fn throw(&mut self) {
-        let to = Node(1 - self.0.node().0);
+        let to = Peer(1 - self.0.me().0);
         self.0.transmit(to, &[Part::Bytes(&[7; 8])]).expect("room");
     }
 
@@ -148,7 +148,7 @@ struct Linked(Over);
 
 impl Side for Linked {
     fn throw(&mut self) {
-        let to = Node(1 - self.0.node().0);
+        let to = Peer(1 - self.0.me().0);
         let sent = self.0.try_send(to, Cookie::COPY, &[Part::Bytes(&[7; 8])]);
         sent.expect("room");
     }

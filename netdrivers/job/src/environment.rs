@@ -1,6 +1,6 @@
 //! Environment variables, read while nobody changes them, and random numbers.
 
-use crate::place::JobError;
+use crate::bootstrap::JobError;
 use crate::settings::Values;
 use core::ffi::{CStr, c_char};
 

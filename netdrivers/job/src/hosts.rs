@@ -1,14 +1,14 @@
-//! Which ranks are on which host: `place` finds out.
+//! Which ranks are on which host: `bootstrap` finds out.
 
 use alloc::vec::Vec;
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 
 /// For every rank of the job its host. Hosts have numbers from 0, in the order of their first ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     of: Vec<u16>,
     /// The ranks of every host in ascending order.
-    members: Vec<Vec<Node>>,
+    members: Vec<Vec<Peer>>,
 }
 
 impl Hosts {
@@ -28,7 +28,7 @@ impl Hosts {
                 known.len() - 1
             });
             hosts.of.push(host as u16);
-            hosts.members[host].push(Node(rank as u16));
+            hosts.members[host].push(Peer(rank as u16));
         }
         hosts
     }
@@ -44,23 +44,23 @@ impl Hosts {
     }
 
     /// The host of a rank.
-    pub fn of(&self, rank: Node) -> usize {
+    pub fn of(&self, rank: Peer) -> usize {
         self.of.get(rank.index()).map_or(0, |host| (*host).into())
     }
 
     /// The ranks of a host in ascending order.
-    pub fn members(&self, host: usize) -> &[Node] {
+    pub fn members(&self, host: usize) -> &[Peer] {
         self.members.get(host).map_or(&[], Vec::as_slice)
     }
 
     /// The place of a rank among those of its host.
-    pub fn place(&self, rank: Node) -> Option<usize> {
+    pub fn place(&self, rank: Peer) -> Option<usize> {
         let mut members = self.members(self.of(rank)).iter();
         members.position(|member| *member == rank)
     }
 
     /// Do both reach each other through memory?
-    pub fn share_host(&self, one: Node, other: Node) -> bool {
+    pub fn share_host(&self, one: Peer, other: Peer) -> bool {
         self.of(one) == self.of(other)
     }
 }
@@ -73,17 +73,17 @@ mod tests {
     fn hosts_are_numbered_by_their_first_ranks() {
         let hosts = Hosts::by_names(&[2, 1, 2, 3, 1]);
         assert_eq!(hosts.count(), 3);
-        let of = |rank| hosts.of(Node(rank));
+        let of = |rank| hosts.of(Peer(rank));
         assert_eq!([of(0), of(1), of(2), of(3), of(4)], [0, 1, 0, 2, 1]);
-        assert_eq!(hosts.members(1), [Node(1), Node(4)]);
-        assert!(hosts.share_host(Node(0), Node(2)) && !hosts.share_host(Node(0), Node(1)));
+        assert_eq!(hosts.members(1), [Peer(1), Peer(4)]);
+        assert!(hosts.share_host(Peer(0), Peer(2)) && !hosts.share_host(Peer(0), Peer(1)));
     }
 
     #[test]
     fn one_host_has_all() {
         let hosts = Hosts::single(3);
         assert!(hosts.is_single());
-        assert_eq!(hosts.members(0), [Node(0), Node(1), Node(2)]);
+        assert_eq!(hosts.members(0), [Peer(0), Peer(1), Peer(2)]);
         assert_eq!(hosts.members(1), []);
     }
 }

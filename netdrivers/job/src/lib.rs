@@ -13,25 +13,25 @@
 //! use pombo_kernel::aspect::Rendezvous;
 //! use pombo_kernel::matching::Linear;
 //! use pombo_kernel::prelude::*;
-//! use pombo_kernel::{Compose, Size};
+//! use pombo_kernel::{Composition, Capacities};
 //! use pombo_netdrivers::HeapStorage;
 //!
 //! header! { struct Topic { number: u8 } }
 //!
 //! /// Of up to so many ranks.
 //! const RANKS: usize = 64;
-//! type News = Compose<U32, Rendezvous<1024>, Linear, Growing, Size<64, 64, 1024, RANKS>>;
+//! type News = Composition<U32, Rendezvous<1024>, Linear, HeapStorage, Capacities<64, 64, 1024, RANKS>>;
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let Joined { way, launcher, .. } = pombo_job::enter::<Topic, News, RANKS>()?;
-//!     let mut comm = Communicator::<Topic, _, Lent<'_>, News>::new(way)?;
+//!     let Joined { channel, launcher, .. } = pombo_job::enter::<Topic, News, RANKS>()?;
+//!     let mut comm = Communicator::<Topic, _, Lent<'_>, News>::new(channel)?;
 //!
 //!     // Every rank greets the next one, in a ring.
-//!     let (me, ranks) = (comm.node(), comm.nodes() as u16);
-//!     comm.send_from(Node((me.0 + 1) % ranks), Topic { number: 7 }, b"good morning")?;
+//!     let (me, ranks) = (comm.me(), comm.peers() as u16);
+//!     comm.send(Peer((me.0 + 1) % ranks), Topic { number: 7 }, b"good morning")?;
 //!     let mut text = [0; 16];
-//!     let envelope = comm.receive_into(Topic::number(7), &mut text)?;
-//!     assert_eq!(envelope.node(), Node((me.0 + ranks - 1) % ranks));
+//!     let envelope = comm.recv(Topic::number(7), &mut text)?;
+//!     assert_eq!(envelope.peer(), Peer((me.0 + ranks - 1) % ranks));
 //!     assert_eq!(&text[..envelope.len()], b"good morning");
 //!     Ok(pombo_job::leave(comm, launcher)?)
 //! }
@@ -49,7 +49,7 @@
 //! | refused | [`start`], [`join`] | after [`JoinError::abort`] the launcher ends the job |
 //! | joined | [`join`]: a channel to all | its frames |
 //! | left | [`leave`], or [`WorldChannel::leave`] and then [`Launcher::finish`] | [`pombo_kernel::Event::PeerLost`], and [`WorldChannel::has_finished`] |
-//! | dead | the process or its host ends before that | [`pombo_kernel::Event::PeerLost`]; whom it blames: [`WorldChannel::blamed`] |
+//! | dead | the process or its host ends before that | [`pombo_kernel::Event::PeerLost`]; whom it blames: [`WorldChannel::root_cause_of`] |
 //!
 //! Whoever has joined may fork; the child calls [`let_go`] and leaves the channel alone.
 //!
@@ -60,7 +60,7 @@
 //! | ranks of a job | `RANKS` of [`join`] | an error at the start |
 //! | ranks of a job over several hosts | 256, each pair on different hosts has a connection | [`JobError::TooManyRanks`] |
 //! | frames under way between two ranks of different hosts | 64, and 512 KiB of payload | the sender waits |
-//! | what a rank tells through the launcher | 255 bytes | cut; its reader says [`JobError::Card`] |
+//! | what a rank tells through the launcher | 255 bytes | cut; its reader says [`JobError::BusinessCard`] |
 //! | connections at a rank's door that have not said who they are | 256 | the oldest is closed |
 //! | time that ranks of several hosts wait for each other at the start | 60 s | [`JobError::Missing`] |
 //! | time that a host may not answer | `POMBO_HOST_TIMEOUT` | its ranks are dead |
@@ -78,21 +78,21 @@
 
 extern crate alloc;
 
+mod bootstrap;
 pub mod environment;
 mod hosts;
+mod job_channel;
 pub mod output;
-mod place;
 mod session;
 pub mod settings;
 mod text;
-mod way;
 
+#[cfg(feature = "hosts")]
+pub use bootstrap::RawUnavailable;
+pub use bootstrap::{Bootstrapped, Excerpt, JobError, JoinError, Launcher, let_go, rank, start};
 pub use hosts::Hosts;
 #[cfg(feature = "hosts")]
-pub use place::RawUnavailable;
-pub use place::{Excerpt, JobError, Launcher, JoinError, Bootstrapped, let_go, rank, start};
+pub use job_channel::{InterHost, multicast_setup};
+pub use job_channel::{JobChannel, Joined, Traffic, WorldChannel, join};
 pub use session::{enter, leave};
 pub use text::Text;
-#[cfg(feature = "hosts")]
-pub use way::{InterHost, groups};
-pub use way::{Joined, Traffic, JobChannel, WorldChannel, join};

@@ -1,9 +1,9 @@
 //! The short way into a job and out of it, for a program over [`Communicator`].
 
+use crate::job_channel::{JobChannel, Joined, WorldChannel, join};
 use crate::settings::check_own;
-use crate::way::{Joined, JobChannel, WorldChannel, join};
 use crate::{JobError, Launcher, start};
-use pombo_kernel::{Communicator, Config, Error, Header, Memory, Operate, fingerprint};
+use pombo_kernel::{Communicator, Config, Error, Header, Memory, PointToPoint, fingerprint};
 
 /// Joins the job in which this process was started, as one of up to `RANKS` ranks that all speak the protocol of this
 /// header in this composition. Waits for the others. A process that nobody started is a job of one.
@@ -25,7 +25,7 @@ pub fn leave<H: Header, M: Memory, C: Config, const RANKS: usize>(
 ) -> Result<(), Error> {
     let mut idle = 0;
     while !(comm.is_flushed() && comm.channel_mut().is_settled()) {
-        comm.advance(&mut idle)?;
+        comm.progress_or_wait(&mut idle)?;
     }
     comm.channel_mut().leave();
     if let Some(mut launcher) = launcher {

@@ -15,9 +15,9 @@ pub use variable::named;
 pub use variable::{Variable, variables};
 pub use words::words;
 
+use crate::bootstrap::{self, JobError};
 use crate::environment;
 use crate::output::{self, LogLine};
-use crate::place::{self, JobError};
 
 /// What a variable is found to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +75,7 @@ const OF_TESTS: &str = "POMBO_TEST_";
 /// # Errors
 /// [`JobError::Variable`] or [`JobError::Renamed`]: the first that is wrong.
 pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), JobError> {
-    let warns = place::rank() == 0 && environment::variable(SHM_FD.name).is_none();
+    let warns = bootstrap::rank() == 0 && environment::variable(SHM_FD.name).is_none();
     for (name, value) in environment::all() {
         match judge(name, value.to_str().ok()) {
             Verdict::Fine => {}
@@ -104,7 +104,7 @@ pub fn check_own() -> Result<(), JobError> {
 }
 
 fn unknown(name: &str) -> LogLine {
-    let shown = place::excerpt(name);
+    let shown = bootstrap::excerpt(name);
     LogLine::of(format_args!(
         "pombo: there is no variable {shown}; `pombo info` lists all"
     ))

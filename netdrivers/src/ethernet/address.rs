@@ -1,4 +1,4 @@
-//! Where a node is, as it is published.
+//! Where a peer is, as it is published.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,10 +9,10 @@ use super::error::EthernetError;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Mac(pub [u8; 6]);
 
-/// Where a node is: to be published. As text, `02:00:00:00:00:01/1500`.
+/// Where a peer is: to be published. As text, `02:00:00:00:00:01/1500`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
-    /// Of its interface; nodes of one host may share it.
+    /// Of its interface; peers of one host may share it.
     pub mac: Mac,
     /// What the interface carries in one piece.
     pub mtu: u32,

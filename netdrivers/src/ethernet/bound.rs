@@ -3,14 +3,14 @@
 use super::address::{Address, Mac};
 use super::device::Ethernet;
 use super::error::EthernetError;
-use super::frame::{POMBO_HEADER_LEN, MIN_INTERFACE_MTU, FrameAddress};
+use super::frame::{FrameAddress, MIN_INTERFACE_MTU, POMBO_HEADER_LEN};
+use super::frame_io::{AfPacket, FrameIo};
 use super::interface::{self, Interface};
 use super::privileged_helper;
-use super::frame_io::{FrameIo, AfPacket};
 use super::socket::Socket;
 use super::table::PeerTable;
 
-/// A node with an address, which does not know the others yet. Frames that come meanwhile wait.
+/// A peer with an address, which does not know the others yet. Frames that come meanwhile wait.
 pub struct BoundEthernet<L: FrameIo = AfPacket> {
     io: L,
     frame_address: FrameAddress,
@@ -61,7 +61,7 @@ impl<L: FrameIo> BoundEthernet<L> {
         })
     }
 
-    /// Where others reach this node: to be published.
+    /// Where others reach this peer: to be published.
     pub fn address(&self) -> Address {
         self.address
     }
@@ -81,19 +81,25 @@ impl<L: FrameIo> BoundEthernet<L> {
         self.io.rx_slots()
     }
 
-    /// Joins the job whose nodes have published these addresses, the same list at all of them. Frames are no longer than
+    /// Joins the job whose peers have published these addresses, the same list at all of them. Frames are no longer than
     /// the interfaces of all carry.
     ///
     /// # Errors
     /// The table is not possible, or the loopback interface is needed and down: see [`EthernetError`].
     pub fn join(self, addresses: &[Address]) -> Result<Ethernet<L>, EthernetError> {
-        let table = PeerTable::new(self.frame_address.node, self.address, addresses)?;
+        let table = PeerTable::new(self.frame_address.peer, self.address, addresses)?;
         let (name, mtu) = (self.interface.name, max_frame(table.mtu));
         match table.local > 1 && !self.loopback {
             true => Err(EthernetError::LoopbackDown),
             false => {
                 let interface = (name, self.address.mtu as usize);
-                Ok(Ethernet::new(self.io, self.frame_address, table, interface, mtu))
+                Ok(Ethernet::new(
+                    self.io,
+                    self.frame_address,
+                    table,
+                    interface,
+                    mtu,
+                ))
             }
         }
     }

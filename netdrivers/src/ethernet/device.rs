@@ -1,28 +1,28 @@
-//! Frames from node to node, and to all at once.
+//! Frames from peer to peer, and to all at once.
 
-use super::frame::{self, EVERYBODY, FrameError, FrameAddress};
+use super::frame::{self, EVERYBODY, FrameAddress, FrameError};
+use super::frame_io::{AfPacket, FrameIo};
 use super::interface;
-use super::frame_io::{FrameIo, AfPacket};
 use super::table::PeerTable;
 use crate::clock::now;
 use crate::udp::wait_policy::NetworkWaitPolicy;
 use alloc::string::String;
-use pombo_kernel::channel::{ChannelError, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{ChannelError, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_transport::ContiguousFrame;
 
-/// One node's device. Dropping it closes its socket.
+/// One peer's device. Dropping it closes its socket.
 pub struct Ethernet<L: FrameIo = AfPacket> {
     io: L,
     frame_address: FrameAddress,
     table: PeerTable,
     interface: String,
-    /// What the interface carried when the node joined.
+    /// What the interface carried when the peer joined.
     initial_mtu: usize,
     mtu: usize,
-    /// Are there nodes on other hosts, and other nodes on this one?
+    /// Are there peers on other hosts, and other peers on this one?
     has_remote: bool,
     has_local: bool,
     full: bool,
@@ -34,7 +34,7 @@ pub struct Ethernet<L: FrameIo = AfPacket> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct EthernetCounts {
-    /// Of another protocol or job, or from an interface that its node does not have: dropped.
+    /// Of another protocol or job, or from an interface that its peer does not have: dropped.
     pub foreign: u64,
     /// Shorter than they say: dropped.
     pub truncated: u64,
@@ -72,7 +72,7 @@ impl<L: FrameIo> Ethernet<L> {
         &self.interface
     }
 
-    /// The interface's MTU when this node joined, and what it is now, where that is less. Frames that are too long for
+    /// The interface's MTU when this peer joined, and what it is now, where that is less. Frames that are too long for
     /// it are refused with EMSGSIZE (90).
     pub fn reduced_mtu(&self) -> Option<(usize, usize)> {
         let [socket, _] = self.io.fds();
@@ -99,10 +99,10 @@ impl<L: FrameIo> Ethernet<L> {
         self.io.fds()
     }
 
-    fn wake(&mut self) -> Wake {
+    fn wake(&mut self) -> WaitSet {
         let descriptors = self.io.fds();
         let full = core::mem::take(&mut self.full);
-        Wake::by(descriptors).room(full, descriptors)
+        WaitSet::readable(descriptors).writable(full, descriptors)
     }
 
     /// Was there no room at the last transmission? Then the descriptors are writable when there is.
@@ -118,7 +118,7 @@ impl<L: FrameIo> Ethernet<L> {
         }
     }
 
-    /// To a node's interface, by way of this host if it is there.
+    /// To a peer's interface, by way of this host if it is there.
     #[inline]
     fn send(
         &mut self,
@@ -141,11 +141,11 @@ impl<L: FrameIo> Ethernet<L> {
 impl<L: FrameIo> Network for Ethernet<L> {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    fn node(&self) -> Node {
-        self.frame_address.node
+    fn me(&self) -> Peer {
+        self.frame_address.peer
     }
 
-    fn nodes(&self) -> usize {
+    fn peers(&self) -> usize {
         self.table.len()
     }
 
@@ -154,8 +154,8 @@ impl<L: FrameIo> Network for Ethernet<L> {
     }
 
     #[inline]
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        let mac = self.table.mac(to).ok_or(ChannelError::NoSuchNode(to))?;
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        let mac = self.table.mac(to).ok_or(ChannelError::NoSuchPeer(to))?;
         self.send((mac, to.0), mac == self.table.own_mac(), parts)
     }
 
@@ -172,7 +172,7 @@ impl<L: FrameIo> Network for Ethernet<L> {
         io.poll(|bytes| match frame::parse(bytes, *frame_address) {
             Ok(parsed) if table.mac(parsed.from) == Some(parsed.mac) => {
                 // What it sends to all it may hear itself, as an echo of this host.
-                if !(parsed.to_all && parsed.from == frame_address.node) {
+                if !(parsed.to_all && parsed.from == frame_address.peer) {
                     any = true;
                     f(ContiguousFrame::new(parsed.from, parsed.bytes));
                 }
@@ -188,7 +188,7 @@ impl<L: FrameIo> Network for Ethernet<L> {
         self.wait_policy.wait(idle, until, wake)
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
+    fn wait_sources(&mut self) -> Option<WaitSet> {
         Some(self.wake())
     }
 

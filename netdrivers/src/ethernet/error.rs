@@ -43,35 +43,35 @@ pub enum EthernetError {
         /// What it carries in one piece.
         mtu: usize,
     },
-    /// A node's interface carries too little.
+    /// A peer's interface carries too little.
     PeerMtu {
-        /// The node.
-        node: u16,
+        /// The peer.
+        peer: u16,
         /// Where it is, and what it carries.
         address: Address,
     },
-    /// The table has no node, or too many.
-    Nodes {
+    /// The table has no peer, or too many.
+    Peers {
         /// How many.
-        nodes: usize,
+        peers: usize,
     },
-    /// The node is not in the table.
-    NoSuchNode {
-        /// The node.
-        node: u16,
+    /// The peer is not in the table.
+    NoSuchPeer {
+        /// The peer.
+        peer: u16,
         /// How many the table has.
-        nodes: usize,
+        peers: usize,
     },
-    /// The table has another address for this node than its interface has.
+    /// The table has another address for this peer than its interface has.
     AddressMismatch {
-        /// The node.
-        node: u16,
+        /// The peer.
+        peer: u16,
         /// The address in the table.
         listed: Address,
-        /// The one that this node has.
+        /// The one that this peer has.
         bound: Address,
     },
-    /// There are several nodes on this host, and its loopback interface is down.
+    /// There are several peers on this host, and its loopback interface is down.
     LoopbackDown,
     /// A text is not an address.
     InvalidAddress,
@@ -115,24 +115,28 @@ impl fmt::Display for EthernetError {
             EthernetError::Mtu { interface, mtu } => {
                 write!(f, "{interface} carries {mtu} bytes, too few: raise its MTU")
             }
-            EthernetError::PeerMtu { node, address } => write!(
+            EthernetError::PeerMtu { peer, address } => write!(
                 f,
-                "node {node} is at {address}, which carries too few bytes: raise its MTU"
+                "peer {peer} is at {address}, which carries too few bytes: raise its MTU"
             ),
-            EthernetError::Nodes { nodes } => {
-                write!(f, "{nodes} nodes: a network has 1 to {}", u16::MAX)
+            EthernetError::Peers { peers } => {
+                write!(f, "{peers} peers: a network has 1 to {}", u16::MAX)
             }
-            EthernetError::NoSuchNode { node, nodes } => write!(
+            EthernetError::NoSuchPeer { peer, peers } => write!(
                 f,
-                "there is no node {node} among {nodes} addresses: count nodes from 0"
+                "there is no peer {peer} among {peers} addresses: count peers from 0"
             ),
-            EthernetError::AddressMismatch { node, listed, bound } => write!(
+            EthernetError::AddressMismatch {
+                peer,
+                listed,
+                bound,
+            } => write!(
                 f,
-                "the table says {listed} for node {node}, which is at {bound}: \
+                "the table says {listed} for peer {peer}, which is at {bound}: \
                  publish the address of the interface that was opened"
             ),
             EthernetError::LoopbackDown => {
-                f.write_str("nodes of one host need its loopback interface: set it up")
+                f.write_str("peers of one host need its loopback interface: set it up")
             }
             EthernetError::InvalidAddress => {
                 f.write_str("an address is six bytes and an MTU, like 02:00:00:00:00:01/1500")

@@ -1,6 +1,6 @@
 //! The system looks at every frame for us: those of others never wake this process. Used inside `ethernet` only.
 
-use super::frame::{EVERYBODY, ETHER_TYPE, FrameAddress};
+use super::frame::{ETHER_TYPE, EVERYBODY, FrameAddress};
 use libc::{
     BPF_ABS, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SKF_AD_IFINDEX,
     SKF_AD_OFF,
@@ -8,7 +8,7 @@ use libc::{
 
 pub(super) type Filter = [libc::sock_filter; 16];
 
-/// Passes what comes by one of two interfaces, of this job and kind, for this node or for all but from this node.
+/// Passes what comes by one of two interfaces, of this job and kind, for this peer or for all but from this peer.
 pub(super) fn program_for(frame_address: FrameAddress, interfaces: [i32; 2]) -> Filter {
     // The machine of the filter reads big-endian, our header is little-endian.
     let swapped = |word: u16| u32::from(word.swap_bytes());
@@ -28,10 +28,10 @@ pub(super) fn program_for(frame_address: FrameAddress, interfaces: [i32; 2]) -> 
         load(BPF_H, 16),
         unless(8, swapped(frame_address.job)),
         load(BPF_H, 20),
-        jump(swapped(frame_address.node.0), PASS - 10 - 1, 0),
+        jump(swapped(frame_address.peer.0), PASS - 10 - 1, 0),
         unless(11, swapped(EVERYBODY)),
         load(BPF_H, 18),
-        jump(swapped(frame_address.node.0), DROP - 13 - 1, PASS - 13 - 1),
+        jump(swapped(frame_address.peer.0), DROP - 13 - 1, PASS - 13 - 1),
         ret(u32::MAX),
         ret(0),
     ]

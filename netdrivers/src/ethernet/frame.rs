@@ -8,14 +8,14 @@
 //! | 14 | 1 | version in the upper half, [`Traffic`] in the lower |
 //! | 15 | 1 | 0 |
 //! | 16 | 2 | job |
-//! | 18 | 2 | source node |
-//! | 20 | 2 | destination node, or [`EVERYBODY`] |
+//! | 18 | 2 | source peer |
+//! | 20 | 2 | destination peer, or [`EVERYBODY`] |
 //! | 22 | 2 | bytes that follow: interfaces fill short frames up |
 //!
 //! Numbers are little-endian but where it says otherwise.
 
 use super::address::Mac;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::network::MIN_MTU;
 
 /// The EtherType for local experiments: nobody else's on a segment that uses it for this.
@@ -29,7 +29,7 @@ pub(super) const ETHERNET_HEADER_LEN: usize = 14;
 pub(super) const POMBO_HEADER_LEN: usize = HEADER_LEN - ETHERNET_HEADER_LEN;
 /// What an interface carries at least.
 pub(super) const MIN_INTERFACE_MTU: usize = MIN_MTU + POMBO_HEADER_LEN;
-/// The destination of what is for all nodes: no node has this number.
+/// The destination of what is for all peers: no peer has this number.
 pub(super) const EVERYBODY: u16 = u16::MAX;
 
 const VERSION: u8 = 1 << 4;
@@ -38,19 +38,19 @@ const VERSION: u8 = 1 << 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Traffic {
-    /// From node to node.
-Unicast,
+    /// From peer to peer.
+    Unicast,
     /// Of groups.
-Multicast,
+    Multicast,
 }
 
 /// Whose frames a device hears.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameAddress {
-    /// The same at all nodes of a job, and likely another in every job on the segment.
+    /// The same at all peers of a job, and likely another in every job on the segment.
     pub job: u16,
-    /// This node.
-    pub node: Node,
+    /// This peer.
+    pub peer: Peer,
     /// What the device is for.
     pub traffic: Traffic,
 }
@@ -63,7 +63,7 @@ impl FrameAddress {
         }
     }
 
-    /// Where frames for all nodes of the job go: a group address that nobody was given, so that interfaces of other
+    /// Where frames for all peers of the job go: a group address that nobody was given, so that interfaces of other
     /// hosts need not listen.
     pub(super) fn group(self) -> Mac {
         let [low, high] = self.job.to_le_bytes();
@@ -83,7 +83,7 @@ pub(super) fn header(to: (Mac, u16), from: (Mac, FrameAddress), len: usize) -> H
     head[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
     head[14] = frame_address.kind();
     head[16..18].copy_from_slice(&frame_address.job.to_le_bytes());
-    head[18..20].copy_from_slice(&frame_address.node.0.to_le_bytes());
+    head[18..20].copy_from_slice(&frame_address.peer.0.to_le_bytes());
     head[20..22].copy_from_slice(&to.1.to_le_bytes());
     head[22..24].copy_from_slice(&(len as u16).to_le_bytes());
     head
@@ -92,7 +92,7 @@ pub(super) fn header(to: (Mac, u16), from: (Mac, FrameAddress), len: usize) -> H
 /// Why a frame is not believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FrameError {
-    /// Of another protocol or job, for another node.
+    /// Of another protocol or job, for another peer.
     Foreign,
     /// Shorter than it says.
     Truncated,
@@ -101,15 +101,18 @@ pub(super) enum FrameError {
 /// A frame that arrived.
 pub(super) struct ParsedFrame<'a> {
     pub(super) mac: Mac,
-    pub(super) from: Node,
-    /// Is it for all nodes?
+    pub(super) from: Peer,
+    /// Is it for all peers?
     pub(super) to_all: bool,
     pub(super) bytes: &'a [u8],
 }
 
 /// Reads a frame that came to that address.
 #[inline]
-pub(super) fn parse(frame: &[u8], frame_address: FrameAddress) -> Result<ParsedFrame<'_>, FrameError> {
+pub(super) fn parse(
+    frame: &[u8],
+    frame_address: FrameAddress,
+) -> Result<ParsedFrame<'_>, FrameError> {
     let (head, rest) = frame.split_first_chunk().ok_or(FrameError::Truncated)?;
     let head: &HeaderBytes = head;
     let word = |at| u16::from_le_bytes([head[at], head[at + 1]]);
@@ -117,7 +120,7 @@ pub(super) fn parse(frame: &[u8], frame_address: FrameAddress) -> Result<ParsedF
     let ours = head[12..14] == ETHER_TYPE.to_be_bytes()
         && head[14..16] == [frame_address.kind(), 0]
         && word(16) == frame_address.job
-        && (to == frame_address.node.0 || to == EVERYBODY);
+        && (to == frame_address.peer.0 || to == EVERYBODY);
     if !ours {
         return Err(FrameError::Foreign);
     }
@@ -144,7 +147,7 @@ pub(super) fn parse(frame: &[u8], frame_address: FrameAddress) -> Result<ParsedF
     ] = *head;
     Ok(ParsedFrame {
         mac: Mac(mac),
-        from: Node(word(18)),
+        from: Peer(word(18)),
         to_all: to == EVERYBODY,
         bytes: rest.get(..word(22).into()).ok_or(FrameError::Truncated)?,
     })
@@ -157,13 +160,13 @@ mod tests {
 
     const FRAME_ADDRESS: FrameAddress = FrameAddress {
         job: 0x1234,
-        node: Node(7),
+        peer: Peer(7),
         traffic: Traffic::Unicast,
     };
 
     fn frame(to: u16) -> Vec<u8> {
         let from = FrameAddress {
-            node: Node(0x0203),
+            peer: Peer(0x0203),
             ..FRAME_ADDRESS
         };
         let head = header((Mac([1; 6]), to), (Mac([2; 6]), from), 3);
@@ -177,7 +180,7 @@ mod tests {
             let read = parse(&frame, FRAME_ADDRESS).expect("it is ours");
             assert_eq!(
                 (read.mac, read.from, read.to_all, read.bytes),
-                (Mac([2; 6]), Node(0x0203), to_all, &b"abc"[..])
+                (Mac([2; 6]), Peer(0x0203), to_all, &b"abc"[..])
             );
         }
     }
@@ -189,7 +192,7 @@ mod tests {
         for byte in 12..22 {
             let mut other = frame.clone();
             other[byte] ^= 0x10;
-            // The source node is looked up by whoever has the table.
+            // The source peer is looked up by whoever has the table.
             let expected = (!(18..20).contains(&byte)).then_some(FrameError::Foreign);
             assert_eq!(refused(&other), expected, "byte {byte}");
         }

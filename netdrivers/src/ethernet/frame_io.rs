@@ -16,7 +16,12 @@ const COPY_BELOW: usize = 256;
 /// A way onto the segment, and to other processes of this host.
 pub trait FrameIo: 'static {
     /// Sends a frame, to this host or out. False: not sent, for a reason that may pass.
-    fn send(&mut self, local: bool, head: &HeaderBytes, parts: &[Part<'_>]) -> Result<bool, ChannelError>;
+    fn send(
+        &mut self,
+        local: bool,
+        head: &HeaderBytes,
+        parts: &[Part<'_>],
+    ) -> Result<bool, ChannelError>;
 
     /// Hands out frames that came, at most a batch.
     fn poll(&mut self, f: impl FnMut(&[u8])) -> Result<(), ChannelError>;
@@ -64,7 +69,12 @@ impl AfPacket {
 impl AfPacket {
     /// Gives a frame to the system.
     #[inline]
-    fn transmit(&mut self, index: i32, head: &HeaderBytes, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
+    fn transmit(
+        &mut self,
+        index: i32,
+        head: &HeaderBytes,
+        parts: &[Part<'_>],
+    ) -> Result<bool, ChannelError> {
         let whole = HEADER_LEN + Part::total(parts);
         if whole > COPY_BELOW {
             let frame = IoVecs::with_header(head, parts, &mut self.scratch);
@@ -83,7 +93,12 @@ impl AfPacket {
 
 impl FrameIo for AfPacket {
     #[inline]
-    fn send(&mut self, local: bool, head: &HeaderBytes, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
+    fn send(
+        &mut self,
+        local: bool,
+        head: &HeaderBytes,
+        parts: &[Part<'_>],
+    ) -> Result<bool, ChannelError> {
         let sent = self.transmit(self.interfaces[usize::from(local)], head, parts);
         match sent {
             Err(ChannelError::Full) => self.pace.full(&self.socket),

@@ -124,7 +124,10 @@ mod tests {
         assert_eq!(choose(&[&lo, &down, &b, &tunnel]), Ok(b.clone()));
         assert_eq!(choose(&[&lo, &down, &tunnel]), Err(EthernetError::NoLink));
         let names = "b, c".into();
-        assert_eq!(choose(&[&b, &lo, &c]), Err(EthernetError::AmbiguousInterface { names }));
+        assert_eq!(
+            choose(&[&b, &lo, &c]),
+            Err(EthernetError::AmbiguousInterface { names })
+        );
     }
 
     #[test]

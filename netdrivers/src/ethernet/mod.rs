@@ -1,15 +1,15 @@
 //! Ranks on the hosts of one Ethernet segment, without IP. `no_std` with an allocator; Linux. A launcher uses it.
 //!
-//! Every node opens a socket at an interface ([`Ethernet::open`]) and publishes where it is; whoever starts the job
-//! hands the table of all addresses round; then each joins ([`BoundEthernet::join`]). The place in the table is the node.
-//! Two sockets of one node, one for each [`Traffic`], give the devices for single nodes and for groups; their frames
-//! never meet. Every node has a socket of its own, also where several share an interface, and a filter in the system
+//! Every peer opens a socket at an interface ([`Ethernet::open`]) and publishes where it is; whoever starts the job
+//! hands the table of all addresses round; then each joins ([`BoundEthernet::join`]). The place in the table is the peer.
+//! Two sockets of one peer, one for each [`Traffic`], give the devices for single peers and for groups; their frames
+//! never meet. Every peer has a socket of its own, also where several share an interface, and a filter in the system
 //! that passes only what is for it; so nobody's progress depends on another's.
 //!
 //! A frame goes out from where its parts lie, and is read in memory that is shared with the system, which puts it there
-//! when it comes: to look for frames is no system call. Nodes of the same
+//! when it comes: to look for frames is no system call. Peers of the same
 //! host reach each other by its loopback interface, not by the segment; shared memory is better for that. What comes
-//! from an interface that the table does not have for that node is counted and dropped: this keeps mistakes out, not
+//! from an interface that the table does not have for that peer is counted and dropped: this keeps mistakes out, not
 //! enemies, for whom there is authentication (`pombo-transport`).
 //! Interfaces check a sum of 32 bits, which whoever writes to the segment makes as well: it does not count as a check.
 //!
@@ -18,8 +18,8 @@
 //! | frames taken at once | 32 |
 //! | frames that wait for a poll | 640 where 1500 bytes are the longest, 112 with 9000, 32 with 65000: 1 MiB, or 2; beyond it they are lost, and counted |
 //! | frames that wait to leave | what the line takes in 3 ms, 24 to what it grants of [`SEND_BYTES`]; beyond it the device is full |
-//! | bytes of a frame | what the interfaces of all nodes carry |
-//! | nodes | 65535 |
+//! | bytes of a frame | what the interfaces of all peers carry |
+//! | peers | 65535 |
 //!
 //! An interface that is down is no error: frames are lost and counted, and when it is up again all goes on. One that is
 //! taken away is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with ENXIO (6) for who sends;
@@ -27,31 +27,31 @@
 //! says from what to what.
 
 mod address;
+mod bound;
 mod device;
 mod error;
 mod filter;
 mod frame;
-mod interface;
-mod privileged_helper;
 mod frame_io;
-mod bound;
+mod interface;
 mod pace;
 #[cfg(feature = "pnet")]
 mod pnet;
+mod privileged_helper;
 mod rx_ring;
+mod sniffer;
 mod socket;
 mod table;
-mod sniffer;
 
 pub use address::{Address, Mac};
-pub use device::{EthernetCounts, Ethernet};
+pub use bound::BoundEthernet;
+pub use device::{Ethernet, EthernetCounts};
 pub use error::EthernetError;
 pub use frame::{ETHER_TYPE, FrameAddress, Traffic};
+pub use frame_io::{AfPacket, FrameIo};
 pub use interface::{Interface, interfaces};
-pub use privileged_helper::{EXIT_FORBIDDEN, parse_arguments, pass_socket};
-pub use frame_io::{FrameIo, AfPacket};
-pub use bound::BoundEthernet;
 #[cfg(feature = "pnet")]
 pub use pnet::Pnet;
+pub use privileged_helper::{EXIT_FORBIDDEN, parse_arguments, pass_socket};
+pub use sniffer::{SniffedFrame, Sniffer};
 pub use socket::{RECEIVE_BYTES, SEND_BYTES};
-pub use sniffer::{Sniffer, SniffedFrame};

@@ -8,14 +8,14 @@ use alloc::vec::Vec;
 use core::time::Duration;
 use std::io::{Error, ErrorKind};
 
+use super::bound::BoundEthernet;
 use super::device::Ethernet;
 use super::error::EthernetError;
-use super::frame::{ETHERNET_HEADER_LEN, ETHER_TYPE, HeaderBytes, FrameAddress};
-use super::interface;
-use super::privileged_helper;
+use super::frame::{ETHER_TYPE, ETHERNET_HEADER_LEN, FrameAddress, HeaderBytes};
 use super::frame_io::FrameIo;
-use super::bound::BoundEthernet;
+use super::interface;
 use super::pace::OVERHEAD;
+use super::privileged_helper;
 use super::rx_ring::BATCH;
 use super::socket::Socket;
 use pnet_datalink::{Channel, ChannelType, Config, DataLinkReceiver, DataLinkSender};
@@ -41,13 +41,19 @@ impl Ethernet<Pnet> {
     ///
     /// # Errors
     /// As [`Ethernet::open`].
-    pub fn open_pnet(name: &str, frame_address: FrameAddress) -> Result<BoundEthernet<Pnet>, EthernetError> {
+    pub fn open_pnet(
+        name: &str,
+        frame_address: FrameAddress,
+    ) -> Result<BoundEthernet<Pnet>, EthernetError> {
         let at = interface::find(name)?;
         BoundEthernet::new(name, frame_address, |socket, [out, local], mtu| {
             let beside = privileged_helper::open_socket(frame_address, &at, local)?;
             let (granted, _) = socket.buffer_sizes()?;
             Ok(Pnet {
-                sockets: [PnetSocket::new(socket, out, mtu)?, PnetSocket::new(beside, local, mtu)?],
+                sockets: [
+                    PnetSocket::new(socket, out, mtu)?,
+                    PnetSocket::new(beside, local, mtu)?,
+                ],
                 frame: Vec::with_capacity(mtu + ETHERNET_HEADER_LEN),
                 room: granted / (mtu + OVERHEAD),
             })
@@ -102,7 +108,12 @@ impl PnetSocket {
 }
 
 impl FrameIo for Pnet {
-    fn send(&mut self, local: bool, head: &HeaderBytes, parts: &[Part<'_>]) -> Result<bool, ChannelError> {
+    fn send(
+        &mut self,
+        local: bool,
+        head: &HeaderBytes,
+        parts: &[Part<'_>],
+    ) -> Result<bool, ChannelError> {
         self.frame.clear();
         self.frame.extend_from_slice(head);
         for part in parts {
@@ -149,6 +160,9 @@ impl FrameIo for Pnet {
     }
 
     fn dropped(&self) -> u64 {
-        self.sockets.iter().map(|pnet_socket| pnet_socket.socket.dropped()).sum()
+        self.sockets
+            .iter()
+            .map(|pnet_socket| pnet_socket.socket.dropped())
+            .sum()
     }
 }

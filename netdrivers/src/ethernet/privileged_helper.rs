@@ -14,7 +14,7 @@ use super::frame::{FrameAddress, Traffic};
 use super::interface::{self, Interface};
 use super::socket::Socket;
 use crate::Errno;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
 /// The program's name, looked for on the path.
 const HELPER: &CStr = c"pombo-ethernet";
@@ -32,11 +32,13 @@ pub(super) fn open_socket(
     loopback: i32,
 ) -> Result<Socket, EthernetError> {
     match Socket::open(frame_address, interface, loopback) {
-        Err(EthernetError::NotPermitted { interface }) => match request_socket(frame_address, &interface) {
-            Ok(socket) => Ok(socket),
-            Err(true) => Err(EthernetError::Forbidden { interface }),
-            Err(false) => Err(EthernetError::NotPermitted { interface }),
-        },
+        Err(EthernetError::NotPermitted { interface }) => {
+            match request_socket(frame_address, &interface) {
+                Ok(socket) => Ok(socket),
+                Err(true) => Err(EthernetError::Forbidden { interface }),
+                Err(false) => Err(EthernetError::NotPermitted { interface }),
+            }
+        }
         opened => opened,
     }
 }
@@ -79,7 +81,7 @@ fn start(frame_address: FrameAddress, interface: &str, end: i32) -> Option<libc:
         words.push([word, b"\0"].concat());
     }
     words.push(decimal(frame_address.job));
-    words.push(decimal(frame_address.node.0));
+    words.push(decimal(frame_address.peer.0));
     let mut list: Vec<*mut c_char> = Vec::new();
     list.push(helper.cast_mut());
     list.extend(words.iter_mut().map(|word| word.as_mut_ptr().cast()));
@@ -196,9 +198,9 @@ pub fn pass_socket(name: &str, frame_address: FrameAddress) -> Result<(), Ethern
     EthernetError::check(sent as i32, "sendmsg").map(drop)
 }
 
-/// What the helper was started with: interface, traffic, job and node. `None`: that makes no sense.
+/// What the helper was started with: interface, traffic, job and peer. `None`: that makes no sense.
 pub fn parse_arguments<'a>(words: &[&'a str]) -> Option<(&'a str, FrameAddress)> {
-    let [interface, traffic, job, node] = words else {
+    let [interface, traffic, job, peer] = words else {
         return None;
     };
     let traffic = match *traffic {
@@ -208,7 +210,7 @@ pub fn parse_arguments<'a>(words: &[&'a str]) -> Option<(&'a str, FrameAddress)>
     };
     let frame_address = FrameAddress {
         job: job.parse().ok()?,
-        node: Node(node.parse().ok()?),
+        peer: Peer(peer.parse().ok()?),
         traffic,
     };
     Some((interface, frame_address))
@@ -229,10 +231,11 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let (interface, frame_address) = parse_arguments(&["eth0", "group", "7", "3"]).expect("it makes sense");
+        let (interface, frame_address) =
+            parse_arguments(&["eth0", "group", "7", "3"]).expect("it makes sense");
         let expected = FrameAddress {
             job: 7,
-            node: Node(3),
+            peer: Peer(3),
             traffic: Traffic::Multicast,
         };
         assert_eq!((interface, frame_address), ("eth0", expected));

@@ -124,7 +124,10 @@ impl RxRing {
             }
             // SAFETY: the slot is ours until `status` is 0 again, so nobody writes to it; the borrow ends before.
             let frame = unsafe {
-                let (at, captured) = ((*head.as_ptr()).at.into(), (*head.as_ptr()).captured as usize);
+                let (at, captured) = (
+                    (*head.as_ptr()).at.into(),
+                    (*head.as_ptr()).captured as usize,
+                );
                 let slot = core::slice::from_raw_parts(head.cast::<u8>().as_ptr(), self.slot);
                 slot.get(at..at + captured)
             };

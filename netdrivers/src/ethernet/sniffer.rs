@@ -3,7 +3,7 @@
 use core::mem::{size_of, size_of_val, zeroed};
 
 use super::error::EthernetError;
-use super::filter::{ret, jump, load};
+use super::filter::{jump, load, ret};
 use super::frame::ETHER_TYPE;
 use super::interface::{Interface, interfaces};
 use super::socket::{RECEIVE_BYTES, Socket};
@@ -65,7 +65,11 @@ impl Sniffer {
     ///
     /// # Errors
     /// [`EthernetError::System`]: for one, the interface is gone or down.
-    pub fn next(&mut self, room: &mut [u8], wait: i32) -> Result<Option<SniffedFrame>, EthernetError> {
+    pub fn next(
+        &mut self,
+        room: &mut [u8],
+        wait: i32,
+    ) -> Result<Option<SniffedFrame>, EthernetError> {
         let got = self.take(room)?;
         if got.is_some() || wait == 0 {
             return Ok(got);

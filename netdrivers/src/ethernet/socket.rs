@@ -56,7 +56,11 @@ impl Socket {
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
         socket.filter(frame_address, [interface.index, loopback])?;
-        socket.add_membership(interface.index, PACKET_MR_MULTICAST, frame_address.group().0)?;
+        socket.add_membership(
+            interface.index,
+            PACKET_MR_MULTICAST,
+            frame_address.group().0,
+        )?;
         socket.bind(ETHER_TYPE, 0)?;
         Ok(socket)
     }
@@ -93,7 +97,11 @@ impl Socket {
     }
 
     /// The filter stays for good: whoever gets this socket hears no more than this.
-    fn filter(&self, frame_address: FrameAddress, interfaces: [i32; 2]) -> Result<(), EthernetError> {
+    fn filter(
+        &self,
+        frame_address: FrameAddress,
+        interfaces: [i32; 2],
+    ) -> Result<(), EthernetError> {
         let mut filter = filter::program_for(frame_address, interfaces);
         let program = libc::sock_fprog {
             len: filter.len() as u16,

@@ -1,43 +1,49 @@
-//! Which node is where. Used inside `ethernet` only.
+//! Which peer is where. Used inside `ethernet` only.
 
 use alloc::vec::Vec;
 
 use super::address::{Address, Mac};
 use super::error::EthernetError;
 use super::frame::MIN_INTERFACE_MTU;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
-/// Where all nodes are.
+/// Where all peers are.
 pub(super) struct PeerTable {
     macs: Vec<Mac>,
     own_mac: Mac,
-    /// Nodes on this host, this one included.
+    /// Peers on this host, this one included.
     pub(super) local: usize,
     /// What all their interfaces carry in one piece.
     pub(super) mtu: usize,
 }
 
 impl PeerTable {
-    /// Of all nodes, for the one that has that address on that interface.
+    /// Of all peers, for the one that has that address on that interface.
     pub(super) fn new(
-        me: Node,
+        me: Peer,
         bound: Address,
         addresses: &[Address],
     ) -> Result<Self, EthernetError> {
-        let (node, nodes) = (me.0, addresses.len());
-        if nodes == 0 || nodes > usize::from(u16::MAX) {
-            return Err(EthernetError::Nodes { nodes });
+        let (peer, peers) = (me.0, addresses.len());
+        if peers == 0 || peers > usize::from(u16::MAX) {
+            return Err(EthernetError::Peers { peers });
         }
         let listed = addresses.get(me.index()).copied();
-        let listed = listed.ok_or(EthernetError::NoSuchNode { node, nodes })?;
+        let listed = listed.ok_or(EthernetError::NoSuchPeer { peer, peers })?;
         if listed != bound {
-            return Err(EthernetError::AddressMismatch { node, listed, bound });
+            return Err(EthernetError::AddressMismatch {
+                peer,
+                listed,
+                bound,
+            });
         }
-        let short = addresses.iter().position(|at| (at.mtu as usize) < MIN_INTERFACE_MTU);
-        if let Some(node) = short {
+        let short = addresses
+            .iter()
+            .position(|at| (at.mtu as usize) < MIN_INTERFACE_MTU);
+        if let Some(peer) = short {
             return Err(EthernetError::PeerMtu {
-                node: node as u16,
-                address: addresses[node],
+                peer: peer as u16,
+                address: addresses[peer],
             });
         }
         let local = |address: &&Address| address.mac == bound.mac;
@@ -59,7 +65,7 @@ impl PeerTable {
     }
 
     #[inline]
-    pub(super) fn mac(&self, node: Node) -> Option<Mac> {
-        self.macs.get(node.index()).copied()
+    pub(super) fn mac(&self, peer: Peer) -> Option<Mac> {
+        self.macs.get(peer.index()).copied()
     }
 }

@@ -2,22 +2,22 @@
 
 use alloc::vec::Vec;
 use core::ops::Range;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
-use super::{SeededRng, Rate};
+use super::{Rate, SeededRng};
 
 /// A plan of faults. Rates hold for each frame on each link by itself; times are in nanoseconds since the network
 /// began. What happens to the n-th frame of a link follows from the seed, the plan and n alone, as long as nothing
 /// else is planned at that time.
 ///
 /// ```
-/// # use pombo_kernel::Node;
+/// # use pombo_kernel::Peer;
 /// # use pombo_netdrivers::fault::{Faults, Outage, Rate};
 /// let plan = Faults::NONE
 ///     .loss(Rate::percent(5))
 ///     .reorder(Rate::percent(1), 200_000)
-///     .outage(Outage::isolate(&[Node(2)], 4, 1_000_000..3_000_000))
-///     .crash(Node(3), 5_000_000);
+///     .outage(Outage::isolate(&[Peer(2)], 4, 1_000_000..3_000_000))
+///     .crash(Peer(3), 5_000_000);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
@@ -39,15 +39,15 @@ pub struct Faults {
     pub corrupt: Rate,
     /// Links that carry nothing for a while.
     pub outages: Vec<Outage>,
-    /// Nodes that stop at a time and never do anything again.
-    pub crashes: Vec<(Node, u64)>,
+    /// Peers that stop at a time and never do anything again.
+    pub crashes: Vec<(Peer, u64)>,
 }
 
 /// Links that carry nothing for a span of time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outage {
     /// From whom to whom, in that direction only.
-    pub links: Vec<(Node, Node)>,
+    pub links: Vec<(Peer, Peer)>,
     /// Frames that set out at these times are lost, and over a decorated network those that come in.
     pub span: Range<u64>,
 }
@@ -104,9 +104,9 @@ impl Faults {
             .corrupt(Rate::percent(1))
     }
 
-    /// A plan for `nodes` nodes that no node crashes by and every protocol can survive: each rate is zero, small, or up
+    /// A plan for `peers` peers that no peer crashes by and every protocol can survive: each rate is zero, small, or up
     /// to a fifth; late is up to `late` nanoseconds; up to two cuts begin before `end` and last up to a fifth of it.
-    pub fn random(rng: &mut SeededRng, nodes: u16, late: u64, end: u64) -> Self {
+    pub fn random(rng: &mut SeededRng, peers: u16, late: u64, end: u64) -> Self {
         let mut rate = || match rng.below(3) {
             0 => Rate::NEVER,
             1 => Rate::ppm(rng.below(10_000) as u32),
@@ -122,8 +122,8 @@ impl Faults {
         for _ in 0..rng.below(3) {
             let start = rng.below(end);
             let span = start..start + rng.below(end / 5);
-            let alone = Node(rng.below(nodes.into()) as u16);
-            plan = plan.outage(Outage::isolate(&[alone], nodes, span));
+            let alone = Peer(rng.below(peers.into()) as u16);
+            plan = plan.outage(Outage::isolate(&[alone], peers, span));
         }
         plan
     }
@@ -181,9 +181,9 @@ impl Faults {
         self
     }
 
-    /// And this node stops at that time.
-    pub fn crash(mut self, node: Node, time: u64) -> Self {
-        self.crashes.push((node, time));
+    /// And this peer stops at that time.
+    pub fn crash(mut self, peer: Peer, time: u64) -> Self {
+        self.crashes.push((peer, time));
         self
     }
 
@@ -202,24 +202,25 @@ impl Faults {
     }
 
     /// Does that link carry nothing at that time?
-    pub fn is_down(&self, from: Node, to: Node, time: u64) -> bool {
-        let outages = |outage: &Outage| outage.span.contains(&time) && outage.links.contains(&(from, to));
+    pub fn is_down(&self, from: Peer, to: Peer, time: u64) -> bool {
+        let outages =
+            |outage: &Outage| outage.span.contains(&time) && outage.links.contains(&(from, to));
         self.outages.iter().any(outages)
     }
 
-    /// Has that node stopped by then?
-    pub fn has_crashed(&self, node: Node, time: u64) -> bool {
-        let stopped = |(stops, at): &(Node, u64)| *stops == node && *at <= time;
+    /// Has that peer stopped by then?
+    pub fn has_crashed(&self, peer: Peer, time: u64) -> bool {
+        let stopped = |(stops, at): &(Peer, u64)| *stops == peer && *at <= time;
         self.crashes.iter().any(stopped)
     }
 }
 
 impl Outage {
-    /// Parts these nodes from all others of `nodes`, in both directions.
-    pub fn isolate(group: &[Node], nodes: u16, span: Range<u64>) -> Self {
+    /// Parts these peers from all others of `peers`, in both directions.
+    pub fn isolate(group: &[Peer], peers: u16, span: Range<u64>) -> Self {
         let mut links = Vec::new();
         for &inside in group {
-            let others = (0..nodes).map(Node).filter(|node| !group.contains(node));
+            let others = (0..peers).map(Peer).filter(|peer| !group.contains(peer));
             links.extend(others.flat_map(|outside| [(inside, outside), (outside, inside)]));
         }
         Outage { links, span }

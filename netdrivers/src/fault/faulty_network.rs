@@ -3,14 +3,14 @@
 use super::injector::{FaultInjector, Injector, LossInjector};
 use super::{FaultCounts, Faults, Rate};
 use alloc::boxed::Box;
-use pombo_kernel::channel::{ChannelError, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{ChannelError, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_transport::ContiguousFrame;
 
-/// A network that does to the frames that arrive what [`Faults`] says. With the same plan and seed at every node, what
-/// one frame for many nodes suffers differs from node to node, as on a real network. The plan's times count from when
+/// A network that does to the frames that arrive what [`Faults`] says. With the same plan and seed at every peer, what
+/// one frame for many peers suffers differs from peer to peer, as on a real network. The plan's times count from when
 /// the decorator was made.
 ///
 /// A plan of losses alone copies no frame; with one of nothing this is the network below, and counts its frames.
@@ -43,8 +43,8 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> FaultyNetwork<N> {
         let mut injector: Option<Box<dyn Injector<N>>> = None;
         if rate != Rate::NEVER {
             injector = Some(Box::new(LossInjector::new(
-                inner.node(),
-                inner.nodes(),
+                inner.me(),
+                inner.peers(),
                 rate,
                 seed,
             )));
@@ -69,7 +69,7 @@ impl<N> FaultyNetwork<N> {
         &mut self.inner
     }
 
-    /// What has happened at this node so far: frames count as sent when they come in or go out.
+    /// What has happened at this peer so far: frames count as sent when they come in or go out.
     pub fn counts(&self) -> FaultCounts {
         self.counts
     }
@@ -84,12 +84,12 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
         self.keeps_bytes && self.inner.is_checked()
     }
 
-    fn node(&self) -> Node {
-        self.inner.node()
+    fn me(&self) -> Peer {
+        self.inner.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.inner.nodes()
+    fn peers(&self) -> usize {
+        self.inner.peers()
     }
 
     fn mtu(&self) -> usize {
@@ -97,7 +97,7 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
     }
 
     #[inline]
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         if let Some(injector) = &self.injector
             && injector.drops_outgoing(&self.inner, &mut self.counts, to, parts)?
         {
@@ -107,8 +107,8 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
     }
 
     #[inline]
-    fn gather(&mut self, on: bool) {
-        self.inner.gather(on);
+    fn set_corked(&mut self, on: bool) {
+        self.inner.set_corked(on);
     }
 
     #[inline]
@@ -134,8 +134,8 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
         self.inner.wait(idle, until)
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
-        let wake = self.inner.wakes_by()?;
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        let wake = self.inner.wait_sources()?;
         let Some(injector) = &self.injector else {
             return Some(wake);
         };
@@ -153,7 +153,9 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
 }
 
 /// A cut link does not hold back what goes to all: it is the receiving side that loses the frame.
-impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> + Broadcast> Broadcast for FaultyNetwork<N> {
+impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> + Broadcast> Broadcast
+    for FaultyNetwork<N>
+{
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         if let Some(injector) = &self.injector {
             injector.next_arrival(&self.inner)?;

@@ -3,7 +3,7 @@
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
 /// Frames under way; who uses it bounds how many. Those of the same time arrive in the order in which they set out.
 #[derive(Default)]
@@ -19,16 +19,16 @@ pub struct FrameInFlight {
     pub at: u64,
     number: u64,
     /// Who has sent it.
-    pub from: Node,
+    pub from: Peer,
     /// To whom.
-    pub to: Node,
+    pub to: Peer,
     /// Its bytes.
     pub frame: Vec<u8>,
 }
 
 impl InFlight {
     /// One more, which arrives at that time.
-    pub fn push(&mut self, at: u64, from: Node, to: Node, frame: Vec<u8>) {
+    pub fn push(&mut self, at: u64, from: Peer, to: Peer, frame: Vec<u8>) {
         let number = self.count;
         self.count += 1;
         self.heap.push(Reverse(FrameInFlight {
@@ -42,13 +42,17 @@ impl InFlight {
 
     /// When the next one arrives.
     pub fn next(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(frame_in_flight)| frame_in_flight.at)
+        self.heap
+            .peek()
+            .map(|Reverse(frame_in_flight)| frame_in_flight.at)
     }
 
     /// The next one, if it has arrived by then.
     pub fn pop(&mut self, by: u64) -> Option<FrameInFlight> {
         self.next().filter(|at| *at <= by)?;
-        self.heap.pop().map(|Reverse(frame_in_flight)| frame_in_flight)
+        self.heap
+            .pop()
+            .map(|Reverse(frame_in_flight)| frame_in_flight)
     }
 
     /// How many there are.

@@ -1,18 +1,18 @@
-//! What becomes of the frames that arrive at one node. `FaultyNetwork` alone uses it, without knowing which it has: so
+//! What becomes of the frames that arrive at one peer. `FaultyNetwork` alone uses it, without knowing which it has: so
 //! who loses frames does not carry the code of what else can go wrong.
 
 use super::{CRASHED, FaultCounts, Faults, InFlight, LinkFaults, Rate};
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, ChannelError};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_transport::ContiguousFrame;
 
-/// Late frames that one node keeps; beyond it they are lost.
+/// Late frames that one peer keeps; beyond it they are lost.
 pub const MAX_LATE_FRAMES: usize = 4096;
 
-/// What a node with faults does to the network below. Everything fails at a node that has crashed.
+/// What a peer with faults does to the network below. Everything fails at a peer that has crashed.
 pub(super) trait Injector<N>: Send {
     /// Hands out what arrives.
     fn poll(
@@ -22,12 +22,12 @@ pub(super) trait Injector<N>: Send {
         f: &mut dyn FnMut(ContiguousFrame<'_>),
     ) -> Result<bool, ChannelError>;
 
-    /// Is a frame to that node lost on the way?
+    /// Is a frame to that peer lost on the way?
     fn drops_outgoing(
         &self,
         inner: &N,
         counts: &mut FaultCounts,
-        to: Node,
+        to: Peer,
         parts: &[Part<'_>],
     ) -> Result<bool, ChannelError> {
         let _ = (inner, counts, to, parts);
@@ -41,11 +41,11 @@ pub(super) trait Injector<N>: Send {
     }
 }
 
-/// By sender: the links to this node.
-fn links(node: Node, nodes: usize, seed: u64) -> Vec<LinkFaults> {
-    let (nodes, node) = (nodes as u64, u64::from(node.0));
-    let link = |from| LinkFaults::new(seed, from * nodes + node);
-    (0..nodes).map(link).collect()
+/// By sender: the links to this peer.
+fn links(peer: Peer, peers: usize, seed: u64) -> Vec<LinkFaults> {
+    let (peers, peer) = (peers as u64, u64::from(peer.0));
+    let link = |from| LinkFaults::new(seed, from * peers + peer);
+    (0..peers).map(link).collect()
 }
 
 /// Frames arrive as they came, or not at all.
@@ -56,14 +56,14 @@ pub(super) struct LossInjector {
 
 impl LossInjector {
     #[inline(never)]
-    pub(super) fn new(node: Node, nodes: usize, rate: Rate, seed: u64) -> Self {
-        let links = links(node, nodes, seed);
+    pub(super) fn new(peer: Peer, peers: usize, rate: Rate, seed: u64) -> Self {
+        let links = links(peer, peers, seed);
         LossInjector { rate, links }
     }
 
     /// Does the next frame of that sender arrive?
     #[inline(never)]
-    fn arrives(&mut self, from: Node, counts: &mut FaultCounts) -> bool {
+    fn arrives(&mut self, from: Peer, counts: &mut FaultCounts) -> bool {
         let Some(link) = self.links.get_mut(from.index()) else {
             return false;
         };
@@ -107,22 +107,22 @@ impl FaultInjector {
         FaultInjector {
             faults,
             begin: inner.now(),
-            links: links(inner.node(), inner.nodes(), seed),
+            links: links(inner.me(), inner.peers(), seed),
             late: InFlight::default(),
         }
     }
 
-    /// Nanoseconds since the network was decorated, if this node has not crashed by then.
+    /// Nanoseconds since the network was decorated, if this peer has not crashed by then.
     fn check(&self, inner: &impl Network) -> Result<u64, ChannelError> {
         let time = inner.now().saturating_sub(self.begin);
-        match self.faults.has_crashed(inner.node(), time) {
+        match self.faults.has_crashed(inner.me(), time) {
             true => Err(ChannelError::Device(CRASHED)),
             false => Ok(time),
         }
     }
 
     /// Decides over a frame that arrives now.
-    fn take(&mut self, frame: ContiguousFrame<'_>, to: Node, time: u64, counts: &mut FaultCounts) {
+    fn take(&mut self, frame: ContiguousFrame<'_>, to: Peer, time: u64, counts: &mut FaultCounts) {
         let from = frame.from();
         let Some(link) = self.links.get_mut(from.index()) else {
             return;
@@ -154,13 +154,16 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Injector<N> for FaultI
         counts: &mut FaultCounts,
         f: &mut dyn FnMut(ContiguousFrame<'_>),
     ) -> Result<bool, ChannelError> {
-        let (time, me) = (self.check(inner)?, inner.node());
+        let (time, me) = (self.check(inner)?, inner.me());
         inner.poll(|frame| self.take(frame, me, time, counts))?;
         let mut any = false;
         while let Some(frame_in_flight) = self.late.pop(time) {
             any = true;
             counts.delivered += 1;
-            f(ContiguousFrame::new(frame_in_flight.from, &frame_in_flight.frame));
+            f(ContiguousFrame::new(
+                frame_in_flight.from,
+                &frame_in_flight.frame,
+            ));
         }
         Ok(any)
     }
@@ -169,12 +172,12 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Injector<N> for FaultI
         &self,
         inner: &N,
         counts: &mut FaultCounts,
-        to: Node,
+        to: Peer,
         parts: &[Part<'_>],
     ) -> Result<bool, ChannelError> {
         let time = self.check(inner)?;
         // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
-        let outage = Part::total(parts) <= inner.mtu() && self.faults.is_down(inner.node(), to, time);
+        let outage = Part::total(parts) <= inner.mtu() && self.faults.is_down(inner.me(), to, time);
         counts.sent += u64::from(outage);
         counts.outage += u64::from(outage);
         Ok(outage)

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{FaultCounts, SeededRng, Faults, Rate};
+use super::{FaultCounts, Faults, Rate, SeededRng};
 
-/// What goes wrong on one link: one direction between two nodes.
+/// What goes wrong on one link: one direction between two peers.
 pub struct LinkFaults {
     rng: SeededRng,
     /// Nothing passes before this time.
@@ -23,7 +23,8 @@ impl LinkFaults {
     /// Is the next frame one that never arrives?
     pub(super) fn is_lost(&mut self, rate: Rate, counts: &mut FaultCounts) -> bool {
         let lost = self.rng.chance(rate);
-        counts.lost += u64::from(lost); lost
+        counts.lost += u64::from(lost);
+        lost
     }
 
     /// Decides over a frame that is to arrive at time `at`, in nanoseconds: `out` gets each copy, with the time when it

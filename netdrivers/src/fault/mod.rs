@@ -5,19 +5,19 @@
 //! machine. Real devices and threads bring their own order. The package `pombo-testing` has a network in simulated time
 //! that follows the same plans.
 
-mod faulty_network;
-mod rng;
 mod faults;
+mod faulty_network;
 mod in_flight;
 mod injector;
 mod link_faults;
+mod rng;
 
+pub use faults::{FaultCounts, Faults, Outage};
 pub use faulty_network::FaultyNetwork;
-pub use rng::{SeededRng, Rate};
-pub use faults::{FaultCounts, Outage, Faults};
 pub use in_flight::{FrameInFlight, InFlight};
 pub use injector::MAX_LATE_FRAMES;
 pub use link_faults::LinkFaults;
+pub use rng::{Rate, SeededRng};
 
-/// The device error of every call at a node that has crashed: no system has an error of that number.
+/// The device error of every call at a peer that has crashed: no system has an error of that number.
 pub const CRASHED: i32 = -1;

@@ -4,13 +4,13 @@
 use alloc::vec;
 use core::time::Duration;
 
+use super::bootstrap_socket::{Deadline, JobAddress, Socket};
 use super::channel::Shm;
 use super::error::ShmError;
-use super::file::{OwnedFd, File};
+use super::file::{File, OwnedFd};
 use super::layout::{Layout, MAGIC, VERSION};
-use super::segment::Segment;
-use super::bootstrap_socket::{JobAddress, Deadline, Socket};
 use super::pid_monitor;
+use super::segment::Segment;
 
 /// How long ranks wait for each other in [`bootstrap()`].
 pub const BOOTSTRAP_TIMEOUT: Duration = Duration::from_secs(60);
@@ -98,7 +98,10 @@ fn welcome(client: &Socket, segment: &Segment, joined: &mut [bool], deadline: De
     let Ok(process) = client.pid_of_this_user() else {
         return;
     };
-    if client.receive(&mut hello, deadline.within(HELLO_TIMEOUT)).is_err() {
+    if client
+        .receive(&mut hello, deadline.within(HELLO_TIMEOUT))
+        .is_err()
+    {
         return;
     }
     let reply = judge(hello, joined);
@@ -168,11 +171,7 @@ fn ask(
     decide(reply, descriptor, rank).map(Some)
 }
 
-fn decide(
-    reply: Reply,
-    descriptor: Option<OwnedFd>,
-    rank: usize,
-) -> Result<Segment, ShmError> {
+fn decide(reply: Reply, descriptor: Option<OwnedFd>, rank: usize) -> Result<Segment, ShmError> {
     let [verdict, theirs] = reply;
     match (verdict, descriptor) {
         (WELCOME, Some(descriptor)) => Segment::from_file(File::of(descriptor)),

@@ -83,7 +83,10 @@ impl Socket {
     }
 
     /// `None` if nobody listens there now.
-    pub(super) fn connect(address: &JobAddress, deadline: Deadline) -> Result<Option<Self>, ShmError> {
+    pub(super) fn connect(
+        address: &JobAddress,
+        deadline: Deadline,
+    ) -> Result<Option<Self>, ShmError> {
         let socket = Self::new()?;
         // A host with too many guests lets the next ones wait.
         let wait = libc::timeval {

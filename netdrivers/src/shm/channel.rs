@@ -2,30 +2,30 @@
 
 use alloc::vec::Vec;
 use core::time::Duration;
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Taker, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-use super::event_count::{Park, WaitFor};
 use super::collective::Groups;
-use super::wake_socket::{self, PollPark, WakeSocket};
+use super::connection::Connection;
 use super::error::ShmError;
-use super::frame::{ClosureHandler, Frame, EventHandler, FrameHandlerAdapter};
+use super::event_count::{Park, WaitFor};
+use super::frame::{ClosureHandler, EventHandler, Frame, FrameHandlerAdapter};
 use super::futex::Futex;
 use super::layout::{FRAME_LIMIT, MAX_RANKS};
-use super::single_copy::PendingReads;
-use super::wait_policy::{self, WaitPolicy, WaitStep};
-use super::connection::Connection;
+use super::pid_monitor::{self, PidMonitor};
 use super::ring::RingError;
 use super::segment::{RankState, Segment};
+use super::single_copy::PendingReads;
 use super::sync::Ordering;
-use super::pid_monitor::{self, PidMonitor};
+use super::wait_policy::{self, WaitPolicy, WaitStep};
+use super::wake_socket::{self, PollPark, WakeSocket};
 use crate::clock;
 use crate::yield_policy::{self, YieldPolicy};
 
 /// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
 pub struct Shm {
-    pub(super) node: Node,
+    pub(super) me: Peer,
     /// A forked child of this process is not this rank.
     pid: i32,
     pub(super) park: Futex,
@@ -33,7 +33,7 @@ pub struct Shm {
     yield_policy: YieldPolicy,
     /// The segment's epoch when `peers` last took notice of it.
     epoch: u32,
-    pub(super) peers: Vec<Connection>,
+    pub(super) connections: Vec<Connection>,
     /// Peers to look at: those that ever sent, and those whose end is to be reported.
     active: Vec<u16>,
     /// Where the next poll starts in `active`.
@@ -73,18 +73,18 @@ impl Shm {
         wait_policy::publish_cpus(&segment);
         segment.claim(rank, fingerprint)?;
         segment.set_pid(rank, pid_monitor::pid());
-        let peers = (0..ranks).map(|peer| {
+        let connections = (0..ranks).map(|connection| {
             // SAFETY: the lanes go with `peers`, before the segment; this rank was claimed, so nobody else has them.
-            unsafe { Connection::new(&segment, rank, peer) }
+            unsafe { Connection::new(&segment, rank, connection) }
         });
         let mut shm = Self {
-            node: Node(rank as u16),
+            me: Peer(rank as u16),
             pid: pid_monitor::pid(),
             park,
             wait_policy: WaitPolicy::of(&segment),
             yield_policy: YieldPolicy::default(),
             epoch: 0,
-            peers: peers.collect(),
+            connections: connections.collect(),
             active: Vec::with_capacity(ranks),
             next_active: 0,
             senders: [0; MAX_RANKS / 64],
@@ -111,7 +111,9 @@ impl Shm {
     /// Goes in good order: the peers still get what was sent, and nothing is sent any more.
     pub fn finish(&mut self) {
         self.set_final_state(RankState::Finished);
-        self.peers.iter_mut().for_each(|peer| peer.closed = true);
+        self.connections
+            .iter_mut()
+            .for_each(|connection| connection.closed = true);
         self.pending_reads.disable();
     }
 
@@ -122,7 +124,7 @@ impl Shm {
 
     fn set_final_state(&self, state: RankState) {
         if self.pid == pid_monitor::pid() {
-            let rank = self.node.index();
+            let rank = self.me.index();
             self.segment.transition(rank, RankState::Attached, state);
         }
     }
@@ -132,10 +134,10 @@ impl Shm {
     fn refresh_membership(&mut self) {
         self.epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
         self.wait_policy = WaitPolicy::of(&self.segment);
-        for rank in 0..self.peers.len() {
+        for rank in 0..self.connections.len() {
             let state = self.segment.state_of(rank);
             let ended = matches!(state, RankState::Finished | RankState::Dead);
-            if ended && rank != self.node.index() && self.peers[rank].close() {
+            if ended && rank != self.me.index() && self.connections[rank].close() {
                 self.activate(rank);
             }
         }
@@ -156,13 +158,13 @@ impl Shm {
     /// The first frames of peers never heard of, as bits of this word.
     #[inline]
     fn new_senders(&self, word: usize) -> u64 {
-        let control = self.segment.control(self.node.index());
+        let control = self.segment.control(self.me.index());
         control.senders.0[word].load(Ordering::Acquire) & !self.senders[word]
     }
 
     #[inline]
     fn words(&self) -> core::ops::Range<usize> {
-        0..self.peers.len().div_ceil(64)
+        0..self.connections.len().div_ceil(64)
     }
 
     #[cold]
@@ -172,7 +174,7 @@ impl Shm {
             let rank = word * 64 + bits.trailing_zeros() as usize;
             bits &= bits - 1;
             // A bit beyond the last rank is not from a rank.
-            if rank < self.peers.len() && !self.peers[rank].is_reported() {
+            if rank < self.connections.len() && !self.connections[rank].is_reported() {
                 self.activate(rank);
             }
         }
@@ -188,17 +190,20 @@ impl Shm {
         } else {
             WaitFor::Room
         };
-        let control = self.segment.control(self.node.index());
-        control.event_count.0.sleep(until, limit, park, || self.has_pending());
+        let control = self.segment.control(self.me.index());
+        control
+            .event_count
+            .0
+            .sleep(until, limit, park, || self.has_pending());
         self.blocked.clear();
         self.monitor_peers();
     }
 
     #[cold]
-    fn sleep_with(&mut self, other: Wake) {
+    fn sleep_with(&mut self, other: WaitSet) {
         let futex = self.park;
         let Some(wake_socket) = self.wake_socket.take().or_else(WakeSocket::open) else {
-            let nap = other.within.min(wake_socket::SHORT_SLEEP);
+            let nap = other.timeout.min(wake_socket::SHORT_SLEEP);
             return self.sleep(&futex, Some(Duration::from_nanos(nap)));
         };
         let park = PollPark {
@@ -219,11 +224,14 @@ impl Shm {
     }
 
     fn has_pending(&self) -> bool {
-        let of = |rank: &u16| &self.peers[usize::from(*rank)];
+        let of = |rank: &u16| &self.connections[usize::from(*rank)];
         self.epoch_changed()
             || self.words().any(|word| self.new_senders(word) != 0)
             || self.active.iter().any(|rank| of(rank).has_pending())
-            || self.blocked.iter().any(|rank| of(rank).outbound.has_more_room())
+            || self
+                .blocked
+                .iter()
+                .any(|rank| of(rank).outbound.has_more_room())
             || self.groups.have_pending()
             || self.has_acks()
     }
@@ -233,28 +241,28 @@ impl Channel for Shm {
     type Arrival<'a> = Frame<'a>;
 
     #[inline]
-    fn node(&self) -> Node {
-        self.node
+    fn me(&self) -> Peer {
+        self.me
     }
 
     #[inline]
-    fn nodes(&self) -> usize {
-        self.peers.len()
+    fn peers(&self) -> usize {
+        self.connections.len()
     }
 
     #[inline]
-    fn limit(&self, _to: Node) -> usize {
+    fn limit(&self, _to: Peer) -> usize {
         FRAME_LIMIT
     }
 
-    fn offers(&self, to: Node, len: usize) -> bool {
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
         self.can_single_copy(to, len)
     }
 
     #[inline(always)]
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
@@ -262,23 +270,23 @@ impl Channel for Shm {
             self.refresh_membership();
         }
         let index = to.index();
-        let peer = self.peers.get_mut(index);
-        let peer = peer.ok_or(ChannelError::NoSuchNode(to))?;
+        let connection = self.connections.get_mut(index);
+        let connection = connection.ok_or(ChannelError::NoSuchPeer(to))?;
         let len = Part::total(parts);
         if len > FRAME_LIMIT {
             return self.expose(to, cookie, parts);
         }
-        if peer.closed {
+        if connection.closed {
             return Err(ChannelError::PeerLost(to));
         }
-        if let Err(error) = peer.outbound.push(len, parts) {
+        if let Err(error) = connection.outbound.push(len, parts) {
             return Err(self.ring_failed(to, error));
         }
-        if !peer.announced {
-            announce(&self.segment, self.node, index);
-            peer.announced = true;
+        if !connection.announced {
+            announce(&self.segment, self.me, index);
+            connection.announced = true;
         }
-        peer.event_count().notify(WaitFor::Frame, &self.park);
+        connection.event_count().notify(WaitFor::Frame, &self.park);
         Ok(Sent::Done)
     }
 
@@ -288,8 +296,8 @@ impl Channel for Shm {
     }
 
     #[inline(always)]
-    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
-        self.poll_with(&mut FrameHandlerAdapter(taker))
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        self.poll_with(&mut FrameHandlerAdapter(handler))
     }
 
     #[inline]
@@ -298,14 +306,14 @@ impl Channel for Shm {
         Ok(())
     }
 
-    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         self.wait_step(idle, Some(Duration::from_nanos(nanoseconds)));
         Ok(())
     }
 
-    fn wait_beside(&mut self, idle: u32, other: Wake) -> Result<(), ChannelError> {
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
         match self.step(idle) {
-            WaitStep::ShortSleep | WaitStep::Sleep if other.within == 0 => {}
+            WaitStep::ShortSleep | WaitStep::Sleep if other.timeout == 0 => {}
             WaitStep::ShortSleep => self.sleep_with(other.at_most(yield_policy::SHORT_SLEEP)),
             WaitStep::Sleep => self.sleep_with(other),
             _ => self.wait_step(idle, None),
@@ -343,15 +351,15 @@ impl Shm {
             }
             let rank = self.active[self.next_active];
             let most = PER_PEER.min(BATCH - frames);
-            let peer = &mut self.peers[usize::from(rank)];
-            let served = peer.serve(Node(rank), most, handler);
+            let connection = &mut self.connections[usize::from(rank)];
+            let served = connection.serve(Peer(rank), most, handler);
             if served.frames > 0 {
-                peer.event_count().notify(WaitFor::Room, &self.park);
+                connection.event_count().notify(WaitFor::Room, &self.park);
             }
             frames += served.frames;
             any |= served.frames > 0 || served.lost;
             if served.lost {
-                self.pending_reads.forget_peer(Node(rank));
+                self.pending_reads.forget_peer(Peer(rank));
                 self.active.remove(self.next_active);
             } else {
                 self.next_active += 1;
@@ -373,7 +381,7 @@ impl Shm {
     fn poll_active(&self) {
         for _ in 0..SPIN_POLLS {
             for rank in &self.active {
-                if self.peers[usize::from(*rank)].has_pending() {
+                if self.connections[usize::from(*rank)].has_pending() {
                     return;
                 }
             }
@@ -398,9 +406,12 @@ impl Shm {
         match self.step(idle) {
             WaitStep::Poll => self.poll_active(),
             WaitStep::Spin => core::hint::spin_loop(),
-            WaitStep::Yield => self.yield_policy.yield_cpu(&self.segment.header().backoff.0),
+            WaitStep::Yield => self
+                .yield_policy
+                .yield_cpu(&self.segment.header().backoff.0),
             step @ (WaitStep::ShortSleep | WaitStep::Sleep) => {
-                let nap = (step == WaitStep::ShortSleep).then_some(Duration::from_nanos(yield_policy::SHORT_SLEEP));
+                let nap = (step == WaitStep::ShortSleep)
+                    .then_some(Duration::from_nanos(yield_policy::SHORT_SLEEP));
                 let futex = self.park;
                 self.sleep(&futex, limit.into_iter().chain(nap).min());
             }
@@ -408,7 +419,7 @@ impl Shm {
     }
 
     #[cold]
-    pub(super) fn ring_failed(&mut self, to: Node, error: RingError) -> ChannelError {
+    pub(super) fn ring_failed(&mut self, to: Peer, error: RingError) -> ChannelError {
         if error == RingError::Full {
             if !self.blocked.contains(&to.0) {
                 self.blocked.push(to.0);
@@ -416,7 +427,7 @@ impl Shm {
             return ChannelError::Full;
         }
         // Its position makes no sense: whatever it still takes, it is no peer.
-        if self.peers[to.index()].close() {
+        if self.connections[to.index()].close() {
             self.activate(to.index());
         }
         ChannelError::PeerLost(to)
@@ -425,7 +436,7 @@ impl Shm {
 
 /// The peer's first look at our ring.
 #[cold]
-pub(super) fn announce(segment: &Segment, me: Node, to: usize) {
+pub(super) fn announce(segment: &Segment, me: Peer, to: usize) {
     let me = me.index();
     let senders = &segment.control(to).senders.0[me / 64];
     senders.fetch_or(1 << (me % 64), Ordering::Release);

@@ -11,10 +11,10 @@ use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
 
-use pombo_kernel::channel::Target;
+use pombo_kernel::channel::CopyTarget;
 
-use super::read_acks::ReadAck;
 use super::process_token::ProcessToken;
+use super::read_acks::ReadAck;
 
 /// Bytes that a rank exposes for reading.
 #[derive(Clone, Debug)]
@@ -90,15 +90,15 @@ impl RemoteBuffer {
 
     /// Copies `len` bytes from `at`; false if they could not be had.
     #[inline(never)]
-    pub(super) fn read_into(&self, at: usize, len: usize, into: &mut impl Target) -> bool {
+    pub(super) fn read_into(&self, at: usize, len: usize, into: &mut impl CopyTarget) -> bool {
         let inside = at.checked_add(len).is_some_and(|end| end <= self.len);
         let fetched = inside && !self.failed.get() && self.copy(at, len, into);
         self.failed.set(!fetched);
         fetched
     }
 
-    fn copy(&self, at: usize, len: usize, into: &mut impl Target) -> bool {
-        if let Some(room) = into.room(len)
+    fn copy(&self, at: usize, len: usize, into: &mut impl CopyTarget) -> bool {
+        if let Some(room) = into.spare_capacity(len)
             && room.len() == len
         {
             let mut chunks = (at..).step_by(MAX_READ).zip(room.chunks_mut(MAX_READ));
@@ -108,7 +108,7 @@ impl RemoteBuffer {
         (at..at + len).step_by(CHUNK).all(|start| {
             let chunk = &mut chunk[..CHUNK.min(at + len - start)];
             let read = self.read(start, chunk);
-            read.map(|bytes| into.put(bytes)).is_some()
+            read.map(|bytes| into.append(bytes)).is_some()
         })
     }
 

@@ -1,18 +1,18 @@
 //! What a rank keeps about each of its peers. Used by `Shm` only.
 
 use pombo_kernel::channel::Event;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
 use core::ptr::NonNull;
 
-use super::read_acks::{ReadAck, ReadAcks};
-use super::event_count::EventCount;
-use super::frame::{Frame, EventHandler};
-use super::ring_memory::RingMemory;
-use super::layout::Control;
 use super::cma::RemoteBuffer;
+use super::event_count::EventCount;
+use super::frame::{EventHandler, Frame};
+use super::layout::Control;
+use super::read_acks::{ReadAck, ReadAcks};
 use super::ring::{Consumer, Producer, RingError};
+use super::ring_memory::RingMemory;
 use super::segment::Segment;
 
 pub(super) struct Connection {
@@ -49,14 +49,19 @@ impl Connection {
     /// # Safety
     /// The peer must not outlive the segment, in which the caller has claimed rank `me`, and there must be no second
     /// one for these two.
-    pub(super) unsafe fn new(segment: &Segment, me: usize, peer: usize) -> Self {
+    pub(super) unsafe fn new(segment: &Segment, me: usize, connection: usize) -> Self {
         // SAFETY: passed on to the caller; a claimed rank alone writes to its peers and reads from them.
-        let (outbound, inbound) = unsafe { (segment.ring_memory(me, peer), segment.ring_memory(peer, me)) };
+        let (outbound, inbound) = unsafe {
+            (
+                segment.ring_memory(me, connection),
+                segment.ring_memory(connection, me),
+            )
+        };
         Self {
             outbound: Producer::new(outbound),
             inbound: Consumer::new(inbound),
-            control: NonNull::from(segment.control(peer)),
-            acks: [segment.acks(me, peer), segment.acks(peer, me)],
+            control: NonNull::from(segment.control(connection)),
+            acks: [segment.acks(me, connection), segment.acks(connection, me)],
             exposed: 0,
             refuses_reads: false,
             announced: false,
@@ -110,16 +115,21 @@ impl Connection {
 
     /// Hands out up to `most` frames, and the loss of the peer after its last.
     #[inline(always)]
-    pub(super) fn serve(&mut self, node: Node, most: usize, handler: &mut impl EventHandler) -> Served {
+    pub(super) fn serve(
+        &mut self,
+        peer: Peer,
+        most: usize,
+        handler: &mut impl EventHandler,
+    ) -> Served {
         let mut frames = 0;
         while frames < most {
             // SAFETY: as in `event_count` and `acks`.
             let (control, acks) = unsafe { (self.control.as_ref(), self.acks[1].as_ref()) };
             let taken = self.inbound.pop(|bytes, flagged| {
                 if flagged {
-                    deliver_exposed(node, bytes, control, acks, handler);
-                } else if !handler.take(node, bytes) {
-                    handler.handle(Event::Arrival(Frame::new(node, bytes, None)));
+                    deliver_exposed(peer, bytes, control, acks, handler);
+                } else if !handler.take(peer, bytes) {
+                    handler.handle(Event::Arrival(Frame::new(peer, bytes, None)));
                 }
             });
             match taken {
@@ -129,7 +139,7 @@ impl Connection {
                 Ok(false) | Err(_) => {
                     self.close();
                     self.reported = true;
-                    handler.handle(Event::PeerLost(node));
+                    handler.handle(Event::PeerLost(peer));
                     return Served { frames, lost: true };
                 }
             }
@@ -142,7 +152,7 @@ impl Connection {
 /// Hands out a frame whose payload is still with its sender, and answers it.
 #[inline(never)]
 fn deliver_exposed(
-    node: Node,
+    peer: Peer,
     bytes: &[u8],
     control: &Control,
     acks: &ReadAcks,
@@ -150,6 +160,6 @@ fn deliver_exposed(
 ) {
     let process = control.status.0.own_pid().filter(|_| !acks.has_refused());
     let (head, remote) = RemoteBuffer::parse(bytes, process);
-    handler.handle(Event::Arrival(Frame::new(node, head, Some(&remote))));
+    handler.handle(Event::Arrival(Frame::new(peer, head, Some(&remote))));
     acks.acknowledge(remote.ack());
 }

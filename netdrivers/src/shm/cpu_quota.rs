@@ -34,7 +34,8 @@ pub(super) fn processors(files: &mut impl FileReader) -> Option<u32> {
             .split(|byte| *byte == b',')
             .any(|name| name == b"cpu")
         {
-            V1_MOUNTS.iter()
+            V1_MOUNTS
+                .iter()
                 .for_each(|mount| walk_up(files, mount, group, v1_limit, &mut least));
         }
     }

@@ -3,8 +3,8 @@
 use core::ffi::CStr;
 use core::ptr::NonNull;
 
-use super::error::ShmError;
 use super::cpu_quota::FileReader;
+use super::error::ShmError;
 
 /// A descriptor of our own; closed when dropped.
 #[derive(Debug)]

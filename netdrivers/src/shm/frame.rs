@@ -1,7 +1,7 @@
 //! A frame as `Shm` hands it out: in place in a ring, its payload there too or still with its sender.
 
-use pombo_kernel::channel::{Arrival, Event, Taker, Target};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{Arrival, CopyTarget, Event, FrameHandler};
+use pombo_kernel::header::Peer;
 
 use super::cma::RemoteBuffer;
 use pombo_transport::ContiguousFrame;
@@ -16,7 +16,7 @@ pub struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     #[inline(always)]
-    pub(super) fn new(from: Node, bytes: &'a [u8], remote: Option<&'a RemoteBuffer>) -> Self {
+    pub(super) fn new(from: Peer, bytes: &'a [u8], remote: Option<&'a RemoteBuffer>) -> Self {
         let local = ContiguousFrame::new(from, bytes);
         Self { local, remote }
     }
@@ -24,7 +24,7 @@ impl<'a> Frame<'a> {
 
 impl Arrival for Frame<'_> {
     #[inline(always)]
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.local.from()
     }
 
@@ -39,18 +39,18 @@ impl Arrival for Frame<'_> {
     }
 
     #[inline(always)]
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
-        self.local.pieces(offset, len, f);
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+        self.local.for_each_chunk(offset, len, f);
     }
 
     #[inline(always)]
-    fn fetch(&self, offset: usize, len: usize, into: &mut impl Target) -> bool {
+    fn read_into(&self, offset: usize, len: usize, into: &mut impl CopyTarget) -> bool {
         let Some(remote) = self.remote else {
-            self.pieces(offset, len, |piece| into.put(piece));
+            self.for_each_chunk(offset, len, |piece| into.append(piece));
             return true;
         };
         let local = self.local.len().saturating_sub(offset).min(len);
-        self.pieces(offset, local, |piece| into.put(piece));
+        self.for_each_chunk(offset, local, |piece| into.append(piece));
         remote.read_into(offset + local - self.local.len(), len - local, into)
     }
 }
@@ -59,9 +59,9 @@ impl Arrival for Frame<'_> {
 pub(super) trait EventHandler {
     fn handle(&mut self, event: Event<Frame<'_>>);
 
-    /// As [`Taker::take`].
+    /// As [`FrameHandler::take`].
     #[inline(always)]
-    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         let _ = (from, frame);
         false
     }
@@ -80,15 +80,15 @@ impl<F: FnMut(Event<Frame<'_>>)> EventHandler for ClosureHandler<F> {
     }
 }
 
-impl<T: Taker> EventHandler for FrameHandlerAdapter<'_, T> {
+impl<T: FrameHandler> EventHandler for FrameHandlerAdapter<'_, T> {
     // Out of the way of what is taken at once.
     #[inline(never)]
     fn handle(&mut self, event: Event<Frame<'_>>) {
-        self.0.event(event);
+        self.0.handle(event);
     }
 
     #[inline(always)]
-    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         self.0.take(from, frame)
     }
 }

@@ -1,9 +1,9 @@
 //! Sleeping on Linux: futexes, and fences that cost the waker nothing. Used by `Shm` and `Segment` only.
 
-use super::event_count::Park;
-use super::wake_socket::notify;
 use super::error::ShmError;
+use super::event_count::Park;
 use super::sync::{AtomicU32, Ordering};
+use super::wake_socket::notify;
 use crate::futex;
 use core::sync::atomic::{compiler_fence, fence};
 use core::time::Duration;

@@ -5,9 +5,9 @@
 
 use core::mem::{align_of, offset_of, size_of};
 
-use super::read_acks::ReadAcks;
-use super::event_count::EventCount;
 use super::error::ShmError;
+use super::event_count::EventCount;
+use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
 use crate::yield_policy::YieldBackoff;
@@ -199,7 +199,11 @@ const CONTROLS: usize = size_of::<Header>().next_multiple_of(size_of::<CachePadd
 /// Programs that were built apart share a segment: all of this is the same in each of them, or its [`VERSION`] is not.
 const _: () = {
     assert!(size_of::<CachePadded<u8>>() == 128 && align_of::<CachePadded<u8>>() == 128);
-    assert!(size_of::<YieldBackoff>() == 8 && size_of::<ReadAcks>() == 8 && size_of::<EventCount>() == 64);
+    assert!(
+        size_of::<YieldBackoff>() == 8
+            && size_of::<ReadAcks>() == 8
+            && size_of::<EventCount>() == 64
+    );
     assert!(offset_of!(Header, magic) == 0 && offset_of!(Header, version) == 8);
     assert!(offset_of!(Header, ranks) == 16 && offset_of!(Header, size) == 24);
     assert!(offset_of!(Header, asymmetric) == 32 && offset_of!(Header, quota) == 36);

@@ -18,36 +18,36 @@
 //! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
 //! a rank finds in the segment, it stays inside it and does not panic.
 
-mod read_acks;
-mod event_count;
-pub mod collective;
+mod bootstrap;
+mod bootstrap_socket;
 mod channel;
-mod wake_socket;
+mod cma;
+pub mod collective;
+mod connection;
+mod cpu_quota;
 mod error;
+mod event_count;
 mod file;
 mod frame;
 mod futex;
-mod ring_memory;
 mod layout;
-mod bootstrap;
-mod single_copy;
-mod wait_policy;
-mod connection;
-mod cpu_quota;
-mod cma;
+mod pid_monitor;
+mod process_token;
+mod read_acks;
 mod ring;
+mod ring_memory;
 mod segment;
-mod bootstrap_socket;
+mod single_copy;
 mod sync;
 #[cfg(test)]
 mod tests;
-mod pid_monitor;
-mod process_token;
+mod wait_policy;
+mod wake_socket;
 
+pub use bootstrap::{BOOTSTRAP_TIMEOUT, bootstrap, bootstrap_within};
 pub use channel::Shm;
 pub use error::ShmError;
 pub use frame::Frame;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};
-pub use bootstrap::{BOOTSTRAP_TIMEOUT, bootstrap, bootstrap_within};
-pub use single_copy::SingleCopy;
 pub use segment::{RankState, Segment};
+pub use single_copy::SingleCopy;

@@ -4,9 +4,9 @@
 use core::mem::MaybeUninit;
 use core::time::Duration;
 
+use super::bootstrap_socket::now;
 use super::file::OwnedFd;
 use super::segment::{RankState, Segment};
-use super::bootstrap_socket::now;
 
 /// Between two looks of a rank; also the longest sleep of one that watches.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(500);

@@ -129,7 +129,12 @@ impl<S: GranuleAccess> Producer<S> {
     #[inline(always)]
     fn prefetch(&self, size: usize) {
         let end = self.consumed + S::GRANULES as u64;
-        let first = self.position + if size <= LINE_GRANULES { PREFETCH_DISTANCE } else { LINE_GRANULES as u64 };
+        let first = self.position
+            + if size <= LINE_GRANULES {
+                PREFETCH_DISTANCE
+            } else {
+                LINE_GRANULES as u64
+            };
         let lines = (size / LINE_GRANULES).clamp(1, MAX_PREFETCH) as u64;
         if first + lines * LINE_GRANULES as u64 <= end {
             for line in 0..lines {
@@ -289,7 +294,9 @@ impl<S: GranuleAccess> Consumer<S> {
     #[inline]
     fn advance(&mut self, granules: usize) {
         self.position += granules as u64;
-        self.memory.consumed().store(self.position, Ordering::Release);
+        self.memory
+            .consumed()
+            .store(self.position, Ordering::Release);
     }
 }
 

@@ -4,16 +4,16 @@
 use core::mem::offset_of;
 use core::ptr::NonNull;
 
-use super::read_acks::ReadAcks;
+use super::cpu_quota;
 use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
-use super::ring_memory::RingMemory;
 use super::layout::{
-    self, REGIONS, CHUNK, CHUNKS, Control, Header, Layout, BoardSlots, MAGIC, RING, RankStatus, ConsumerCursor,
-    VERSION,
+    self, BoardSlots, CHUNK, CHUNKS, ConsumerCursor, Control, Header, Layout, MAGIC, REGIONS, RING,
+    RankStatus, VERSION,
 };
-use super::cpu_quota;
+use super::read_acks::ReadAcks;
+use super::ring_memory::RingMemory;
 use super::sync::{AtomicU32, Ordering};
 
 /// An open segment. Its file goes with the last process that has it open: nothing is ever left behind.
@@ -175,7 +175,10 @@ impl Segment {
         self.header().epoch.0.fetch_add(1, Ordering::SeqCst);
         if to != RankState::Attached {
             for rank in 0..self.ranks() {
-                self.control(rank).event_count.0.notify_always(&Futex::WAKER);
+                self.control(rank)
+                    .event_count
+                    .0
+                    .notify_always(&Futex::WAKER);
             }
         }
         true
@@ -184,7 +187,11 @@ impl Segment {
     /// Whatever is none of the known states is a rank that cannot be relied on.
     pub(super) fn state_of(&self, rank: usize) -> RankState {
         let state = self.status(rank).state.load(Ordering::Acquire);
-        let known = [RankState::NotStarted, RankState::Attached, RankState::Finished];
+        let known = [
+            RankState::NotStarted,
+            RankState::Attached,
+            RankState::Finished,
+        ];
         let found = known.into_iter().find(|known| *known as u32 == state);
         found.unwrap_or(RankState::Dead)
     }

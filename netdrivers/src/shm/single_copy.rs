@@ -9,16 +9,16 @@ use alloc::vec::Vec;
 use core::cell::OnceCell;
 
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-use super::read_acks::ReadAck;
-use super::event_count::WaitFor;
 use super::channel::{Shm, announce};
+use super::cma::{self, DESCRIPTOR_LEN};
+use super::event_count::WaitFor;
 use super::frame::EventHandler;
 use super::layout::FRAME_LIMIT;
-use super::cma::{self, DESCRIPTOR_LEN};
 use super::process_token::ProcessToken;
+use super::read_acks::ReadAck;
 
 /// Which long messages their receiver reads from the sender's memory, in one copy. All others go through the ring, in
 /// two that overlap; so do those of a sender whose memory the receiver may not read.
@@ -30,7 +30,7 @@ pub enum SingleCopy {
     /// None.
     Never,
     /// Those of so many bytes or more. What fits into a frame is always copied.
-AtLeast(usize),
+    AtLeast(usize),
 }
 
 const MAX_PENDING: usize = 64;
@@ -46,7 +46,7 @@ pub(super) struct PendingReads {
 }
 
 struct PendingRead {
-    to: Node,
+    to: Peer,
     number: u64,
     cookie: Cookie,
 }
@@ -65,8 +65,8 @@ impl PendingReads {
     }
 
     /// A peer is gone: it answers nothing.
-    pub(super) fn forget_peer(&mut self, node: Node) {
-        self.pending.retain(|read| read.to != node);
+    pub(super) fn forget_peer(&mut self, peer: Peer) {
+        self.pending.retain(|read| read.to != peer);
     }
 
     fn token(&self) -> Option<&ProcessToken> {
@@ -88,18 +88,18 @@ impl Shm {
         }
     }
 
-    /// What [`Channel::offers`] says.
-    pub(super) fn can_single_copy(&self, to: Node, len: usize) -> bool {
+    /// What [`Channel::supports_single_copy`] says.
+    pub(super) fn can_single_copy(&self, to: Peer, len: usize) -> bool {
         let wanted = match self.pending_reads.policy {
             SingleCopy::Auto => self.wait_policy.favours_single_copy(len),
             SingleCopy::Never => false,
             SingleCopy::AtLeast(least) => len >= least,
         };
-        let peer = self.peers.get(to.index());
+        let connection = self.connections.get(to.index());
         wanted
             && len > FRAME_LIMIT
-            && to != self.node
-            && peer.is_some_and(|peer| !peer.refuses_reads)
+            && to != self.me
+            && connection.is_some_and(|connection| !connection.refuses_reads)
             && self.pending_reads.pending.len() < MAX_PENDING
             && self.pending_reads.token().is_some()
     }
@@ -108,7 +108,7 @@ impl Shm {
     #[cold]
     pub(super) fn expose(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
@@ -117,48 +117,53 @@ impl Shm {
             return Err(refused);
         };
         let len = head.len() + DESCRIPTOR_LEN;
-        if cookie == Cookie::COPY || len > FRAME_LIMIT || !self.offers(to, payload.len()) {
+        if cookie == Cookie::COPY
+            || len > FRAME_LIMIT
+            || !self.supports_single_copy(to, payload.len())
+        {
             return Err(refused);
         }
         let (Some(bytes), Some(token)) = (payload.fixed(), self.pending_reads.token()) else {
             return Err(refused);
         };
         let descriptor = cma::describe(bytes, payload.len(), token);
-        let peer = &mut self.peers[to.index()];
-        if peer.closed {
+        let connection = &mut self.connections[to.index()];
+        if connection.closed {
             return Err(ChannelError::PeerLost(to));
         }
-        let number = match peer.expose(len, &[*head, Part::Bytes(&descriptor)]) {
+        let number = match connection.expose(len, &[*head, Part::Bytes(&descriptor)]) {
             Ok(number) => number,
             Err(error) => return Err(self.ring_failed(to, error)),
         };
-        if !peer.announced {
-            announce(&self.segment, self.node, to.index());
-            peer.announced = true;
+        if !connection.announced {
+            announce(&self.segment, self.me, to.index());
+            connection.announced = true;
         }
-        peer.event_count().notify(WaitFor::Frame, &self.park);
-        self.pending_reads.pending.push(PendingRead { to, number, cookie });
+        connection.event_count().notify(WaitFor::Frame, &self.park);
+        self.pending_reads
+            .pending
+            .push(PendingRead { to, number, cookie });
         Ok(Sent::Later)
     }
 
     /// Is there an answer that was not reported?
     pub(super) fn has_acks(&self) -> bool {
         let mut pending = self.pending_reads.pending.iter();
-        pending.any(|read| self.peers[read.to.index()].ack(read.number).is_some())
+        pending.any(|read| self.connections[read.to.index()].ack(read.number).is_some())
     }
 
     /// Reports the answers that have come; true if there were any.
     #[cold]
     pub(super) fn report_acks(&mut self, handler: &mut impl EventHandler) -> bool {
         let before = self.pending_reads.pending.len();
-        let peers = &mut self.peers;
+        let connections = &mut self.connections;
         self.pending_reads.pending.retain(|read| {
-            let peer = &mut peers[read.to.index()];
-            let ack = peer.ack(read.number);
+            let connection = &mut connections[read.to.index()];
+            let ack = connection.ack(read.number);
             match ack {
                 Some(ReadAck::Read) => handler.handle(Event::Completed(read.cookie)),
                 Some(ReadAck::Refused) => {
-                    peer.refuses_reads = true;
+                    connection.refuses_reads = true;
                     handler.handle(Event::Again(read.cookie));
                 }
                 None => {}

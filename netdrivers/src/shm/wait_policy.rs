@@ -69,7 +69,11 @@ impl WaitPolicy {
     #[inline]
     pub(super) fn step(&self, idle: u32) -> WaitStep {
         if idle < self.spins {
-            if idle < POLLS { WaitStep::Poll } else { WaitStep::Spin }
+            if idle < POLLS {
+                WaitStep::Poll
+            } else {
+                WaitStep::Spin
+            }
         } else if idle < self.spins + self.yields {
             WaitStep::Yield
         } else {
@@ -118,7 +122,8 @@ mod tests {
             let wait_policy = WaitPolicy::new(attached, cpus, quota);
             assert_eq!(first(wait_policy, WaitStep::Yield), Some(0));
             assert_eq!(first(wait_policy, WaitStep::Sleep), Some(YIELDS));
-            let favoured = [1 << 16, 1 << 20, 1 << 24].map(|len| wait_policy.favours_single_copy(len));
+            let favoured =
+                [1 << 16, 1 << 20, 1 << 24].map(|len| wait_policy.favours_single_copy(len));
             assert_eq!(favoured, [false, true, false]);
         }
     }

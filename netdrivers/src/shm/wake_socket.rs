@@ -12,7 +12,7 @@ use super::file::{OwnedFd, check};
 use super::futex::Futex;
 use super::sync::AtomicU32;
 use crate::wait_fds;
-use pombo_kernel::channel::Wake;
+use pombo_kernel::channel::WaitSet;
 
 /// A rank's own.
 pub(super) struct WakeSocket {
@@ -46,8 +46,7 @@ impl WakeSocket {
         check(bound, "bind").ok()?;
         let mut size = size_of::<libc::sockaddr_un>() as libc::socklen_t;
         // SAFETY: the place is valid for the size given, which the call does not exceed.
-        let named =
-            unsafe { libc::getsockname(socket.fd(), (&raw mut address).cast(), &mut size) };
+        let named = unsafe { libc::getsockname(socket.fd(), (&raw mut address).cast(), &mut size) };
         check(named, "getsockname").ok()?;
         let name: [u8; 1 + DIGITS] = core::array::from_fn(|i| address.sun_path[i] as u8);
         let number = match name {
@@ -114,7 +113,7 @@ fn format_name(number: u32) -> SocketName {
 pub(super) struct PollPark<'a> {
     pub(super) futex: Futex,
     pub(super) wake_socket: &'a WakeSocket,
-    pub(super) sources: Wake,
+    pub(super) sources: WaitSet,
     /// [`MAX_SLEEP`].
     pub(super) max_sleep: Duration,
 }
@@ -134,11 +133,12 @@ impl Park for PollPark<'_> {
 
     fn sleep(&self, _word: &AtomicU32, _value: u32, limit: Option<Duration>) {
         let limit = limit.map_or(self.max_sleep, |limit| limit.min(self.max_sleep));
-        let own = Wake::by([self.wake_socket.socket.fd()]).at_most(limit.as_nanos() as u64);
+        let own =
+            WaitSet::readable([self.wake_socket.socket.fd()]).at_most(limit.as_nanos() as u64);
         // Whatever it says, the rank looks again.
         match own.or(self.sources) {
             Some(wake) => drop(wait_fds(wake)),
-            None => drop(wait_fds(Wake::within(SHORT_SLEEP))),
+            None => drop(wait_fds(WaitSet::timeout(SHORT_SLEEP))),
         }
         self.wake_socket.drain();
     }

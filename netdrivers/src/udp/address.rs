@@ -1,4 +1,4 @@
-//! Addresses as the system has them, for whoever calls it, and which node has which, inside `udp` only.
+//! Addresses as the system has them, for whoever calls it, and which peer has which, inside `udp` only.
 
 use alloc::vec::Vec;
 use core::mem::{size_of, zeroed};
@@ -6,7 +6,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::UdpError;
 use crate::Errno;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
 /// An address in the system's form. All its bytes are initialised, whatever is in it.
 #[derive(Clone, Copy)]
@@ -132,30 +132,34 @@ pub(super) fn in_addr(ip: Ipv4Addr) -> libc::in_addr {
     }
 }
 
-/// Where all nodes are, and who is where.
+/// Where all peers are, and who is where.
 pub(super) struct PeerTable {
-    nodes: Vec<SockAddr>,
+    peers: Vec<SockAddr>,
     sorted: Vec<(Key, u16)>,
-    /// Nodes at this node's IP address, itself included.
+    /// Peers at this peer's IP address, itself included.
     pub(super) local: usize,
 }
 
 impl PeerTable {
-    /// Of all nodes, for the one that has bound that address.
+    /// Of all peers, for the one that has bound that address.
     pub(super) fn new(
-        me: Node,
+        me: Peer,
         bound: SocketAddr,
         addresses: &[SocketAddr],
     ) -> Result<Self, UdpError> {
-        let nodes = addresses.len();
-        if nodes == 0 || nodes > usize::from(u16::MAX) {
-            return Err(UdpError::Nodes { nodes });
+        let peers = addresses.len();
+        if peers == 0 || peers > usize::from(u16::MAX) {
+            return Err(UdpError::Peers { peers });
         }
-        let node = me.0;
+        let peer = me.0;
         let listed = addresses.get(me.index()).copied();
-        let listed = listed.ok_or(UdpError::NoSuchNode { node, nodes })?;
+        let listed = listed.ok_or(UdpError::NoSuchPeer { peer, peers })?;
         if listed.ip() != bound.ip() || listed.port() != bound.port() {
-            return Err(UdpError::AddressMismatch { node, listed, bound });
+            return Err(UdpError::AddressMismatch {
+                peer,
+                listed,
+                bound,
+            });
         }
         let mixed = |address: &&SocketAddr| address.is_ipv4() != bound.is_ipv4();
         if let Some(&address) = addresses.iter().find(mixed) {
@@ -163,38 +167,38 @@ impl PeerTable {
         }
         let raws: Vec<SockAddr> = addresses.iter().map(|at| SockAddr::new(*at)).collect();
         let mut sorted = Vec::<(Key, u16)>::with_capacity(raws.len());
-        for (node, (sock_addr, &address)) in raws.iter().zip(addresses).enumerate() {
+        for (peer, (sock_addr, &address)) in raws.iter().zip(addresses).enumerate() {
             let Some(key) = sock_addr.key() else {
                 continue;
             };
             match sorted.binary_search_by_key(&key, |entry| entry.0) {
                 Ok(_) => return Err(UdpError::DuplicateAddress { address }),
-                Err(at) => sorted.insert(at, (key, node as u16)),
+                Err(at) => sorted.insert(at, (key, peer as u16)),
             }
         }
         let local = |address: &&SocketAddr| address.ip() == bound.ip();
         Ok(PeerTable {
             local: addresses.iter().filter(local).count(),
-            nodes: raws,
+            peers: raws,
             sorted,
         })
     }
 
     pub(super) fn len(&self) -> usize {
-        self.nodes.len()
+        self.peers.len()
     }
 
     #[inline]
-    pub(super) fn address(&self, node: Node) -> Option<&SockAddr> {
-        self.nodes.get(node.index())
+    pub(super) fn address(&self, peer: Peer) -> Option<&SockAddr> {
+        self.peers.get(peer.index())
     }
 
     /// Who is there; `None`: a stranger.
     #[inline]
-    pub(super) fn node(&self, at: &SockAddr) -> Option<Node> {
+    pub(super) fn peer(&self, at: &SockAddr) -> Option<Peer> {
         let key = at.key()?;
         let found = self.sorted.binary_search_by_key(&key, |entry| entry.0);
-        found.ok().map(|place| Node(self.sorted[place].1))
+        found.ok().map(|place| Peer(self.sorted[place].1))
     }
 }
 

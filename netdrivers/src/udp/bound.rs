@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::address::{PeerTable, is_unicast};
-use super::multicast::UdpMulticast;
 use super::device::Udp;
 use super::error::UdpError;
 use super::interface::{Interface, interfaces};
+use super::multicast::UdpMulticast;
 use super::socket::Socket;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::network::MIN_MTU;
 
 /// A rank with an address, which does not know the others yet. Frames that come meanwhile wait.
@@ -71,7 +71,7 @@ impl BoundUdp {
         carried.min(self.longest)
     }
 
-    /// Frames will not be longer than that: what the interfaces of all nodes carry.
+    /// Frames will not be longer than that: what the interfaces of all peers carry.
     pub fn shorten(&mut self, mtu: usize) {
         self.longest = self.longest.min(mtu).max(MIN_MTU);
     }
@@ -90,24 +90,24 @@ impl BoundUdp {
         self.socket.buffer_sizes()
     }
 
-    /// Becomes this node of the job whose nodes have published these addresses.
+    /// Becomes this peer of the job whose peers have published these addresses.
     ///
     /// # Errors
     /// The table is not possible: see [`UdpError`].
-    pub fn join(self, me: Node, addresses: Vec<SocketAddr>) -> Result<Udp, UdpError> {
+    pub fn join(self, me: Peer, addresses: Vec<SocketAddr>) -> Result<Udp, UdpError> {
         let table = PeerTable::new(me, self.address, &addresses)?;
         let mtu = self.mtu();
         Ok(Udp::new(me, self.socket, table, mtu))
     }
 
-    /// As [`BoundUdp::join`], for frames that reach all nodes at once through `group`: a multicast address as
-    /// [`multicast_group`] makes them, or a [`BoundUdp::broadcast_group`]. All nodes say the same.
+    /// As [`BoundUdp::join`], for frames that reach all peers at once through `group`: a multicast address as
+    /// [`multicast_group`] makes them, or a [`BoundUdp::broadcast_group`]. All peers say the same.
     ///
     /// # Errors
     /// The table is not possible, the address is not of IPv4, or a system call failed.
     pub fn join_multicast(
         self,
-        me: Node,
+        me: Peer,
         addresses: Vec<SocketAddr>,
         group: SocketAddrV4,
     ) -> Result<UdpMulticast, UdpError> {
@@ -122,7 +122,13 @@ impl BoundUdp {
         if group.ip().is_multicast() {
             group_socket.join_group(*group.ip(), ip)?;
         }
-        Ok(UdpMulticast::new(me, (self.socket, group_socket), table, group, mtu))
+        Ok(UdpMulticast::new(
+            me,
+            (self.socket, group_socket),
+            table,
+            group,
+            mtu,
+        ))
     }
 
     /// The group of a job where multicast does not pass: everybody on the segment of this interface. `None` where the

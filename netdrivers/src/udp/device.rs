@@ -1,20 +1,20 @@
-//! Frames from node to node.
+//! Frames from peer to peer.
 
 use core::mem::take;
 use core::net::SocketAddr;
 
 use super::address::PeerTable;
-use super::device_state::{DeviceState, UdpCounts, Destination};
+use super::device_state::{Destination, DeviceState, UdpCounts};
 use super::recv_batch::RecvBatch;
 use super::socket::Socket;
 use crate::clock::now;
-use pombo_kernel::channel::{ChannelError, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{ChannelError, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_transport::ContiguousFrame;
 
-/// One node's device. Dropping it closes its socket.
+/// One peer's device. Dropping it closes its socket.
 pub struct Udp {
     socket: Socket,
     recv_batch: RecvBatch,
@@ -22,7 +22,7 @@ pub struct Udp {
 }
 
 impl Udp {
-    pub(super) fn new(me: Node, socket: Socket, table: PeerTable, mtu: usize) -> Self {
+    pub(super) fn new(me: Peer, socket: Socket, table: PeerTable, mtu: usize) -> Self {
         Udp {
             recv_batch: RecvBatch::new(),
             state: DeviceState::new(me, table, mtu, &socket),
@@ -35,9 +35,9 @@ impl Udp {
         self.socket.number()
     }
 
-    fn wake(&mut self) -> Wake {
+    fn wake(&mut self) -> WaitSet {
         let fd = self.socket.number();
-        Wake::by([fd]).room(take(&mut self.state.full), [fd])
+        WaitSet::readable([fd]).writable(take(&mut self.state.full), [fd])
     }
 
     /// Was there no room at the last transmission? Then the descriptor is writable when there is.
@@ -64,11 +64,11 @@ impl Udp {
 impl Network for Udp {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    fn node(&self) -> Node {
+    fn me(&self) -> Peer {
         self.state.me
     }
 
-    fn nodes(&self) -> usize {
+    fn peers(&self) -> usize {
         self.state.table.len()
     }
 
@@ -76,11 +76,12 @@ impl Network for Udp {
         self.state.mtu
     }
 
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.state.transmit(&self.socket, Destination::Node(to), parts)
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.state
+            .transmit(&self.socket, Destination::Peer(to), parts)
     }
 
-    fn gather(&mut self, on: bool) {
+    fn set_corked(&mut self, on: bool) {
         self.state.set_corked(&self.socket, on);
     }
 
@@ -95,7 +96,7 @@ impl Network for Udp {
         self.state.wait_policy.wait(idle, until, wake)
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
+    fn wait_sources(&mut self) -> Option<WaitSet> {
         Some(self.wake())
     }
 

@@ -1,17 +1,17 @@
-//! What devices for nodes and for groups have in common: how frames leave, are told apart and are counted. Used by
+//! What devices for peers and for groups have in common: how frames leave, are told apart and are counted. Used by
 //! `device` and `cast` only.
 
 use alloc::vec::Vec;
 
-use super::address::{SockAddr, PeerTable};
+use super::address::{PeerTable, SockAddr};
 use super::gso::GsoBatch;
 use super::iovec::IoVecs;
-use super::refused::RefusalTracker;
 use super::recv_batch::RecvBatch;
-use super::socket::{Socket, SendOutcome};
+use super::refused::RefusalTracker;
+use super::socket::{SendOutcome, Socket};
 use super::wait_policy::NetworkWaitPolicy;
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_transport::ContiguousFrame;
 
@@ -25,9 +25,9 @@ pub struct UdpCounts {
     pub unsent: u64,
 }
 
-/// What devices for nodes and for groups have in common.
+/// What devices for peers and for groups have in common.
 pub(super) struct DeviceState {
-    pub(super) me: Node,
+    pub(super) me: Peer,
     pub(super) table: PeerTable,
     pub(super) mtu: usize,
     pub(super) full: bool,
@@ -44,12 +44,12 @@ pub(super) struct DeviceState {
 /// Who is to get a frame.
 #[derive(Clone, Copy)]
 pub(super) enum Destination<'a> {
-    Node(Node),
+    Peer(Peer),
     Address(&'a SockAddr),
 }
 
 impl DeviceState {
-    pub(super) fn new(me: Node, table: PeerTable, mtu: usize, socket: &Socket) -> Self {
+    pub(super) fn new(me: Peer, table: PeerTable, mtu: usize, socket: &Socket) -> Self {
         DeviceState {
             gso: GsoBatch::new(socket.supports_gso()),
             deferred_error: None,
@@ -72,10 +72,10 @@ impl DeviceState {
         parts: &[Part<'_>],
     ) -> Result<(), ChannelError> {
         let to = match to {
-            Destination::Node(node) => self
+            Destination::Peer(peer) => self
                 .table
-                .address(node)
-                .ok_or(ChannelError::NoSuchNode(node))?,
+                .address(peer)
+                .ok_or(ChannelError::NoSuchPeer(peer))?,
             Destination::Address(address) => address,
         };
         let len = Part::total(parts);
@@ -144,7 +144,7 @@ impl DeviceState {
         self.deferred_error.take().map_or(Ok(()), Err)
     }
 
-    /// Hands out what a batch has taken and what comes from a node. What this node hears of itself is left out unless
+    /// Hands out what a batch has taken and what comes from a peer. What this peer hears of itself is left out unless
     /// `own`.
     #[inline]
     pub(super) fn deliver(
@@ -157,13 +157,13 @@ impl DeviceState {
         let mut any = false;
         for slot in 0..came {
             let (from, bytes, each) = recv_batch.frames(slot);
-            match self.table.node(from) {
-                Some(node) if own || node != self.me => {
+            match self.table.peer(from) {
+                Some(peer) if own || peer != self.me => {
                     any = true;
                     let (first, rest) = bytes.split_at(each.min(bytes.len()));
-                    f(ContiguousFrame::new(node, first));
+                    f(ContiguousFrame::new(peer, first));
                     rest.chunks(each)
-                        .for_each(|next| f(ContiguousFrame::new(node, next)));
+                        .for_each(|next| f(ContiguousFrame::new(peer, next)));
                 }
                 Some(_) => {}
                 None => self.counts.foreign += bytes.len().div_ceil(each).max(1) as u64,

@@ -22,25 +22,25 @@ pub enum UdpError {
         /// What it carries in one piece.
         mtu: usize,
     },
-    /// The table has no node, or too many.
-    Nodes {
+    /// The table has no peer, or too many.
+    Peers {
         /// How many.
-        nodes: usize,
+        peers: usize,
     },
-    /// The node is not in the table.
-    NoSuchNode {
-        /// The node.
-        node: u16,
+    /// The peer is not in the table.
+    NoSuchPeer {
+        /// The peer.
+        peer: u16,
         /// How many the table has.
-        nodes: usize,
+        peers: usize,
     },
-    /// The table has another address for this node than it has bound.
+    /// The table has another address for this peer than it has bound.
     AddressMismatch {
-        /// The node.
-        node: u16,
+        /// The peer.
+        peer: u16,
         /// The address in the table.
         listed: SocketAddr,
-        /// The one that this node has.
+        /// The one that this peer has.
         bound: SocketAddr,
     },
     /// The table has the same address twice.
@@ -50,12 +50,12 @@ pub enum UdpError {
     },
     /// Addresses of both versions of IP.
     MixedFamilies {
-        /// One of the other version than this node's.
+        /// One of the other version than this peer's.
         address: SocketAddr,
     },
     /// Groups exist for IPv4 only.
     MulticastNeedsV4 {
-        /// This node's address.
+        /// This peer's address.
         address: SocketAddr,
     },
     /// A system call failed.
@@ -70,7 +70,9 @@ pub enum UdpError {
 impl fmt::Display for UdpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            UdpError::UnspecifiedAddress => f.write_str("bind to an address of this host, not to any"),
+            UdpError::UnspecifiedAddress => {
+                f.write_str("bind to an address of this host, not to any")
+            }
             UdpError::NotLocal { address } => write!(
                 f,
                 "no interface of this host has the address {address}: choose one that it has"
@@ -79,29 +81,33 @@ impl fmt::Display for UdpError {
                 f,
                 "the interface of {address} carries {mtu} bytes, too few: raise its MTU"
             ),
-            UdpError::Nodes { nodes } => {
-                write!(f, "{nodes} nodes: a network has 1 to {}", u16::MAX)
+            UdpError::Peers { peers } => {
+                write!(f, "{peers} peers: a network has 1 to {}", u16::MAX)
             }
-            UdpError::NoSuchNode { node, nodes } => write!(
+            UdpError::NoSuchPeer { peer, peers } => write!(
                 f,
-                "there is no node {node} among {nodes} addresses: count nodes from 0"
+                "there is no peer {peer} among {peers} addresses: count peers from 0"
             ),
-            UdpError::AddressMismatch { node, listed, bound } => write!(
+            UdpError::AddressMismatch {
+                peer,
+                listed,
+                bound,
+            } => write!(
                 f,
-                "the table says {listed} for node {node}, which is at {bound}: \
+                "the table says {listed} for peer {peer}, which is at {bound}: \
                  publish the address that was bound"
             ),
             UdpError::DuplicateAddress { address } => write!(
                 f,
-                "{address} stands twice in the table: every node has an address of its own"
+                "{address} stands twice in the table: every peer has an address of its own"
             ),
             UdpError::MixedFamilies { address } => write!(
                 f,
-                "{address} is of the other version of IP than this node's: use one version"
+                "{address} is of the other version of IP than this peer's: use one version"
             ),
             UdpError::MulticastNeedsV4 { address } => write!(
                 f,
-                "groups need IPv4, and this node is at {address}: bind to an IPv4 address"
+                "groups need IPv4, and this peer is at {address}: bind to an IPv4 address"
             ),
             UdpError::System { call, errno } => {
                 write!(f, "{call} failed: {}", Errno(errno))

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::address::SockAddr;
 use super::iovec::IoVecs;
-use super::socket::{Socket, SendOutcome};
+use super::socket::{SendOutcome, Socket};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 

@@ -43,7 +43,12 @@ pub fn interfaces() -> Result<Vec<Interface>, UdpError> {
 
 fn read(entry: &InterfaceAddress<'_>) -> Option<Interface> {
     // SAFETY: both are null or valid for the forms of their families, as long as the entry.
-    let (address, other) = unsafe { (address(entry.address())?, address(entry.broadcast_or_peer())) };
+    let (address, other) = unsafe {
+        (
+            address(entry.address())?,
+            address(entry.broadcast_or_peer()),
+        )
+    };
     let broadcast = match other {
         Some(IpAddr::V4(ip)) if entry.has_flags(libc::IFF_BROADCAST) => Some(ip),
         _ => None,

@@ -24,7 +24,11 @@ impl<'a> IoVecs<'a> {
 
     /// The same, behind a driver's header.
     #[inline]
-    pub(crate) fn with_header(head: &'a [u8], parts: &[Part<'a>], mut scratch: &'a mut [u8]) -> Self {
+    pub(crate) fn with_header(
+        head: &'a [u8],
+        parts: &[Part<'a>],
+        mut scratch: &'a mut [u8],
+    ) -> Self {
         let mut iovecs = IoVecs {
             list: [libc::iovec {
                 iov_base: core::ptr::null_mut(),

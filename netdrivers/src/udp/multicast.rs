@@ -1,23 +1,23 @@
-//! Frames to all nodes at once.
+//! Frames to all peers at once.
 
 use core::mem::take;
 use core::net::{SocketAddr, SocketAddrV4};
 
-use super::address::{SockAddr, PeerTable};
-use super::device_state::{DeviceState, UdpCounts, Destination};
+use super::address::{PeerTable, SockAddr};
+use super::device_state::{Destination, DeviceState, UdpCounts};
 use super::recv_batch::RecvBatch;
 use super::socket::Socket;
 use crate::clock::now;
-use pombo_kernel::channel::{ChannelError, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{ChannelError, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_transport::ContiguousFrame;
 
-/// One node's device for groups: what is broadcast goes through a multicast or broadcast address, what is for one node
+/// One peer's device for groups: what is broadcast goes through a multicast or broadcast address, what is for one peer
 /// to the socket that this device has there. Dropping it closes both its sockets.
 pub struct UdpMulticast {
-    /// Sends everything, and hears what is for this node.
+    /// Sends everything, and hears what is for this peer.
     socket: Socket,
     /// Hears what is for all.
     group_socket: Socket,
@@ -28,7 +28,7 @@ pub struct UdpMulticast {
 
 impl UdpMulticast {
     pub(super) fn new(
-        me: Node,
+        me: Peer,
         (socket, group_socket): (Socket, Socket),
         table: PeerTable,
         group: SocketAddrV4,
@@ -48,9 +48,9 @@ impl UdpMulticast {
         [self.socket.number(), self.group_socket.number()]
     }
 
-    fn wake(&mut self) -> Wake {
+    fn wake(&mut self) -> WaitSet {
         let [socket, group_socket] = self.fds();
-        Wake::by([socket, group_socket]).room(take(&mut self.state.full), [socket])
+        WaitSet::readable([socket, group_socket]).writable(take(&mut self.state.full), [socket])
     }
 
     /// Was there no room at the last transmission? Then the first descriptor is writable when there is.
@@ -77,11 +77,11 @@ impl UdpMulticast {
 impl Network for UdpMulticast {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    fn node(&self) -> Node {
+    fn me(&self) -> Peer {
         self.state.me
     }
 
-    fn nodes(&self) -> usize {
+    fn peers(&self) -> usize {
         self.state.table.len()
     }
 
@@ -89,11 +89,12 @@ impl Network for UdpMulticast {
         self.state.mtu
     }
 
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.state.transmit(&self.socket, Destination::Node(to), parts)
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.state
+            .transmit(&self.socket, Destination::Peer(to), parts)
     }
 
-    fn gather(&mut self, on: bool) {
+    fn set_corked(&mut self, on: bool) {
         self.state.set_corked(&self.socket, on);
     }
 
@@ -111,7 +112,7 @@ impl Network for UdpMulticast {
         self.state.wait_policy.wait(idle, until, wake)
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
+    fn wait_sources(&mut self) -> Option<WaitSet> {
         Some(self.wake())
     }
 

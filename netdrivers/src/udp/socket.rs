@@ -20,11 +20,11 @@ pub(super) struct Socket(i32);
 /// What became of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SendOutcome {
-Sent,
+    Sent,
     /// Not sent, for a reason that may pass.
     Lost,
     /// Not sent, as this host does not allow it now: the error number.
-Refused(i32),
+    Refused(i32),
 }
 
 /// Errors of earlier frames that one call passes over: the system reports each of them once.
@@ -122,7 +122,11 @@ impl Socket {
 
     /// Gives a frame to the system.
     #[inline]
-    pub(super) fn send(&self, to: &SockAddr, frame: &IoVecs<'_>) -> Result<SendOutcome, ChannelError> {
+    pub(super) fn send(
+        &self,
+        to: &SockAddr,
+        frame: &IoVecs<'_>,
+    ) -> Result<SendOutcome, ChannelError> {
         // SAFETY: the message points to an address and to borrowed bytes, all valid.
         unsafe { self.send_message(&message(to, frame)) }
     }
@@ -175,10 +179,7 @@ impl Socket {
     /// # Safety
     /// As for [`Socket::recv_batch`].
     #[inline]
-    pub(super) unsafe fn recv_one(
-        &self,
-        into: &mut libc::mmsghdr,
-    ) -> Result<bool, ChannelError> {
+    pub(super) unsafe fn recv_one(&self, into: &mut libc::mmsghdr) -> Result<bool, ChannelError> {
         let got = received(|| {
             // SAFETY: the caller vouches for what the entry points to; the call does not exceed the sizes.
             unsafe { libc::recvmsg(self.0, &mut into.msg_hdr, libc::MSG_DONTWAIT) }
@@ -192,7 +193,10 @@ impl Socket {
     /// # Safety
     /// All that the list points to is valid for reading and writing, and nobody else's.
     #[inline]
-    pub(super) unsafe fn recv_batch(&self, list: &mut [libc::mmsghdr]) -> Result<usize, ChannelError> {
+    pub(super) unsafe fn recv_batch(
+        &self,
+        list: &mut [libc::mmsghdr],
+    ) -> Result<usize, ChannelError> {
         let (start, most) = (list.as_mut_ptr(), list.len() as libc::c_uint);
         let got = received(|| {
             let (flags, none) = (libc::MSG_DONTWAIT, core::ptr::null_mut());

@@ -1,9 +1,9 @@
 //! How a rank waits for the network. Used by `udp` and `ethernet`.
 
 use crate::clock::now;
-use crate::yield_policy::{NO_SLEEP_POLLS, YieldPolicy, SHORT_SLEEP, YieldBackoff};
 use crate::wait_fds;
-use pombo_kernel::channel::{ChannelError, Wake};
+use crate::yield_policy::{NO_SLEEP_POLLS, SHORT_SLEEP, YieldBackoff, YieldPolicy};
+use pombo_kernel::channel::{ChannelError, WaitSet};
 
 /// How long a rank looks before it sleeps. It does not pause in between; where the ranks of the host have no processor
 /// each, it lets the others work at once.
@@ -31,7 +31,12 @@ impl NetworkWaitPolicy {
     }
 
     /// Waits for that; `until` at most.
-    pub(crate) fn wait(&mut self, idle: u32, until: u64, wake: Wake) -> Result<(), ChannelError> {
+    pub(crate) fn wait(
+        &mut self,
+        idle: u32,
+        until: u64,
+        wake: WaitSet,
+    ) -> Result<(), ChannelError> {
         if idle < self.polls {
             return Ok(());
         }

@@ -1,9 +1,9 @@
 //! Any channel, as adversarial as a channel may be. Nothing is lost, repeated or changed: that would be no channel.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::fault::{CRASHED, SeededRng, Rate};
+use pombo_netdrivers::fault::{CRASHED, Rate, SeededRng};
 use std::collections::VecDeque;
 
 /// How often a channel is difficult, and how.
@@ -25,7 +25,7 @@ pub struct Profile {
     pub max_held: usize,
     /// Frames are read in pieces of at most so many bytes; 0 counts as 1.
     pub fragment: usize,
-    /// Sends and polls, from the first on, until this node crashes without a good-bye: the channel below is dropped.
+    /// Sends and polls, from the first on, until this peer crashes without a good-bye: the channel below is dropped.
     pub crash: Option<u64>,
 }
 
@@ -68,8 +68,8 @@ impl Profile {
 pub struct AdversarialChannel<L: Channel> {
     /// Dropped at the crash.
     inner: Option<L>,
-    node: Node,
-    nodes: usize,
+    me: Peer,
+    peers: usize,
     profile: Profile,
     rng: SeededRng,
     /// By sender: what was taken from the channel below.
@@ -77,7 +77,7 @@ pub struct AdversarialChannel<L: Channel> {
     /// Letters in the lanes: at most [`Profile::max_held`], and one poll of the channel below.
     held: usize,
     /// Frames whose memory we still ask for, with where they went. As many as the kernel lends.
-    late: VecDeque<(Node, Cookie)>,
+    late: VecDeque<(Peer, Cookie)>,
     /// Since the last poll a send was refused without need, or that poll did not look.
     withheld: bool,
     steps: u64,
@@ -94,7 +94,7 @@ enum HeldEvent {
 /// A frame that is read in small pieces.
 #[derive(Clone, Copy, Debug)]
 pub struct Fragmented<'a> {
-    from: Node,
+    from: Peer,
     bytes: &'a [u8],
     fragment: usize,
 }
@@ -102,20 +102,20 @@ pub struct Fragmented<'a> {
 impl<L: Channel> AdversarialChannel<L> {
     /// Over a channel.
     pub fn new(inner: L, profile: Profile, seed: u64) -> Self {
-        let (node, nodes) = (inner.node(), inner.nodes());
+        let (me, peers) = (inner.me(), inner.peers());
         AdversarialChannel {
             inner: Some(inner),
-            node,
-            nodes,
+            me,
+            peers,
             profile,
-            rng: SeededRng::stream(seed, node.0.into()),
-            held_by_sender: (0..nodes).map(|_| VecDeque::new()).collect(),
+            rng: SeededRng::stream(seed, me.0.into()),
+            held_by_sender: (0..peers).map(|_| VecDeque::new()).collect(),
             held: 0,
             late: VecDeque::new(),
             withheld: false,
             steps: 0,
             ticks: 0,
-            open: Vec::with_capacity(nodes),
+            open: Vec::with_capacity(peers),
         }
     }
 
@@ -145,7 +145,7 @@ impl<L: Channel> AdversarialChannel<L> {
         self.late.iter().any(|(_, late)| *late == cookie)
     }
 
-    /// Has this node crashed?
+    /// Has this peer crashed?
     pub fn has_crashed(&self) -> bool {
         self.inner.is_none()
     }
@@ -186,7 +186,7 @@ impl<L: Channel> AdversarialChannel<L> {
         inner.poll(|arrived| {
             let (from, event) = match arrived {
                 Event::Arrival(arrival) => (arrival.from(), HeldEvent::Frame(copy(&arrival))),
-                Event::PeerLost(node) => (node, HeldEvent::Lost),
+                Event::PeerLost(peer) => (peer, HeldEvent::Lost),
                 Event::Completed(cookie) => return completed(cookie),
                 _ => return,
             };
@@ -199,7 +199,7 @@ impl<L: Channel> AdversarialChannel<L> {
     }
 
     /// The next frame or loss that this poll sees, of any sender in whose order it is next.
-    fn next(&mut self) -> Option<(Node, HeldEvent)> {
+    fn next(&mut self) -> Option<(Peer, HeldEvent)> {
         loop {
             if self.open.is_empty() {
                 return None;
@@ -213,7 +213,7 @@ impl<L: Channel> AdversarialChannel<L> {
             match event {
                 Some(event) => {
                     self.held -= 1;
-                    return Some((Node(from as u16), event));
+                    return Some((Peer(from as u16), event));
                 }
                 None => {
                     self.open.swap_remove(choice);
@@ -226,27 +226,27 @@ impl<L: Channel> AdversarialChannel<L> {
 impl<L: Channel> Channel for AdversarialChannel<L> {
     type Arrival<'a> = Fragmented<'a>;
 
-    fn node(&self) -> Node {
-        self.node
+    fn me(&self) -> Peer {
+        self.me
     }
 
-    fn nodes(&self) -> usize {
-        self.nodes
+    fn peers(&self) -> usize {
+        self.peers
     }
 
-    fn limit(&self, to: Node) -> usize {
+    fn limit(&self, to: Peer) -> usize {
         let inner = self.inner.as_ref();
         inner.map_or(MIN_LIMIT, |inner| inner.limit(to))
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
         self.step()?;
-        let can_go = to.index() < self.nodes && Part::total(parts) <= self.limit(to);
+        let can_go = to.index() < self.peers && Part::total(parts) <= self.limit(to);
         if can_go && self.rng.chance(self.profile.full) {
             self.withheld = true;
             return Err(ChannelError::Full);
@@ -277,8 +277,11 @@ impl<L: Channel> Channel for AdversarialChannel<L> {
         }
         self.open.clear();
         let held_by_sender = self.held_by_sender.iter().enumerate();
-        self.open
-            .extend(held_by_sender.filter(|(_, held_events)| !held_events.is_empty()).map(|(i, _)| i));
+        self.open.extend(
+            held_by_sender
+                .filter(|(_, held_events)| !held_events.is_empty())
+                .map(|(i, _)| i),
+        );
         for _ in 0..self.profile.batch.max(1) {
             let Some((from, event)) = self.next() else {
                 break;
@@ -316,7 +319,7 @@ impl<L: Channel> Channel for AdversarialChannel<L> {
 }
 
 impl Arrival for Fragmented<'_> {
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.from
     }
 
@@ -328,7 +331,7 @@ impl Arrival for Fragmented<'_> {
         self.bytes.get(..n)
     }
 
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         let rest = self.bytes.get(offset..).unwrap_or_default();
         let piece = rest.get(..len).unwrap_or_default();
         piece.chunks(self.fragment).for_each(f);
@@ -337,6 +340,6 @@ impl Arrival for Fragmented<'_> {
 
 fn copy(arrival: &impl Arrival) -> Box<[u8]> {
     let mut bytes = Vec::with_capacity(arrival.len());
-    arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+    arrival.for_each_chunk(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
     bytes.into()
 }

@@ -1,7 +1,7 @@
 //! A network that carries frames for one, and those for all not or not any more, as where somebody filters multicast.
 
-use pombo_kernel::channel::{ChannelError, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{ChannelError, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 
@@ -14,7 +14,10 @@ pub struct BroadcastFilter<N> {
 impl<N> BroadcastFilter<N> {
     /// Over a network, with that many frames for all.
     pub fn new(inner: N, broadcasts_left: u32) -> Self {
-        BroadcastFilter { inner, broadcasts_left }
+        BroadcastFilter {
+            inner,
+            broadcasts_left,
+        }
     }
 }
 
@@ -25,24 +28,24 @@ impl<N: Network> Network for BroadcastFilter<N> {
         self.inner.is_checked()
     }
 
-    fn node(&self) -> Node {
-        self.inner.node()
+    fn me(&self) -> Peer {
+        self.inner.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.inner.nodes()
+    fn peers(&self) -> usize {
+        self.inner.peers()
     }
 
     fn mtu(&self) -> usize {
         self.inner.mtu()
     }
 
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         self.inner.transmit(to, parts)
     }
 
-    fn gather(&mut self, on: bool) {
-        self.inner.gather(on);
+    fn set_corked(&mut self, on: bool) {
+        self.inner.set_corked(on);
     }
 
     fn poll(&mut self, f: impl FnMut(Self::Frame<'_>)) -> Result<bool, ChannelError> {
@@ -53,8 +56,8 @@ impl<N: Network> Network for BroadcastFilter<N> {
         self.inner.wait(idle, until)
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
-        self.inner.wakes_by()
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        self.inner.wait_sources()
     }
 
     fn now(&self) -> u64 {

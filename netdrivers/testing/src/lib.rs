@@ -11,11 +11,11 @@
 //! words here too. Everything follows from a seed and a plan: the same calls in the same order give the same faults on
 //! every machine. Threads bring their own order.
 
-pub mod conformance;
-mod broadcast_filter;
 mod adversarial_channel;
+mod broadcast_filter;
+pub mod conformance;
 mod sim;
 
+pub use adversarial_channel::{AdversarialChannel, Fragmented, Profile};
 pub use broadcast_filter::BroadcastFilter;
-pub use adversarial_channel::{Fragmented, Profile, AdversarialChannel};
-pub use sim::{DeviceLimits, Sim, SimNetwork, LinkParameters};
+pub use sim::{DeviceLimits, LinkParameters, Sim, SimNetwork};

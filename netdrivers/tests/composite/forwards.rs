@@ -2,9 +2,9 @@
 //! end in time.
 
 use pombo_kernel::channel::{
-    Arrival, Channel, ChannelError, Cookie, Event, Sent, Taker, Waiting, Wake,
+    Arrival, Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet, WithWaitPolicy,
 };
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::Loopback;
 use pombo_transport::Composite;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,21 +15,21 @@ struct Leaf(Loopback, Vec<&'static str>);
 impl Channel for Leaf {
     type Arrival<'a> = <Loopback as Channel>::Arrival<'a>;
 
-    fn node(&self) -> Node {
-        self.0.node()
+    fn me(&self) -> Peer {
+        self.0.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.0.nodes()
+    fn peers(&self) -> usize {
+        self.0.peers()
     }
 
-    fn limit(&self, to: Node) -> usize {
+    fn limit(&self, to: Peer) -> usize {
         self.0.limit(to)
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
@@ -40,15 +40,15 @@ impl Channel for Leaf {
         self.0.poll(f)
     }
 
-    fn poll_for(&mut self, taker: &mut impl Taker) -> Result<bool, ChannelError> {
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
         self.0.poll(|event| match event {
             Event::Arrival(frame) => {
                 let bytes = frame.head(frame.len()).expect("in one piece");
-                if !taker.take(frame.from(), bytes) {
-                    taker.event(Event::Arrival(frame));
+                if !handler.take(frame.from(), bytes) {
+                    handler.handle(Event::Arrival(frame));
                 }
             }
-            event => taker.event(event),
+            event => handler.handle(event),
         })
     }
 
@@ -57,17 +57,17 @@ impl Channel for Leaf {
         Ok(())
     }
 
-    fn wait_within(&mut self, _idle: u32, _nanoseconds: u64) -> Result<(), ChannelError> {
-        self.1.push("wait_within");
+    fn wait_timeout(&mut self, _idle: u32, _nanoseconds: u64) -> Result<(), ChannelError> {
+        self.1.push("wait_timeout");
         Ok(())
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
-        Some(Wake::by([5]))
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        Some(WaitSet::readable([5]))
     }
 
-    fn wait_beside(&mut self, _idle: u32, _other: Wake) -> Result<(), ChannelError> {
-        self.1.push("wait_beside");
+    fn wait_with(&mut self, _idle: u32, _other: WaitSet) -> Result<(), ChannelError> {
+        self.1.push("wait_with");
         Ok(())
     }
 
@@ -80,14 +80,14 @@ impl Channel for Leaf {
 #[derive(Default)]
 struct Notes(Vec<(u16, &'static str)>);
 
-impl Taker for Notes {
-    fn event<A: Arrival>(&mut self, event: Event<A>) {
+impl FrameHandler for Notes {
+    fn handle<A: Arrival>(&mut self, event: Event<A>) {
         if let Event::Arrival(frame) = event {
             self.0.push((frame.from().0, "long"));
         }
     }
 
-    fn take(&mut self, from: Node, frame: &[u8]) -> bool {
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         let takes = frame == b"short";
         if takes {
             self.0.push((from.0, "short"));
@@ -100,36 +100,36 @@ impl Taker for Notes {
 fn notes(channel: &mut impl Channel) -> Vec<(u16, &'static str)> {
     let mut notes = Notes::default();
     while notes.0.len() < 2 {
-        channel.poll_for(&mut notes).expect("it is up");
+        channel.poll_with(&mut notes).expect("it is up");
     }
     notes.0
 }
 
-fn send(from: &mut impl Channel, to: Node) {
+fn send(from: &mut impl Channel, to: Peer) {
     for text in [&b"short"[..], b"something long"] {
         let sent = from.try_send(to, Cookie::COPY, &[Part::Bytes(text)]);
         assert_eq!(sent, Ok(Sent::Done));
     }
 }
 
-/// Node 3 of four: node 1 shares its host.
-fn node_3() -> (Composite<Leaf, Leaf>, Loopback, Vec<Loopback>) {
+/// Peer 3 of four: peer 1 shares its host.
+fn peer_3() -> (Composite<Leaf, Leaf>, Loopback, Vec<Loopback>) {
     let (mut host, mut all) = (Loopback::world(2), Loopback::world(4));
     let (near, far) = (
         Leaf(host.remove(1), Vec::new()),
         Leaf(all.remove(3), Vec::new()),
     );
-    let pair = Composite::new(near, far, &[Node(1), Node(3)]).expect("they fit");
+    let pair = Composite::new(near, far, &[Peer(1), Peer(3)]).expect("they fit");
     (pair, host.remove(0), all)
 }
 
 #[test]
 fn near_frames_keep_their_short_way_beside_far_ones() {
-    let (mut pair, mut near, mut far) = node_3();
-    send(&mut near, Node(1));
+    let (mut pair, mut near, mut far) = peer_3();
+    send(&mut near, Peer(1));
     // By the number that all know.
     assert_eq!(notes(&mut pair), [(1, "short"), (1, "long")]);
-    send(&mut far[2], Node(3));
+    send(&mut far[2], Peer(3));
     let came = notes(&mut pair);
     assert!(came.iter().all(|(from, _)| *from == 2), "{came:?}");
 }
@@ -138,10 +138,10 @@ fn near_frames_keep_their_short_way_beside_far_ones() {
 fn a_policy_costs_no_short_way() {
     let mut world = Loopback::world(2);
     let leaf = Leaf(world.remove(1), Vec::new());
-    let mut channel = Waiting::new(leaf, |_, _, _| Ok(()));
-    send(&mut world[0], Node(1));
+    let mut channel = WithWaitPolicy::new(leaf, |_, _, _| Ok(()));
+    send(&mut world[0], Peer(1));
     assert_eq!(notes(&mut channel), [(0, "short"), (0, "long")]);
-    assert_eq!(channel.wakes_by(), Some(Wake::by([5])));
+    assert_eq!(channel.wait_sources(), Some(WaitSet::readable([5])));
 }
 
 /// A policy that sleeps only after many polls in vain has its turn when somebody waits for a certain time too.
@@ -150,35 +150,35 @@ fn a_policy_hears_how_long_it_may_sleep() {
     static LONGEST_IDLE: AtomicU32 = AtomicU32::new(0);
     let leaf = Leaf(Loopback::world(1).remove(0), Vec::new());
     let mut asked = Vec::new();
-    let mut channel = Waiting::new(leaf, move |_, idle, within| {
+    let mut channel = WithWaitPolicy::new(leaf, move |_, idle, within| {
         asked.push(within);
         assert_eq!(within, [5000, u64::MAX, 70][asked.len() - 1]);
         LONGEST_IDLE.fetch_max(idle, Ordering::Relaxed);
         Ok(())
     });
-    assert_eq!(channel.wait_within(1000, 5000), Ok(()));
+    assert_eq!(channel.wait_timeout(1000, 5000), Ok(()));
     assert_eq!(channel.wait(3), Ok(()));
-    assert_eq!(channel.wait_beside(2000, Wake::within(70)), Ok(()));
+    assert_eq!(channel.wait_with(2000, WaitSet::timeout(70)), Ok(()));
     assert_eq!(LONGEST_IDLE.load(Ordering::Relaxed), 2000);
 }
 
 #[test]
 fn waits_reach_the_channel_that_can_sleep() {
     let mut alone: Composite<Leaf, Leaf> =
-        Composite::alone(Leaf(Loopback::world(1).remove(0), Vec::new()));
-    assert_eq!(alone.wakes_by(), Some(Wake::by([5])));
-    assert_eq!(alone.wait_within(9, 1), Ok(()));
-    assert_eq!(alone.wait_beside(9, Wake::within(1)), Ok(()));
-    assert_eq!(alone.near().1, ["wait_within", "wait_beside"]);
+        Composite::local_only(Leaf(Loopback::world(1).remove(0), Vec::new()));
+    assert_eq!(alone.wait_sources(), Some(WaitSet::readable([5])));
+    assert_eq!(alone.wait_timeout(9, 1), Ok(()));
+    assert_eq!(alone.wait_with(9, WaitSet::timeout(1)), Ok(()));
+    assert_eq!(alone.local().1, ["wait_timeout", "wait_with"]);
     // On a host of its own there is nobody near.
     let (near, far) = (Loopback::world(1).remove(0), Loopback::world(2).remove(0));
-    let pair = Composite::new(Leaf(near, Vec::new()), Leaf(far, Vec::new()), &[Node(0)]);
+    let pair = Composite::new(Leaf(near, Vec::new()), Leaf(far, Vec::new()), &[Peer(0)]);
     let mut pair: Composite<Leaf, Leaf> = pair.expect("they fit");
-    assert_eq!(pair.wait_within(9, 1), Ok(()));
-    assert_eq!(pair.wait_beside(9, Wake::within(1)), Ok(()));
-    assert_eq!(pair.wakes_by(), Some(Wake::by([5])));
+    assert_eq!(pair.wait_timeout(9, 1), Ok(()));
+    assert_eq!(pair.wait_with(9, WaitSet::timeout(1)), Ok(()));
+    assert_eq!(pair.wait_sources(), Some(WaitSet::readable([5])));
     assert_eq!(
-        pair.far().expect("it is there").1,
-        ["wait_within", "wait_beside"]
+        pair.remote().expect("it is there").1,
+        ["wait_timeout", "wait_with"]
     );
 }

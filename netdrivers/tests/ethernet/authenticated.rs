@@ -4,7 +4,7 @@ use crate::inside::inside;
 use crate::segment::{opened, segment};
 use crate::strangers::next;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{Address, BoundEthernet, Traffic};
 use pombo_transport::authenticated::{Authenticated, Coverage, Key};
@@ -15,8 +15,8 @@ pub(crate) const KEY: Key = Key {
     domain: 1,
 };
 
-fn authenticated(nodes: u16, key: Key) -> (Vec<Authenticated<Ethernet>>, Vec<Address>) {
-    let (opened, addresses) = opened(nodes, 1, Traffic::Unicast);
+fn authenticated(peers: u16, key: Key) -> (Vec<Authenticated<Ethernet>>, Vec<Address>) {
+    let (opened, addresses) = opened(peers, 1, Traffic::Unicast);
     let join = |one: BoundEthernet| {
         let ethernet = one.join(&addresses).expect("the table");
         Authenticated::new(ethernet, Some((key, Coverage::Headers)))
@@ -29,8 +29,8 @@ fn authenticated(nodes: u16, key: Key) -> (Vec<Authenticated<Ethernet>>, Vec<Add
 fn what_was_sealed_is_opened() {
     inside!(what_was_sealed_is_opened, || {
         segment(3, 1500);
-        let (mut nodes, _) = authenticated(3, KEY);
-        let longest = vec![3; nodes[0].mtu()];
+        let (mut peers, _) = authenticated(3, KEY);
+        let longest = vec![3; peers[0].mtu()];
         let many: Vec<Part<'_>> = longest.chunks(97).map(Part::Bytes).collect();
         let whole: &[u8] = &longest;
         let held = [Part::Held {
@@ -44,16 +44,16 @@ fn what_was_sealed_is_opened() {
             (&many, longest.len()),
             (&held, longest.len() - 1),
         ] {
-            nodes[0].transmit(Node(1), parts).expect("room");
-            let (from, bytes) = next(&mut nodes[1]);
-            assert_eq!((from, bytes.len()), (Node(0), len));
-            nodes[2].broadcast(parts).expect("room");
+            peers[0].transmit(Peer(1), parts).expect("room");
+            let (from, bytes) = next(&mut peers[1]);
+            assert_eq!((from, bytes.len()), (Peer(0), len));
+            peers[2].broadcast(parts).expect("room");
             for to in [0, 1] {
-                let (from, bytes) = next(&mut nodes[to]);
-                assert_eq!((from, bytes.len()), (Node(2), len));
+                let (from, bytes) = next(&mut peers[to]);
+                assert_eq!((from, bytes.len()), (Peer(2), len));
             }
         }
-        assert!(nodes.iter().all(|node| node.counts() == Default::default()));
+        assert!(peers.iter().all(|peer| peer.counts() == Default::default()));
     });
 }
 
@@ -61,7 +61,7 @@ fn what_was_sealed_is_opened() {
 fn other_keys_lives_and_networks_are_strangers() {
     inside!(other_keys_lives_and_networks_are_strangers, || {
         segment(2, 1500);
-        let (mut nodes, addresses) = authenticated(2, KEY);
+        let (mut peers, addresses) = authenticated(2, KEY);
         let secret = *b"somebody knows..";
         let others = [
             Key { secret, ..KEY },
@@ -75,10 +75,10 @@ fn other_keys_lives_and_networks_are_strangers() {
             let mut other =
                 Authenticated::new(ethernet, Some((key, Coverage::Headers))).expect("room");
             let parts = [Part::Bytes(b"let me in")];
-            other.transmit(Node(1), &parts).expect("room");
-            nodes[0].transmit(Node(1), &parts).expect("room");
-            assert_eq!(next(&mut nodes[1]).0, Node(0));
-            assert_eq!(nodes[1].counts().forged, heard);
+            other.transmit(Peer(1), &parts).expect("room");
+            peers[0].transmit(Peer(1), &parts).expect("room");
+            assert_eq!(next(&mut peers[1]).0, Peer(0));
+            assert_eq!(peers[1].counts().forged, heard);
         }
     });
 }
@@ -88,19 +88,19 @@ fn without_a_key_frames_pass_as_they_are() {
     inside!(without_a_key_frames_pass_as_they_are, || {
         segment(2, 1500);
         let (opened, addresses) = opened(2, 1, Traffic::Unicast);
-        let mut nodes = opened
+        let mut peers = opened
             .into_iter()
             .map(|one| one.join(&addresses).expect("the table"));
-        let (below, mut bare) = (nodes.next().expect("a node"), nodes.next().expect("a node"));
+        let (below, mut bare) = (peers.next().expect("a peer"), peers.next().expect("a peer"));
         let (mtu, checked) = (below.mtu(), below.is_checked());
         let mut open = Authenticated::new(below, None).expect("room");
         assert_eq!((open.mtu(), open.is_checked()), (mtu, checked));
         let longest = vec![3; mtu];
         let parts = [Part::Bytes(&longest)];
-        open.transmit(Node(1), &parts).expect("room");
-        assert_eq!(next(&mut bare), (Node(0), longest.clone()));
+        open.transmit(Peer(1), &parts).expect("room");
+        assert_eq!(next(&mut bare), (Peer(0), longest.clone()));
         bare.broadcast(&parts).expect("room");
-        assert_eq!(next(&mut open), (Node(1), longest.clone()));
+        assert_eq!(next(&mut open), (Peer(1), longest.clone()));
         assert_eq!(open.counts(), Default::default());
     });
 }

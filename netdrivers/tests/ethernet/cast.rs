@@ -1,14 +1,14 @@
 //! One source and its receivers, each a thread: for tests, and for the bench.
 
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::HeapStorage;
-use pombo_transport::group::{Group, Habits, Name, Sink, Source};
+use pombo_transport::multicast::{GroupCapacities, GroupId, Receiver, Sender, SenderConfig};
 use pombo_transport::reliable::Timing;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-pub(crate) const NAME: Name = Name {
+pub(crate) const NAME: GroupId = GroupId {
     group: 3,
     epoch: 0x5eed,
 };
@@ -20,11 +20,11 @@ pub(crate) const TIMING: Timing = Timing {
     first: 10_000_000,
     overtakers: 1,
 };
-pub(crate) type Sizes = Group<8, 65535>;
+pub(crate) type Sizes = GroupCapacities<8, 65535>;
 /// Far above the seconds that a slow machine needs.
 const HANG: Duration = Duration::from_secs(180);
 
-/// How a node waits: all of them share the processors of one machine.
+/// How a peer waits: all of them share the processors of one machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Looks {
     /// It sleeps.
@@ -43,7 +43,7 @@ pub(crate) struct Times {
     pub(crate) counts: String,
 }
 
-/// What a node has noted: when each message began or came; and of the source, when it was known to be everywhere.
+/// What a peer has noted: when each message began or came; and of the source, when it was known to be everywhere.
 enum Noted {
     Sent {
         began: Vec<Instant>,
@@ -54,15 +54,15 @@ enum Noted {
     Came(Vec<Instant>),
 }
 
-/// Node 0 sends messages of these sizes to all others; all must have the same bytes.
+/// Peer 0 sends messages of these sizes to all others; all must have the same bytes.
 pub(crate) fn broadcast<N: Broadcast + Send>(
-    nodes: Vec<N>,
+    peers: Vec<N>,
     sizes: Vec<usize>,
     looks: Looks,
 ) -> Times {
-    let ranks = nodes.len();
-    let mut nodes = nodes.into_iter();
-    let network = nodes.next().expect("a source");
+    let ranks = peers.len();
+    let mut peers = peers.into_iter();
+    let network = peers.next().expect("a source");
     let messages = sizes
         .iter()
         .enumerate()
@@ -70,7 +70,7 @@ pub(crate) fn broadcast<N: Broadcast + Send>(
     let messages: Arc<[Vec<u8>]> = messages.collect();
     let (done, ends) = mpsc::channel();
     let mut stops = Vec::new();
-    for network in nodes {
+    for network in peers {
         let (stop, stopped) = mpsc::channel::<()>();
         let (done, messages) = (done.clone(), messages.clone());
         stops.push(stop);
@@ -84,7 +84,7 @@ pub(crate) fn broadcast<N: Broadcast + Send>(
         drop(stops);
         let _ = done.send(sent);
     });
-    let ended = || ends.recv_timeout(HANG).expect("a node failed or hangs");
+    let ended = || ends.recv_timeout(HANG).expect("a peer failed or hangs");
     times((0..ranks).map(|_| ended()))
 }
 
@@ -125,17 +125,22 @@ pub(crate) fn message(number: usize, len: usize) -> Vec<u8> {
 }
 
 fn send<N: Broadcast>(mut network: N, ranks: usize, messages: &[Vec<u8>], looks: Looks) -> Noted {
-    let nodes = (1..ranks as u16).map(Node);
+    let peers = (1..ranks as u16).map(Peer);
     let mtu = network.mtu();
-    let source = Source::<Sizes, HeapStorage>::new(NAME, nodes, mtu, Habits::default(), TIMING);
+    let source =
+        Sender::<Sizes, HeapStorage>::new(NAME, peers, mtu, SenderConfig::default(), TIMING);
     let mut source = source.expect("places for eight");
     let (mut began, mut ended, mut idle) = (Vec::new(), Vec::new(), 0);
     for message in messages {
         began.push(Instant::now());
         source.send(&&message[..]).expect("the last is done");
-        while !source.turn(&mut network, &&message[..]).expect("it is up") || !source.is_done() {
-            let (me, now) = (network.node(), network.now());
-            let heard = network.poll(|frame| source.hear(&frame, now, Some(me)));
+        while !source
+            .send_due(&mut network, &&message[..])
+            .expect("it is up")
+            || !source.is_done()
+        {
+            let (me, now) = (network.me(), network.now());
+            let heard = network.poll(|frame| source.on_frame(&frame, now, Some(me)));
             if heard.expect("it is up") {
                 idle = 0;
             } else {
@@ -158,7 +163,7 @@ fn receive<N: Network>(
     stopped: &mpsc::Receiver<()>,
     looks: Looks,
 ) -> Noted {
-    let mut sink = Sink::<Sizes, HeapStorage>::new(NAME, Node(0), TIMING, None);
+    let mut sink = Receiver::<Sizes, HeapStorage>::new(NAME, Peer(0), TIMING, None);
     // The source should not wait for somebody who compares.
     let room = messages.iter().map(|message| vec![1; message.len()]);
     let mut buffers: Vec<Vec<u8>> = room.collect();
@@ -168,29 +173,29 @@ fn receive<N: Network>(
             if let Some(received) = sink.receive(&mut buffer[..]).expect("it fits") {
                 break received;
             }
-            turn(&mut network, &mut sink, buffer, looks, &mut idle);
+            send_due(&mut network, &mut sink, buffer, looks, &mut idle);
         };
         came.push(Instant::now());
         assert_eq!(received, buffer.len());
     }
     assert!(buffers == messages, "other bytes than were sent");
     while stopped.try_recv() == Err(mpsc::TryRecvError::Empty) {
-        turn(&mut network, &mut sink, &mut [], looks, &mut idle);
+        send_due(&mut network, &mut sink, &mut [], looks, &mut idle);
     }
     Noted::Came(came)
 }
 
-fn turn<N: Network>(
+fn send_due<N: Network>(
     network: &mut N,
-    sink: &mut Sink<Sizes, HeapStorage>,
+    sink: &mut Receiver<Sizes, HeapStorage>,
     buffer: &mut [u8],
     looks: Looks,
     idle: &mut u32,
 ) {
-    let (me, now) = (network.node(), network.now());
-    let heard = network.poll(|frame| sink.hear(&frame, buffer, now, Some(me)));
+    let (me, now) = (network.me(), network.now());
+    let heard = network.poll(|frame| sink.on_frame(&frame, buffer, now, Some(me)));
     let heard = heard.expect("it is up");
-    sink.turn(network).expect("it is up");
+    sink.send_due(network).expect("it is up");
     if heard {
         *idle = 0;
     } else {

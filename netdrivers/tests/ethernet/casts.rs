@@ -12,9 +12,9 @@ fn reaches(receivers: u16, mtu: usize, ppm: u32, looks: Looks, sizes: &[usize]) 
     segment(receivers + 1, mtu);
     let lossy =
         |network: Ethernet| FaultyNetwork::with_loss(network, Rate::ppm(ppm), (ppm + 1).into());
-    let nodes = network(receivers + 1, 1, Traffic::Multicast);
-    let nodes = nodes.into_iter().map(lossy).collect();
-    let times = broadcast(nodes, sizes.to_vec(), looks);
+    let peers = network(receivers + 1, 1, Traffic::Multicast);
+    let peers = peers.into_iter().map(lossy).collect();
+    let times = broadcast(peers, sizes.to_vec(), looks);
     assert_eq!(times.known.len(), sizes.len());
     assert_eq!(times.there.len(), sizes.len());
     assert!(times.chunk > mtu - 100 && times.chunk < mtu);

@@ -2,12 +2,14 @@
 
 use crate::segment::{opened_by, segment};
 use crate::stranger::{Forged, Stranger};
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, FrameIo, BoundEthernet, FrameAddress, Traffic};
+use pombo_netdrivers::ethernet::{
+    Address, BoundEthernet, EthernetError, FrameAddress, FrameIo, Traffic,
+};
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
-use pombo_testing::conformance::{SupervisedChannel, Supervisor, Harness, threads};
+use pombo_testing::conformance::{Harness, SupervisedChannel, Supervisor, threads};
 use pombo_transport::reliable::Window;
 use std::sync::{Arc, Mutex};
 
@@ -17,18 +19,18 @@ type Rank<N> = SupervisedChannel<N, Window<8, 16, 1500>, Job>;
 /// All ranks are threads of this process.
 struct Job {
     addresses: Vec<Address>,
-    gone: Mutex<Vec<Node>>,
+    gone: Mutex<Vec<Peer>>,
 }
 
 impl Supervisor for Job {
-    fn departed(&self) -> &Mutex<Vec<Node>> {
+    fn departed(&self) -> &Mutex<Vec<Peer>> {
         &self.gone
     }
 
     fn on_departure(&self) {
         let stranger = Stranger::at("stranger");
-        for node in 0..self.addresses.len() as u16 {
-            let forged = Forged::as_node(node, node, &self.addresses, 7);
+        for peer in 0..self.addresses.len() as u16 {
+            let forged = Forged::as_peer(peer, peer, &self.addresses, 7);
             let from = [2, 0, 0, 0, 0, 99];
             stranger.send(&Forged { from, ..forged }.with(b"wake up"));
         }
@@ -36,14 +38,14 @@ impl Supervisor for Job {
 }
 
 fn run<L: FrameIo, N: Network + Send>(
-    nodes: u16,
+    peers: u16,
     per_host: u16,
     open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, EthernetError>,
     over: fn(Ethernet<L>) -> N,
     body: fn(Rank<N>),
 ) {
-    segment(nodes.div_ceil(per_host), 1500);
-    let (opened, addresses) = opened_by(nodes, per_host, Traffic::Unicast, open);
+    segment(peers.div_ceil(per_host), 1500);
+    let (opened, addresses) = opened_by(peers, per_host, Traffic::Unicast, open);
     let gone = Mutex::default();
     let job = Arc::new(Job { addresses, gone });
     let ranks = opened.into_iter().map(|one| {
@@ -66,8 +68,8 @@ macro_rules! conforms {
             impl Harness for World {
                 type Channel = Rank<$network>;
 
-                fn run(test: &str, nodes: u16, body: fn(Rank<$network>)) {
-                    crate::inside::in_namespace(test, || run(nodes, $per_host, $open, $over, body));
+                fn run(test: &str, peers: u16, body: fn(Rank<$network>)) {
+                    crate::inside::in_namespace(test, || run(peers, $per_host, $open, $over, body));
                 }
             }
 

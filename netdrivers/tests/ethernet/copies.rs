@@ -6,7 +6,7 @@ use crate::segment::{HANG, opened, segment};
 use crate::stranger::{Forged, Stranger};
 use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::network::Network;
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::ethernet::Traffic;
 use pombo_netdrivers::fault::SeededRng;
 use pombo_netdrivers::{Ethernet, HeapStorage};
@@ -19,7 +19,7 @@ type Over<N> = Reliable<N, Window<2, 16, 1500>, HeapStorage>;
 
 const ROUNDS: u32 = 500;
 
-/// Copies everything that comes to node 0 over such networks. `refused` counts what that node has dropped: how many
+/// Copies everything that comes to peer 0 over such networks. `refused` counts what that peer has dropped: how many
 /// were changed, and how many came again.
 fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -> (u64, u64)) {
     segment(2, 1500);
@@ -30,7 +30,7 @@ fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -
     });
     let mut ranks = ranks.collect::<Vec<_>>();
     let (mut one, mut zero) = (ranks.remove(1), ranks.remove(0));
-    // A second seat of node 0 hears what it hears; nodes of a job would not do that.
+    // A second seat of peer 0 hears what it hears; peers of a job would not do that.
     let frame_address = crate::segment::frame_address(0, Traffic::Unicast);
     let opened = Ethernet::open("host0", frame_address).expect("inside");
     let mut tap = opened.join(&addresses).expect("the table");
@@ -38,7 +38,7 @@ fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -
     let (mut rng, mut got, mut count) = (SeededRng::new(3), 0_u32, 0);
     for round in 0..ROUNDS {
         let parts = [Part::Bytes(&round.to_le_bytes())];
-        one.try_send(Node(0), Cookie::COPY, &parts).expect("room");
+        one.try_send(Peer(0), Cookie::COPY, &parts).expect("room");
         let start = Instant::now();
         while got <= round {
             assert!(start.elapsed() < HANG, "the channel has stopped");
@@ -59,7 +59,7 @@ fn copied<N: Network>(over: impl Fn(Ethernet) -> N, refused: impl Fn(&Over<N>) -
         while tap.poll(&mut copy).expect("it is up") {}
         let expected = 2 * copies.len();
         for mut bytes in copies {
-            let same = Forged::as_node(1, 0, &addresses, bytes.len());
+            let same = Forged::as_peer(1, 0, &addresses, bytes.len());
             stranger.send(&same.with(&bytes));
             let bit = rng.index(8 * bytes.len());
             bytes[bit / 8] ^= 1 << (bit % 8);

@@ -1,15 +1,15 @@
-//! What a node says before it is on the segment, and how frames find their way.
+//! What a peer says before it is on the segment, and how frames find their way.
 
 use crate::inside::inside;
 #[cfg(feature = "pnet")]
 use crate::segment::opened_by;
-use crate::segment::{JOB, ip, joined, network, opened, frame_address, segment};
+use crate::segment::{JOB, frame_address, ip, joined, network, opened, segment};
 use crate::strangers::{next, next_few};
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, FrameIo, FrameAddress, Traffic};
+use pombo_netdrivers::ethernet::{Address, EthernetError, FrameAddress, FrameIo, Traffic};
 
 #[test]
 fn an_interface_is_found_or_named() {
@@ -26,7 +26,9 @@ fn an_interface_is_found_or_named() {
         assert_eq!(refused("nowhere"), EthernetError::NoSuchInterface { name });
         let interface = "lo".to_string();
         assert_eq!(refused("lo"), EthernetError::NotEthernet { interface });
-        assert!(matches!(refused(""), EthernetError::AmbiguousInterface { names } if names.contains("host0")));
+        assert!(
+            matches!(refused(""), EthernetError::AmbiguousInterface { names } if names.contains("host0"))
+        );
         ip("link del segment\nlink del stranger\nlink set port0 down\nlink del host0\n");
         assert_eq!(refused(""), EthernetError::NoLink);
     });
@@ -37,16 +39,16 @@ fn an_interface_is_found_or_named() {
 fn an_mtu_that_is_lowered_is_told() {
     inside!(an_mtu_that_is_lowered_is_told, || {
         segment(2, 9000);
-        let mut nodes = network(2, 1, Traffic::Unicast);
-        let longest = vec![7; nodes[0].mtu()];
-        assert_eq!(nodes[0].reduced_mtu(), None);
+        let mut peers = network(2, 1, Traffic::Unicast);
+        let longest = vec![7; peers[0].mtu()];
+        assert_eq!(peers[0].reduced_mtu(), None);
         ip("link set host0 mtu 1500\n");
-        let sent = nodes[0].transmit(Node(1), &[Part::Bytes(&longest)]);
+        let sent = peers[0].transmit(Peer(1), &[Part::Bytes(&longest)]);
         assert_eq!(sent, Err(ChannelError::Device(libc::EMSGSIZE)));
-        assert_eq!(nodes[0].reduced_mtu(), Some((9000, 1500)));
+        assert_eq!(peers[0].reduced_mtu(), Some((9000, 1500)));
         ip("link set host0 mtu 9000\n");
-        let sent = nodes[0].transmit(Node(1), &[Part::Bytes(&longest)]);
-        assert_eq!((sent, nodes[0].reduced_mtu()), (Ok(()), None));
+        let sent = peers[0].transmit(Peer(1), &[Part::Bytes(&longest)]);
+        assert_eq!((sent, peers[0].reduced_mtu()), (Ok(()), None));
     });
 }
 
@@ -56,29 +58,33 @@ fn a_table_that_cannot_be_is_refused() {
         segment(2, 1500);
         let (_, table) = opened(2, 1, Traffic::Unicast);
         let (zero, one) = (table[0], table[1]);
-        let refused = |node: u16, table: &[Address]| {
-            let opened = Ethernet::open("host0", frame_address(node, Traffic::Unicast));
+        let refused = |peer: u16, table: &[Address]| {
+            let opened = Ethernet::open("host0", frame_address(peer, Traffic::Unicast));
             opened.expect("inside").join(table).err().expect("refused")
         };
-        assert_eq!(refused(0, &[]), EthernetError::Nodes { nodes: 0 });
-        let nodes = 65_536;
+        assert_eq!(refused(0, &[]), EthernetError::Peers { peers: 0 });
+        let peers = 65_536;
         assert_eq!(
-            refused(0, &vec![zero; nodes]),
-            EthernetError::Nodes { nodes }
+            refused(0, &vec![zero; peers]),
+            EthernetError::Peers { peers }
         );
-        let (node, nodes) = (2, 2);
+        let (peer, peers) = (2, 2);
         assert_eq!(
             refused(2, &table),
-            EthernetError::NoSuchNode { node, nodes }
+            EthernetError::NoSuchPeer { peer, peers }
         );
-        let (node, listed, bound) = (1, one, zero);
-        let not_this = EthernetError::AddressMismatch { node, listed, bound };
+        let (peer, listed, bound) = (1, one, zero);
+        let not_this = EthernetError::AddressMismatch {
+            peer,
+            listed,
+            bound,
+        };
         assert_eq!(refused(1, &table), not_this);
         let short = Address { mtu: 200, ..one };
         let error = refused(0, &[zero, short]);
-        assert!(matches!(error, EthernetError::PeerMtu { node: 1, .. }));
+        assert!(matches!(error, EthernetError::PeerMtu { peer: 1, .. }));
         let text = error.to_string();
-        assert!(text.contains("node 1") && text.contains("/200"), "{text}");
+        assert!(text.contains("peer 1") && text.contains("/200"), "{text}");
         ip("link set lo down\n");
         assert_eq!(refused(0, &[zero, zero]), EthernetError::LoopbackDown);
         ip("link set host0 mtu 200\n");
@@ -105,9 +111,9 @@ fn frames_are_as_long_as_all_interfaces_carry() {
         segment(5, 9000);
         for mtu in [9000, 1500, 700] {
             ip(&format!("link set host3 mtu {mtu}\n"));
-            let nodes = network(5, 1, Traffic::Multicast);
-            assert!(nodes.iter().all(|node| node.mtu() == mtu - 10));
-            go_to_one_and_to_all(nodes);
+            let peers = network(5, 1, Traffic::Multicast);
+            assert!(peers.iter().all(|peer| peer.mtu() == mtu - 10));
+            go_to_one_and_to_all(peers);
         }
     });
 }
@@ -125,35 +131,35 @@ fn frames_go_by_the_portable_line_as_well() {
     });
 }
 
-fn go_to_one_and_to_all<L: FrameIo>(mut nodes: Vec<Ethernet<L>>) {
-    let longest = vec![7; nodes[0].mtu()];
+fn go_to_one_and_to_all<L: FrameIo>(mut peers: Vec<Ethernet<L>>) {
+    let longest = vec![7; peers[0].mtu()];
     for from in 0..5 {
         for to in 0..5_u16 {
             for bytes in [&b"x"[..], b"twelve bytes", &longest] {
                 let (one, rest) = bytes.split_at(bytes.len() / 2);
                 let parts = [Part::Bytes(one), Part::Bytes(rest)];
-                nodes[from].transmit(Node(to), &parts).expect("room");
-                let got = next(&mut nodes[usize::from(to)]);
-                assert_eq!(got, (Node(from as u16), bytes.to_vec()));
+                peers[from].transmit(Peer(to), &parts).expect("room");
+                let got = next(&mut peers[usize::from(to)]);
+                assert_eq!(got, (Peer(from as u16), bytes.to_vec()));
             }
         }
         let parts = [Part::Bytes(b"to all")];
-        nodes[from].broadcast(&parts).expect("room");
+        peers[from].broadcast(&parts).expect("room");
         for to in (0..5).filter(|to| *to != from) {
-            let got = next(&mut nodes[to]);
-            assert_eq!(got, (Node(from as u16), b"to all".to_vec()));
+            let got = next(&mut peers[to]);
+            assert_eq!(got, (Peer(from as u16), b"to all".to_vec()));
         }
     }
     let parts = [Part::Bytes(&longest), Part::Bytes(b"!")];
     let limit = longest.len();
     let too_long = Err(ChannelError::TooLong { limit });
-    assert_eq!(nodes[0].transmit(Node(1), &parts), too_long);
-    assert_eq!(nodes[0].broadcast(&parts), too_long);
-    let nobody = Err(ChannelError::NoSuchNode(Node(5)));
-    assert_eq!(nodes[0].transmit(Node(5), &parts[1..]), nobody);
-    for node in &mut nodes {
-        assert_eq!(node.poll(|_| panic!("more than was sent")), Ok(false));
-        assert_eq!(node.counts(), Default::default());
+    assert_eq!(peers[0].transmit(Peer(1), &parts), too_long);
+    assert_eq!(peers[0].broadcast(&parts), too_long);
+    let nobody = Err(ChannelError::NoSuchPeer(Peer(5)));
+    assert_eq!(peers[0].transmit(Peer(5), &parts[1..]), nobody);
+    for peer in &mut peers {
+        assert_eq!(peer.poll(|_| panic!("more than was sent")), Ok(false));
+        assert_eq!(peer.counts(), Default::default());
     }
 }
 
@@ -163,12 +169,12 @@ fn jobs_and_traffic_do_not_meet() {
         segment(2, 1500);
         let mut singles = network(2, 1, Traffic::Unicast);
         let mut groups = network(2, 1, Traffic::Multicast);
-        let others = (0..2).map(|node| {
+        let others = (0..2).map(|peer| {
             let frame_address = FrameAddress {
                 job: JOB + 1,
-                ..frame_address(node, Traffic::Unicast)
+                ..frame_address(peer, Traffic::Unicast)
             };
-            Ethernet::open(&format!("host{node}"), frame_address).expect("inside")
+            Ethernet::open(&format!("host{peer}"), frame_address).expect("inside")
         });
         let others: Vec<_> = others.collect();
         let table: Vec<Address> = others.iter().map(|one| one.address()).collect();
@@ -176,12 +182,12 @@ fn jobs_and_traffic_do_not_meet() {
         let mut all = [&mut singles, &mut groups, &mut others];
         for world in &mut all {
             world[0]
-                .transmit(Node(1), &[Part::Bytes(b"one")])
+                .transmit(Peer(1), &[Part::Bytes(b"one")])
                 .expect("room");
             world[0].broadcast(&[Part::Bytes(b"all")]).expect("room");
         }
         for world in &mut all {
-            let expected = [b"one", b"all"].map(|text| (Node(0), text.to_vec()));
+            let expected = [b"one", b"all"].map(|text| (Peer(0), text.to_vec()));
             assert_eq!(next_few(&mut world[1], 2), expected);
             assert_eq!(world[1].poll(|_| panic!("of others")), Ok(false));
             assert_eq!(world[1].counts(), Default::default());
@@ -207,20 +213,20 @@ fn the_portable_line_goes_down_and_comes_up() {
     });
 }
 
-fn goes_down_and_comes_up<L: FrameIo>(mut nodes: Vec<Ethernet<L>>) {
+fn goes_down_and_comes_up<L: FrameIo>(mut peers: Vec<Ethernet<L>>) {
     let sides = [("host0", true), ("host1", false), ("port1", false)];
     for (round, (side, down)) in (1..).zip(sides) {
         ip(&format!("link set {side} down\n"));
         let lost = [Part::Bytes(&[0])];
-        (0..10).for_each(|_| nodes[0].transmit(Node(1), &lost).expect("no error"));
-        assert!(!down || nodes[0].counts().unsent == 10);
+        (0..10).for_each(|_| peers[0].transmit(Peer(1), &lost).expect("no error"));
+        assert!(!down || peers[0].counts().unsent == 10);
         ip(&format!("link set {side} up\n"));
         // The segment learns that the port is there again some time later.
         let mut came = 0;
         while came < round {
             let hello = [Part::Bytes(&[round])];
-            nodes[0].transmit(Node(1), &hello).expect("no error");
-            let polled = nodes[1].poll(|frame| {
+            peers[0].transmit(Peer(1), &hello).expect("no error");
+            let polled = peers[1].poll(|frame| {
                 came = frame.head(1).expect("a byte")[0];
                 assert!(came > 0, "by which way?");
             });
@@ -230,7 +236,7 @@ fn goes_down_and_comes_up<L: FrameIo>(mut nodes: Vec<Ethernet<L>>) {
     ip("link del host0\n");
     let gone = Err(ChannelError::Device(libc::ENXIO));
     let hello = [Part::Bytes(b"hello")];
-    assert_eq!(nodes[0].transmit(Node(1), &hello), gone);
-    assert_eq!(nodes[0].interface(), "host0");
-    assert_eq!(nodes[0].poll(|_| panic!("from where?")), Ok(false));
+    assert_eq!(peers[0].transmit(Peer(1), &hello), gone);
+    assert_eq!(peers[0].interface(), "host0");
+    assert_eq!(peers[0].poll(|_| panic!("from where?")), Ok(false));
 }

@@ -1,10 +1,10 @@
 //! A process without the right to open raw sockets gets one from a helper that has it.
 
 use crate::inside::inside;
-use crate::segment::{joined, opened, frame_address, segment};
+use crate::segment::{frame_address, joined, opened, segment};
 use crate::strangers::next;
 use pombo_kernel::network::Network;
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{EthernetError, Traffic, parse_arguments, pass_socket};
 use std::os::unix::fs::PermissionsExt;
@@ -53,11 +53,11 @@ fn a_helper_lends_what_the_process_may_not_open() {
         std::fs::remove_file(&helper).expect("it was there");
         let lent = lent.expect("the helper opens it");
         table[0] = lent.address();
-        let mut nodes = joined((vec![lent, all.remove(0)], table));
+        let mut peers = joined((vec![lent, all.remove(0)], table));
         for (from, to) in [(0, 1), (1, 0)] {
             let parts = [Part::Bytes(b"lent")];
-            nodes[from].transmit(Node(to as u16), &parts).expect("room");
-            assert_eq!(next(&mut nodes[to]), (Node(from as u16), b"lent".to_vec()));
+            peers[from].transmit(Peer(to as u16), &parts).expect("room");
+            assert_eq!(next(&mut peers[to]), (Peer(from as u16), b"lent".to_vec()));
         }
     });
 }

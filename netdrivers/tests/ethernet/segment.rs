@@ -1,8 +1,10 @@
 //! A segment with hosts, in the network namespace of this process.
 
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_netdrivers::Ethernet;
-use pombo_netdrivers::ethernet::{Address, EthernetError, FrameIo, BoundEthernet, FrameAddress, Traffic};
+use pombo_netdrivers::ethernet::{
+    Address, BoundEthernet, EthernetError, FrameAddress, FrameIo, Traffic,
+};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -57,37 +59,41 @@ fn await_ports(ports: usize) {
     }
 }
 
-pub(crate) fn frame_address(node: u16, traffic: Traffic) -> FrameAddress {
+pub(crate) fn frame_address(peer: u16, traffic: Traffic) -> FrameAddress {
     FrameAddress {
         job: JOB,
-        node: Node(node),
+        peer: Peer(peer),
         traffic,
     }
 }
 
-/// Nodes with so many on each host, and where they are.
-pub(crate) fn opened(nodes: u16, per_host: u16, traffic: Traffic) -> (Vec<BoundEthernet>, Vec<Address>) {
-    opened_by(nodes, per_host, traffic, Ethernet::open)
+/// Peers with so many on each host, and where they are.
+pub(crate) fn opened(
+    peers: u16,
+    per_host: u16,
+    traffic: Traffic,
+) -> (Vec<BoundEthernet>, Vec<Address>) {
+    opened_by(peers, per_host, traffic, Ethernet::open)
 }
 
 pub(crate) fn opened_by<L: FrameIo>(
-    nodes: u16,
+    peers: u16,
     per_host: u16,
     traffic: Traffic,
     open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, EthernetError>,
 ) -> (Vec<BoundEthernet<L>>, Vec<Address>) {
-    let open = |node: u16| {
-        let host = format!("host{}", node / per_host);
-        open(&host, frame_address(node, traffic)).expect("inside of a namespace")
+    let open = |peer: u16| {
+        let host = format!("host{}", peer / per_host);
+        open(&host, frame_address(peer, traffic)).expect("inside of a namespace")
     };
-    let opened: Vec<BoundEthernet<L>> = (0..nodes).map(open).collect();
+    let opened: Vec<BoundEthernet<L>> = (0..peers).map(open).collect();
     let addresses = opened.iter().map(BoundEthernet::address).collect();
     (opened, addresses)
 }
 
-/// A network of that many nodes.
-pub(crate) fn network(nodes: u16, per_host: u16, traffic: Traffic) -> Vec<Ethernet> {
-    joined(opened(nodes, per_host, traffic))
+/// A network of that many peers.
+pub(crate) fn network(peers: u16, per_host: u16, traffic: Traffic) -> Vec<Ethernet> {
+    joined(opened(peers, per_host, traffic))
 }
 
 pub(crate) fn joined<L: FrameIo>(

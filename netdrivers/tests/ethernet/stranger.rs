@@ -69,8 +69,8 @@ pub(crate) struct Forged {
 }
 
 impl Forged {
-    /// As that node would send it to another.
-    pub(crate) fn as_node(
+    /// As that peer would send it to another.
+    pub(crate) fn as_peer(
         source: u16,
         destination: u16,
         addresses: &[Address],

@@ -2,14 +2,14 @@
 
 use crate::cast::{NAME, Sizes, TIMING, message};
 use crate::inside::inside;
-use crate::segment::{ip, opened, frame_address, segment};
-use pombo_kernel::Node;
+use crate::segment::{frame_address, ip, opened, segment};
+use pombo_kernel::Peer;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::ethernet::{Address, Traffic};
-use pombo_transport::group::{Habits, Sink, Source};
+use pombo_transport::multicast::{Receiver, Sender, SenderConfig};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,22 +22,22 @@ const MIDDLE: u64 = 1000;
 const UNANSWERED: u64 = 6;
 const WINDOW: u64 = 256;
 
-const NODE: &str = "POMBO_TEST_NODE";
+const PEER: &str = "POMBO_TEST_NODE";
 const TABLE: &str = "POMBO_TEST_TABLE";
 
-type Sender = Source<Sizes, HeapStorage>;
+type TestSender = Sender<Sizes, HeapStorage>;
 
 /// A receiver that is a process of its own: it ends well if it got the right bytes, some time after its input ends.
-struct Receiver(Child);
+struct TestReceiver(Child);
 
-impl Receiver {
-    fn start(node: u16, table: &str) -> Self {
+impl TestReceiver {
+    fn start(peer: u16, table: &str) -> Self {
         let program = std::env::current_exe().expect("this program");
         let mut receiver = Command::new(program);
         receiver.args(["--exact", "troubles::is_a_receiver_when_it_is_told"]);
-        receiver.env(NODE, node.to_string()).env(TABLE, table);
+        receiver.env(PEER, peer.to_string()).env(TABLE, table);
         receiver.stdin(Stdio::piped()).stdout(Stdio::null());
-        Receiver(receiver.spawn().expect("it started before"))
+        TestReceiver(receiver.spawn().expect("it started before"))
     }
 
     fn signal(&self, number: i32) {
@@ -52,7 +52,7 @@ impl Receiver {
     }
 }
 
-impl Drop for Receiver {
+impl Drop for TestReceiver {
     fn drop(&mut self) {
         // It has ended, or is to; it may be stopped.
         let _ = self.0.kill();
@@ -62,20 +62,23 @@ impl Drop for Receiver {
 
 #[test]
 fn is_a_receiver_when_it_is_told() {
-    let Ok(node) = std::env::var(NODE) else {
+    let Ok(peer) = std::env::var(PEER) else {
         return;
     };
-    let table = std::env::var(TABLE).expect("with the node");
+    let table = std::env::var(TABLE).expect("with the peer");
     let table: Vec<Address> = table.split(' ').map(|a| a.parse().expect("it")).collect();
-    let node: u16 = node.parse().expect("a number");
-    let opened = Ethernet::open(&format!("host{node}"), frame_address(node, Traffic::Multicast));
+    let peer: u16 = peer.parse().expect("a number");
+    let opened = Ethernet::open(
+        &format!("host{peer}"),
+        frame_address(peer, Traffic::Multicast),
+    );
     let mut network = opened.expect("inside").join(&table).expect("the table");
     static OVER: AtomicBool = AtomicBool::new(false);
     std::thread::spawn(|| {
         let _ = std::io::stdin().read(&mut [0]);
         OVER.store(true, Ordering::Release);
     });
-    let mut sink = Sink::<Sizes, HeapStorage>::new(NAME, Node(0), TIMING, None);
+    let mut sink = Receiver::<Sizes, HeapStorage>::new(NAME, Peer(0), TIMING, None);
     let (mut buffer, mut received) = (vec![0; LEN], None);
     loop {
         // The source may end this as soon as it has heard that all is here: what is here then is still taken.
@@ -86,9 +89,9 @@ fn is_a_receiver_when_it_is_told() {
         if over {
             break;
         }
-        let (me, now) = (network.node(), network.now());
-        let heard = network.poll(|frame| sink.hear(&frame, &mut buffer[..], now, Some(me)));
-        sink.turn(&mut network).expect("it is up");
+        let (me, now) = (network.me(), network.now());
+        let heard = network.poll(|frame| sink.on_frame(&frame, &mut buffer[..], now, Some(me)));
+        sink.send_due(&mut network).expect("it is up");
         if !heard.expect("it is up") {
             let until = sink.deadline().min(now + 20_000_000);
             network.wait(u32::MAX, until).expect("it is up");
@@ -100,14 +103,14 @@ fn is_a_receiver_when_it_is_told() {
 
 /// A source and its receivers, which is told at every turn.
 fn broadcast(
-    meanwhile: impl FnMut(&mut Sender, &Ethernet, &mut [Option<Receiver>]),
-) -> Result<Vec<Option<Receiver>>, (ChannelError, String)> {
+    meanwhile: impl FnMut(&mut TestSender, &Ethernet, &mut [Option<TestReceiver>]),
+) -> Result<Vec<Option<TestReceiver>>, (ChannelError, String)> {
     segment(RECEIVERS + 1, 1500);
-    let (mut nodes, table) = opened(RECEIVERS + 1, 1, Traffic::Multicast);
-    let mut network = nodes.remove(0).join(&table).expect("the table");
-    drop(nodes);
+    let (mut peers, table) = opened(RECEIVERS + 1, 1, Traffic::Multicast);
+    let mut network = peers.remove(0).join(&table).expect("the table");
+    drop(peers);
     let table: Vec<String> = table.iter().map(Address::to_string).collect();
-    let start = |node| Some(Receiver::start(node, &table.join(" ")));
+    let start = |peer| Some(TestReceiver::start(peer, &table.join(" ")));
     let mut receivers: Vec<_> = (1..=RECEIVERS).map(start).collect();
     let sent = send(&mut network, &mut receivers, meanwhile);
     sent.map(|()| receivers)
@@ -116,18 +119,18 @@ fn broadcast(
 
 fn send(
     network: &mut Ethernet,
-    receivers: &mut [Option<Receiver>],
-    mut meanwhile: impl FnMut(&mut Sender, &Ethernet, &mut [Option<Receiver>]),
+    receivers: &mut [Option<TestReceiver>],
+    mut meanwhile: impl FnMut(&mut TestSender, &Ethernet, &mut [Option<TestReceiver>]),
 ) -> Result<(), ChannelError> {
     let message = message(0, LEN);
-    let nodes = (1..=RECEIVERS).map(Node);
-    let source = Sender::new(NAME, nodes, network.mtu(), Habits::default(), TIMING);
+    let peers = (1..=RECEIVERS).map(Peer);
+    let source = TestSender::new(NAME, peers, network.mtu(), SenderConfig::default(), TIMING);
     let mut source = source.expect("places for eight");
     source.send(&&message[..])?;
-    while !source.turn(network, &&message[..])? || !source.is_done() {
+    while !source.send_due(network, &&message[..])? || !source.is_done() {
         meanwhile(&mut source, network, receivers);
-        let (me, now) = (network.node(), network.now());
-        if !network.poll(|frame| source.hear(&frame, now, Some(me)))? {
+        let (me, now) = (network.me(), network.now());
+        if !network.poll(|frame| source.on_frame(&frame, now, Some(me)))? {
             // Whoever looks on wants to be called now and then.
             let until = source.deadline().min(now + 20_000_000);
             network.wait(u32::MAX, until)?;
@@ -136,11 +139,11 @@ fn send(
     Ok(())
 }
 
-fn all_end_well(receivers: Vec<Option<Receiver>>) {
+fn all_end_well(receivers: Vec<Option<TestReceiver>>) {
     receivers
         .into_iter()
         .flatten()
-        .for_each(Receiver::ends_well);
+        .for_each(TestReceiver::ends_well);
 }
 
 /// Bytes of memory in use by this process.
@@ -197,7 +200,7 @@ fn a_receiver_dies_and_the_others_get_everything() {
             if killed == Some(false) && counts.polls >= polls + UNANSWERED {
                 // All wait for it until then.
                 assert!(!source.is_done());
-                source.declare_lost(Node(2));
+                source.declare_lost(Peer(2));
                 killed = Some(true);
             }
         });

@@ -1,11 +1,11 @@
 //! A channel with profile is a channel.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
-use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::{CRASHED, SeededRng, Rate};
+use pombo_kernel::{Part, Peer};
+use pombo_netdrivers::fault::{CRASHED, Rate, SeededRng};
 use pombo_netdrivers::loopback::{Limits, Loopback};
 use pombo_testing::conformance::{Harness, threads};
-use pombo_testing::{Profile, AdversarialChannel};
+use pombo_testing::{AdversarialChannel, Profile};
 
 const LIMITS: Limits = Limits {
     frame: 300,
@@ -22,8 +22,8 @@ macro_rules! conforms {
             impl Harness for Over {
                 type Channel = AdversarialChannel<Loopback>;
 
-                fn run(_test: &str, nodes: u16, body: fn(Self::Channel)) {
-                    let channels = Loopback::world_with(nodes, $limits);
+                fn run(_test: &str, peers: u16, body: fn(Self::Channel)) {
+                    let channels = Loopback::world_with(peers, $limits);
                     threads(AdversarialChannel::world(channels, $profile, 7), body);
                 }
             }
@@ -44,7 +44,7 @@ conforms!(
         skipped_sender: Rate::percent(40),
         skipped_poll: Rate::percent(30),
         batch: 3,
-        max_held:5,
+        max_held: 5,
         fragment: 7,
         ..Profile::BENIGN
     }
@@ -54,13 +54,13 @@ fn adversarial(profile: Profile, seed: u64) -> Vec<AdversarialChannel<Loopback>>
     AdversarialChannel::world(Loopback::world_with(3, LIMITS), profile, seed)
 }
 
-/// What one node sees, as text.
+/// What one peer sees, as text.
 fn poll(channel: &mut AdversarialChannel<Loopback>, seen: &mut Vec<String>) {
     let polled = channel.poll(|event| {
         seen.push(match event {
             Event::Arrival(arrival) => {
                 let mut pieces = Vec::new();
-                arrival.pieces(0, arrival.len(), |piece| pieces.push(piece.to_vec()));
+                arrival.for_each_chunk(0, arrival.len(), |piece| pieces.push(piece.to_vec()));
                 format!("{} {pieces:?}", arrival.from())
             }
             other => format!("{:?}", other_of(other)),
@@ -69,10 +69,10 @@ fn poll(channel: &mut AdversarialChannel<Loopback>, seen: &mut Vec<String>) {
     assert!(polled.is_ok() || channel.has_crashed());
 }
 
-fn other_of<A>(event: Event<A>) -> (Option<Cookie>, Option<Node>) {
+fn other_of<A>(event: Event<A>) -> (Option<Cookie>, Option<Peer>) {
     match event {
         Event::Completed(cookie) => (Some(cookie), None),
-        Event::PeerLost(node) => (None, Some(node)),
+        Event::PeerLost(peer) => (None, Some(peer)),
         _ => (None, None),
     }
 }
@@ -83,7 +83,7 @@ fn random_run(seed: u64, profile: Profile) -> Vec<Vec<String>> {
     let mut seen = vec![Vec::new(); 3];
     for number in 0..400_u16 {
         let at = rng.index(3);
-        let to = Node(rng.below(3) as u16);
+        let to = Peer(rng.below(3) as u16);
         let bytes = number.to_le_bytes();
         let sent = world[at].try_send(to, Cookie(number.into()), &[Part::Bytes(&bytes)]);
         seen[at].push(format!("{sent:?}"));
@@ -164,7 +164,7 @@ fn senders_overtake_each_other_but_not_themselves() {
         while got.len() < 60 {
             for from in [1, 2] {
                 if number < 60
-                    && world[from].try_send(Node(0), Cookie(0), &[Part::Bytes(&[number])])
+                    && world[from].try_send(Peer(0), Cookie(0), &[Part::Bytes(&[number])])
                         == Ok(Sent::Done)
                 {
                     number += 1;
@@ -179,7 +179,7 @@ fn senders_overtake_each_other_but_not_themselves() {
                 })
                 .expect("it does not break");
         }
-        for from in [Node(1), Node(2)] {
+        for from in [Peer(1), Peer(2)] {
             let of = got.iter().filter(|(sender, _)| *sender == from);
             assert!(of.is_sorted(), "{got:?}");
         }
@@ -207,7 +207,7 @@ fn a_crash_is_heard_once_after_the_last_frame() {
             let mut left = [0; 2];
             for number in 0..12_u8 {
                 let to = usize::from(number % 2);
-                let sent = world[2].try_send(Node(to as u16), Cookie(0), &[Part::Bytes(&[number])]);
+                let sent = world[2].try_send(Peer(to as u16), Cookie(0), &[Part::Bytes(&[number])]);
                 match sent {
                     _ if u64::from(number) >= crash => {
                         assert_eq!(sent, Err(ChannelError::Device(CRASHED)));
@@ -219,17 +219,17 @@ fn a_crash_is_heard_once_after_the_last_frame() {
             poll(&mut world[2], &mut Vec::new());
             assert!(world[2].has_crashed() || crash == 13);
             assert_eq!(world[2].wait(0), Err(ChannelError::Device(CRASHED)));
-            assert_eq!((world[2].limit(Node(0)), world[2].nodes()), (MIN_LIMIT, 3));
+            assert_eq!((world[2].limit(Peer(0)), world[2].peers()), (MIN_LIMIT, 3));
             for to in [0, 1] {
                 let mut seen = Vec::new();
                 (0..200).for_each(|_| poll(&mut world[to], &mut seen));
                 assert_eq!(seen.len(), left[to] + 1, "{seen:?}");
                 assert_eq!(
                     seen.last().map(String::as_str),
-                    Some("(None, Some(Node(2)))")
+                    Some("(None, Some(Peer(2)))")
                 );
-                let sent = world[to].try_send(Node(2), Cookie(0), &[Part::Bytes(&[1])]);
-                assert_eq!(sent, Err(ChannelError::PeerLost(Node(2))));
+                let sent = world[to].try_send(Peer(2), Cookie(0), &[Part::Bytes(&[1])]);
+                assert_eq!(sent, Err(ChannelError::PeerLost(Peer(2))));
             }
         }
     }
@@ -248,9 +248,9 @@ fn no_completion_follows_a_loss() {
     for seed in 0..100 {
         let mut world = adversarial(profile, seed);
         for number in 0..3 {
-            let sent = world[0].try_send(Node(1), Cookie(number), &[Part::Bytes(&[1])]);
+            let sent = world[0].try_send(Peer(1), Cookie(number), &[Part::Bytes(&[1])]);
             assert_eq!(sent, Ok(Sent::Later));
-            let sent = world[0].try_send(Node(2), Cookie(10 + number), &[Part::Bytes(&[1])]);
+            let sent = world[0].try_send(Peer(2), Cookie(10 + number), &[Part::Bytes(&[1])]);
             assert_eq!(sent, Ok(Sent::Later));
         }
         drop(world.remove(1));
@@ -258,7 +258,7 @@ fn no_completion_follows_a_loss() {
         (0..100).for_each(|_| poll(&mut world[0], &mut seen));
         let lost = seen
             .iter()
-            .position(|line| line == "(None, Some(Node(1)))")
+            .position(|line| line == "(None, Some(Peer(1)))")
             .expect("it is lost");
         let to_lost = |line: &&String| (0..3).any(|n| line.contains(&format!("Some(Cookie({n}))")));
         assert_eq!(seen[lost..].iter().filter(to_lost).count(), 0, "{seen:?}");

@@ -3,8 +3,8 @@
 
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::Network;
-use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::{SeededRng, Faults, FaultyNetwork, Rate};
+use pombo_kernel::{Part, Peer};
+use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate, SeededRng};
 use pombo_testing::Sim;
 
 const MESSAGES: u32 = 40;
@@ -13,7 +13,7 @@ const PATIENCE: u64 = 300_000;
 /// Sends `MESSAGES` numbers to its peer and gets as many.
 struct Talker<N> {
     network: N,
-    peer: Node,
+    peer: Peer,
     /// Ours that are acknowledged.
     sent: u32,
     got: u32,
@@ -23,7 +23,7 @@ struct Talker<N> {
 
 impl<N: Network> Talker<N> {
     fn new(network: N) -> Self {
-        let peer = Node(1 - network.node().0);
+        let peer = Peer(1 - network.me().0);
         Talker {
             network,
             peer,
@@ -97,8 +97,8 @@ fn checksum(word: u64) -> u64 {
 }
 
 /// Until both are done. Returns the simulated time.
-fn talk<N: Network>(sim: &Sim, nodes: Vec<N>) -> u64 {
-    let mut talkers: Vec<_> = nodes.into_iter().map(Talker::new).collect();
+fn talk<N: Network>(sim: &Sim, peers: Vec<N>) -> u64 {
+    let mut talkers: Vec<_> = peers.into_iter().map(Talker::new).collect();
     for _ in 0..1_000_000 {
         talkers.iter_mut().for_each(Talker::turn);
         if talkers.iter().all(Talker::is_done) {
@@ -112,13 +112,13 @@ fn talk<N: Network>(sim: &Sim, nodes: Vec<N>) -> u64 {
 fn a_protocol_lives_on_every_plan() {
     for seed in 0..300 {
         let plan = Faults::random(&mut SeededRng::new(seed), 2, 100_000, 20_000_000);
-        let (sim, nodes) = Sim::new(2, plan.clone(), seed);
-        let time = talk(&sim, nodes);
-        let (again, nodes) = Sim::new(2, plan.clone(), seed);
-        assert_eq!(talk(&again, nodes), time, "seed {seed}, {plan:?}");
-        let (sim, nodes) = Sim::new(2, Faults::NONE, seed);
-        let over = |node| FaultyNetwork::new(node, plan.clone(), seed);
-        talk(&sim, nodes.into_iter().map(over).collect());
+        let (sim, peers) = Sim::new(2, plan.clone(), seed);
+        let time = talk(&sim, peers);
+        let (again, peers) = Sim::new(2, plan.clone(), seed);
+        assert_eq!(talk(&again, peers), time, "seed {seed}, {plan:?}");
+        let (sim, peers) = Sim::new(2, Faults::NONE, seed);
+        let over = |peer| FaultyNetwork::new(peer, plan.clone(), seed);
+        talk(&sim, peers.into_iter().map(over).collect());
     }
 }
 
@@ -134,8 +134,8 @@ fn a_protocol_lives_on_a_bad_day() {
         .reorder(bad, 1_000_000)
         .stall(bad, 1_000_000);
     for seed in 0..50 {
-        let (sim, nodes) = Sim::new(2, plan.clone(), seed);
-        talk(&sim, nodes);
+        let (sim, peers) = Sim::new(2, plan.clone(), seed);
+        talk(&sim, peers);
         let counts = sim.counts();
         let met = [
             counts.lost,

@@ -1,6 +1,6 @@
 //! Chance is the same everywhere and for ever, and it is chance.
 
-use pombo_netdrivers::fault::{SeededRng, Rate};
+use pombo_netdrivers::fault::{Rate, SeededRng};
 
 /// If this fails every seed that anybody has written down means something else.
 #[test]
@@ -45,6 +45,8 @@ fn rates_and_ranges_have_ends() {
         assert!(rng.index(3) < 3);
     }
     assert_eq!(Rate::percent(2), Rate::ppm(20_000));
-    let rare = (0..1_000_000).filter(|_| rng.chance(Rate::ppm(100))).count();
+    let rare = (0..1_000_000)
+        .filter(|_| rng.chance(Rate::ppm(100)))
+        .count();
     assert!((50..200).contains(&rare), "{rare} of a million at 100 ppm");
 }

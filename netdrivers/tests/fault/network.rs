@@ -2,19 +2,21 @@
 
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::{MIN_MTU, Network};
-use pombo_kernel::{Node, Part};
-use pombo_netdrivers::fault::{CRASHED, FaultCounts, Outage, SeededRng, Faults, FaultyNetwork, Rate};
-use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
+use pombo_kernel::{Part, Peer};
+use pombo_netdrivers::fault::{
+    CRASHED, FaultCounts, Faults, FaultyNetwork, Outage, Rate, SeededRng,
+};
+use pombo_testing::{DeviceLimits, LinkParameters, Sim, SimNetwork};
 
 const FRAMES: u16 = 1000;
 
-type Got = Vec<(Node, Vec<u8>)>;
+type Got = Vec<(Peer, Vec<u8>)>;
 
 fn collect(network: &mut impl Network, got: &mut Got) {
     while network
         .poll(|frame| {
             let mut bytes = Vec::new();
-            frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
+            frame.for_each_chunk(0, frame.len(), |piece| bytes.extend_from_slice(piece));
             got.push((frame.from(), bytes));
         })
         .expect("it is up")
@@ -27,21 +29,21 @@ fn frame(number: u16) -> Vec<u8> {
 
 fn send(network: &mut impl Network, to: u16, bytes: &[u8]) {
     let (head, tail) = bytes.split_at(bytes.len() / 2);
-    let sent = network.transmit(Node(to), &[Part::Bytes(head), Part::Bytes(tail)]);
+    let sent = network.transmit(Peer(to), &[Part::Bytes(head), Part::Bytes(tail)]);
     assert_eq!(sent, Ok(()));
 }
 
-/// A thousand frames from node 0 to node 1 in a simulated network of this plan.
+/// A thousand frames from peer 0 to peer 1 in a simulated network of this plan.
 fn simulated(faults: Faults, seed: u64) -> (Got, FaultCounts) {
-    let (sim, mut nodes) = Sim::new(2, faults, seed);
+    let (sim, mut peers) = Sim::new(2, faults, seed);
     let mut got = Vec::new();
     for number in 0..FRAMES {
-        send(&mut nodes[0], 1, &frame(number));
+        send(&mut peers[0], 1, &frame(number));
         sim.advance(1000);
-        collect(&mut nodes[1], &mut got);
+        collect(&mut peers[1], &mut got);
     }
     while sim.step() {
-        collect(&mut nodes[1], &mut got);
+        collect(&mut peers[1], &mut got);
     }
     assert!(sim.is_quiet());
     (got, sim.counts())
@@ -49,11 +51,11 @@ fn simulated(faults: Faults, seed: u64) -> (Got, FaultCounts) {
 
 /// The same through a decorator over a network without faults.
 fn decorated(faults: Faults, seed: u64) -> (Got, FaultCounts) {
-    let (sim, mut nodes) = Sim::new(2, Faults::NONE, seed);
-    let mut one = FaultyNetwork::new(nodes.remove(1), faults, seed);
+    let (sim, mut peers) = Sim::new(2, Faults::NONE, seed);
+    let mut one = FaultyNetwork::new(peers.remove(1), faults, seed);
     let mut got = Vec::new();
     for number in 0..FRAMES {
-        send(&mut nodes[0], 1, &frame(number));
+        send(&mut peers[0], 1, &frame(number));
         sim.advance(1000);
         collect(&mut one, &mut got);
     }
@@ -66,9 +68,9 @@ fn decorated(faults: Faults, seed: u64) -> (Got, FaultCounts) {
 
 const RUNS: [fn(Faults, u64) -> (Got, FaultCounts); 2] = [simulated, decorated];
 
-fn is_whole((from, bytes): &(Node, Vec<u8>)) -> bool {
+fn is_whole((from, bytes): &(Peer, Vec<u8>)) -> bool {
     let number = bytes.first_chunk().map_or(0, |n| u16::from_le_bytes(*n));
-    *from == Node(0) && *bytes == frame(number)
+    *from == Peer(0) && *bytes == frame(number)
 }
 
 fn about(count: u64, percent: u64) -> bool {
@@ -80,7 +82,7 @@ fn about(count: u64, percent: u64) -> bool {
 fn without_faults_all_arrives_in_order() {
     for run in RUNS {
         let (got, counts) = run(Faults::NONE, 1);
-        let numbers: Vec<_> = (0..FRAMES).map(|n| (Node(0), frame(n))).collect();
+        let numbers: Vec<_> = (0..FRAMES).map(|n| (Peer(0), frame(n))).collect();
         assert_eq!(got, numbers);
         assert_eq!((counts.sent, counts.delivered), (1000, 1000));
     }
@@ -103,7 +105,7 @@ fn each_fault_does_what_it_says() {
         got.sort_by_key(number);
         assert_eq!(
             got,
-            (0..FRAMES).map(|n| (Node(0), frame(n))).collect::<Got>()
+            (0..FRAMES).map(|n| (Peer(0), frame(n))).collect::<Got>()
         );
 
         let (got, counts) = run(Faults::NONE.stall(rate, 50_000), 4);
@@ -121,7 +123,7 @@ fn each_fault_does_what_it_says() {
     }
 }
 
-fn number((_, bytes): &(Node, Vec<u8>)) -> u16 {
+fn number((_, bytes): &(Peer, Vec<u8>)) -> u16 {
     bytes.first_chunk().map_or(0, |n| u16::from_le_bytes(*n))
 }
 
@@ -142,18 +144,18 @@ fn a_run_repeats_exactly() {
 #[test]
 fn links_do_not_disturb_each_other() {
     let run = |chatter: bool| {
-        let (sim, mut nodes) = Sim::new(3, Faults::NONE.loss(Rate::percent(50)), 9);
+        let (sim, mut peers) = Sim::new(3, Faults::NONE.loss(Rate::percent(50)), 9);
         let mut got = Vec::new();
         for number in 0..200 {
             if chatter {
-                send(&mut nodes[2], 1, b"chatter");
-                send(&mut nodes[1], 0, b"chatter");
+                send(&mut peers[2], 1, b"chatter");
+                send(&mut peers[1], 0, b"chatter");
             }
-            send(&mut nodes[0], 1, &frame(number));
+            send(&mut peers[0], 1, &frame(number));
             sim.advance(100_000);
-            collect(&mut nodes[1], &mut got);
+            collect(&mut peers[1], &mut got);
         }
-        got.retain(|(from, _)| *from == Node(0));
+        got.retain(|(from, _)| *from == Peer(0));
         got
     };
     assert_eq!(run(true), run(false));
@@ -171,28 +173,28 @@ fn wires_take_their_time() {
         bandwidth: 1_000_000,
         overhead: 10,
     };
-    let (sim, mut nodes) = Sim::with(2, limits, wire, Faults::NONE, 1);
+    let (sim, mut peers) = Sim::with(2, limits, wire, Faults::NONE, 1);
     for _ in 0..3 {
-        send(&mut nodes[0], 1, &[7; 40]);
+        send(&mut peers[0], 1, &[7; 40]);
     }
-    let refused = nodes[0].transmit(Node(1), &[Part::Bytes(&[1])]);
+    let refused = peers[0].transmit(Peer(1), &[Part::Bytes(&[1])]);
     assert_eq!(refused, Err(ChannelError::Full));
     let mut times = Vec::new();
     while sim.step() {
         times.push(sim.now());
     }
     assert_eq!(times, [55_000, 105_000, 155_000]);
-    send(&mut nodes[0], 1, &[7; 40]);
+    send(&mut peers[0], 1, &[7; 40]);
     sim.set_link(
-        Node(1),
-        Node(0),
+        Peer(1),
+        Peer(0),
         LinkParameters {
             latency: 1,
             bandwidth: 0,
             overhead: 0,
         },
     );
-    send(&mut nodes[1], 0, &[1]);
+    send(&mut peers[1], 0, &[1]);
     assert!(sim.step() && sim.now() == 210_000);
     assert!(sim.step() && sim.now() == 1_000_155_001);
     assert!(!sim.step());
@@ -205,34 +207,38 @@ fn an_inbox_overflows() {
         rx_queue: 10,
         ..DeviceLimits::default()
     };
-    let (sim, mut nodes) = Sim::with(2, limits, LinkParameters::default(), Faults::NONE, 1);
-    (0..25).for_each(|number| send(&mut nodes[0], 1, &frame(number)));
+    let (sim, mut peers) = Sim::with(2, limits, LinkParameters::default(), Faults::NONE, 1);
+    (0..25).for_each(|number| send(&mut peers[0], 1, &frame(number)));
     while sim.step() {}
     let mut got = Vec::new();
-    collect(&mut nodes[1], &mut got);
+    collect(&mut peers[1], &mut got);
     assert_eq!(got.len(), 10);
     assert_eq!(sim.counts().overflowed, 15);
 }
 
 /// Which of the links 0 to 1, 1 to 2, 2 to 1 and 2 to 2 carry a frame at that time?
-fn carries<N: Network>(time: u64, over: impl Fn(SimNetwork, Outage) -> N, plan: Faults) -> [usize; 4] {
-    let outage = Outage::isolate(&[Node(2)], 3, 1000..2000);
+fn carries<N: Network>(
+    time: u64,
+    over: impl Fn(SimNetwork, Outage) -> N,
+    plan: Faults,
+) -> [usize; 4] {
+    let outage = Outage::isolate(&[Peer(2)], 3, 1000..2000);
     let wire = LinkParameters {
         latency: 0,
         bandwidth: u64::MAX,
         overhead: 0,
     };
-    let (sim, nodes) = Sim::with(3, DeviceLimits::default(), wire, plan, 1);
-    let mut nodes: Vec<_> = nodes
+    let (sim, peers) = Sim::with(3, DeviceLimits::default(), wire, plan, 1);
+    let mut peers: Vec<_> = peers
         .into_iter()
-        .map(|node| over(node, outage.clone()))
+        .map(|peer| over(peer, outage.clone()))
         .collect();
     sim.advance(time);
     [(0, 1), (1, 2), (2, 1), (2, 2)].map(|(from, to)| {
-        send(&mut nodes[from], to as u16, &frame(0));
+        send(&mut peers[from], to as u16, &frame(0));
         sim.step();
         let mut got = Vec::new();
-        collect(&mut nodes[to], &mut got);
+        collect(&mut peers[to], &mut got);
         got.len()
     })
 }
@@ -240,25 +246,25 @@ fn carries<N: Network>(time: u64, over: impl Fn(SimNetwork, Outage) -> N, plan: 
 #[test]
 fn a_cut_ends_and_parts_only_whom_it_names() {
     for (time, arrives) in [(0, 1), (990, 1), (1000, 0), (1990, 0), (2000, 1)] {
-        let outage = Outage::isolate(&[Node(2)], 3, 1000..2000);
-        let simulated = carries(time, |node, _| node, Faults::NONE.outage(outage));
+        let outage = Outage::isolate(&[Peer(2)], 3, 1000..2000);
+        let simulated = carries(time, |peer, _| peer, Faults::NONE.outage(outage));
         assert_eq!(simulated, [1, arrives, arrives, 1], "at {time}");
-        let over = |node, outage| FaultyNetwork::new(node, Faults::NONE.outage(outage), 1);
+        let over = |peer, outage| FaultyNetwork::new(peer, Faults::NONE.outage(outage), 1);
         let decorated = carries(time, over, Faults::NONE);
         assert_eq!(decorated, [1, arrives, arrives, 1], "at {time}");
     }
 }
 
-/// A node without the plan sends to one that has it: cut all the same.
+/// A peer without the plan sends to one that has it: cut all the same.
 #[test]
 fn a_cut_holds_on_either_side() {
-    let outage = Outage::isolate(&[Node(0)], 2, 0..1_000_000);
-    let (sim, mut nodes) = Sim::new(2, Faults::NONE, 1);
-    let mut one = FaultyNetwork::new(nodes.remove(1), Faults::NONE.outage(outage), 1);
+    let outage = Outage::isolate(&[Peer(0)], 2, 0..1_000_000);
+    let (sim, mut peers) = Sim::new(2, Faults::NONE, 1);
+    let mut one = FaultyNetwork::new(peers.remove(1), Faults::NONE.outage(outage), 1);
     let mut got = Vec::new();
     for time in [0, 2_000_000] {
         sim.advance(time);
-        send(&mut nodes[0], 1, &frame(1));
+        send(&mut peers[0], 1, &frame(1));
         assert!(sim.step());
         collect(&mut one, &mut got);
     }
@@ -267,11 +273,11 @@ fn a_cut_holds_on_either_side() {
 
 #[test]
 fn a_crashed_node_is_deaf_and_dumb() {
-    let (sim, nodes) = Sim::new(3, Faults::NONE.crash(Node(1), 50_000), 1);
-    let mut nodes: Vec<_> = nodes.into_iter().map(Some).collect();
-    let up = |sim: &Sim| [0, 1, 2].map(|node| sim.is_up(Node(node)));
-    let node = |nodes: &mut Vec<Option<SimNetwork>>, i: usize| nodes[i].take().expect("once");
-    let (mut zero, mut one) = (node(&mut nodes, 0), node(&mut nodes, 1));
+    let (sim, peers) = Sim::new(3, Faults::NONE.crash(Peer(1), 50_000), 1);
+    let mut peers: Vec<_> = peers.into_iter().map(Some).collect();
+    let up = |sim: &Sim| [0, 1, 2].map(|peer| sim.is_up(Peer(peer)));
+    let peer = |peers: &mut Vec<Option<SimNetwork>>, i: usize| peers[i].take().expect("once");
+    let (mut zero, mut one) = (peer(&mut peers, 0), peer(&mut peers, 1));
     sim.advance(49_999);
     assert_eq!(up(&sim), [true; 3]);
     send(&mut one, 0, b"left before the crash");
@@ -279,62 +285,62 @@ fn a_crashed_node_is_deaf_and_dumb() {
     sim.advance(1);
     assert_eq!(up(&sim), [true, false, true]);
     let stopped = Err(ChannelError::Device(CRASHED));
-    assert_eq!(one.transmit(Node(0), &[Part::Bytes(&[1])]), stopped);
+    assert_eq!(one.transmit(Peer(0), &[Part::Bytes(&[1])]), stopped);
     assert_eq!(one.poll(|_| ()).map(drop), stopped);
     assert_eq!(one.wait(0, u64::MAX), stopped);
     while sim.step() {}
     let mut got = Vec::new();
     collect(&mut zero, &mut got);
-    assert_eq!(got, [(Node(1), b"left before the crash".to_vec())]);
+    assert_eq!(got, [(Peer(1), b"left before the crash".to_vec())]);
     // Nobody hears of it, and sending there is no error.
     send(&mut zero, 1, b"into the void");
     while sim.step() {}
     assert_eq!(sim.counts().orphaned, 2);
-    drop(nodes);
-    sim.crash(Node(0));
+    drop(peers);
+    sim.crash(Peer(0));
     assert_eq!(up(&sim), [false; 3]);
 
-    let (sim, mut nodes) = Sim::new(1, Faults::NONE, 1);
-    let plan = Faults::NONE.crash(Node(0), 10);
+    let (sim, mut peers) = Sim::new(1, Faults::NONE, 1);
+    let plan = Faults::NONE.crash(Peer(0), 10);
     sim.advance(1000);
-    let mut node = FaultyNetwork::new(nodes.remove(0), plan, 1);
-    assert_eq!(node.poll(|_| ()), Ok(false));
+    let mut peer = FaultyNetwork::new(peers.remove(0), plan, 1);
+    assert_eq!(peer.poll(|_| ()), Ok(false));
     sim.advance(10);
-    assert_eq!(node.poll(|_| ()).map(drop), stopped);
-    assert_eq!(node.transmit(Node(0), &[Part::Bytes(&[1])]), stopped);
-    assert_eq!(node.wait(0, u64::MAX), stopped);
+    assert_eq!(peer.poll(|_| ()).map(drop), stopped);
+    assert_eq!(peer.transmit(Peer(0), &[Part::Bytes(&[1])]), stopped);
+    assert_eq!(peer.wait(0, u64::MAX), stopped);
 }
 
 /// The clock jumps when all wait: to a timer, to an arrival, and never past either.
 #[test]
 fn time_passes_when_all_wait() {
-    let (sim, mut nodes) = Sim::new(3, Faults::NONE, 1);
+    let (sim, mut peers) = Sim::new(3, Faults::NONE, 1);
     let mut waits = |times: [u64; 3]| {
-        for (node, until) in nodes.iter_mut().zip(times) {
-            node.wait(0, until).expect("it is up");
+        for (peer, until) in peers.iter_mut().zip(times) {
+            peer.wait(0, until).expect("it is up");
         }
     };
     waits([700, 500, u64::MAX]);
     assert_eq!(sim.now(), 500);
     waits([u64::MAX; 3]);
     assert_eq!(sim.now(), 500, "nothing will ever happen");
-    send(&mut nodes[0], 2, &[1; 87]);
-    for node in [2, 1] {
-        nodes[node].wait(0, u64::MAX).expect("it is up");
+    send(&mut peers[0], 2, &[1; 87]);
+    for peer in [2, 1] {
+        peers[peer].wait(0, u64::MAX).expect("it is up");
     }
-    assert_eq!(sim.now(), 500, "node 0 has sent and does not wait");
-    nodes[0].wait(0, u64::MAX).expect("it is up");
+    assert_eq!(sim.now(), 500, "peer 0 has sent and does not wait");
+    peers[0].wait(0, u64::MAX).expect("it is up");
     assert_eq!(sim.now(), 11_500);
     for _ in 0..3 {
-        for node in [0, 1, 2] {
-            nodes[node].wait(0, 90_000).expect("it is up");
+        for peer in [0, 1, 2] {
+            peers[peer].wait(0, 90_000).expect("it is up");
         }
     }
-    assert_eq!(sim.now(), 11_500, "node 2 has something to do");
-    collect(&mut nodes[2], &mut Vec::new());
-    sim.crash(Node(0));
-    for node in [1, 2] {
-        nodes[node].wait(0, 90_000).expect("it is up");
+    assert_eq!(sim.now(), 11_500, "peer 2 has something to do");
+    collect(&mut peers[2], &mut Vec::new());
+    sim.crash(Peer(0));
+    for peer in [1, 2] {
+        peers[peer].wait(0, 90_000).expect("it is up");
     }
     assert_eq!(sim.now(), 90_000, "who is gone waits for nothing");
 }
@@ -347,28 +353,28 @@ fn room_is_waited_for() {
         ..DeviceLimits::default()
     };
     let plan = Faults::NONE.loss(Rate::ALWAYS);
-    let (sim, mut nodes) = Sim::with(1, limits, LinkParameters::default(), plan, 1);
-    let node = &mut nodes[0];
+    let (sim, mut peers) = Sim::with(1, limits, LinkParameters::default(), plan, 1);
+    let peer = &mut peers[0];
     let mut rounds = 0;
     for _ in 0..5 {
-        while node.transmit(Node(0), &[Part::Bytes(&[0; 87])]) == Err(ChannelError::Full) {
-            node.wait(0, u64::MAX).expect("it is up");
+        while peer.transmit(Peer(0), &[Part::Bytes(&[0; 87])]) == Err(ChannelError::Full) {
+            peer.wait(0, u64::MAX).expect("it is up");
             rounds += 1;
         }
     }
     assert_eq!((sim.now(), rounds), (4000, 4));
     sim.advance(10_000);
-    node.wait(0, 50_000).expect("it is up");
+    peer.wait(0, 50_000).expect("it is up");
     assert_eq!(sim.now(), 50_000, "there is room");
 }
 
 /// A late frame ends the wait of a decorated network.
 #[test]
 fn a_late_frame_is_waited_for() {
-    let (sim, mut nodes) = Sim::new(2, Faults::NONE, 1);
+    let (sim, mut peers) = Sim::new(2, Faults::NONE, 1);
     let plan = Faults::NONE.reorder(Rate::ALWAYS, 1_000_000);
-    let mut one = FaultyNetwork::new(nodes.remove(1), plan, 1);
-    let mut zero = nodes.remove(0);
+    let mut one = FaultyNetwork::new(peers.remove(1), plan, 1);
+    let mut zero = peers.remove(0);
     send(&mut zero, 1, b"late");
     let mut got = Vec::new();
     while got.is_empty() {
@@ -387,20 +393,17 @@ fn refuses_what_cannot_go() {
         tx_queue: 0,
         rx_queue: 0,
     };
-    let (_sim, mut nodes) = Sim::with(2, limits, LinkParameters::default(), Faults::NONE, 1);
-    let node = &mut nodes[0];
-    assert_eq!(
-        (node.mtu(), node.nodes(), node.node()),
-        (MIN_MTU, 2, Node(0))
-    );
+    let (_sim, mut peers) = Sim::with(2, limits, LinkParameters::default(), Faults::NONE, 1);
+    let peer = &mut peers[0];
+    assert_eq!((peer.mtu(), peer.peers(), peer.me()), (MIN_MTU, 2, Peer(0)));
     let long = [0; MIN_MTU + 1];
-    let refused = node.transmit(Node(1), &[Part::Bytes(&long)]);
+    let refused = peer.transmit(Peer(1), &[Part::Bytes(&long)]);
     assert_eq!(refused, Err(ChannelError::TooLong { limit: MIN_MTU }));
-    for nobody in [Node(2), Node(u16::MAX)] {
-        let refused = node.transmit(nobody, &[Part::Bytes(&[1])]);
-        assert_eq!(refused, Err(ChannelError::NoSuchNode(nobody)));
+    for nobody in [Peer(2), Peer(u16::MAX)] {
+        let refused = peer.transmit(nobody, &[Part::Bytes(&[1])]);
+        assert_eq!(refused, Err(ChannelError::NoSuchPeer(nobody)));
     }
-    send(node, 1, &long[1..]);
-    let refused = node.transmit(Node(1), &[Part::Bytes(&[1])]);
+    send(peer, 1, &long[1..]);
+    let refused = peer.transmit(Peer(1), &[Part::Bytes(&[1])]);
     assert_eq!(refused, Err(ChannelError::Full));
 }

@@ -1,8 +1,8 @@
 //! It is a channel: the suite of every driver, with ranks as threads over the simulated network.
 
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_netdrivers::fault::Faults;
-use pombo_testing::conformance::{SupervisedChannel, Supervisor, Harness, threads};
+use pombo_testing::conformance::{Harness, SupervisedChannel, Supervisor, threads};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::reliable::Window;
 use std::sync::{Arc, Mutex};
@@ -13,11 +13,11 @@ pub(crate) type Rank = SupervisedChannel<SimNetwork, Window<8, 16, 600>, Job>;
 /// All ranks are threads of this process.
 pub(crate) struct Job {
     sim: Sim,
-    gone: Mutex<Vec<Node>>,
+    gone: Mutex<Vec<Peer>>,
 }
 
 impl Supervisor for Job {
-    fn departed(&self) -> &Mutex<Vec<Node>> {
+    fn departed(&self) -> &Mutex<Vec<Peer>> {
         &self.gone
     }
 
@@ -32,8 +32,8 @@ impl Supervisor for Job {
     }
 }
 
-pub(crate) fn run(nodes: u16, faults: Faults, body: fn(Rank)) {
-    let (sim, networks) = Sim::new(nodes, faults, 7);
+pub(crate) fn run(peers: u16, faults: Faults, body: fn(Rank)) {
+    let (sim, networks) = Sim::new(peers, faults, 7);
     let gone = Mutex::default();
     let job = Arc::new(Job { sim, gone });
     let launch = |network| Rank::new(network, job.clone());
@@ -50,8 +50,8 @@ macro_rules! conforms {
             impl Harness for World {
                 type Channel = Rank;
 
-                fn run(_test: &str, nodes: u16, body: fn(Rank)) {
-                    run(nodes, $faults, body);
+                fn run(_test: &str, peers: u16, body: fn(Rank)) {
+                    run(peers, $faults, body);
                 }
             }
 

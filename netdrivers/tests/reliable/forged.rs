@@ -3,9 +3,9 @@
 use crate::trusted::{Trusted, frames};
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event};
 use pombo_kernel::network::Network;
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::fault::{SeededRng, Faults, Rate};
+use pombo_netdrivers::fault::{Faults, Rate, SeededRng};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::reliable::{Reliable, Window};
 
@@ -20,7 +20,7 @@ const ECHO: usize = 24;
 
 fn send<N: Network>(channel: &mut Channels<N>, bytes: &[u8]) -> Result<(), ChannelError> {
     let parts = [Part::Bytes(bytes)];
-    channel.try_send(Node(1), Cookie(0), &parts).map(|_| ())
+    channel.try_send(Peer(1), Cookie(0), &parts).map(|_| ())
 }
 
 /// How many frames it hands out.
@@ -32,7 +32,7 @@ fn poll<N: Network>(channel: &mut Channels<N>) -> usize {
     arrivals
 }
 
-/// A channel at node 0, and the bare device of node 1 who is to deceive it.
+/// A channel at peer 0, and the bare device of peer 1 who is to deceive it.
 fn pair() -> (Sim, Channels<Trusted>, SimNetwork) {
     let (sim, mut networks) = Sim::new(2, Faults::NONE, 1);
     let (stranger, own) = (networks.remove(1), networks.remove(0));
@@ -49,7 +49,7 @@ fn genuine() -> Vec<u8> {
 
 fn inject(sim: &Sim, device: &mut SimNetwork, bytes: &[u8]) {
     device
-        .transmit(Node(0), &[Part::Bytes(bytes)])
+        .transmit(Peer(0), &[Part::Bytes(bytes)])
         .expect("room");
     sim.advance(1_000_000);
 }
@@ -108,7 +108,7 @@ fn damage_is_noticed() {
     let (sim, mut networks) = Sim::new(2, Faults::NONE, 1);
     let mut peer = channel(networks.remove(1));
     let to = [Part::Bytes(&[5; 100])];
-    peer.try_send(Node(0), Cookie(0), &to).expect("room");
+    peer.try_send(Peer(0), Cookie(0), &to).expect("room");
     let frame = frames(&sim, &mut networks[0]).remove(0);
 
     let (sim, mut networks) = Sim::new(3, Faults::NONE, 1);
@@ -157,7 +157,7 @@ fn any_bytes_are_harmless() {
     }
 }
 
-/// A node that does nothing for half a minute under loss is asked rarely, and gets everything afterwards.
+/// A peer that does nothing for half a minute under loss is asked rarely, and gets everything afterwards.
 #[test]
 fn a_silent_node_is_not_given_up() {
     let faults = Faults::NONE.loss(Rate::percent(5));
@@ -185,18 +185,18 @@ fn a_silent_node_is_not_given_up() {
     assert_eq!(got, sent);
     assert!(sender.is_settled());
     // Only word from outside makes it lost.
-    sender.declare_lost(Node(1));
+    sender.declare_lost(Peer(1));
     assert_eq!(
         send(&mut sender, b"late"),
-        Err(ChannelError::PeerLost(Node(1)))
+        Err(ChannelError::PeerLost(Peer(1)))
     );
     let mut lost = Vec::new();
     sender
         .poll(|event| {
-            if let Event::PeerLost(node) = event {
-                lost.push(node);
+            if let Event::PeerLost(peer) = event {
+                lost.push(peer);
             }
         })
         .expect("it is up");
-    assert_eq!(lost, [Node(1)]);
+    assert_eq!(lost, [Peer(1)]);
 }

@@ -8,19 +8,21 @@ use numbered::{Numbered, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Channel, Communicator, Compose, Config, Error, Lent, Loan, Node, Operate, Size, Ticket,
+    Capacities, Channel, Communicator, Composition, Config, Error, Lent, Loan, Peer, PointToPoint,
+    Ticket,
 };
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_netdrivers::fault::{Faults, SeededRng};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::reliable::{Reliable, Window};
 use std::collections::VecDeque;
 use zerocopy::little_endian::{I32, U32};
 
-/// One place for each node: nearly everything waits at its sender.
-type Tiny = Compose<U32, Rendezvous<16>, Linear, Static, Size<512, 4, 64, 4>>;
-type Plain = Compose<U32, Eager, Linear, Static, Size<512, 12, 500, 4>>;
-type Hosted = Compose<U32, Rendezvous<4096>, Linear, HeapStorage, Size<4096, 1024, 4096, 8>>;
+/// One place for each peer: nearly everything waits at its sender.
+type Tiny = Composition<U32, Rendezvous<16>, Linear, Static, Capacities<512, 4, 64, 4>>;
+type Plain = Composition<U32, Eager, Linear, Static, Capacities<512, 12, 500, 4>>;
+type Hosted =
+    Composition<U32, Rendezvous<4096>, Linear, HeapStorage, Capacities<4096, 1024, 4096, 8>>;
 
 const LONGEST: usize = 60_000;
 
@@ -43,36 +45,36 @@ fn message(from: u16, to: u16, number: u32, longest: usize) -> Vec<u8> {
 
 /// Ranks as threads: receives posted before and after, blocking calls, probes.
 fn talk(channel: Rank) {
-    let (me, nodes) = (channel.node().0, channel.nodes() as u16);
+    let (me, peers) = (channel.me().0, channel.peers() as u16);
     let mut comm: Communicator<Numbered, _, Lent<'_>, Hosted> =
         Communicator::new(channel).expect("it fits");
     for round in 0..12_u32 {
         let tag = round as i32;
-        for step in 0..nodes {
+        for step in 0..peers {
             let peer = me ^ step;
             let expected = message(peer, me, round, LONGEST);
             let mut room = vec![0; expected.len()];
             let stored = comm.scope(|scope| {
-                let ticket = scope.receive(select(Some(peer), Some(tag)), &mut room)?;
+                let ticket = scope.irecv(select(Some(peer), Some(tag)), &mut room)?;
                 let bytes = message(me, peer, round, LONGEST);
-                scope.send_from(Node(peer), header(tag, round), &bytes)?;
+                scope.send(Peer(peer), header(tag, round), &bytes)?;
                 scope.wait(ticket)?.outcome
             });
             assert_eq!(stored, Ok(expected.len()));
             assert!(room == expected, "{peer} to {me}, round {round}");
         }
-        let (next, last) = ((me + 1) % nodes, (me + nodes - 1) % nodes);
+        let (next, last) = ((me + 1) % peers, (me + peers - 1) % peers);
         // The even ranks send first: a long message waits for its receive.
         for sends in [me % 2 == 0, me % 2 == 1] {
             if sends {
                 let bytes = message(me, next, round, 1000);
-                let sent = comm.send_from(Node(next), header(-2, round), &bytes);
+                let sent = comm.send(Peer(next), header(-2, round), &bytes);
                 assert_eq!(sent, Ok(()));
                 continue;
             }
             let probed = comm.wait_probe(select(None, Some(-2))).expect("it comes");
             let mut room = vec![0; probed.len()];
-            let got = comm.receive_into(select(Some(last), Some(-2)), &mut room);
+            let got = comm.recv(select(Some(last), Some(-2)), &mut room);
             assert_eq!(got.map(|envelope| envelope.len()), Ok(room.len()));
             assert_eq!(room, message(last, me, round, 1000));
         }
@@ -82,9 +84,9 @@ fn talk(channel: Rank) {
 
 #[test]
 fn everybody_talks_to_everybody() {
-    for nodes in [2, 4] {
-        run(nodes, Faults::NONE, talk);
-        run(nodes, Faults::rough(), talk);
+    for peers in [2, 4] {
+        run(peers, Faults::NONE, talk);
+        run(peers, Faults::rough(), talk);
     }
 }
 
@@ -95,16 +97,16 @@ type Comm<'a, C> =
 /// Ranks that take turns by a seed. Every rank sends to every other and receives from anybody: what comes from one
 /// sender comes in its order, and whole.
 fn take_turns<C: Config>(seed: u64, faults: Faults, longest: usize) -> u64 {
-    let nodes = 3_u16;
-    let (sim, networks) = Sim::new(nodes, faults, seed);
+    let peers = 3_u16;
+    let (sim, networks) = Sim::new(peers, faults, seed);
     let mut rng = SeededRng::new(seed);
-    let rounds = MESSAGES as usize * usize::from(nodes);
-    let mut rooms: Vec<_> = (0..nodes)
+    let rounds = MESSAGES as usize * usize::from(peers);
+    let mut rooms: Vec<_> = (0..peers)
         .map(|_| vec![vec![0_u8; longest]; rounds])
         .collect();
-    let bytes: Vec<Vec<Vec<u8>>> = (0..nodes * nodes)
+    let bytes: Vec<Vec<Vec<u8>>> = (0..peers * peers)
         .map(|pair| {
-            let message = |number| message(pair / nodes, pair % nodes, number, longest);
+            let message = |number| message(pair / peers, pair % peers, number, longest);
             (0..MESSAGES).map(message).collect()
         })
         .collect();
@@ -116,25 +118,25 @@ fn take_turns<C: Config>(seed: u64, faults: Faults, longest: usize) -> u64 {
     let mut sent = vec![0; bytes.len()];
     let posted = |_| Posted {
         tickets: VecDeque::new(),
-        next: vec![0; nodes.into()],
+        next: vec![0; peers.into()],
     };
-    let mut posted: Vec<_> = (0..nodes).map(posted).collect();
-    let total = rounds * usize::from(nodes) * 2;
+    let mut posted: Vec<_> = (0..peers).map(posted).collect();
+    let total = rounds * usize::from(peers) * 2;
     let mut done = 0;
     for _ in 0..2_000_000 {
-        let at = rng.index(nodes.into());
+        let at = rng.index(peers.into());
         let rank = &mut ranks[at];
-        let to = rng.index(nodes.into());
-        let pair = at * usize::from(nodes) + to;
+        let to = rng.index(peers.into());
+        let pair = at * usize::from(peers) + to;
         if let Some(bytes) = bytes[pair].get(sent[pair]) {
             let header = header(rng.below(3) as i32, sent[pair] as u32);
-            match rank.send(Node(to as u16), header, bytes.as_slice()) {
+            match rank.isend(Peer(to as u16), header, bytes.as_slice()) {
                 Ok(_) => (sent[pair], done) = (sent[pair] + 1, done + 1),
                 Err(refused) => assert!(matches!(refused.error, Error::NoCredit(_))),
             }
         }
         if let Some(room) = rooms[at].next() {
-            let ticket = rank.receive(select(None, None), room.as_mut_slice());
+            let ticket = rank.irecv(select(None, None), room.as_mut_slice());
             posted[at]
                 .tickets
                 .push_back(ticket.map_err(Error::from).expect("posted"));
@@ -154,7 +156,7 @@ fn take_turns<C: Config>(seed: u64, faults: Faults, longest: usize) -> u64 {
 
 /// Looks at the receives that are over, in the order in which they were posted.
 fn claim<C: Config>(rank: &mut Comm<'_, C>, posted: &mut Posted, bytes: &[Vec<Vec<u8>>]) {
-    let (me, nodes) = (rank.channel().node().index(), rank.channel().nodes());
+    let (me, peers) = (rank.channel().me().index(), rank.channel().peers());
     while let Some(&ticket) = posted.tickets.front() {
         let Some(over) = rank.claim(ticket).expect("known") else {
             return;
@@ -163,10 +165,10 @@ fn claim<C: Config>(rank: &mut Comm<'_, C>, posted: &mut Posted, bytes: &[Vec<Ve
         let (Loan::Received(room), Some(envelope)) = (over.loan, over.envelope) else {
             panic!("a receive that matched")
         };
-        let from = envelope.node().index();
+        let from = envelope.peer().index();
         let number = posted.next[from];
         assert_eq!(envelope.header().number.get() as usize, number);
-        let expected = &bytes[from * nodes + me][number];
+        let expected = &bytes[from * peers + me][number];
         assert_eq!(over.outcome, Ok(expected.len()));
         assert!(room[..expected.len()] == expected[..]);
         posted.next[from] += 1;

@@ -1,13 +1,13 @@
-//! Thousands of schedules, each from a seed: random frames among two to four nodes over a random plan of faults, nodes
-//! that do nothing for a while, nodes that crash. What arrives is what was sent, in order and once.
+//! Thousands of schedules, each from a seed: random frames among two to four peers over a random plan of faults, peers
+//! that do nothing for a while, peers that crash. What arrives is what was sent, in order and once.
 
 use pombo_kernel::aspect::{Static, Storage};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::fault::{SeededRng, Faults};
-use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
-use pombo_transport::reliable::{Counts, Reliable, Timing, Window, Windows};
+use pombo_netdrivers::fault::{Faults, SeededRng};
+use pombo_testing::{DeviceLimits, LinkParameters, Sim, SimNetwork};
+use pombo_transport::reliable::{Reliable, ReliableStats, Timing, Window, Windows};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -18,9 +18,9 @@ const HANG: u32 = 400_000;
 
 struct Rank<Z: Windows, S: Storage> {
     channel: Reliable<SimNetwork, Z, S>,
-    me: Node,
+    me: Peer,
     limit: usize,
-    /// By node: how many frames went there, came from there; whether it was reported lost.
+    /// By peer: how many frames went there, came from there; whether it was reported lost.
     sent: Vec<u32>,
     got: Vec<u32>,
     lost: Vec<bool>,
@@ -33,7 +33,7 @@ struct Rank<Z: Windows, S: Storage> {
 struct Tally {
     schedules: u64,
     crashes: u64,
-    counts: Counts,
+    counts: ReliableStats,
 }
 
 struct World<Z: Windows, S: Storage> {
@@ -43,15 +43,15 @@ struct World<Z: Windows, S: Storage> {
     frames: u32,
     /// Who crashes, when, and how much later that is known.
     crash: Option<(usize, u64, u64)>,
-    /// Do nodes that find nothing wait, so that time passes by itself?
+    /// Do peers that find nothing wait, so that time passes by itself?
     waits: bool,
     idle: u32,
 }
 
 impl<Z: Windows, S: Storage> World<Z, S> {
     fn new(mut rng: SeededRng, seed: u64, loud: bool) -> Self {
-        let nodes = 2 + rng.below(3) as u16;
-        let faults = Faults::random(&mut rng, nodes, 300_000, 10_000_000);
+        let peers = 2 + rng.below(3) as u16;
+        let faults = Faults::random(&mut rng, peers, 300_000, 10_000_000);
         let limits = DeviceLimits {
             mtu: 256 + rng.index(1500),
             tx_queue: 1 + rng.index(40),
@@ -63,7 +63,7 @@ impl<Z: Windows, S: Storage> World<Z, S> {
         };
         let crash = (rng.index(3) == 0).then(|| {
             (
-                rng.index(nodes.into()),
+                rng.index(peers.into()),
                 rng.below(3_000_000),
                 rng.below(40_000_000),
             )
@@ -71,18 +71,18 @@ impl<Z: Windows, S: Storage> World<Z, S> {
         let waits = rng.index(2) == 0;
         let frames = 1 + rng.below(40) as u32;
         if loud {
-            eprintln!("{nodes} nodes, {frames} frames each way, crash {crash:?}, waits {waits}");
+            eprintln!("{peers} peers, {frames} frames each way, crash {crash:?}, waits {waits}");
             eprintln!("{faults:?}\n{limits:?}\n{timing:?}");
         }
-        let (sim, networks) = Sim::with(nodes, limits, LinkParameters::default(), faults, seed);
+        let (sim, networks) = Sim::with(peers, limits, LinkParameters::default(), faults, seed);
         let channel = |network| Reliable::with(network, 77, timing).expect("places for four");
         let rank = |channel: Reliable<_, Z, S>| Rank {
-            me: channel.node(),
-            limit: channel.limit(Node(0)),
+            me: channel.me(),
+            limit: channel.limit(Peer(0)),
             channel,
-            sent: vec![0; nodes.into()],
-            got: vec![0; nodes.into()],
-            lost: vec![false; nodes.into()],
+            sent: vec![0; peers.into()],
+            got: vec![0; peers.into()],
+            lost: vec![false; peers.into()],
             wakes: 0,
         };
         World {
@@ -140,14 +140,14 @@ impl<Z: Windows, S: Storage> World<Z, S> {
         }
         if self.sim.now() >= when + later {
             let ranks = self.ranks.iter_mut().flatten();
-            ranks.for_each(|rank| rank.channel.declare_lost(Node(who as u16)));
+            ranks.for_each(|rank| rank.channel.declare_lost(Peer(who as u16)));
         }
     }
 
-    /// One node sends what it can, polls, or does nothing.
+    /// One peer sends what it can, polls, or does nothing.
     fn act(&mut self, at: usize) {
         let now = self.sim.now();
-        let nodes = self.ranks.len();
+        let peers = self.ranks.len();
         let Some(rank) = self.ranks[at].as_mut().filter(|rank| rank.wakes <= now) else {
             return self.pass();
         };
@@ -157,7 +157,7 @@ impl<Z: Windows, S: Storage> World<Z, S> {
         }
         let mut moved = false;
         for _ in 0..self.rng.index(6) {
-            moved |= rank.send(self.rng.index(nodes), self.frames);
+            moved |= rank.send(self.rng.index(peers), self.frames);
         }
         moved |= rank.poll();
         if moved {
@@ -174,20 +174,20 @@ impl<Z: Windows, S: Storage> World<Z, S> {
     fn pass(&mut self) {
         self.idle = (self.idle + 1).min(80);
         let most = 100 << (self.idle / 4);
-        // Where nodes wait time passes by itself, unless nothing is due before somebody hears of a crash.
+        // Where peers wait time passes by itself, unless nothing is due before somebody hears of a crash.
         if !self.waits || self.idle == 80 {
             self.sim.advance(self.rng.below(most));
         }
     }
 
     fn is_done(&self) -> bool {
-        let dead = |node: usize| self.ranks[node].is_none();
+        let dead = |peer: usize| self.ranks[peer].is_none();
         self.ranks.iter().flatten().all(|rank| {
-            let all = |counts: &[u32], node: usize| match dead(node) {
-                true => rank.lost[node],
-                false => counts[node] == self.frames,
+            let all = |counts: &[u32], peer: usize| match dead(peer) {
+                true => rank.lost[peer],
+                false => counts[peer] == self.frames,
             };
-            (0..self.ranks.len()).all(|node| all(&rank.sent, node) && all(&rank.got, node))
+            (0..self.ranks.len()).all(|peer| all(&rank.sent, peer) && all(&rank.got, peer))
                 && rank.channel.is_settled()
         })
     }
@@ -219,24 +219,24 @@ impl<Z: Windows, S: Storage> World<Z, S> {
 }
 
 impl<Z: Windows, S: Storage> Rank<Z, S> {
-    /// The next frame for that node, if there is one and it goes.
+    /// The next frame for that peer, if there is one and it goes.
     fn send(&mut self, to: usize, frames: u32) -> bool {
         let number = self.sent[to];
         if number == frames {
             return false;
         }
-        let node = Node(to as u16);
-        let bytes = payload(self.channel.node(), node, number, self.channel.limit(node));
+        let peer = Peer(to as u16);
+        let bytes = payload(self.channel.me(), peer, number, self.channel.limit(peer));
         let (a, b) = bytes.split_at(bytes.len() / 3);
         let parts = [Part::Bytes(a), Part::Bytes(b)];
-        match self.channel.try_send(node, Cookie(0), &parts) {
+        match self.channel.try_send(peer, Cookie(0), &parts) {
             Ok(_) => {
                 self.sent[to] += 1;
                 true
             }
             Err(ChannelError::Full) => false,
             Err(error) => {
-                assert_eq!(error, ChannelError::PeerLost(node));
+                assert_eq!(error, ChannelError::PeerLost(peer));
                 false
             }
         }
@@ -252,15 +252,15 @@ impl<Z: Windows, S: Storage> Rank<Z, S> {
             match event {
                 Event::Arrival(arrival) => {
                     let from = arrival.from();
-                    assert!(!lost[from.index()], "a frame of a node that is lost");
+                    assert!(!lost[from.index()], "a frame of a peer that is lost");
                     let number = &mut got[from.index()];
                     let expected = payload(from, me, *number, limit);
                     assert!(is(&arrival, expected), "frame {number} from {from}");
                     *number += 1;
                 }
-                Event::PeerLost(node) => {
-                    assert!(!lost[node.index()], "lost twice");
-                    lost[node.index()] = true;
+                Event::PeerLost(peer) => {
+                    assert!(!lost[peer.index()], "lost twice");
+                    lost[peer.index()] = true;
                 }
                 _ => panic!("no frame is lent"),
             }
@@ -275,7 +275,7 @@ fn is(arrival: &impl Arrival, expected: &[u8]) -> bool {
     let mut same = arrival.len() == expected.len();
     let head = expected.len().min(100);
     same &= arrival.head(head) == Some(&expected[..head]);
-    arrival.pieces(0, arrival.len(), |piece| {
+    arrival.for_each_chunk(0, arrival.len(), |piece| {
         same &= rest.starts_with(piece);
         rest = rest.get(piece.len()..).unwrap_or(&[]);
     });
@@ -283,7 +283,7 @@ fn is(arrival: &impl Arrival, expected: &[u8]) -> bool {
 }
 
 /// Bytes that differ with the frame and with every place in it.
-fn payload(from: Node, to: Node, number: u32, limit: usize) -> &'static [u8] {
+fn payload(from: Peer, to: Peer, number: u32, limit: usize) -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     let mut chance = SeededRng::new(9);
     let bytes = BYTES.get_or_init(|| (0..1 << 16).map(|_| chance.below(256) as u8).collect());
@@ -305,7 +305,7 @@ impl Tally {
         self.add_counts(other.counts);
     }
 
-    fn add_counts(&mut self, other: Counts) {
+    fn add_counts(&mut self, other: ReliableStats) {
         let counts = &mut self.counts;
         counts.sent += other.sent;
         counts.resent += other.resent;

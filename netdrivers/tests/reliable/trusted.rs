@@ -2,7 +2,7 @@
 
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_kernel::{Arrival, Node, Part};
+use pombo_kernel::{Arrival, Part, Peer};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::ContiguousFrame;
 
@@ -16,19 +16,19 @@ impl Network for Trusted {
         true
     }
 
-    fn node(&self) -> Node {
-        self.0.node()
+    fn me(&self) -> Peer {
+        self.0.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.0.nodes()
+    fn peers(&self) -> usize {
+        self.0.peers()
     }
 
     fn mtu(&self) -> usize {
         self.0.mtu()
     }
 
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         self.0.transmit(to, parts)
     }
 
@@ -51,14 +51,14 @@ impl Broadcast for Trusted {
     }
 }
 
-/// The frames that have come to that node, as bytes.
+/// The frames that have come to that peer, as bytes.
 pub(crate) fn frames<N: Network>(sim: &Sim, network: &mut N) -> Vec<Vec<u8>> {
     sim.advance(1_000_000);
     let mut frames = Vec::new();
     while network
         .poll(|frame| {
             let mut bytes = Vec::new();
-            frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
+            frame.for_each_chunk(0, frame.len(), |piece| bytes.extend_from_slice(piece));
             frames.push(bytes);
         })
         .expect("it is up")

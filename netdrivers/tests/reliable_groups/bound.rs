@@ -1,7 +1,7 @@
 //! How fast any protocol could be: the best erasure code, and the best that only repeats, over windows of packets
 //! that are each finished before the next.
 
-use pombo_netdrivers::fault::{SeededRng, Rate};
+use pombo_netdrivers::fault::{Rate, SeededRng};
 
 const WINDOWS: u64 = 400;
 

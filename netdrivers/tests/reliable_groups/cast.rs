@@ -1,14 +1,16 @@
 //! A source and its receivers at work.
 
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::fault::{SeededRng, Faults};
-use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
-use pombo_transport::group::{Counts, Group, HEAD, Habits, Name, Repair, Sink, Source};
+use pombo_netdrivers::fault::{Faults, SeededRng};
+use pombo_testing::{DeviceLimits, LinkParameters, Sim, SimNetwork};
+use pombo_transport::multicast::{
+    GroupCapacities, GroupId, HEADER_LEN, MulticastStats, Receiver, Repair, Sender, SenderConfig,
+};
 use pombo_transport::reliable::Timing;
 
-pub(crate) const NAME: Name = Name {
+pub(crate) const NAME: GroupId = GroupId {
     group: 3,
     epoch: 0x5eed,
 };
@@ -21,20 +23,20 @@ pub(crate) const WIRE: LinkParameters = LinkParameters {
 };
 
 /// Messages of more than 64 bytes are long.
-type Sizes = Group<8, 1500, 8, 64>;
+type Sizes = GroupCapacities<8, 1500, 8, 64>;
 
 pub(crate) struct Cast {
     pub(crate) sim: Sim,
     network: SimNetwork,
-    pub(crate) source: Source<Sizes, HeapStorage>,
-    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) source: Sender<Sizes, HeapStorage>,
+    pub(crate) receivers: Vec<TestReceiver>,
     /// Turns since something moved.
     idle: u32,
 }
 
-pub(crate) struct Receiver {
+pub(crate) struct TestReceiver {
     network: SimNetwork,
-    pub(crate) sink: Sink<Sizes, HeapStorage>,
+    pub(crate) sink: Receiver<Sizes, HeapStorage>,
     buffer: Vec<u8>,
     /// It does nothing before, not even make room.
     wakes: u64,
@@ -52,21 +54,21 @@ impl Cast {
         limits: DeviceLimits,
         faults: Faults,
         seed: u64,
-        habits: Habits,
+        config: SenderConfig,
         timing: Timing,
     ) -> Self {
         let (sim, mut networks) = Sim::with(receivers + 1, limits, WIRE, faults, seed);
         let network = networks.remove(0);
-        let quiet = match habits.repair {
+        let quiet = match config.repair {
             // Some frames later.
             Repair::Bursts { asked: false, .. } => Some(500_000),
             _ => None,
         };
-        let nodes = (1..=receivers).map(Node);
-        let source = Source::new(NAME, nodes, network.mtu(), habits, timing);
-        let receiver = |network| Receiver {
+        let peers = (1..=receivers).map(Peer);
+        let source = Sender::new(NAME, peers, network.mtu(), config, timing);
+        let receiver = |network| TestReceiver {
             network,
-            sink: Sink::new(NAME, Node(0), timing, quiet),
+            sink: Receiver::new(NAME, Peer(0), timing, quiet),
             buffer: Vec::new(),
             wakes: 0,
             received: None,
@@ -90,7 +92,7 @@ impl Cast {
             receiver.received = None;
         }
         for _ in 0..2_000_000_u64 {
-            if self.turn(message) {
+            if self.send_due(message) {
                 let time = self.sim.now() - start;
                 let now = self.sim.now();
                 let up = self.receivers.iter_mut().filter(|to| to.crashes > now);
@@ -113,13 +115,16 @@ impl Cast {
     }
 
     /// Everybody once. True when all is there.
-    pub(crate) fn turn(&mut self, message: &[u8]) -> bool {
+    pub(crate) fn send_due(&mut self, message: &[u8]) -> bool {
         let (source, now) = (&mut self.source, self.sim.now());
         let polled = self
             .network
-            .poll(|frame| source.hear(&frame, now, Some(Node(0))))
+            .poll(|frame| source.on_frame(&frame, now, Some(Peer(0))))
             .expect("it is up");
-        if source.turn(&mut self.network, &message).expect("it is up") {
+        if source
+            .send_due(&mut self.network, &message)
+            .expect("it is up")
+        {
             return true;
         }
         if !polled {
@@ -129,16 +134,16 @@ impl Cast {
         let (mut moved, mut absent) = (polled, false);
         for receiver in &mut self.receivers {
             if receiver.crashes <= now {
-                self.sim.crash(receiver.network.node());
+                self.sim.crash(receiver.network.me());
                 if receiver.crashes.saturating_add(NEWS) <= now {
-                    self.source.declare_lost(receiver.network.node());
+                    self.source.declare_lost(receiver.network.me());
                 }
             } else {
-                moved |= receiver.turn(now);
+                moved |= receiver.send_due(now);
             }
             absent |= receiver.wakes > now || receiver.crashes < u64::MAX;
         }
-        // Time stands still for a node that does not look at its frames, or will crash.
+        // Time stands still for a peer that does not look at its frames, or will crash.
         self.idle = if moved { 0 } else { self.idle + 1 };
         if absent {
             self.sim.advance(100 << (self.idle / 2).min(11));
@@ -146,17 +151,17 @@ impl Cast {
         false
     }
 
-    pub(crate) fn counts(&self) -> (Counts, Vec<Counts>) {
+    pub(crate) fn counts(&self) -> (MulticastStats, Vec<MulticastStats>) {
         let receivers = self.receivers.iter().map(|to| to.sink.counts());
         (self.source.counts(), receivers.collect())
     }
 }
 
-impl Receiver {
+impl TestReceiver {
     /// True if it heard something.
-    fn turn(&mut self, now: u64) -> bool {
+    fn send_due(&mut self, now: u64) -> bool {
         let (sink, buffer) = (&mut self.sink, &mut self.buffer);
-        let me = self.network.node();
+        let me = self.network.me();
         if now < self.wakes {
             return false;
         }
@@ -165,9 +170,9 @@ impl Receiver {
         }
         let polled = self
             .network
-            .poll(|frame| sink.hear(&frame, &mut buffer[..], now, Some(me)))
+            .poll(|frame| sink.on_frame(&frame, &mut buffer[..], now, Some(me)))
             .expect("it is up");
-        sink.turn(&mut self.network).expect("it is up");
+        sink.send_due(&mut self.network).expect("it is up");
         if !polled {
             let deadline = sink.deadline();
             self.network.wait(0, deadline).expect("it is up");
@@ -186,7 +191,7 @@ impl Receiver {
 /// The time that the packets alone take on the wire.
 pub(crate) fn ideal(len: usize, chunk: usize) -> f64 {
     let packets = len.div_ceil(chunk);
-    let bytes = len + packets * (HEAD + WIRE.overhead as usize);
+    let bytes = len + packets * (HEADER_LEN + WIRE.overhead as usize);
     bytes as f64 * 1e9 / WIRE.bandwidth as f64
 }
 

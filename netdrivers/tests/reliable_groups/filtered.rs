@@ -1,23 +1,23 @@
 //! Networks that carry frames for one, and those for all not or not any more, as where somebody filters multicast.
 
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::{BroadcastFilter, Sim, SimNetwork};
-use pombo_transport::group::{Begun, Casts, Group, Hands};
+use pombo_transport::multicast::{BufferProvider, GroupCapacities, GroupTable, SendStatus};
 
-const NODES: u16 = 4;
-/// Polls of all nodes; some thousands are usual.
+const PEERS: u16 = 4;
+/// Polls of all peers; some thousands are usual.
 const HANG: u32 = 300_000;
 
-type Table = Casts<BroadcastFilter<SimNetwork>, Group<8, 1500>, HeapStorage>;
+type Table = GroupTable<BroadcastFilter<SimNetwork>, GroupCapacities<8, 1500>, HeapStorage>;
 
 struct Memory {
     out: &'static [u8],
     into: Vec<u8>,
 }
 
-impl Hands for Memory {
+impl BufferProvider for Memory {
     type Out = &'static [u8];
     type Into = [u8];
 
@@ -25,49 +25,49 @@ impl Hands for Memory {
         (!self.out.is_empty()).then_some(&self.out)
     }
 
-    fn incoming(&mut self, _: u32, _: Node) -> Option<&mut [u8]> {
+    fn incoming(&mut self, _: u32, _: Peer) -> Option<&mut [u8]> {
         (!self.into.is_empty()).then_some(&mut self.into)
     }
 }
 
-/// Node 0 sends small messages and a long one to all; whether it gave up frames for all.
+/// Peer 0 sends small messages and a long one to all; whether it gave up frames for all.
 fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
-    let (_sim, networks) = Sim::new(NODES, faults, seed);
+    let (_sim, networks) = Sim::new(PEERS, faults, seed);
     let filtered = |inner| BroadcastFilter::new(inner, passes);
     let table = |network| Table::new(filtered(network), 0x5eed);
-    let mut nodes: Vec<Table> = networks.into_iter().map(table).collect();
-    for node in &mut nodes {
-        node.open(1, (0..NODES).map(Node)).expect("a place");
+    let mut peers: Vec<Table> = networks.into_iter().map(table).collect();
+    for peer in &mut peers {
+        peer.open(1, (0..PEERS).map(Peer)).expect("a place");
     }
     let long: Vec<u8> = (0..100_000_u32).map(|i| (i * 7 / 8) as u8).collect();
     let long: &'static [u8] = long.leak();
     let messages: [&'static [u8]; 4] = [b"one", b"two", long, b"three"];
-    let memory = |node| Memory {
-        out: if node == 0 { long } else { &[] },
-        into: if node == 0 {
+    let memory = |peer| Memory {
+        out: if peer == 0 { long } else { &[] },
+        into: if peer == 0 {
             vec![]
         } else {
             vec![0; long.len()]
         },
     };
-    let mut memories: Vec<Memory> = (0..NODES).map(memory).collect();
+    let mut memories: Vec<Memory> = (0..PEERS).map(memory).collect();
     let (mut sent, mut lent) = (0, false);
-    let mut got = vec![0; NODES.into()];
+    let mut got = vec![0; PEERS.into()];
     for _ in 0..HANG {
-        if lent && nodes[0].is_sent(1).expect("it is open") {
+        if lent && peers[0].is_sent(1).expect("it is open") {
             (sent, lent) = (sent + 1, false);
         }
         if sent < messages.len() && !lent {
-            match nodes[0].send(1, &messages[sent]) {
-                Ok(Begun::Lent) => lent = true,
+            match peers[0].send(1, &messages[sent]) {
+                Ok(SendStatus::Borrowed) => lent = true,
                 Ok(_) => sent += 1,
                 Err(_) => {}
             }
         }
-        for to in 1..usize::from(NODES) {
+        for to in 1..usize::from(PEERS) {
             let into = &mut memories[to].into[..];
             if got[to] < messages.len()
-                && let Ok(Some(received)) = nodes[to].receive(1, Node(0), into)
+                && let Ok(Some(received)) = peers[to].receive(1, Peer(0), into)
             {
                 let expected = messages[got[to]];
                 assert_eq!(received, expected.len());
@@ -75,12 +75,12 @@ fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
                 got[to] += 1;
             }
         }
-        if got[1..].iter().all(|got| *got == messages.len()) && nodes[0].is_settled() {
-            return nodes[0].is_singly();
+        if got[1..].iter().all(|got| *got == messages.len()) && peers[0].is_settled() {
+            return peers[0].is_unicast_only();
         }
-        for (node, memory) in nodes.iter_mut().zip(&mut memories) {
-            if !node.poll(memory).expect("it is up") {
-                node.wait(0).expect("it is up");
+        for (peer, memory) in peers.iter_mut().zip(&mut memories) {
+            if !peer.poll(memory).expect("it is up") {
+                peer.wait(0).expect("it is up");
             }
         }
     }

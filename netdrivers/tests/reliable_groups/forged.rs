@@ -5,11 +5,11 @@ use crate::trusted::{Trusted, frames};
 use pombo_kernel::aspect::Static;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::Network;
-use pombo_kernel::{Error, Node};
-use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_kernel::{Error, Peer};
+use pombo_netdrivers::fault::{Faults, SeededRng};
 use pombo_testing::Sim;
 use pombo_transport::ContiguousFrame;
-use pombo_transport::group::{Begun, Group, Habits, Sink, Source};
+use pombo_transport::multicast::{GroupCapacities, Receiver, SendStatus, Sender, SenderConfig};
 use pombo_transport::reliable::Timing;
 
 const MESSAGE: usize = 10_000;
@@ -21,16 +21,16 @@ const PACKET: usize = 22;
 const STAMP: usize = 26;
 const BITS: usize = 30;
 
-type Sizes = Group<4, 600, 4, 64>;
-type Small = Source<Sizes, Static>;
+type Sizes = GroupCapacities<4, 600, 4, 64>;
+type Small = Sender<Sizes, Static>;
 
 fn source() -> Small {
-    let (habits, timing) = (Habits::default(), Timing::default());
-    Source::new(NAME, [Node(1), Node(2)], 600, habits, timing).expect("places for four")
+    let (config, timing) = (SenderConfig::default(), Timing::default());
+    Sender::new(NAME, [Peer(1), Peer(2)], 600, config, timing).expect("places for four")
 }
 
-fn sink(quiet: Option<u64>) -> Sink<Sizes, Static> {
-    Sink::new(NAME, Node(0), Timing::default(), quiet)
+fn sink(quiet: Option<u64>) -> Receiver<Sizes, Static> {
+    Receiver::new(NAME, Peer(0), Timing::default(), quiet)
 }
 
 /// A source that has announced its message and heard that there is room, with everything sent that may be sent; and
@@ -41,20 +41,22 @@ fn under_way() -> (Sim, Trusted, Small, Vec<u8>) {
     let (mut own, message) = (own, bytes(MESSAGE, 1));
     let mut source = source();
     source.send(&&message[..]).expect("nothing is under way");
-    source.turn(&mut own, &&message[..]).expect("it is up");
+    source.send_due(&mut own, &&message[..]).expect("it is up");
     let mut report = Vec::new();
-    for (device, node) in [(&mut two, 2), (&mut one, 1)] {
+    for (device, peer) in [(&mut two, 2), (&mut one, 1)] {
         let mut sink = sink(None);
         let buffer = &mut [0; MESSAGE][..];
         assert_eq!(sink.receive(buffer), Ok(None));
         for frame in frames(&sim, device) {
-            sink.hear(&ContiguousFrame::new(Node(0), &frame), buffer, 0, None);
+            sink.on_frame(&ContiguousFrame::new(Peer(0), &frame), buffer, 0, None);
         }
-        sink.turn(device).expect("it is up");
+        sink.send_due(device).expect("it is up");
         report = frames(&sim, &mut own).remove(0);
-        source.hear(&ContiguousFrame::new(Node(node), &report), sim.now(), None);
+        source.on_frame(&ContiguousFrame::new(Peer(peer), &report), sim.now(), None);
     }
-    while !source.turn(&mut own, &&message[..]).expect("it is up") && source.counts().packets < 18 {
+    while !source.send_due(&mut own, &&message[..]).expect("it is up")
+        && source.counts().packets < 18
+    {
         sim.advance(1_000);
     }
     std::mem::forget((one, two));
@@ -75,8 +77,8 @@ fn reports_that_cannot_be_are_counted_and_dropped() {
     let sent = source.counts().packets as u32;
     assert_eq!(sent, 18, "all of it");
     let mut expected = source.counts();
-    let mut hear = |from: u16, bytes: &[u8]| {
-        source.hear(&ContiguousFrame::new(Node(from), bytes), 0, None);
+    let mut on_frame = |from: u16, bytes: &[u8]| {
+        source.on_frame(&ContiguousFrame::new(Peer(from), bytes), 0, None);
         assert!(!source.is_done());
         source.counts()
     };
@@ -88,14 +90,14 @@ fn reports_that_cannot_be_are_counted_and_dropped() {
         (with(&report, PACKET, &word(sent)), 3),
     ] {
         expected.foreign += 1;
-        assert_eq!(hear(from, &bytes), expected);
+        assert_eq!(on_frame(from, &bytes), expected);
     }
     for bytes in [
         with(&report, EPOCH, &word(1)),
         with(&report, NUMBER, &word(2)),
     ] {
         expected.stale += 1;
-        assert_eq!(hear(1, &bytes), expected);
+        assert_eq!(on_frame(1, &bytes), expected);
     }
     for bytes in [
         with(&report, PACKET, &word(sent + 1)),
@@ -105,13 +107,13 @@ fn reports_that_cannot_be_are_counted_and_dropped() {
         with(&report, BITS + 2, &[4]),
     ] {
         expected.impossible += 1;
-        assert_eq!(hear(1, &bytes), expected);
+        assert_eq!(on_frame(1, &bytes), expected);
     }
     // What one of them may say it says for itself alone.
-    hear(1, &with(&report, PACKET, &word(sent)));
-    source.declare_lost(Node(1));
+    on_frame(1, &with(&report, PACKET, &word(sent)));
+    source.declare_lost(Peer(1));
     assert!(!source.is_done());
-    source.declare_lost(Node(2));
+    source.declare_lost(Peer(2));
     assert!(source.is_done());
 }
 
@@ -131,9 +133,9 @@ fn any_bytes_are_harmless() {
     };
     for round in 0..20_000 {
         let bytes = scramble(&report);
-        source.hear(&ContiguousFrame::new(Node(1 + round % 2), &bytes), 0, None);
-        let turned = source.turn(&mut own, &&bytes[..]);
-        assert_eq!(turned.is_ok(), own.node() == Node(0));
+        source.on_frame(&ContiguousFrame::new(Peer(1 + round % 2), &bytes), 0, None);
+        let turned = source.send_due(&mut own, &&bytes[..]);
+        assert_eq!(turned.is_ok(), own.me() == Peer(0));
         sim.advance(1_000);
     }
     let packet = with(&report, KIND, &[0x13]);
@@ -145,7 +147,7 @@ fn any_bytes_are_harmless() {
         let mut sink = sink(Some(5));
         let buffer = &mut [0; 200][..];
         assert_eq!(sink.receive(buffer), Ok(None));
-        sink.hear(&ContiguousFrame::new(Node(0), &announce), buffer, 0, None);
+        sink.on_frame(&ContiguousFrame::new(Peer(0), &announce), buffer, 0, None);
         assert_eq!(sink.announced(), Some(200));
         for step in 0..8 {
             let kind = if (round + step) % 3 == 0 {
@@ -154,7 +156,7 @@ fn any_bytes_are_harmless() {
                 &repair
             };
             let bytes = scramble(&with(kind, PACKET, &[step as u8]));
-            sink.hear(&ContiguousFrame::new(Node(0), &bytes), buffer, 0, None);
+            sink.on_frame(&ContiguousFrame::new(Peer(0), &bytes), buffer, 0, None);
             let _ = sink.receive(buffer);
         }
     }
@@ -162,23 +164,27 @@ fn any_bytes_are_harmless() {
 
 #[test]
 fn bounds_are_told() {
-    let new = |nodes: u16| -> Result<Small, Error> {
-        let nodes = (1..=nodes).map(Node);
-        Source::new(NAME, nodes, 600, Habits::default(), Timing::default())
+    let new = |peers: u16| -> Result<Small, Error> {
+        let peers = (1..=peers).map(Peer);
+        Sender::new(NAME, peers, 600, SenderConfig::default(), Timing::default())
     };
-    let (nodes, bound) = (5, 4);
-    assert_eq!(new(5).err(), Some(Error::TooManyNodes { nodes, bound }));
+    let (peers, bound) = (5, 4);
+    assert_eq!(new(5).err(), Some(Error::TooManyPeers { peers, bound }));
     let mut source = new(4).expect("places for four");
     for message in 0..4 {
-        assert_eq!(source.send(&&[7; 64][..]), Ok(Begun::Kept), "{message}");
+        assert_eq!(
+            source.send(&&[7; 64][..]),
+            Ok(SendStatus::Copied),
+            "{message}"
+        );
     }
     assert_eq!(source.send(&&[7; 64][..]), Err(ChannelError::Full));
     let mut source = new(4).expect("places for four");
-    assert_eq!(source.send(&&[7; 65][..]), Ok(Begun::Lent));
+    assert_eq!(source.send(&&[7; 65][..]), Ok(SendStatus::Borrowed));
     assert_eq!(source.send(&&[7; 1][..]), Err(ChannelError::Full));
 }
 
-/// The sum of a frame knows whom it is from and for: what seems to come from another node, or came to another, is no
+/// The sum of a frame knows whom it is from and for: what seems to come from another peer, or came to another, is no
 /// packet of that one and no report for this.
 #[test]
 fn a_frame_of_other_nodes_has_the_wrong_sum() {
@@ -187,23 +193,37 @@ fn a_frame_of_other_nodes_has_the_wrong_sum() {
     let mut source = source();
     let message = bytes(10, 1);
     source.send(&&message[..]).expect("nothing is under way");
-    source.turn(&mut own, &&message[..]).expect("it is up");
+    source.send_due(&mut own, &&message[..]).expect("it is up");
     let packet = frames(&sim, &mut one).remove(0);
     let mut sink = sink(None);
     let buffer = &mut [0; MESSAGE][..];
-    sink.hear(&ContiguousFrame::new(Node(2), &packet), buffer, 0, Some(Node(1)));
+    sink.on_frame(
+        &ContiguousFrame::new(Peer(2), &packet),
+        buffer,
+        0,
+        Some(Peer(1)),
+    );
     assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 0));
-    sink.hear(&ContiguousFrame::new(Node(0), &packet), buffer, 0, Some(Node(1)));
+    sink.on_frame(
+        &ContiguousFrame::new(Peer(0), &packet),
+        buffer,
+        0,
+        Some(Peer(1)),
+    );
     assert_eq!((sink.counts().corrupt, sink.counts().received), (1, 1));
     sim.advance(1_000_000_000);
-    sink.turn(&mut one).expect("it is up");
+    sink.send_due(&mut one).expect("it is up");
     let report = frames(&sim, &mut own).remove(0);
     for (from, to) in [(2, 0), (1, 2)] {
-        source.hear(&ContiguousFrame::new(Node(from), &report), 0, Some(Node(to)));
+        source.on_frame(
+            &ContiguousFrame::new(Peer(from), &report),
+            0,
+            Some(Peer(to)),
+        );
     }
     assert_eq!((source.counts().corrupt, source.counts().foreign), (2, 0));
-    source.hear(&ContiguousFrame::new(Node(1), &report), 0, Some(Node(0)));
-    source.declare_lost(Node(2));
+    source.on_frame(&ContiguousFrame::new(Peer(1), &report), 0, Some(Peer(0)));
+    source.declare_lost(Peer(2));
     assert_eq!(source.counts().corrupt, 2);
     assert!(source.is_done());
 }

@@ -4,7 +4,7 @@ use crate::bound;
 use crate::cast::{Cast, bytes, ideal};
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::DeviceLimits;
-use pombo_transport::group::{Habits, Repair};
+use pombo_transport::multicast::{Repair, SenderConfig};
 use pombo_transport::reliable::Timing;
 
 const RECEIVERS: u16 = 7;
@@ -25,12 +25,12 @@ const TIMING: Timing = Timing {
 
 /// Per cent of the ceiling.
 fn measure(len: usize, loss: Rate, repair: Repair) -> f64 {
-    let habits = Habits {
+    let config = SenderConfig {
         repair,
-        ..Habits::default()
+        ..SenderConfig::default()
     };
     let faults = Faults::NONE.loss(loss);
-    let mut cast = Cast::new(RECEIVERS, LIMITS, faults, 5, habits, TIMING);
+    let mut cast = Cast::new(RECEIVERS, LIMITS, faults, 5, config, TIMING);
     let time = cast.send(&bytes(len, 1));
     if std::env::var("POMBO_SHOW").is_ok() {
         let (source, sinks) = cast.counts();
@@ -74,7 +74,14 @@ fn damage_is_noticed_and_repaired() {
     let faults = Faults::NONE.loss(rate(5)).duplicate(rate(2));
     let faults = faults.reorder(rate(2), 100_000).corrupt(rate(1));
     let timing = Timing::default();
-    let mut cast = Cast::new(RECEIVERS, LIMITS, faults, 5, Habits::default(), timing);
+    let mut cast = Cast::new(
+        RECEIVERS,
+        LIMITS,
+        faults,
+        5,
+        SenderConfig::default(),
+        timing,
+    );
     for (seed, len) in [(1, 4 << 20), (2, 1 << 20), (3, 0), (4, 30), (5, 3 << 20)] {
         cast.send(&bytes(len, seed));
     }

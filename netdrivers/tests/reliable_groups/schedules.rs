@@ -2,9 +2,9 @@
 //! faults; receivers that do nothing for a while, post late, or crash.
 
 use crate::cast::{Cast, bytes};
-use pombo_netdrivers::fault::{SeededRng, Faults};
+use pombo_netdrivers::fault::{Faults, SeededRng};
 use pombo_testing::DeviceLimits;
-use pombo_transport::group::{Habits, Repair};
+use pombo_transport::multicast::{Repair, SenderConfig};
 use pombo_transport::reliable::Timing;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -25,7 +25,7 @@ fn run(seed: u64, loud: bool) -> u64 {
         overtakers: 1 + rng.below(4) as u16,
         ..Timing::default()
     };
-    let habits = Habits {
+    let config = SenderConfig {
         repair: match rng.below(6) {
             0 => Repair::Plain,
             1 => Repair::Bursts {
@@ -38,9 +38,9 @@ fn run(seed: u64, loud: bool) -> u64 {
         ask_after: 1 + rng.below(40) as u16,
     };
     if loud {
-        eprintln!("{receivers} receivers, {limits:?}, {timing:?}\n{habits:?}\n{faults:?}");
+        eprintln!("{receivers} receivers, {limits:?}, {timing:?}\n{config:?}\n{faults:?}");
     }
-    let mut cast = Cast::new(receivers, limits, faults, seed, habits, timing);
+    let mut cast = Cast::new(receivers, limits, faults, seed, config, timing);
     let whole = bytes(40_000, seed);
     let mut done = 0;
     for _ in 0..1 + rng.index(4) {

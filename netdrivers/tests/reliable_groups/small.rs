@@ -1,47 +1,48 @@
 //! Small messages, in simulated time: how soon they are everywhere, and how many fit on the wire.
 
 use crate::cast::{WIRE, bytes};
-use pombo_kernel::{Error, Node};
+use pombo_kernel::{Error, Peer};
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::{DeviceLimits, Sim, SimNetwork};
-use pombo_transport::group::{Begun, Casts, Group, HEAD, NoHands};
+use pombo_transport::multicast::{GroupCapacities, GroupTable, HEADER_LEN, NoBuffers, SendStatus};
 
-type Table = Casts<SimNetwork, Group<7, 1500>, HeapStorage>;
+type Table = GroupTable<SimNetwork, GroupCapacities<7, 1500>, HeapStorage>;
 
-const SOURCE: Node = Node(0);
-const NODES: u16 = 8;
+const SOURCE: Peer = Peer(0);
+const PEERS: u16 = 8;
 const LEN: usize = 16;
 /// Nanoseconds that one of these frames takes on the wire.
-const FRAME: u64 = (LEN as u64 + HEAD as u64 + WIRE.overhead) * 1_000_000_000 / WIRE.bandwidth;
+const FRAME: u64 =
+    (LEN as u64 + HEADER_LEN as u64 + WIRE.overhead) * 1_000_000_000 / WIRE.bandwidth;
 
 /// Seven receivers of one group.
 fn world(faults: Faults) -> (Sim, Vec<Table>) {
-    let (sim, networks) = Sim::with(NODES, DeviceLimits::default(), WIRE, faults, 3);
+    let (sim, networks) = Sim::with(PEERS, DeviceLimits::default(), WIRE, faults, 3);
     let table = |network| {
         let mut table = Table::new(network, 7);
-        table.open(1, (0..NODES).map(Node)).expect("there is room");
+        table.open(1, (0..PEERS).map(Peer)).expect("there is room");
         table
     };
     (sim, networks.into_iter().map(table).collect())
 }
 
 /// Everybody once, and then time passes if nothing came.
-fn turn(nodes: &mut [Table]) {
+fn send_due(peers: &mut [Table]) {
     let mut moved = false;
-    for node in nodes.iter_mut() {
-        moved |= node.poll(&mut NoHands).expect("it is up");
+    for peer in peers.iter_mut() {
+        moved |= peer.poll(&mut NoBuffers).expect("it is up");
     }
-    for node in nodes.iter_mut().filter(|_| !moved) {
-        node.wait(0).expect("it is up");
+    for peer in peers.iter_mut().filter(|_| !moved) {
+        peer.wait(0).expect("it is up");
     }
 }
 
-/// Takes what is there; how many more messages that node has now.
-fn take(node: &mut Table) -> usize {
+/// Takes what is there; how many more messages that peer has now.
+fn take(peer: &mut Table) -> usize {
     let mut text = [0; LEN];
     let mut taken = 0;
-    while let Some(len) = node.receive(1, SOURCE, &mut text[..]).expect("it is up") {
+    while let Some(len) = peer.receive(1, SOURCE, &mut text[..]).expect("it is up") {
         assert_eq!(len, LEN);
         taken += 1;
     }
@@ -50,19 +51,19 @@ fn take(node: &mut Table) -> usize {
 
 /// Median and mean of the time until all have it, and the mean until the source knows.
 fn time(faults: Faults) -> (u64, u64, u64) {
-    let (sim, mut nodes) = world(faults);
+    let (sim, mut peers) = world(faults);
     let message = bytes(LEN, 1);
     let (mut there, mut known) = (Vec::new(), 0);
     for _ in 0..1000 {
         let start = sim.now();
-        let begun = nodes[0].send(1, &&message[..]);
-        assert_eq!(begun, Ok(Begun::Kept), "it returns at once");
-        let mut have = vec![0; usize::from(NODES)];
+        let begun = peers[0].send(1, &&message[..]);
+        assert_eq!(begun, Ok(SendStatus::Copied), "it returns at once");
+        let mut have = vec![0; usize::from(PEERS)];
         let mut everywhere = 0;
-        while everywhere == 0 || !nodes[0].is_settled() {
-            turn(&mut nodes);
-            for (have, node) in have.iter_mut().zip(&mut nodes).skip(1) {
-                *have += take(node);
+        while everywhere == 0 || !peers[0].is_settled() {
+            send_due(&mut peers);
+            for (have, peer) in have.iter_mut().zip(&mut peers).skip(1) {
+                *have += take(peer);
             }
             if everywhere == 0 && have[1..].iter().all(|have| *have == 1) {
                 everywhere = sim.now() - start;
@@ -95,24 +96,24 @@ fn a_small_message_is_everywhere_after_one_way() {
 /// A source that never waits: reports are few enough and come soon enough.
 #[test]
 fn small_messages_fill_the_wire() {
-    let (sim, mut nodes) = world(Faults::NONE);
+    let (sim, mut peers) = world(Faults::NONE);
     let (message, many) = (bytes(LEN, 1), 20_000);
-    let (mut sent, mut have) = (0, vec![0; usize::from(NODES)]);
+    let (mut sent, mut have) = (0, vec![0; usize::from(PEERS)]);
     while have[1..].iter().any(|have| *have < many) {
         while sent < many {
-            match nodes[0].send(1, &&message[..]) {
+            match peers[0].send(1, &&message[..]) {
                 Ok(_) => sent += 1,
                 Err(Error::Channel(_)) => break,
                 Err(error) => panic!("{error}"),
             }
         }
-        turn(&mut nodes);
-        for (have, node) in have.iter_mut().zip(&mut nodes).skip(1) {
-            *have += take(node);
+        send_due(&mut peers);
+        for (have, peer) in have.iter_mut().zip(&mut peers).skip(1) {
+            *have += take(peer);
         }
     }
     let share = 100.0 * (many as u64 * FRAME) as f64 / sim.now() as f64;
-    let reports = nodes[1].counts().reports;
+    let reports = peers[1].counts().reports;
     eprintln!("{share:.1} % of the wire, {reports} reports of a receiver for {many} messages");
     assert!(share > 95.0 && reports < many as u64 / 4);
 }

@@ -1,14 +1,16 @@
-//! Tables of groups at work: several groups among several nodes, every member a source, over a random plan of faults;
-//! groups that open late at some, nodes that do nothing for a while or crash, groups closed with reports outstanding.
+//! Tables of groups at work: several groups among several peers, every member a source, over a random plan of faults;
+//! groups that open late at some, peers that do nothing for a while or crash, groups closed with reports outstanding.
 
 use crate::schedules::{Told, number, run_all};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::Network;
-use pombo_kernel::{Error, Node};
+use pombo_kernel::{Error, Peer};
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::fault::{SeededRng, Faults};
-use pombo_testing::{DeviceLimits, Sim, SimNetwork, LinkParameters};
-use pombo_transport::group::{Begun, Casts, Counts, Group, Habits, Hands, Repair};
+use pombo_netdrivers::fault::{Faults, SeededRng};
+use pombo_testing::{DeviceLimits, LinkParameters, Sim, SimNetwork};
+use pombo_transport::multicast::{
+    BufferProvider, GroupCapacities, GroupTable, MulticastStats, Repair, SendStatus, SenderConfig,
+};
 use pombo_transport::reliable::Timing;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -17,7 +19,8 @@ const USUAL: u64 = 5_000;
 /// Turns until a schedule counts as hanging; most take some thousands.
 const HANG: u32 = 2_000_000;
 
-type Table<const KEPT: usize> = Casts<SimNetwork, Group<5, 1500, KEPT, 200, 3>, HeapStorage>;
+type Table<const KEPT: usize> =
+    GroupTable<SimNetwork, GroupCapacities<5, 1500, KEPT, 200, 3>, HeapStorage>;
 
 /// The messages of every member of one group, by their lengths.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ struct Memory {
     into: HashMap<(u32, u16), Vec<u8>>,
 }
 
-impl Hands for Memory {
+impl BufferProvider for Memory {
     type Out = &'static [u8];
     type Into = [u8];
 
@@ -53,7 +56,7 @@ impl Hands for Memory {
         self.out.get(&group)
     }
 
-    fn incoming(&mut self, group: u32, source: Node) -> Option<&mut [u8]> {
+    fn incoming(&mut self, group: u32, source: Peer) -> Option<&mut [u8]> {
         let buffer = self.into.get_mut(&(group, source.0));
         buffer.map(|buffer| &mut buffer[..])
     }
@@ -72,8 +75,8 @@ struct World<const KEPT: usize> {
 
 impl<const KEPT: usize> World<KEPT> {
     fn new(mut rng: SeededRng, seed: u64, loud: bool) -> Self {
-        let nodes = 2 + rng.below(4) as u16;
-        let faults = Faults::random(&mut rng, nodes, 300_000, 5_000_000);
+        let peers = 2 + rng.below(4) as u16;
+        let faults = Faults::random(&mut rng, peers, 300_000, 5_000_000);
         let limits = DeviceLimits {
             mtu: 256 + rng.index(1500),
             tx_queue: 1 + rng.index(40),
@@ -83,25 +86,25 @@ impl<const KEPT: usize> World<KEPT> {
             overtakers: 1 + rng.below(4) as u16,
             ..Timing::default()
         };
-        let habits = Habits {
+        let config = SenderConfig {
             repair: [Repair::Coded, Repair::Plain][rng.index(2)],
             window: 1 + rng.below(256) as u16,
             ask_after: 1 + rng.below(40) as u16,
         };
         let crash = (rng.index(4) == 0).then(|| {
-            let who = rng.index(nodes.into());
+            let who = rng.index(peers.into());
             (who, rng.below(5_000_000), rng.below(20_000_000))
         });
-        let plans = plans(&mut rng, nodes);
+        let plans = plans(&mut rng, peers);
         if loud {
-            eprintln!("{nodes} nodes, {KEPT} kept, {limits:?}, {timing:?}, {habits:?}");
+            eprintln!("{peers} peers, {KEPT} kept, {limits:?}, {timing:?}, {config:?}");
             eprintln!("crash {crash:?}\n{plans:#?}\n{faults:?}");
         }
-        let (sim, networks) = Sim::with(nodes, limits, LinkParameters::default(), faults, seed);
+        let (sim, networks) = Sim::with(peers, limits, LinkParameters::default(), faults, seed);
         let rank = |network: SimNetwork| {
             Some(Rank {
-                me: network.node().0,
-                table: Table::with(network, 7, habits, timing),
+                me: network.me().0,
+                table: Table::with(network, 7, config, timing),
                 opened: 0,
                 closed: vec![false; plans.len()],
                 done: HashMap::new(),
@@ -120,13 +123,13 @@ impl<const KEPT: usize> World<KEPT> {
         }
     }
 
-    fn run(mut self) -> Counts {
-        for turn in 0.. {
-            assert!(turn < HANG, "it hangs: {}", self.state());
+    fn run(mut self) -> MulticastStats {
+        for send_due in 0.. {
+            assert!(send_due < HANG, "it hangs: {}", self.state());
             self.fail();
             let at = self.rng.index(self.ranks.len());
             self.act(at);
-            if turn % 16 == 0 && self.is_done() {
+            if send_due % 16 == 0 && self.is_done() {
                 break;
             }
         }
@@ -163,7 +166,7 @@ impl<const KEPT: usize> World<KEPT> {
         if self.sim.now() >= when + later && !self.known {
             self.known = true;
             let ranks = self.ranks.iter_mut().flatten();
-            ranks.for_each(|rank| rank.table.declare_lost(Node(who as u16)));
+            ranks.for_each(|rank| rank.table.declare_lost(Peer(who as u16)));
         }
     }
 
@@ -227,12 +230,12 @@ impl<const KEPT: usize> World<KEPT> {
     }
 }
 
-/// Three to six groups, at most three of which are open at once at any node.
-fn plans(rng: &mut SeededRng, nodes: u16) -> Vec<Plan> {
+/// Three to six groups, at most three of which are open at once at any peer.
+fn plans(rng: &mut SeededRng, peers: u16) -> Vec<Plan> {
     let mut id = 0;
     let plan = |_| {
         id += 1 + rng.below(3) as u32;
-        let mut members: Vec<u16> = (0..nodes).filter(|_| rng.index(4) > 0).collect();
+        let mut members: Vec<u16> = (0..peers).filter(|_| rng.index(4) > 0).collect();
         if members.is_empty() {
             members.push(0);
         }
@@ -250,7 +253,7 @@ fn plans(rng: &mut SeededRng, nodes: u16) -> Vec<Plan> {
             members,
         }
     };
-    (0..1 + nodes).map(plan).collect()
+    (0..1 + peers).map(plan).collect()
 }
 
 /// Bytes that differ with the message and with every place in it.
@@ -270,10 +273,10 @@ impl<const KEPT: usize> Rank<KEPT> {
         if !plan.members.contains(&self.me) {
             self.closed[self.opened] = true;
         } else if self.table.has_room() {
-            let members = plan.members.iter().map(|node| Node(*node));
+            let members = plan.members.iter().map(|peer| Peer(*peer));
             self.table.open(plan.id, members).expect("there is room");
             if let Some(lost) = lost {
-                self.table.declare_lost(Node(lost as u16));
+                self.table.declare_lost(Peer(lost as u16));
             }
         } else {
             return false;
@@ -313,8 +316,8 @@ impl<const KEPT: usize> Rank<KEPT> {
             return Ok(sent);
         }
         match self.table.send(group, &bytes) {
-            Ok(Begun::Kept) => Ok(true),
-            Ok(Begun::Lent) => {
+            Ok(SendStatus::Copied) => Ok(true),
+            Ok(SendStatus::Borrowed) => {
                 self.memory.out.insert(group, bytes);
                 Ok(false)
             }
@@ -328,7 +331,7 @@ impl<const KEPT: usize> Rank<KEPT> {
     fn receive(&mut self, group: u32, source: u16, bytes: &[u8]) -> Result<bool, Error> {
         let room = || vec![0; bytes.len()];
         let buffer = self.memory.into.entry((group, source)).or_insert_with(room);
-        match self.table.receive(group, Node(source), &mut buffer[..]) {
+        match self.table.receive(group, Peer(source), &mut buffer[..]) {
             Ok(None) => Ok(false),
             Ok(Some(len)) => {
                 assert!(
@@ -339,7 +342,7 @@ impl<const KEPT: usize> Rank<KEPT> {
                 Ok(true)
             }
             Err(error) => {
-                assert_eq!(error, Error::PeerLost(Node(source)));
+                assert_eq!(error, Error::PeerLost(Peer(source)));
                 Err(error)
             }
         }
@@ -363,7 +366,7 @@ impl<const KEPT: usize> Rank<KEPT> {
     }
 }
 
-fn run(seed: u64, loud: bool) -> Counts {
+fn run(seed: u64, loud: bool) -> MulticastStats {
     let _told = Told(seed, "table");
     let mut rng = SeededRng::new(seed);
     match rng.index(3) {

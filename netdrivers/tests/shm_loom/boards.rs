@@ -5,10 +5,10 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::thread;
 
-use crate::event_count::{AWAKE, EventCount, WaitFor};
-use crate::event_counts::ModelPark;
 use crate::board::{Board, BoardMemory};
 use crate::check;
+use crate::event_count::{AWAKE, EventCount, WaitFor};
+use crate::event_counts::ModelPark;
 
 /// Slots of a board, and bytes of a payload beside its number: few, so that all are used again soon.
 const SLOTS: usize = 2;
@@ -86,8 +86,7 @@ impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
                 .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }));
         }
         // SAFETY: as above.
-        site.short[slot as usize % SLOTS]
-            .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }))
+        site.short[slot as usize % SLOTS].with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }))
     }
 
     unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
@@ -117,7 +116,10 @@ fn expect<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, rank: usize, byt
     loop {
         let read = board.read(rank, |payload, _| {
             assert_eq!(payload.len(), len);
-            assert!(payload.iter().all(|found| *found == byte), "another payload");
+            assert!(
+                payload.iter().all(|found| *found == byte),
+                "another payload"
+            );
         });
         match read {
             Some(()) => return,
@@ -305,9 +307,14 @@ fn a_group_after_another() {
 #[test]
 fn nobody_sleeps_through_a_round() {
     check(2, || {
-        let event_counts = Arc::new([(); 2].map(|()| (EventCount(AtomicU32::new(AWAKE)), ModelPark::new())));
+        let event_counts =
+            Arc::new([(); 2].map(|()| (EventCount(AtomicU32::new(AWAKE)), ModelPark::new())));
         ranks(Memory::<2>::new().boards(), move |rank, board| {
-            let notify = || event_counts[1 - rank].0.notify(WaitFor::Frame, &event_counts[1 - rank].1);
+            let notify = || {
+                event_counts[1 - rank]
+                    .0
+                    .notify(WaitFor::Frame, &event_counts[1 - rank].1)
+            };
             let (own, system) = &event_counts[rank];
             for round in 0..2 {
                 if rank == 0 {

@@ -4,9 +4,9 @@ use loom::sync::Arc;
 use loom::sync::atomic::AtomicU32;
 use loom::thread;
 
+use crate::check;
 use crate::event_count::{AWAKE, EventCount, WaitFor};
 use crate::event_counts::ModelPark;
-use crate::check;
 use crate::memory::{LIMIT, Memory, put, take};
 use crate::ring::{Consumer, Producer};
 
@@ -35,7 +35,8 @@ fn stream(lengths: &'static [usize]) {
             for (number, len) in lengths.iter().enumerate() {
                 while put(&mut producer, number as u8, *len).is_err() {
                     let has_pending = || producer.has_more_room();
-                    me.event_count.sleep(WaitFor::Room, None, &me.system, has_pending);
+                    me.event_count
+                        .sleep(WaitFor::Room, None, &me.system, has_pending);
                 }
                 peer.event_count.notify(WaitFor::Frame, &peer.system);
             }

@@ -6,8 +6,8 @@ use loom::sync::atomic::{AtomicU32, Ordering, fence};
 use loom::sync::{Arc, Mutex, MutexGuard};
 use loom::thread;
 
-use crate::event_count::{AWAKE, EventCount, Park, WaitFor};
 use crate::check;
+use crate::event_count::{AWAKE, EventCount, Park, WaitFor};
 
 /// Sleeps as the system does: to compare and to fall asleep is one step. Whoever is never woken looks for ever, of which
 /// the checker complains.
@@ -77,7 +77,10 @@ impl Park for ModelPark {
     }
 
     fn wake(&self, _word: &AtomicU32, wake_socket: u32) {
-        assert!(wake_socket == 0 || wake_socket == self.wake_socket, "the sleeper's door");
+        assert!(
+            wake_socket == 0 || wake_socket == self.wake_socket,
+            "the sleeper's door"
+        );
         match wake_socket {
             0 => *self.calls() += 1,
             _ => *self.notified() = true,

@@ -5,7 +5,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use pombo_kernel::memory::Part;
 
-use crate::ring::{Consumer, GRANULE, Producer, RingError, GranuleAccess, WORD, copy_parts};
+use crate::ring::{Consumer, GRANULE, GranuleAccess, Producer, RingError, WORD, copy_parts};
 
 /// Frames of up to four granules: 120 bytes.
 pub(super) const GRANULES: usize = 16;

@@ -71,7 +71,7 @@ fn room_shows_when_something_was_taken() {
         while put(&mut producer, sent, 1).is_ok() {
             sent += 1;
         }
-        let taker = thread::spawn(move || {
+        let handler = thread::spawn(move || {
             let mut consumer = Consumer::new(memory);
             assert_eq!(take(&mut consumer, 1), Some(0));
         });
@@ -80,6 +80,6 @@ fn room_shows_when_something_was_taken() {
         }
         assert_eq!(put(&mut producer, sent, 1), Ok(()));
         assert_eq!(put(&mut producer, sent, 1), Err(RingError::Full));
-        taker.join().expect("the taker");
+        handler.join().expect("the taker");
     });
 }

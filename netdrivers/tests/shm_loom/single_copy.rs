@@ -5,11 +5,11 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
 
-use crate::read_acks::{ReadAck, ReadAcks};
+use crate::check;
 use crate::event_count::{AWAKE, EventCount, WaitFor};
 use crate::event_counts::ModelPark;
-use crate::check;
 use crate::memory::{Memory, put, take};
+use crate::read_acks::{ReadAck, ReadAcks};
 use crate::ring::{Consumer, Producer};
 
 struct Scene {
@@ -40,9 +40,11 @@ fn offer_twice(refuse: u8) {
                 let ack = loop {
                     match scene.acks.ack_of(number.into()) {
                         Some(ack) => break ack,
-                        None => scene.event_count.sleep(WaitFor::Room, None, &scene.system, || {
-                            scene.acks.ack_of(number.into()).is_some()
-                        }),
+                        None => scene
+                            .event_count
+                            .sleep(WaitFor::Room, None, &scene.system, || {
+                                scene.acks.ack_of(number.into()).is_some()
+                            }),
                     }
                 };
                 let read = number < refuse;

@@ -2,9 +2,9 @@
 //! ends the others' waiting with an error that names it.
 
 use pombo_kernel::channel::Channel;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_netdrivers::shm::Shm;
-use pombo_netdrivers::shm::collective::{Unavailable, MAX_PAYLOAD};
+use pombo_netdrivers::shm::collective::{MAX_PAYLOAD, Unavailable};
 
 use super::processes::{self, Crew, this_rank, until};
 use super::{KILLS, sleeps};
@@ -21,10 +21,12 @@ struct Member {
 
 impl Member {
     fn new(mut shm: Shm) -> Self {
-        let (me, ranks) = (shm.node().index(), shm.nodes());
-        let nodes = (0..ranks).map(|node| Node(node as u16));
-        assert!(shm.enter_group(AREA, nodes, 7), "the area is free");
-        let text = (0..MAX_PAYLOAD + 256).map(|i| (i * 31 % 251) as u8).collect();
+        let (me, ranks) = (shm.me().index(), shm.peers());
+        let peers = (0..ranks).map(|peer| Peer(peer as u16));
+        assert!(shm.enter_group(AREA, peers, 7), "the area is free");
+        let text = (0..MAX_PAYLOAD + 256)
+            .map(|i| (i * 31 % 251) as u8)
+            .collect();
         Self {
             shm,
             ranks,
@@ -94,7 +96,7 @@ impl Member {
         self.shm.finish();
     }
 
-    fn until_lost(mut self, gone: Node) {
+    fn until_lost(mut self, gone: Peer) {
         let lost = (0..).find_map(|round| self.round(round).err());
         assert_eq!(lost, Some(Unavailable::PeerLost(gone)));
         self.shm.finish();
@@ -146,8 +148,8 @@ fn groups_follow_each_other() {
             while member.shm.free_regions()[AREA].is_none() {
                 std::thread::yield_now();
             }
-            let nodes = (0..3).map(Node);
-            assert!(member.shm.enter_group(AREA, nodes, number));
+            let peers = (0..3).map(Peer);
+            assert!(member.shm.enter_group(AREA, peers, number));
         }
         member.round(0).expect("all are there");
         member.shm.finish();
@@ -157,7 +159,7 @@ fn groups_follow_each_other() {
 #[test]
 fn a_member_is_killed_in_the_middle_of_a_round() {
     if let Some(shm) = this_rank() {
-        return Member::new(shm).until_lost(Node(1));
+        return Member::new(shm).until_lost(Peer(1));
     }
     let mut rng = 7_u64;
     for _ in 0..KILLS {
@@ -181,7 +183,7 @@ fn a_member_is_killed_while_the_others_sleep() {
                 std::thread::park();
             }
         }
-        return member.until_lost(Node(1));
+        return member.until_lost(Peer(1));
     }
     let mut crew = Crew::start(path!(a_member_is_killed_while_the_others_sleep), 3);
     crew.wait_until_attached();

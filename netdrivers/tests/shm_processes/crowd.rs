@@ -2,7 +2,7 @@
 //! room for run each test at the same time.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_netdrivers::shm::Shm;
 use pombo_testing::conformance::Harness;
@@ -16,10 +16,10 @@ struct Crowd;
 impl Harness for Crowd {
     type Channel = Corner;
 
-    fn run(test: &str, nodes: u16, body: fn(Corner)) {
+    fn run(test: &str, peers: u16, body: fn(Corner)) {
         match this_rank() {
-            Some(shm) => body(Corner::of(shm, nodes)),
-            None => Crew::start(test, RANKS - RANKS % usize::from(nodes)).join(),
+            Some(shm) => body(Corner::of(shm, peers)),
+            None => Crew::start(test, RANKS - RANKS % usize::from(peers)).join(),
         }
     }
 }
@@ -30,20 +30,20 @@ pombo_testing::conformance!(Crowd);
 struct Corner {
     shm: Shm,
     base: u16,
-    nodes: u16,
+    peers: u16,
 }
 
 impl Corner {
-    fn of(shm: Shm, nodes: u16) -> Self {
-        let base = shm.node().0 / nodes * nodes;
-        Self { shm, base, nodes }
+    fn of(shm: Shm, peers: u16) -> Self {
+        let base = shm.me().0 / peers * peers;
+        Self { shm, base, peers }
     }
 }
 
-struct Inside<A>(A, Node);
+struct Inside<A>(A, Peer);
 
 impl<A: Arrival> Arrival for Inside<A> {
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.1
     }
 
@@ -55,36 +55,36 @@ impl<A: Arrival> Arrival for Inside<A> {
         self.0.head(n)
     }
 
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
-        self.0.pieces(offset, len, f);
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+        self.0.for_each_chunk(offset, len, f);
     }
 }
 
 impl Channel for Corner {
     type Arrival<'a> = Inside<<Shm as Channel>::Arrival<'a>>;
 
-    fn node(&self) -> Node {
-        Node(self.shm.node().0 - self.base)
+    fn me(&self) -> Peer {
+        Peer(self.shm.me().0 - self.base)
     }
 
-    fn nodes(&self) -> usize {
-        self.nodes.into()
+    fn peers(&self) -> usize {
+        self.peers.into()
     }
 
-    fn limit(&self, to: Node) -> usize {
+    fn limit(&self, to: Peer) -> usize {
         self.shm.limit(to)
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        if to.0 >= self.nodes {
-            return Err(ChannelError::NoSuchNode(to));
+        if to.0 >= self.peers {
+            return Err(ChannelError::NoSuchPeer(to));
         }
-        let sent = self.shm.try_send(Node(self.base + to.0), cookie, parts);
+        let sent = self.shm.try_send(Peer(self.base + to.0), cookie, parts);
         sent.map_err(|error| match error {
             ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
             error => error,
@@ -92,8 +92,8 @@ impl Channel for Corner {
     }
 
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        let (base, nodes) = (self.base, self.nodes);
-        let inside = |node: Node| Some(Node(node.0.checked_sub(base)?)).filter(|n| n.0 < nodes);
+        let (base, peers) = (self.base, self.peers);
+        let inside = |peer: Peer| Some(Peer(peer.0.checked_sub(base)?)).filter(|n| n.0 < peers);
         let mut any = false;
         self.shm.poll(|event| match event {
             Event::Arrival(arrival) => {
@@ -101,10 +101,10 @@ impl Channel for Corner {
                 any = true;
                 f(Event::Arrival(Inside(arrival, from)));
             }
-            Event::PeerLost(node) => {
-                if let Some(node) = inside(node) {
+            Event::PeerLost(peer) => {
+                if let Some(peer) = inside(peer) {
                     any = true;
-                    f(Event::PeerLost(node));
+                    f(Event::PeerLost(peer));
                 }
             }
             _ => panic!("a driver that copies completes nothing"),

@@ -4,10 +4,10 @@
 use core::mem::MaybeUninit;
 use std::time::Duration;
 
-use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Target};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, CopyTarget, Event, Sent};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::{Part, Source};
-use pombo_netdrivers::shm::{FRAME_LIMIT, SingleCopy, Shm};
+use pombo_netdrivers::shm::{FRAME_LIMIT, Shm, SingleCopy};
 use pombo_testing::conformance::Harness;
 
 use super::processes::{self, Crew, this_rank};
@@ -20,10 +20,10 @@ mod conformance {
     impl Harness for Forced {
         type Channel = Shm;
 
-        fn run(test: &str, nodes: u16, body: fn(Shm)) {
+        fn run(test: &str, peers: u16, body: fn(Shm)) {
             match this_rank() {
                 Some(shm) => body(forced(shm)),
-                None => Crew::start(test, nodes.into()).join(),
+                None => Crew::start(test, peers.into()).join(),
             }
         }
     }
@@ -60,15 +60,15 @@ struct Room {
     one_piece: bool,
 }
 
-impl Target for Room {
-    fn put(&mut self, piece: &[u8]) {
+impl CopyTarget for Room {
+    fn append(&mut self, piece: &[u8]) {
         for byte in piece {
             self.bytes[self.filled].write(*byte);
             self.filled += 1;
         }
     }
 
-    fn room(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+    fn spare_capacity(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         self.one_piece
             .then_some(&mut self.bytes[self.filled..][..len])
     }
@@ -99,7 +99,7 @@ const END: u64 = u64::MAX;
 
 impl Traffic {
     fn new(shm: Shm) -> Self {
-        let (ranks, me) = (shm.nodes(), usize::from(shm.node().0));
+        let (ranks, me) = (shm.peers(), usize::from(shm.me().0));
         let bytes: Vec<_> = (0..2 * LONGEST).map(|at| pattern(me, at)).collect();
         Self {
             shm: forced(shm),
@@ -120,7 +120,7 @@ impl Traffic {
     }
 
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let me = self.shm.node().index();
+        let me = self.shm.me().index();
         (0..self.sent.len()).filter(move |rank| *rank != me)
     }
 
@@ -144,8 +144,8 @@ impl Traffic {
         self.shm.finish();
     }
 
-    /// Offers to everybody until that node is lost, then lets the others read all of it.
-    fn until_lost(mut self, gone: Node) {
+    /// Offers to everybody until that peer is lost, then lets the others read all of it.
+    fn until_lost(mut self, gone: Peer) {
         while !self.lost[gone.index()] {
             for to in self.others() {
                 self.send(to);
@@ -157,7 +157,7 @@ impl Traffic {
             self.progress();
         }
         for to in &rest {
-            self.end(Node(*to as u16));
+            self.end(Peer(*to as u16));
         }
         while rest.iter().any(|from| self.got[*from] != END) {
             self.progress();
@@ -166,8 +166,8 @@ impl Traffic {
         self.shm.finish();
     }
 
-    /// Everything to that node was read.
-    fn end(&mut self, to: Node) {
+    /// Everything to that peer was read.
+    fn end(&mut self, to: Peer) {
         let end = [Part::Bytes(&END.to_le_bytes()), Part::Bytes(&[0; 8])];
         while self.shm.try_send(to, Cookie::COPY, &end) == Err(ChannelError::Full) {
             self.progress();
@@ -180,8 +180,8 @@ impl Traffic {
         self.rng ^= self.rng << 17;
         let len = FRAME_LIMIT + 1 + (self.rng >> 20) as usize % (LONGEST - FRAME_LIMIT - 1);
         let start = (self.rng >> 40) as usize % LONGEST;
-        let node = Node(to as u16);
-        if !self.shm.offers(node, len) {
+        let peer = Peer(to as u16);
+        if !self.shm.supports_single_copy(peer, len) {
             return;
         }
         let body = Still(&self.bytes[start..start + len]);
@@ -195,7 +195,7 @@ impl Traffic {
                 swapped: false,
             },
         ];
-        match self.shm.try_send(node, Cookie(to as u64), &parts) {
+        match self.shm.try_send(peer, Cookie(to as u64), &parts) {
             Ok(sent) => {
                 assert_eq!(sent, Sent::Later);
                 self.sent[to] += 1;
@@ -203,7 +203,7 @@ impl Traffic {
                 self.idle = 0;
             }
             Err(ChannelError::Full) => {}
-            Err(ChannelError::PeerLost(node)) => assert_eq!(node.index(), to),
+            Err(ChannelError::PeerLost(peer)) => assert_eq!(peer.index(), to),
             Err(error) => panic!("{error}"),
         }
     }
@@ -221,9 +221,9 @@ impl Traffic {
         let polled = shm.poll(|event| match event {
             Event::Arrival(arrival) => take(&arrival, room, got, failed),
             Event::Completed(Cookie(to)) => open[to as usize] -= 1,
-            Event::PeerLost(node) => {
-                lost[node.index()] = true;
-                open[node.index()] = 0;
+            Event::PeerLost(peer) => {
+                lost[peer.index()] = true;
+                open[peer.index()] = 0;
             }
             _ => panic!("nobody refuses"),
         });
@@ -254,7 +254,7 @@ fn take(arrival: &impl Arrival, room: &mut Room, got: &mut [u64], failed: &mut [
     room.filled = 0;
     room.one_piece = number % 3 > 0;
     room.bytes[..len].fill(MaybeUninit::new(0xEE));
-    if !arrival.fetch(HEAD, len, room) {
+    if !arrival.read_into(HEAD, len, room) {
         failed[from] = true;
         return;
     }
@@ -287,7 +287,7 @@ fn five_processes_read_from_each_other() {
 #[test]
 fn a_rank_is_killed_while_others_read() {
     if let Some(shm) = this_rank() {
-        return Traffic::new(shm).until_lost(Node(1));
+        return Traffic::new(shm).until_lost(Peer(1));
     }
     let path = path!(a_rank_is_killed_while_others_read);
     let mut rng = 1_u64;

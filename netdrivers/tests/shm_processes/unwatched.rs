@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use pombo_kernel::channel::{Channel, Event};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_netdrivers::shm::{Shm, bootstrap};
 
 use super::processes::{again, until};
@@ -82,7 +82,7 @@ impl Drop for Ranks {
 #[test]
 fn sleepers_notice_a_killed_rank() {
     if let Some(shm) = this_rank() {
-        return Traffic::new(shm).sleep_until_lost(Node(0));
+        return Traffic::new(shm).sleep_until_lost(Peer(0));
     }
     let ranks = Ranks::start(path!(sleepers_notice_a_killed_rank));
     ranks.wait_until_asleep();
@@ -96,7 +96,7 @@ fn a_rank_that_never_waits_notices_too() {
         let mut lost = false;
         while !lost {
             let polled =
-                shm.poll(|event| lost |= matches!(event, Event::PeerLost(node) if node == Node(2)));
+                shm.poll(|event| lost |= matches!(event, Event::PeerLost(peer) if peer == Peer(2)));
             polled.expect("a poll");
         }
         return shm.finish();
@@ -110,7 +110,7 @@ fn a_rank_that_never_waits_notices_too() {
 #[test]
 fn waiting_costs_nothing() {
     if let Some(shm) = this_rank() {
-        return Traffic::new(shm).sleep_until_lost(Node(1));
+        return Traffic::new(shm).sleep_until_lost(Peer(1));
     }
     let ranks = Ranks::start(path!(waiting_costs_nothing));
     for rank in &ranks.0 {

@@ -4,11 +4,11 @@ use crate::bound;
 use crate::strangers::next;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_kernel::{Arrival, Node};
+use pombo_kernel::{Arrival, Peer};
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::fault::{SeededRng, FaultyNetwork, Rate};
-use pombo_netdrivers::udp::{BoundUdp, UdpMulticast, UdpError, multicast_group};
-use pombo_transport::group::{Group, Habits, Name, Sink, Source};
+use pombo_netdrivers::fault::{FaultyNetwork, Rate, SeededRng};
+use pombo_netdrivers::udp::{BoundUdp, UdpError, UdpMulticast, multicast_group};
+use pombo_transport::multicast::{GroupCapacities, GroupId, Receiver, Sender, SenderConfig};
 use pombo_transport::reliable::Timing;
 use std::net::{Ipv6Addr, SocketAddrV4, UdpSocket};
 use std::sync::mpsc;
@@ -20,11 +20,12 @@ pub(crate) fn job() -> u64 {
     u64::from(std::process::id()) << 16 | u64::from(port)
 }
 
-/// Devices for groups of that many nodes, all in this one.
-pub(crate) fn casts(nodes: u16, group: SocketAddrV4) -> Vec<UdpMulticast> {
-    let (bounds, addresses) = bound(nodes);
-    let numbered = (0..).map(Node).zip(bounds);
-    let join = |(node, bound): (Node, BoundUdp)| bound.join_multicast(node, addresses.clone(), group);
+/// Devices for groups of that many peers, all in this one.
+pub(crate) fn casts(peers: u16, group: SocketAddrV4) -> Vec<UdpMulticast> {
+    let (bounds, addresses) = bound(peers);
+    let numbered = (0..).map(Peer).zip(bounds);
+    let join =
+        |(peer, bound): (Peer, BoundUdp)| bound.join_multicast(peer, addresses.clone(), group);
     numbered.map(|one| join(one).expect("a group")).collect()
 }
 
@@ -36,13 +37,13 @@ fn reaches_all_others_once(group: SocketAddrV4) {
         let frame = [from as u8; 100];
         casts[from].broadcast(&[Part::Bytes(&frame)]).expect("room");
         for to in (0..4).filter(|to| *to != from) {
-            assert_eq!(next(&mut casts[to]), (Node(from as u16), frame.to_vec()));
+            assert_eq!(next(&mut casts[to]), (Peer(from as u16), frame.to_vec()));
         }
         let back = (from + 1) % 4;
         casts[back]
-            .transmit(Node(from as u16), &[Part::Bytes(b"got it")])
+            .transmit(Peer(from as u16), &[Part::Bytes(b"got it")])
             .expect("room");
-        let answer = (Node(back as u16), b"got it".to_vec());
+        let answer = (Peer(back as u16), b"got it".to_vec());
         assert_eq!(next(&mut casts[from]), answer);
         let _ = stranger.send_to(b"me too", group);
     }
@@ -70,27 +71,27 @@ fn groups_need_version_four() {
         return eprintln!("SKIPPED: this system has no IPv6");
     };
     let address = bound.address();
-    let refused = bound.join_multicast(Node(0), vec![address], multicast_group(1));
+    let refused = bound.join_multicast(Peer(0), vec![address], multicast_group(1));
     let expected = UdpError::MulticastNeedsV4 { address };
     assert_eq!(refused.err(), Some(expected));
 }
 
-const NAME: Name = Name {
+const NAME: GroupId = GroupId {
     group: 3,
     epoch: 0x5eed,
 };
-type Inbox = Sink<Group<8, 1472>, HeapStorage>;
+type Inbox = Receiver<GroupCapacities<8, 1472>, HeapStorage>;
 /// Far above the seconds that a slow machine needs.
 const HANG: Duration = Duration::from_secs(180);
 
 /// Broadcasts to three receivers that lose frames; all must have the same bytes.
 fn broadcast(ppm: u32, sizes: &'static [usize]) {
-    let mut nodes = casts(4, multicast_group(job())).into_iter();
+    let mut peers = casts(4, multicast_group(job())).into_iter();
     let lossy = |cast| FaultyNetwork::with_loss(cast, Rate::ppm(ppm), 1);
-    let network = lossy(nodes.next().expect("four"));
+    let network = lossy(peers.next().expect("four"));
     let (done, ends) = mpsc::channel();
     let mut stops = Vec::new();
-    for cast in nodes {
+    for cast in peers {
         let (stop, stopped) = mpsc::channel::<()>();
         let (done, network) = (done.clone(), lossy(cast));
         stops.push(stop);
@@ -106,7 +107,7 @@ fn broadcast(ppm: u32, sizes: &'static [usize]) {
         let _ = done.send(());
     });
     for _ in 0..4 {
-        ends.recv_timeout(HANG).expect("a node failed or hangs");
+        ends.recv_timeout(HANG).expect("a peer failed or hangs");
     }
 }
 
@@ -117,18 +118,22 @@ fn message(number: usize, len: usize) -> Vec<u8> {
 }
 
 fn send(mut network: FaultyNetwork<UdpMulticast>, sizes: &[usize]) {
-    let nodes = (1..4).map(Node);
-    let (habits, timing) = (Habits::default(), Timing::default());
+    let peers = (1..4).map(Peer);
+    let (config, timing) = (SenderConfig::default(), Timing::default());
     let mtu = network.mtu().min(1472);
-    let source = Source::<Group<8, 1472>, HeapStorage>::new(NAME, nodes, mtu, habits, timing);
+    let source =
+        Sender::<GroupCapacities<8, 1472>, HeapStorage>::new(NAME, peers, mtu, config, timing);
     let mut source = source.expect("places for eight");
     for (number, len) in sizes.iter().enumerate() {
         let message = message(number, *len);
         source.send(&&message[..]).expect("the last is done");
         let mut idle = 0;
-        while !source.turn(&mut network, &&message[..]).expect("it is up") {
-            let (me, now) = (network.node(), network.now());
-            let heard = network.poll(|frame| source.hear(&frame, now, Some(me)));
+        while !source
+            .send_due(&mut network, &&message[..])
+            .expect("it is up")
+        {
+            let (me, now) = (network.me(), network.now());
+            let heard = network.poll(|frame| source.on_frame(&frame, now, Some(me)));
             idle = if heard.expect("it is up") {
                 0
             } else {
@@ -142,8 +147,12 @@ fn send(mut network: FaultyNetwork<UdpMulticast>, sizes: &[usize]) {
     eprintln!("{:?}", source.counts());
 }
 
-fn receive(mut network: FaultyNetwork<UdpMulticast>, sizes: &[usize], stopped: &mpsc::Receiver<()>) {
-    let mut sink = Inbox::new(NAME, Node(0), Timing::default(), None);
+fn receive(
+    mut network: FaultyNetwork<UdpMulticast>,
+    sizes: &[usize],
+    stopped: &mpsc::Receiver<()>,
+) {
+    let mut sink = Inbox::new(NAME, Peer(0), Timing::default(), None);
     let mut idle = 0;
     for (number, len) in sizes.iter().enumerate() {
         let mut buffer = vec![0; *len];
@@ -151,7 +160,7 @@ fn receive(mut network: FaultyNetwork<UdpMulticast>, sizes: &[usize], stopped: &
             if let Some(received) = sink.receive(&mut buffer[..]).expect("it fits") {
                 break received;
             }
-            turn(&mut network, &mut sink, &mut buffer, &mut idle);
+            send_due(&mut network, &mut sink, &mut buffer, &mut idle);
         };
         assert_eq!(received, *len);
         assert!(
@@ -160,23 +169,28 @@ fn receive(mut network: FaultyNetwork<UdpMulticast>, sizes: &[usize], stopped: &
         );
     }
     // A sleep would not end when the source has.
-    eprintln!("{:?} {:?}", network.node(), sink.counts());
+    eprintln!("{:?} {:?}", network.me(), sink.counts());
     while stopped.try_recv() == Err(mpsc::TryRecvError::Empty) {
         idle = 0;
-        turn(&mut network, &mut sink, &mut [], &mut idle);
+        send_due(&mut network, &mut sink, &mut [], &mut idle);
         std::thread::yield_now();
     }
 }
 
-fn turn(network: &mut FaultyNetwork<UdpMulticast>, sink: &mut Inbox, buffer: &mut [u8], idle: &mut u32) {
-    let (me, now) = (network.node(), network.now());
-    let heard = network.poll(|frame| sink.hear(&frame, buffer, now, Some(me)));
+fn send_due(
+    network: &mut FaultyNetwork<UdpMulticast>,
+    sink: &mut Inbox,
+    buffer: &mut [u8],
+    idle: &mut u32,
+) {
+    let (me, now) = (network.me(), network.now());
+    let heard = network.poll(|frame| sink.on_frame(&frame, buffer, now, Some(me)));
     *idle = if heard.expect("it is up") {
         0
     } else {
         *idle + 1
     };
-    sink.turn(network).expect("it is up");
+    sink.send_due(network).expect("it is up");
     if *idle > 0 {
         network.wait(*idle, sink.deadline()).expect("it is up");
     }

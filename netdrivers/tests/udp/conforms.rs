@@ -1,10 +1,10 @@
 //! A reliable channel over it passes the suite of every driver, on a good and on a bad network.
 
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::fault::{Faults, FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
-use pombo_testing::conformance::{SupervisedChannel, Supervisor, Harness, threads};
+use pombo_testing::conformance::{Harness, SupervisedChannel, Supervisor, threads};
 use pombo_transport::reliable::Window;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -15,11 +15,11 @@ pub(crate) type Rank<N> = SupervisedChannel<N, Window<8, 16, 1500>, Job>;
 /// All ranks are threads of this process.
 pub(crate) struct Job {
     addresses: Vec<SocketAddr>,
-    gone: Mutex<Vec<Node>>,
+    gone: Mutex<Vec<Peer>>,
 }
 
 impl Supervisor for Job {
-    fn departed(&self) -> &Mutex<Vec<Node>> {
+    fn departed(&self) -> &Mutex<Vec<Peer>> {
         &self.gone
     }
 
@@ -31,14 +31,14 @@ impl Supervisor for Job {
     }
 }
 
-pub(crate) fn run<N: Network + Send>(nodes: u16, over: fn(Udp) -> N, body: fn(Rank<N>)) {
-    let (bounds, addresses) = crate::bound(nodes);
+pub(crate) fn run<N: Network + Send>(peers: u16, over: fn(Udp) -> N, body: fn(Rank<N>)) {
+    let (bounds, addresses) = crate::bound(peers);
     let job = Arc::new(Job {
         addresses,
         gone: Mutex::default(),
     });
-    let ranks = (0..).map(Node).zip(bounds).map(|(node, bound)| {
-        let udp = bound.join(node, job.addresses.clone()).expect("the table");
+    let ranks = (0..).map(Peer).zip(bounds).map(|(peer, bound)| {
+        let udp = bound.join(peer, job.addresses.clone()).expect("the table");
         Rank::new(over(udp), job.clone())
     });
     threads(ranks.collect(), body);
@@ -54,8 +54,8 @@ macro_rules! conforms {
             impl Harness for World {
                 type Channel = Rank<$network>;
 
-                fn run(_test: &str, nodes: u16, body: fn(Rank<$network>)) {
-                    run(nodes, $over, body);
+                fn run(_test: &str, peers: u16, body: fn(Rank<$network>)) {
+                    run(peers, $over, body);
                 }
             }
 

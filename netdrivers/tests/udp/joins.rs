@@ -1,7 +1,7 @@
 //! What a rank says before it is on the network.
 
 use crate::bound;
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
@@ -37,20 +37,27 @@ fn the_loopback_interface_is_found() {
 #[test]
 fn a_table_that_cannot_be_is_refused() {
     let (other, me) = (bound(1).1[0], || bound(1).0.remove(0));
-    let refused = |node, table: &dyn Fn(SocketAddr) -> Vec<SocketAddr>| {
+    let refused = |peer, table: &dyn Fn(SocketAddr) -> Vec<SocketAddr>| {
         let me = me();
         let at = me.address();
-        (me.join(Node(node), table(at)).err().expect("refused"), at)
+        (me.join(Peer(peer), table(at)).err().expect("refused"), at)
     };
-    assert_eq!(refused(0, &|_| vec![]).0, UdpError::Nodes { nodes: 0 });
+    assert_eq!(refused(0, &|_| vec![]).0, UdpError::Peers { peers: 0 });
     let many = refused(0, &|at| vec![at; 65_536]).0;
-    assert_eq!(many, UdpError::Nodes { nodes: 65_536 });
-    let missing = UdpError::NoSuchNode { node: 2, nodes: 2 };
+    assert_eq!(many, UdpError::Peers { peers: 65_536 });
+    let missing = UdpError::NoSuchPeer { peer: 2, peers: 2 };
     assert_eq!(refused(2, &|at| vec![at, other]).0, missing);
     let (error, bound) = refused(1, &|at| vec![at, other]);
     let listed = other;
-    let node = 1;
-    assert_eq!(error, UdpError::AddressMismatch { node, listed, bound });
+    let peer = 1;
+    assert_eq!(
+        error,
+        UdpError::AddressMismatch {
+            peer,
+            listed,
+            bound
+        }
+    );
     let (error, address) = refused(0, &|at| vec![at, other, at]);
     assert_eq!(error, UdpError::DuplicateAddress { address });
     let address = SocketAddr::from((Ipv6Addr::LOCALHOST, 9));
@@ -77,23 +84,23 @@ fn both_versions_of_ip_carry_frames() {
             continue;
         };
         let table = vec![zero.address(), one.address()];
-        let mut zero = zero.join(Node(0), table.clone()).expect("the table");
-        let mut one = one.join(Node(1), table).expect("the table");
-        zero.transmit(Node(1), &[Part::Bytes(b"to one")])
+        let mut zero = zero.join(Peer(0), table.clone()).expect("the table");
+        let mut one = one.join(Peer(1), table).expect("the table");
+        zero.transmit(Peer(1), &[Part::Bytes(b"to one")])
             .expect("room");
-        zero.transmit(Node(0), &[Part::Bytes(b"to itself")])
+        zero.transmit(Peer(0), &[Part::Bytes(b"to itself")])
             .expect("room");
         assert_eq!(
             crate::strangers::next(&mut one),
-            (Node(0), b"to one".to_vec())
+            (Peer(0), b"to one".to_vec())
         );
         assert_eq!(
             crate::strangers::next(&mut zero),
-            (Node(0), b"to itself".to_vec())
+            (Peer(0), b"to itself".to_vec())
         );
         assert_eq!(
-            zero.transmit(Node(2), &[Part::Bytes(b"to nobody")]),
-            Err(ChannelError::NoSuchNode(Node(2)))
+            zero.transmit(Peer(2), &[Part::Bytes(b"to nobody")]),
+            Err(ChannelError::NoSuchPeer(Peer(2)))
         );
     }
 }

@@ -1,10 +1,10 @@
 //! Traffic with checksums while the network loses frames at every rate.
 
 use crate::conforms::{Rank, run};
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::fault::{SeededRng, FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{FaultyNetwork, Rate, SeededRng};
 use pombo_netdrivers::udp::Udp;
 
 /// Frames from each rank to each other one.
@@ -38,10 +38,10 @@ fn twenty_per_cent_are_lost() {
 
 /// Everybody to everybody, in order, each frame with its number and a sum. Some are lost on the way to each, if `OFTEN`.
 fn exchange<const OFTEN: bool>(mut rank: Over) {
-    let me = rank.node();
+    let me = rank.me();
     let limit = rank.limit(me);
     let mut rng = SeededRng::stream(9, me.0.into());
-    let others: Vec<Node> = (0..3).map(Node).filter(|node| *node != me).collect();
+    let others: Vec<Peer> = (0..3).map(Peer).filter(|peer| *peer != me).collect();
     let (mut sent, mut got, mut idle) = ([0; 3], [0; 3], 0);
     while others
         .iter()
@@ -72,14 +72,14 @@ fn exchange<const OFTEN: bool>(mut rank: Over) {
         rank.reliable().counts(),
     );
     eprintln!(
-        "node {me}: {lost} frames lost here, {} sent again",
+        "peer {me}: {lost} frames lost here, {} sent again",
         counts.resent
     );
     assert!(lost > 0 || !OFTEN, "nothing was lost on this way");
 }
 
 /// False if there is no room.
-fn send(rank: &mut Over, to: Node, number: u32, body: &[u8]) -> bool {
+fn send(rank: &mut Over, to: Peer, number: u32, body: &[u8]) -> bool {
     let parts = [
         Part::Bytes(&number.to_le_bytes()),
         Part::Bytes(&sum(number, body).to_le_bytes()),
@@ -94,7 +94,7 @@ fn send(rank: &mut Over, to: Node, number: u32, body: &[u8]) -> bool {
 
 fn check(arrival: &impl Arrival, got: &mut [u32; 3]) {
     let mut bytes = Vec::new();
-    arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+    arrival.for_each_chunk(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
     let (number, rest) = bytes.split_first_chunk().expect("a number");
     let (told, body) = rest.split_first_chunk().expect("a sum");
     let (number, told) = (u32::from_le_bytes(*number), u32::from_le_bytes(*told));

@@ -3,7 +3,7 @@
 use crate::inside::inside;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::Network;
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::udp::Udp;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
@@ -18,8 +18,8 @@ fn ip(command: &str) {
     assert!(status.expect("ip").success(), "{command}");
 }
 
-/// A node that has another one at an address where nobody listens.
-fn node() -> (Udp, SocketAddr) {
+/// A peer that has another one at an address where nobody listens.
+fn peer() -> (Udp, SocketAddr) {
     for command in [
         "link set lo up",
         "link add host0 type veth peer name port0",
@@ -32,40 +32,40 @@ fn node() -> (Udp, SocketAddr) {
     let bound = Udp::bind(HERE).expect("this host has it now");
     let there = SocketAddr::from((THERE, 9));
     let addresses = vec![bound.address(), there];
-    (bound.join(Node(0), addresses).expect("the table"), there)
+    (bound.join(Peer(0), addresses).expect("the table"), there)
 }
 
-fn send(node: &mut Udp) -> Result<(), ChannelError> {
-    node.transmit(Node(1), &[Part::Bytes(b"frame")])
+fn send(peer: &mut Udp) -> Result<(), ChannelError> {
+    peer.transmit(Peer(1), &[Part::Bytes(b"frame")])
 }
 
 #[test]
 fn what_is_forbidden_for_a_moment_is_lost() {
     inside!(what_is_forbidden_for_a_moment_is_lost, || {
-        let (mut node, _) = node();
-        assert_eq!((send(&mut node), node.counts().unsent), (Ok(()), 0));
+        let (mut peer, _) = peer();
+        assert_eq!((send(&mut peer), peer.counts().unsent), (Ok(()), 0));
         ip(FORBIDDEN);
-        assert_eq!((send(&mut node), node.counts().unsent), (Ok(()), 1));
+        assert_eq!((send(&mut peer), peer.counts().unsent), (Ok(()), 1));
         // So are frames that leave together.
-        node.gather(true);
-        assert_eq!((send(&mut node), send(&mut node)), (Ok(()), Ok(())));
-        node.gather(false);
-        assert_eq!(node.poll(|_| ()), Ok(false));
-        assert_eq!(node.counts().unsent, 3);
+        peer.set_corked(true);
+        assert_eq!((send(&mut peer), send(&mut peer)), (Ok(()), Ok(())));
+        peer.set_corked(false);
+        assert_eq!(peer.poll(|_| ()), Ok(false));
+        assert_eq!(peer.counts().unsent, 3);
         ip(ALLOWED);
-        assert_eq!((send(&mut node), node.counts().unsent), (Ok(()), 3));
-        assert_eq!(node.refused(), None);
+        assert_eq!((send(&mut peer), peer.counts().unsent), (Ok(()), 3));
+        assert_eq!(peer.refused(), None);
     });
 }
 
 #[test]
 fn what_is_forbidden_for_long_is_an_error_and_named() {
     inside!(what_is_forbidden_for_long_is_an_error_and_named, || {
-        let (mut node, there) = node();
-        node.set_refused_limit(0);
+        let (mut peer, there) = peer();
+        peer.set_refused_limit(0);
         ip(FORBIDDEN);
-        assert_eq!(send(&mut node), Ok(()));
-        assert_eq!(send(&mut node), Err(ChannelError::Device(libc::EACCES)));
-        assert_eq!(node.refused(), Some(there));
+        assert_eq!(send(&mut peer), Ok(()));
+        assert_eq!(send(&mut peer), Err(ChannelError::Device(libc::EACCES)));
+        assert_eq!(peer.refused(), Some(there));
     });
 }

@@ -1,7 +1,7 @@
-//! Datagrams of others, and of nodes that write what they like.
+//! Datagrams of others, and of peers that write what they like.
 
 use crate::{bound, bound_at, network};
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 /// Far above the time that a datagram takes on one host.
 const HANG: Duration = Duration::from_secs(60);
 
-/// The next frame that comes to that node.
-pub(crate) fn next<N: Network>(network: &mut N) -> (Node, Vec<u8>) {
+/// The next frame that comes to that peer.
+pub(crate) fn next<N: Network>(network: &mut N) -> (Peer, Vec<u8>) {
     let mut frames = Vec::new();
     let start = Instant::now();
     while frames.is_empty() {
         assert!(start.elapsed() < HANG, "nothing comes");
         let polled = network.poll(|frame| {
             let mut bytes = Vec::new();
-            frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
+            frame.for_each_chunk(0, frame.len(), |piece| bytes.extend_from_slice(piece));
             frames.push((frame.from(), bytes));
         });
         assert_eq!(polled, Ok(!frames.is_empty()));
@@ -38,19 +38,19 @@ fn strangers_are_counted_and_not_heard() {
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     // Some come before the table is known.
     let send = |count: usize| {
-        (0..count).for_each(|_| drop(stranger.send_to(b"I am node 1", addresses[0])));
+        (0..count).for_each(|_| drop(stranger.send_to(b"I am peer 1", addresses[0])));
     };
     send(10);
-    let numbered = (0..).map(Node).zip(bounds);
-    let mut nodes = numbered.map(|(node, bound)| bound.join(node, addresses.clone()));
+    let numbered = (0..).map(Peer).zip(bounds);
+    let mut peers = numbered.map(|(peer, bound)| bound.join(peer, addresses.clone()));
     let (mut zero, mut one) = (
-        nodes.next().expect("two").expect("the table"),
-        nodes.next().expect("two").expect("the table"),
+        peers.next().expect("two").expect("the table"),
+        peers.next().expect("two").expect("the table"),
     );
     send(90);
-    one.transmit(Node(0), &[Part::Bytes(b"it is me")])
+    one.transmit(Peer(0), &[Part::Bytes(b"it is me")])
         .expect("room");
-    assert_eq!(next(&mut zero), (Node(1), b"it is me".to_vec()));
+    assert_eq!(next(&mut zero), (Peer(1), b"it is me".to_vec()));
     // It may have overtaken some.
     let start = Instant::now();
     while zero.counts().foreign < 100 {
@@ -63,14 +63,14 @@ fn strangers_are_counted_and_not_heard() {
 
 #[test]
 fn a_burst_arrives_in_batches_and_in_order() {
-    let mut nodes = network(2);
-    let (mut one, mut zero) = (nodes.remove(1), nodes.remove(0));
+    let mut peers = network(2);
+    let (mut one, mut zero) = (peers.remove(1), peers.remove(0));
     let longest = zero.mtu();
     for round in 0..50_usize {
         for number in 0..50_u8 {
             let len = 1 + (round * 977 + usize::from(number) * 131) % longest.min(3000);
             let frame = vec![number; len];
-            zero.transmit(Node(1), &[Part::Bytes(&frame)])
+            zero.transmit(Peer(1), &[Part::Bytes(&frame)])
                 .expect("room");
         }
         let mut expected = 0;
@@ -83,9 +83,9 @@ fn a_burst_arrives_in_batches_and_in_order() {
         }
     }
     let frame = vec![9; longest];
-    zero.transmit(Node(1), &[Part::Bytes(&frame)])
+    zero.transmit(Peer(1), &[Part::Bytes(&frame)])
         .expect("room");
-    assert_eq!(next(&mut one), (Node(0), frame));
+    assert_eq!(next(&mut one), (Peer(0), frame));
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn nobody_there_is_no_error() {
     drop(bounds.remove(1));
     let mut zero = bounds
         .remove(0)
-        .join(Node(0), addresses)
+        .join(Peer(0), addresses)
         .expect("the table");
     for _ in 0..100 {
-        zero.transmit(Node(1), &[Part::Bytes(b"hello")])
+        zero.transmit(Peer(1), &[Part::Bytes(b"hello")])
             .expect("no error");
         assert_eq!(zero.poll(|_| panic!("from whom")), Ok(false));
     }
@@ -108,12 +108,12 @@ fn nobody_there_is_no_error() {
 fn what_a_node_forges_is_counted_and_the_channel_goes_on() {
     type Over = Reliable<pombo_netdrivers::Udp, Window<2, 16, 1500>, HeapStorage>;
     let (bounds, addresses) = bound_at(Ipv4Addr::new(127, 0, 0, 3), 2);
-    let mut ranks = (0..).map(Node).zip(bounds).map(|(node, bound)| {
-        let udp = bound.join(node, addresses.clone()).expect("the table");
+    let mut ranks = (0..).map(Peer).zip(bounds).map(|(peer, bound)| {
+        let udp = bound.join(peer, addresses.clone()).expect("the table");
         Over::new(udp, 0x5eed).expect("two places")
     });
     let (mut zero, mut one) = (ranks.next().expect("two"), ranks.next().expect("two"));
-    // Node 1 writes past its channel, with the descriptor of its own socket.
+    // Peer 1 writes past its channel, with the descriptor of its own socket.
     let mut rng = SeededRng::new(3);
     let forged = |fd: i32, bytes: &[u8]| {
         // SAFETY: the descriptor stays open during the call; the bytes are valid, and the socket of the test is
@@ -129,7 +129,7 @@ fn what_a_node_forges_is_counted_and_the_channel_goes_on() {
         let bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
         forged(one.network().fd(), &bytes);
         while one
-            .try_send(Node(0), Cookie::COPY, &[Part::Bytes(&round.to_le_bytes())])
+            .try_send(Peer(0), Cookie::COPY, &[Part::Bytes(&round.to_le_bytes())])
             .is_err()
         {
             one.poll(|_| ()).expect("it is up");
@@ -162,19 +162,19 @@ struct Copied {
 impl Network for Copied {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    fn node(&self) -> Node {
-        self.udp.node()
+    fn me(&self) -> Peer {
+        self.udp.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.udp.nodes()
+    fn peers(&self) -> usize {
+        self.udp.peers()
     }
 
     fn mtu(&self) -> usize {
         self.udp.mtu()
     }
 
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         let mut bytes = vec![0; Part::total(parts)];
         let mut at = 0;
         for part in parts {
@@ -198,16 +198,16 @@ impl Network for Copied {
     }
 }
 
-/// Somebody writes with the address of node 1: each of its frames again with a bit that is wrong, wherever it is. None
-/// of them is kept in place of the right one, and none frees what node 0 has sent.
+/// Somebody writes with the address of peer 1: each of its frames again with a bit that is wrong, wherever it is. None
+/// of them is kept in place of the right one, and none frees what peer 0 has sent.
 #[test]
 fn a_copy_with_a_wrong_bit_never_takes_the_place_of_the_right_frame() {
     type Over<N> = Reliable<N, Window<2, 16, 1500>, HeapStorage>;
     let (mut bounds, addresses) = bound_at(Ipv4Addr::new(127, 0, 0, 4), 2);
-    let mut join = |node: u16| {
+    let mut join = |peer: u16| {
         let bound = bounds.remove(0);
         bound
-            .join(Node(node), addresses.clone())
+            .join(Peer(peer), addresses.clone())
             .expect("the table")
     };
     let mut zero = Over::new(join(0), 0x5eed).expect("two places");
@@ -221,7 +221,7 @@ fn a_copy_with_a_wrong_bit_never_takes_the_place_of_the_right_frame() {
     let (mut rng, mut copied, mut wrong) = (SeededRng::new(11), 0, 0);
     for round in 0..400_u32 {
         for (channel, to) in [(&mut one as &mut dyn Sends, 0), (&mut zero, 1)] {
-            channel.send(Node(to), &message(round));
+            channel.send(Peer(to), &message(round));
         }
         let (mut here, mut there) = (false, false);
         let start = Instant::now();
@@ -253,11 +253,11 @@ fn a_copy_with_a_wrong_bit_never_takes_the_place_of_the_right_frame() {
 
 /// Either end.
 trait Sends {
-    fn send(&mut self, to: Node, bytes: &[u8]);
+    fn send(&mut self, to: Peer, bytes: &[u8]);
 }
 
 impl<C: Channel> Sends for C {
-    fn send(&mut self, to: Node, bytes: &[u8]) {
+    fn send(&mut self, to: Peer, bytes: &[u8]) {
         let parts = [Part::Bytes(bytes)];
         self.try_send(to, Cookie::COPY, &parts).expect("room");
     }
@@ -280,6 +280,6 @@ fn hears(channel: &mut impl Channel, message: &[u8]) -> bool {
 
 fn bytes(frame: &impl Arrival) -> Vec<u8> {
     let mut bytes = Vec::new();
-    frame.pieces(0, frame.len(), |piece| bytes.extend_from_slice(piece));
+    frame.for_each_chunk(0, frame.len(), |piece| bytes.extend_from_slice(piece));
     bytes
 }

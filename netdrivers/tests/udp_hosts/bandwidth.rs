@@ -2,7 +2,7 @@
 //! turns. It says how fast that was; that all bytes come in order is what is tested.
 
 use crate::crew::{Rank, run};
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
 use std::time::Instant;
@@ -19,13 +19,13 @@ fn a_mebibyte_at_a_time() {
         for round in 0..rounds {
             let together = round % 2 == 1;
             let start = Instant::now();
-            match rank.node() {
-                Node(0) => send(&mut rank, round, together),
+            match rank.me() {
+                Peer(0) => send(&mut rank, round, together),
                 _ => receive(&mut rank, round),
             }
             rates[usize::from(together)].push(BYTES as f64 / 1e6 / start.elapsed().as_secs_f64());
         }
-        if rank.node() == Node(0) {
+        if rank.me() == Peer(0) {
             let median = |rates: &mut Vec<f64>| {
                 rates.sort_by(f64::total_cmp);
                 rates[rates.len() / 2]
@@ -39,20 +39,20 @@ fn a_mebibyte_at_a_time() {
 
 /// All of it, until the other side says that it came.
 fn send(rank: &mut Rank, round: u8, together: bool) {
-    let limit = rank.limit(Node(1));
+    let limit = rank.limit(Peer(1));
     let text: Vec<u8> = (0..limit).map(|i| (i as u8).wrapping_add(round)).collect();
     let (mut left, mut came, mut idle) = (BYTES, false, 0);
     while !came {
-        rank.gather(together);
+        rank.set_corked(together);
         while left > 0 {
             let parts = [Part::Bytes(&text[..limit.min(left)])];
-            match rank.reliable_mut().try_send(Node(1), Cookie::COPY, &parts) {
+            match rank.reliable_mut().try_send(Peer(1), Cookie::COPY, &parts) {
                 Ok(_) => left -= limit.min(left),
                 Err(ChannelError::Full) => break,
                 Err(error) => panic!("{error}"),
             }
         }
-        rank.gather(false);
+        rank.set_corked(false);
         let polled = rank.poll(|event| came |= matches!(event, Event::Arrival(_)));
         idle = match polled.expect("it is up") {
             true => 0,
@@ -72,7 +72,7 @@ fn receive(rank: &mut Rank, round: u8) {
                 panic!("nobody goes")
             };
             left -= arrival.len();
-            arrival.pieces(0, arrival.len(), |piece| {
+            arrival.for_each_chunk(0, arrival.len(), |piece| {
                 let right = |(i, byte): (usize, &u8)| *byte == (i as u8).wrapping_add(round);
                 assert!(piece.iter().enumerate().all(right));
             });
@@ -86,7 +86,7 @@ fn receive(rank: &mut Rank, round: u8) {
         }
     }
     let done = [Part::Bytes(b"all is here")];
-    while rank.try_send(Node(0), Cookie::COPY, &done).is_err() {
+    while rank.try_send(Peer(0), Cookie::COPY, &done).is_err() {
         rank.poll(|_| ()).expect("it is up");
     }
 }

@@ -13,8 +13,8 @@ macro_rules! conforms {
             impl Harness for World {
                 type Channel = Rank;
 
-                fn run(test: &str, nodes: u16, body: fn(Rank)) {
-                    run(test, nodes, $ppm, body);
+                fn run(test: &str, peers: u16, body: fn(Rank)) {
+                    run(test, peers, $ppm, body);
                 }
             }
 

@@ -2,7 +2,7 @@
 //! launcher: it hands the table of addresses round and says who has gone.
 
 use crate::hosts::{Hosts, on_hosts};
-use pombo_kernel::Node;
+use pombo_kernel::Peer;
 use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 use pombo_netdrivers::udp::Udp;
 use pombo_testing::conformance::{SupervisedChannel, Supervisor};
@@ -22,10 +22,10 @@ pub(crate) type Rank = SupervisedChannel<FaultyNetwork<Udp>, Window<8, 64, 1500>
 
 /// Who has gone, as this process was told.
 #[derive(Default)]
-pub(crate) struct Job(Mutex<Vec<Node>>);
+pub(crate) struct Job(Mutex<Vec<Peer>>);
 
 impl Supervisor for Job {
-    fn departed(&self) -> &Mutex<Vec<Node>> {
+    fn departed(&self) -> &Mutex<Vec<Peer>> {
         &self.0
     }
 }
@@ -34,7 +34,7 @@ impl Supervisor for Job {
 /// that rate on arrival.
 pub(crate) fn run(test: &str, ranks: u16, ppm: u32, body: fn(Rank)) {
     if let Ok(rank) = std::env::var(RANK) {
-        return body(join(Node(rank.parse().expect("a number")), ppm));
+        return body(join(Peer(rank.parse().expect("a number")), ppm));
     }
     on_hosts(test, usize::from(ranks.min(4)), |hosts| {
         let start = |rank| Process::start(hosts, test, rank);
@@ -114,7 +114,7 @@ impl Process {
 }
 
 /// Becomes that rank.
-fn join(node: Node, ppm: u32) -> Rank {
+fn join(peer: Peer, ppm: u32) -> Rank {
     let host: IpAddr = std::env::var(HOST)
         .ok()
         .and_then(|at| at.parse().ok())
@@ -126,7 +126,7 @@ fn join(node: Node, ppm: u32) -> Rank {
     let table = orders.next().expect("a table").expect("text");
     let table: Result<Vec<SocketAddr>, _> = table.split(' ').map(str::parse).collect();
     let udp = bound
-        .join(node, table.expect("addresses"))
+        .join(peer, table.expect("addresses"))
         .expect("the table");
     let job = Arc::new(Job::default());
     let told = job.clone();
@@ -138,7 +138,7 @@ fn join(node: Node, ppm: u32) -> Rank {
             told.0
                 .lock()
                 .expect("nobody panics with it")
-                .push(Node(rank.expect("a rank")));
+                .push(Peer(rank.expect("a rank")));
             let _ = stranger.send_to(b"wake up", own);
         }
     });

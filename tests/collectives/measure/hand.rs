@@ -1,7 +1,7 @@
 //! The same, as one writes it by hand without topologies and schedules.
 
 use crate::log::Log;
-use pombo_collective::{Buffer, Functions};
+use pombo_collective::{Buffer, Executor};
 
 #[inline(always)]
 pub(crate) fn binomial_children(rank: usize, n: usize, root: usize, mut f: impl FnMut(usize)) {

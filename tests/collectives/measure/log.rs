@@ -1,6 +1,6 @@
 //! What both ways do: notes of everything, so that nothing can be left out.
 
-use pombo_collective::{Buffer, Functions, Piece};
+use pombo_collective::{Buffer, Executor, Piece};
 use std::convert::Infallible;
 
 /// A number that depends on everything that was noted, in its order.
@@ -21,7 +21,7 @@ impl Log {
     }
 }
 
-impl Functions for Log {
+impl Executor for Log {
     type Error = Infallible;
 
     #[inline(always)]
@@ -39,7 +39,7 @@ impl Functions for Log {
     }
 
     #[inline(always)]
-    fn settled(&mut self, _: usize) -> Result<bool, Infallible> {
+    fn are_complete(&mut self, _: usize) -> Result<bool, Infallible> {
         Ok(true)
     }
 

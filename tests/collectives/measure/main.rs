@@ -9,7 +9,7 @@ mod log;
 mod step;
 
 use log::Log;
-use pombo_collective::{self as collective, Distributor, Running, Step};
+use pombo_collective::{self as collective, Distributor, Execution, Step};
 use pombo_collective::topology::{Binomial, Circle, Complete, Linear, Ring, Rooted, Topology, Tree};
 use std::hint::black_box;
 
@@ -30,7 +30,7 @@ fn compare(what: &str, name: &str, iterator: impl Fn(&mut Log), hand: impl Fn(&m
 /// Carries an operation out.
 #[inline(always)]
 fn drive(steps: impl Iterator<Item = Step>, log: &mut Log) {
-    let mut running = Running::new(steps);
+    let mut running = Execution::new(steps);
     while !running.poll(log).unwrap_or(true) {}
 }
 

@@ -8,8 +8,8 @@ pub(crate) use mirror::Mirror;
 pub use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 pub use pombo_kernel::matching::Linear;
 pub use pombo_kernel::{
-    Channel, Communicator, Compose, Config, Endpoint, Envelope, Error, Header, Lent, Node, Operate,
-    Pattern, Port, Scope, Segmented, Size, Ticket,
+    Channel, Communicator, Composition, Config, Endpoint, Envelope, Error, Header, Lent, Peer, PointToPoint,
+    Pattern, Port, Scope, Segmented, Capacities, Ticket,
 };
 pub use zerocopy::little_endian::U32;
 pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -25,11 +25,11 @@ impl Header for Tag {
 }
 
 impl Pattern<Tag> for Tag {
-    fn matches(&self, _: Node, header: &Tag) -> bool {
+    fn matches(&self, _: Peer, header: &Tag) -> bool {
         self == header
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }
@@ -45,14 +45,14 @@ impl Header for Letter {
 }
 
 impl Pattern<Letter> for Letter {
-    fn matches(&self, _: Node, header: &Letter) -> bool {
+    fn matches(&self, _: Peer, header: &Letter) -> bool {
         self == header
     }
 
-    fn source(&self) -> Option<Node> {
+    fn source(&self) -> Option<Peer> {
         None
     }
 }
 
-pub type Off = Compose<U32, Eager, Linear, Static, Size<8, 8, 64, 2>>;
+pub type Off = Composition<U32, Eager, Linear, Static, Capacities<8, 8, 64, 2>>;
 pub type Comm<'buf, L> = Communicator<Tag, L, Lent<'buf>, Off>;

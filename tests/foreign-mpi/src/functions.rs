@@ -2,7 +2,7 @@
 
 use mpi::ffi;
 use mpi::traits::*;
-use pombo_collective::{Buffer, Functions, Piece, Segments};
+use pombo_collective::{Buffer, Executor, Piece, Segments};
 use std::collections::VecDeque;
 
 /// The buffers of one operation: values, and into how many blocks each is cut.
@@ -95,7 +95,7 @@ fn check(code: i32) -> Result<(), Code> {
     if code == 0 { Ok(()) } else { Err(Code(code)) }
 }
 
-impl Functions for Foreign {
+impl Executor for Foreign {
     type Error = Code;
 
     fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Code> {
@@ -143,7 +143,7 @@ impl Functions for Foreign {
         Ok(true)
     }
 
-    fn settled(&mut self, open: usize) -> Result<bool, Code> {
+    fn are_complete(&mut self, open: usize) -> Result<bool, Code> {
         while self.begun.len() > open {
             let oldest = &mut self.begun[0];
             let mut over = 0;

@@ -10,7 +10,7 @@ use mpi::traits::*;
 use pombo_collective::topology::{
     Binomial, Chain, Circle, Complete, Hypercube, Linear, Ring, Rooted, Topology,
 };
-use pombo_collective::{self as collective, Distributor, Running, Step};
+use pombo_collective::{self as collective, Distributor, Execution, Step};
 
 fn main() {
     let universe = mpi::initialize().expect("MPI starts once");
@@ -41,7 +41,7 @@ fn values(rank: usize, count: usize) -> Vec<i64> {
 /// Runs an operation to its end and gives its buffers back.
 fn run(world: &SimpleCommunicator, steps: impl Iterator<Item = Step>, data: Data) -> Data {
     let mut functions = Foreign::new(world.as_raw(), 1, data);
-    let mut running = Running::new(steps);
+    let mut running = Execution::new(steps);
     while !running.poll(&mut functions).expect("the other MPI works") {}
     functions.finish()
 }
@@ -101,17 +101,17 @@ fn rootless(world: &SimpleCommunicator, rank: usize, ranks: usize, count: usize)
             .input(own.clone(), cut)
             .temporary(count, cut)
     };
-    let doubling = run(world, collective::allreduce_doubling(rank, ranks), data(1));
+    let doubling = run(world, collective::allreduce_recursive_doubling(rank, ranks), data(1));
     assert_eq!(doubling.work, sum, "all-reduce by doubling");
     let halves = Hypercube::within(ranks).ranks();
     let halving = run(
         world,
-        collective::allreduce_halving(rank, ranks),
+        collective::allreduce_rabenseifner(rank, ranks),
         data(halves),
     );
     assert_eq!(halving.work, sum, "all-reduce by halving");
     let circle = Circle::new(Ring::new(ranks), rank);
-    let round = run(world, collective::allreduce_circle(circle), data(ranks));
+    let round = run(world, collective::allreduce_ring(circle), data(ranks));
     assert_eq!(round.work, sum, "all-reduce on the circle");
 
     let mut theirs = vec![0; count * ranks];
@@ -119,7 +119,7 @@ fn rootless(world: &SimpleCommunicator, rank: usize, ranks: usize, count: usize)
     let data = Data::default()
         .input(own, 1)
         .output(vec![0; count * ranks], ranks);
-    let ours = run(world, collective::allgather_doubling(rank, ranks), data);
+    let ours = run(world, collective::allgather_recursive_doubling(rank, ranks), data);
     assert_eq!(ours.output, theirs, "all-gather");
 
     let all = values(rank, count * ranks);
@@ -140,8 +140,8 @@ fn interleaved(world: &SimpleCommunicator, rank: usize, ranks: usize) {
     let mut first = Foreign::new(world.as_raw(), 11, broadcast);
     let sum = Data::default().input(vec![rank as i64], 1).temporary(1, 1);
     let mut second = Foreign::new(world.as_raw(), 12, sum);
-    let mut one = Running::new(collective::broadcast(tree, 1));
-    let mut two = Running::new(collective::allreduce_doubling(rank, ranks));
+    let mut one = Execution::new(collective::broadcast(tree, 1));
+    let mut two = Execution::new(collective::allreduce_recursive_doubling(rank, ranks));
     let works = "the other MPI works";
     let mut over = [false; 2];
     while over != [true; 2] {

@@ -3,8 +3,8 @@
 use super::feed::Feed;
 use super::protocol::Want;
 use super::rank::Rank;
-use super::script::{Mood, NODES};
-use pombo_kernel::{Config, Mode, Node};
+use super::script::{Mood, PEERS};
+use pombo_kernel::{Config, Mode, Peer};
 
 /// Raw frames: peer, length, bytes.
 pub(crate) fn frames<C: Config>(feed: &mut Feed<'_>) {
@@ -13,7 +13,7 @@ pub(crate) fn frames<C: Config>(feed: &mut Feed<'_>) {
     rank.receive(want(1, 1), 12);
     rank.receive(want(255, 2), 3);
     for (to, len) in [(1, 4), (1, 12), (2, 16), (0, 9)] {
-        rank.send(Mode::Standard, Node(to), 1, &vec![7; len]);
+        rank.send(Mode::Standard, Peer(to), 1, &vec![7; len]);
     }
     while !feed.is_empty() {
         let from = peer(feed);
@@ -48,7 +48,7 @@ fn act<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) {
                 0 => Mode::Synchronous,
                 _ => Mode::Standard,
             };
-            rank.send(mode, node(feed), feed.byte() % 3, &payload(feed));
+            rank.send(mode, any_peer(feed), feed.byte() % 3, &payload(feed));
         }
         5 => rank.receive(wish(feed), feed.below(20)),
         6 => rank.claim(feed.below(8)),
@@ -56,13 +56,13 @@ fn act<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) {
         8 => match feed.below(3) {
             0 => rank.probe(wish(feed)),
             1 => rank.matched_probe(wish(feed)),
-            _ => rank.receive_matched(feed.below(4), feed.below(20)),
+            _ => rank.irecv_matched(feed.below(4), feed.below(20)),
         },
         9 => {
             let mood = [Mood::Open, Mood::Late, Mood::Full, Mood::Deaf][feed.below(4)];
-            let of = Node(feed.below(NODES.into()) as u16);
+            let of = Peer(feed.below(PEERS.into()) as u16);
             // One cannot be deaf to oneself.
-            if of != Node(0) || mood != Mood::Deaf {
+            if of != Peer(0) || mood != Mood::Deaf {
                 rank.channel().set(of, mood);
             }
         }
@@ -74,11 +74,11 @@ fn act<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) {
             }
         }
         12 => {
-            let (want, to) = (wish(feed), node(feed));
+            let (want, to) = (wish(feed), any_peer(feed));
             rank.scope(want, to, feed.byte() % 3, feed.below(20), feed.below(4));
         }
-        13 => rank.send_now(node(feed), feed.byte() % 3, &payload(feed)),
-        14 => rank.send_buffered(node(feed), feed.byte() % 3, &payload(feed)),
+        13 => rank.try_inject(any_peer(feed), feed.byte() % 3, &payload(feed)),
+        14 => rank.send_buffered(any_peer(feed), feed.byte() % 3, &payload(feed)),
         _ => drop(rank.poll()),
     }
 }
@@ -149,13 +149,13 @@ fn wish(feed: &mut Feed<'_>) -> Want {
     want(source, tag)
 }
 
-fn peer(feed: &mut Feed<'_>) -> Node {
-    Node(1 + feed.below(usize::from(NODES) - 1) as u16)
+fn peer(feed: &mut Feed<'_>) -> Peer {
+    Peer(1 + feed.below(usize::from(PEERS) - 1) as u16)
 }
 
-/// Any node, or one that does not exist.
-fn node(feed: &mut Feed<'_>) -> Node {
-    Node(feed.below(usize::from(NODES) + 1) as u16)
+/// Any peer, or one that does not exist.
+fn any_peer(feed: &mut Feed<'_>) -> Peer {
+    Peer(feed.below(usize::from(PEERS) + 1) as u16)
 }
 
 fn payload(feed: &mut Feed<'_>) -> Vec<u8> {

@@ -1,14 +1,14 @@
 //! A table of groups whose members send anything, and what its user does meanwhile.
 
 use super::feed::Feed;
-use super::line::{Line, NODES, number};
+use super::line::{Line, PEERS, number};
 use pombo_kernel::aspect::Static;
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::{Error, Node};
-use pombo_transport::group::{Begun, Casts, Group, Hands};
+use pombo_kernel::{Error, Peer};
+use pombo_transport::multicast::{BufferProvider, GroupCapacities, GroupTable, SendStatus};
 use std::collections::HashMap;
 
-type Small = Casts<Line, Group<2, 256, 4, 40, 2>, Static>;
+type Small = GroupTable<Line, GroupCapacities<2, 256, 4, 40, 2>, Static>;
 
 const EPOCH: u32 = 7;
 /// Packets, repairs, polls, announces, reports.
@@ -36,7 +36,7 @@ struct Memory {
     shown: usize,
 }
 
-impl Hands for Memory {
+impl BufferProvider for Memory {
     type Out = &'static [u8];
     type Into = [u8];
 
@@ -44,7 +44,7 @@ impl Hands for Memory {
         self.out.get(&group)
     }
 
-    fn incoming(&mut self, _: u32, _: Node) -> Option<&mut [u8]> {
+    fn incoming(&mut self, _: u32, _: Peer) -> Option<&mut [u8]> {
         self.into.get_mut(..self.shown)
     }
 }
@@ -53,7 +53,7 @@ impl Hands for Memory {
 pub(crate) fn run(feed: &mut Feed<'_>) {
     let line = Line::new(feed.below(8));
     let mut table = Table {
-        table: Casts::new(line.clone(), EPOCH),
+        table: GroupTable::new(line.clone(), EPOCH),
         line,
         next: 0,
         open: Vec::new(),
@@ -75,7 +75,7 @@ impl Table {
     fn act(&mut self, feed: &mut Feed<'_>) {
         match feed.byte() % 16 {
             0..7 => {
-                let from = Node(feed.below(NODES.into()) as u16);
+                let from = Peer(feed.below(PEERS.into()) as u16);
                 let frame = self.frame(feed);
                 self.line.arrive(from, frame);
             }
@@ -85,7 +85,7 @@ impl Table {
             10 | 11 => self.receive(feed),
             12 => self.line.pass(1 << (feed.byte() % 40)),
             13 => self.line.fill(feed.below(3) == 0),
-            14 if feed.below(6) == 0 => self.table.declare_lost(Node(feed.below(4) as u16)),
+            14 if feed.below(6) == 0 => self.table.declare_lost(Peer(feed.below(4) as u16)),
             _ => self.poll(),
         }
     }
@@ -143,13 +143,13 @@ impl Table {
     fn open(&mut self, feed: &mut Feed<'_>) {
         let group = self.next + feed.below(3) as u32;
         let room = self.table.has_room();
-        let opened = self.table.open(group, (0..NODES).map(Node));
+        let opened = self.table.open(group, (0..PEERS).map(Peer));
         assert_eq!(opened, if room { Ok(()) } else { Err(Error::Full) });
         if room {
             self.open.push(group);
             self.next = group + 1;
         }
-        let old = self.table.open(group, [Node(1)]);
+        let old = self.table.open(group, [Peer(1)]);
         assert!(old.is_err(), "numbers grow");
     }
 
@@ -174,8 +174,8 @@ impl Table {
         let len = [0, 1, 39, 40, 41, 250, ROOM][feed.below(7)];
         let message = &BYTES[..len];
         match self.table.send(group, &message) {
-            Ok(Begun::Kept) => assert!(len <= 40),
-            Ok(Begun::Lent) => {
+            Ok(SendStatus::Copied) => assert!(len <= 40),
+            Ok(SendStatus::Borrowed) => {
                 assert!(len > 40);
                 self.memory.out.insert(group, message);
             }
@@ -185,7 +185,7 @@ impl Table {
 
     fn receive(&mut self, feed: &mut Feed<'_>) {
         let Some(group) = self.nth(feed) else { return };
-        let source = Node(1 + feed.below(2) as u16);
+        let source = Peer(1 + feed.below(2) as u16);
         self.memory.shown = [0, 5, 40, ROOM][feed.below(4)];
         let room = self.memory.shown;
         let into = &mut self.memory.into[..room];
@@ -215,7 +215,7 @@ impl Table {
     /// Without peers nothing is under way, and every place can be had again.
     fn finish(mut self) {
         self.line.fill(false);
-        (1..NODES).for_each(|node| self.table.declare_lost(Node(node)));
+        (1..PEERS).for_each(|peer| self.table.declare_lost(Peer(peer)));
         self.poll();
         assert!(self.table.is_settled() && self.memory.out.is_empty());
         for group in core::mem::take(&mut self.open) {
@@ -225,7 +225,7 @@ impl Table {
         self.line.pass(1_000_000_000);
         self.poll();
         for _ in 0..2 {
-            let opened = self.table.open(self.next, [Node(0)]);
+            let opened = self.table.open(self.next, [Peer(0)]);
             assert_eq!(opened, Ok(()));
             self.next += 1;
         }

@@ -20,18 +20,18 @@ mod script;
 use feed::Feed;
 use pombo_kernel::aspect::{
     Buffered, Canonical, Counting, Eager, Full, Heterogeneous, Homogeneous, NoDatatypes,
-    ReceiverFirst, Rendezvous, Static, Unobserved,
+    ReceiverInitiated, Rendezvous, Static, Unobserved,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear, NoQueues};
-use pombo_kernel::{Compose, Config, Size};
+use pombo_kernel::{Capacities, Composition, Config};
 use zerocopy::little_endian::U32;
 
-/// Small, so that every bound is reached: 8 operations, 2 places in the pool for each of 3 nodes, 16 bytes each.
-type Small = Size<8, 6, 16, 3>;
-type Plain<T, M> = Compose<U32, T, M, Static, Small>;
-type Rich<T, M, R> = Compose<U32, T, M, Static, Small, Counting, Full, R, Buffered>;
+/// Small, so that every bound is reached: 8 operations, 2 places in the pool for each of 3 peers, 16 bytes each.
+type Small = Capacities<8, 6, 16, 3>;
+type Plain<T, M> = Composition<U32, T, M, Static, Small>;
+type Rich<T, M, R> = Composition<U32, T, M, Static, Small, Counting, Full, R, Buffered>;
 type Buffering =
-    Compose<U32, Eager, Linear, Static, Small, Unobserved, NoDatatypes, Homogeneous, Buffered>;
+    Composition<U32, Eager, Linear, Static, Small, Unobserved, NoDatatypes, Homogeneous, Buffered>;
 
 /// Raw frames of two peers, on a rank that has sent and posted something.
 pub fn frames(data: &[u8]) {
@@ -80,10 +80,10 @@ fn compose(data: &[u8], run: impl Fn(&mut Feed<'_>, &dyn Play)) {
     let play = match feed.byte() % 8 {
         0 => of::<Plain<Eager, Linear>>(),
         1 => of::<Plain<Rendezvous<4>, Linear>>(),
-        2 => of::<Plain<ReceiverFirst<4>, Binned<2>>>(),
+        2 => of::<Plain<ReceiverInitiated<4>, Binned<2>>>(),
         3 => of::<Rich<Rendezvous<4>, Adaptive<1, 2>, Heterogeneous>>(),
         4 => of::<Plain<Rendezvous<4>, NoQueues>>(),
-        5 => of::<Rich<ReceiverFirst<4>, Linear, Canonical>>(),
+        5 => of::<Rich<ReceiverInitiated<4>, Linear, Canonical>>(),
         6 => of::<Plain<Eager, Binned<1>>>(),
         _ => of::<Buffering>(),
     };

@@ -1,14 +1,14 @@
-//! The network of node 0 among three: what it sends goes nowhere, what comes is whatever the bytes say.
+//! The network of peer 0 among three: what it sends goes nowhere, what comes is whatever the bytes say.
 
 use super::feed::Feed;
 use pombo_kernel::channel::{Arrival, ChannelError, MIN_LIMIT};
 use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-pub(crate) const NODES: u16 = 3;
+pub(crate) const PEERS: u16 = 3;
 const MTU: usize = MIN_MTU;
 /// Frames of ours that can be quoted.
 const HEARD: usize = 4;
@@ -18,7 +18,7 @@ const HEARD: usize = 4;
 pub(crate) struct Line(Rc<Inner>);
 
 struct Inner {
-    letters: RefCell<Vec<(Node, Vec<u8>)>>,
+    letters: RefCell<Vec<(Peer, Vec<u8>)>>,
     heard: RefCell<VecDeque<Vec<u8>>>,
     now: Cell<u64>,
     /// It takes nothing.
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 pub(crate) struct Fragmented<'a> {
-    from: Node,
+    from: Peer,
     bytes: &'a [u8],
     fragment: usize,
 }
@@ -44,7 +44,7 @@ impl Line {
         }))
     }
 
-    pub(crate) fn arrive(&self, from: Node, frame: Vec<u8>) {
+    pub(crate) fn arrive(&self, from: Peer, frame: Vec<u8>) {
         self.0.letters.borrow_mut().push((from, frame));
     }
 
@@ -106,20 +106,20 @@ impl Network for Line {
         true
     }
 
-    fn node(&self) -> Node {
-        Node(0)
+    fn me(&self) -> Peer {
+        Peer(0)
     }
 
-    fn nodes(&self) -> usize {
-        NODES.into()
+    fn peers(&self) -> usize {
+        PEERS.into()
     }
 
     fn mtu(&self) -> usize {
         MTU
     }
 
-    fn transmit(&mut self, to: Node, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        assert!(to.0 < NODES, "a frame to nobody");
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        assert!(to.0 < PEERS, "a frame to nobody");
         self.keep(parts)
     }
 
@@ -153,7 +153,7 @@ impl Broadcast for Line {
 }
 
 impl Arrival for Fragmented<'_> {
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.from
     }
 
@@ -166,7 +166,7 @@ impl Arrival for Fragmented<'_> {
         self.bytes.get(..n)
     }
 
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         self.bytes[offset..offset + len]
             .chunks(self.fragment)
             .for_each(f);

@@ -1,10 +1,10 @@
 //! A reliable channel whose peers send anything, and what its user does meanwhile.
 
 use super::feed::Feed;
-use super::line::{Line, NODES, number};
+use super::line::{Line, PEERS, number};
 use pombo_kernel::aspect::Static;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use pombo_transport::reliable::{Reliable, Window};
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ struct Link {
     line: Line,
     /// What it has sent to itself and not heard yet.
     own: VecDeque<Vec<u8>>,
-    lost: [bool; NODES as usize],
+    lost: [bool; PEERS as usize],
 }
 
 /// Anything, until the bytes are used up.
@@ -32,7 +32,7 @@ pub(crate) fn run(feed: &mut Feed<'_>) {
         channel: Reliable::new(line.clone(), EPOCH).expect("it fits"),
         line,
         own: VecDeque::new(),
-        lost: [false; NODES as usize],
+        lost: [false; PEERS as usize],
     };
     while !feed.is_empty() {
         link.act(feed);
@@ -44,19 +44,19 @@ impl Link {
     fn act(&mut self, feed: &mut Feed<'_>) {
         match feed.byte() % 8 {
             0..3 => {
-                let from = Node(feed.below(NODES.into()) as u16);
+                let from = Peer(feed.below(PEERS.into()) as u16);
                 let frame = self.frame(feed);
                 self.line.arrive(from, frame);
             }
             3 => {
-                let to = Node(feed.below(usize::from(NODES) + 1) as u16);
+                let to = Peer(feed.below(usize::from(PEERS) + 1) as u16);
                 let bytes = vec![feed.byte(); 1 + feed.below(240)];
                 self.send(to, &bytes);
             }
             4 => self.line.pass(1 << (feed.byte() % 40)),
             5 => self.line.fill(feed.below(3) == 0),
             6 if feed.below(6) == 0 => {
-                self.channel.declare_lost(Node(feed.below(4) as u16));
+                self.channel.declare_lost(Peer(feed.below(4) as u16));
             }
             _ => self.poll(),
         }
@@ -93,15 +93,15 @@ impl Link {
         frame
     }
 
-    fn send(&mut self, to: Node, bytes: &[u8]) {
+    fn send(&mut self, to: Peer, bytes: &[u8]) {
         let limit = self.channel.limit(to);
         let sent = self.channel.try_send(to, Cookie(0), &[Part::Bytes(bytes)]);
         match sent {
-            Ok(_) if to == Node(0) => self.own.push_back(bytes.to_vec()),
+            Ok(_) if to == Peer(0) => self.own.push_back(bytes.to_vec()),
             Ok(_) | Err(ChannelError::Full) => {}
             Err(error) => {
                 let expected = match to.0 {
-                    NODES.. => ChannelError::NoSuchNode(to),
+                    PEERS.. => ChannelError::NoSuchPeer(to),
                     _ if bytes.len() > limit => ChannelError::TooLong { limit },
                     _ => ChannelError::PeerLost(to),
                 };
@@ -115,17 +115,17 @@ impl Link {
         let polled = self.channel.poll(|event| match event {
             Event::Arrival(arrival) => {
                 let mut bytes = Vec::new();
-                arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+                arrival.for_each_chunk(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
                 assert_eq!(bytes.len(), arrival.len());
                 match arrival.from() {
                     // Nobody can speak for us.
-                    Node(0) => assert_eq!(Some(bytes), own.pop_front()),
-                    Node(peer) => assert!(peer < NODES && !lost[usize::from(peer)]),
+                    Peer(0) => assert_eq!(Some(bytes), own.pop_front()),
+                    Peer(peer) => assert!(peer < PEERS && !lost[usize::from(peer)]),
                 }
             }
-            Event::PeerLost(node) => {
-                assert!(!lost[node.index()] && node != Node(0), "lost twice");
-                lost[node.index()] = true;
+            Event::PeerLost(peer) => {
+                assert!(!lost[peer.index()] && peer != Peer(0), "lost twice");
+                lost[peer.index()] = true;
             }
             _ => panic!("no frame is lent"),
         });
@@ -135,13 +135,13 @@ impl Link {
     /// Without peers nothing is under way; what it says to itself still arrives.
     fn finish(mut self) {
         self.line.fill(false);
-        (1..NODES).for_each(|node| self.channel.declare_lost(Node(node)));
+        (1..PEERS).for_each(|peer| self.channel.declare_lost(Peer(peer)));
         self.poll();
         self.poll();
         assert!(self.channel.is_settled() && self.own.is_empty());
         assert_eq!(self.lost, [false, true, true]);
         for round in 0..20 {
-            self.send(Node(0), &[round]);
+            self.send(Peer(0), &[round]);
             assert_eq!(self.own.len(), 1);
             self.poll();
             assert!(self.own.is_empty());

@@ -1,7 +1,7 @@
 //! A small protocol, and memory that belongs to the test.
 
 use pombo_kernel::header::fold;
-use pombo_kernel::{Header, Memory, Node, Pattern, Sink, Source};
+use pombo_kernel::{Header, Memory, Pattern, Peer, Sink, Source};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A tag to match by.
@@ -32,21 +32,21 @@ impl Header for Mark {
 impl Pattern<Mark> for Want {
     const CLASSES: usize = 4;
 
-    fn matches(&self, from: Node, header: &Mark) -> bool {
-        self.source().is_none_or(|node| node == from) && (self.tag == 255 || self.tag == header.tag)
+    fn matches(&self, from: Peer, header: &Mark) -> bool {
+        self.source().is_none_or(|peer| peer == from) && (self.tag == 255 || self.tag == header.tag)
     }
 
-    fn source(&self) -> Option<Node> {
-        (self.source != 255).then(|| Node(self.source.into()))
+    fn source(&self) -> Option<Peer> {
+        (self.source != 255).then(|| Peer(self.source.into()))
     }
 
     fn class(&self) -> (usize, u32) {
         let class = 2 * usize::from(self.tag == 255) + usize::from(self.source == 255);
         let header = Mark { tag: self.tag };
-        (class, Self::key(class, Node(self.source.into()), &header))
+        (class, Self::key(class, Peer(self.source.into()), &header))
     }
 
-    fn key(class: usize, from: Node, header: &Mark) -> u32 {
+    fn key(class: usize, from: Peer, header: &Mark) -> u32 {
         let source = if class & 1 == 0 { from.0.into() } else { 0 };
         let tag = if class & 2 == 0 { header.tag } else { 0 };
         fold([source, tag.into()])

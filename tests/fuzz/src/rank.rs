@@ -1,9 +1,9 @@
 //! The rank under attack, with everything that must hold after each step and in the end.
 
 use super::protocol::{ANY, Bytes, Mark, Owned, Want};
-use super::script::{Mood, NODES, Script};
+use super::script::{Mood, PEERS, Script};
 use pombo_kernel::aspect::{Capacity, Transfer};
-use pombo_kernel::{Communicator, Config, Error, Loan, Mode, Node, Operate, Sizes, Ticket};
+use pombo_kernel::{Communicator, Config, Error, Loan, Mode, Peer, PointToPoint, Sizes, Ticket};
 
 /// What buffers hold where nothing was written.
 const UNTOUCHED: u8 = 0xA5;
@@ -42,31 +42,31 @@ impl<C: Config> Rank<C> {
         <C::Transfer as Transfer>::HINTS
     }
 
-    pub(crate) fn send(&mut self, mode: Mode, to: Node, tag: u8, bytes: &[u8]) {
+    pub(crate) fn send(&mut self, mode: Mode, to: Peer, tag: u8, bytes: &[u8]) {
         let out = Bytes(bytes.to_vec());
-        match self.comm.send_as(mode, to, Mark { tag }, out) {
+        match self.comm.isend_as(mode, to, Mark { tag }, out) {
             Ok(ticket) => self.tickets.push(ticket),
             Err(refused) => assert_eq!(refused.loan.0, bytes, "{}", refused.error),
         }
     }
 
-    pub(crate) fn send_now(&mut self, to: Node, tag: u8, bytes: &[u8]) {
-        let sent = self.comm.send_now(to, Mark { tag }, &bytes);
-        self.own += i64::from(to == Node(0) && sent == Ok(true));
+    pub(crate) fn try_inject(&mut self, to: Peer, tag: u8, bytes: &[u8]) {
+        let sent = self.comm.try_inject(to, Mark { tag }, &bytes);
+        self.own += i64::from(to == Peer(0) && sent == Ok(true));
     }
 
-    pub(crate) fn send_buffered(&mut self, to: Node, tag: u8, bytes: &[u8]) {
+    pub(crate) fn send_buffered(&mut self, to: Peer, tag: u8, bytes: &[u8]) {
         // They cannot be cancelled: a table full of them takes no receive.
         if self.comm.lengths().operations >= 4 {
             return;
         }
         let sent = self.comm.send_buffered(to, Mark { tag }, &bytes);
-        self.own += i64::from(to == Node(0) && sent == Ok(()));
+        self.own += i64::from(to == Peer(0) && sent == Ok(()));
     }
 
     pub(crate) fn receive(&mut self, want: Want, room: usize) {
         let room = vec![UNTOUCHED; room];
-        match self.comm.receive(want, Bytes(room.clone())) {
+        match self.comm.irecv(want, Bytes(room.clone())) {
             Ok(ticket) => self.tickets.push(ticket),
             Err(refused) => assert_eq!(refused.loan.0, room, "{}", refused.error),
         }
@@ -74,7 +74,7 @@ impl<C: Config> Rank<C> {
 
     pub(crate) fn probe(&mut self, want: Want) {
         if let Ok(Some(envelope)) = self.comm.probe(want) {
-            assert!(envelope.node().0 < NODES);
+            assert!(envelope.peer().0 < PEERS);
         }
     }
 
@@ -84,14 +84,14 @@ impl<C: Config> Rank<C> {
         }
     }
 
-    pub(crate) fn receive_matched(&mut self, nth: usize, room: usize) {
+    pub(crate) fn irecv_matched(&mut self, nth: usize, room: usize) {
         if self.matched.is_empty() {
             return;
         }
         let ticket = self.matched.swap_remove(nth % self.matched.len());
         let taken = self
             .comm
-            .receive_matched(ticket, Bytes(vec![UNTOUCHED; room]));
+            .irecv_matched(ticket, Bytes(vec![UNTOUCHED; room]));
         assert!(taken.is_ok(), "it was taken by a probe");
         self.tickets.push(ticket);
     }
@@ -121,7 +121,7 @@ impl<C: Config> Rank<C> {
         };
         let own = over
             .envelope
-            .is_some_and(|envelope| envelope.node() == Node(0));
+            .is_some_and(|envelope| envelope.peer() == Peer(0));
         if own && matches!(over.outcome, Ok(_) | Err(Error::Truncated { .. })) {
             self.own += match over.loan {
                 Loan::Sent(_) => 1,
@@ -132,7 +132,7 @@ impl<C: Config> Rank<C> {
             (Loan::Sent(bytes), Ok(len)) => assert_eq!(bytes.0.len(), len),
             (Loan::Received(bytes), Ok(len)) => {
                 let envelope = over.envelope.expect("a message came");
-                assert!(envelope.len() == len && envelope.node().0 < NODES);
+                assert!(envelope.len() == len && envelope.peer().0 < PEERS);
                 assert!(bytes.0[len..].iter().all(|byte| *byte == UNTOUCHED));
             }
             (Loan::Received(bytes), Err(Error::Truncated { sent, room })) => {
@@ -147,14 +147,14 @@ impl<C: Config> Rank<C> {
     }
 
     /// A receive and a send that die with their scope, after so many polls.
-    pub(crate) fn scope(&mut self, want: Want, to: Node, tag: u8, len: usize, polls: usize) {
+    pub(crate) fn scope(&mut self, want: Want, to: Peer, tag: u8, len: usize, polls: usize) {
         self.scoped = true;
         let out = vec![tag; len];
         let mut into = vec![UNTOUCHED; len];
         self.comm.scope(|scope| {
             // At the bound they come back.
-            let _ = scope.receive(want, &mut into);
-            let sent = scope.send(to, Mark { tag }, &out).map_err(drop);
+            let _ = scope.irecv(want, &mut into);
+            let sent = scope.isend(to, Mark { tag }, &out).map_err(drop);
             for _ in 0..polls {
                 scope.check_messages().expect("the channel does not break");
             }
@@ -196,14 +196,14 @@ impl<C: Config> Rank<C> {
 
     /// When the peers are gone everything comes to its end, and what the rank says to itself is heard.
     pub(crate) fn finish(mut self) {
-        self.channel().set(Node(0), Mood::Open);
+        self.channel().set(Peer(0), Mood::Open);
         self.channel().land_all();
-        for node in 1..NODES {
-            self.channel().lose(Node(node));
+        for peer in 1..PEERS {
+            self.channel().lose(Peer(peer));
         }
         self.settle();
         while !self.matched.is_empty() {
-            self.receive_matched(0, 16);
+            self.irecv_matched(0, 16);
         }
         self.settle();
         for nth in 0..self.tickets.len() {
@@ -242,7 +242,7 @@ impl<C: Config> Rank<C> {
                 continue;
             }
             idle = 0;
-            let taken = self.comm.receive(ANY, Bytes(vec![UNTOUCHED; 16]));
+            let taken = self.comm.irecv(ANY, Bytes(vec![UNTOUCHED; 16]));
             let ticket = taken.map_err(Error::from).expect("there is room");
             self.settle();
             assert!(self.is_over(ticket), "it was probed");
@@ -256,14 +256,14 @@ impl<C: Config> Rank<C> {
         let out = vec![round; len];
         let sent = self
             .comm
-            .send(Node(0), Mark { tag: round }, Bytes(out.clone()));
+            .isend(Peer(0), Mark { tag: round }, Bytes(out.clone()));
         let sent = sent.map_err(Error::from).expect("nothing is in the way");
         self.settle();
         let want = Want {
             source: 0,
             tag: round,
         };
-        let posted = self.comm.receive(want, Bytes(vec![UNTOUCHED; 16]));
+        let posted = self.comm.irecv(want, Bytes(vec![UNTOUCHED; 16]));
         let posted = posted.map_err(Error::from).expect("it is here");
         self.settle();
         assert!(self.is_over(posted) && self.is_over(sent));

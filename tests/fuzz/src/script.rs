@@ -1,10 +1,10 @@
-//! The channel of node 0 among three: what it sends to itself comes back, the peers are whatever the bytes say.
+//! The channel of peer 0 among three: what it sends to itself comes back, the peers are whatever the bytes say.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
-use pombo_kernel::{Node, Part};
+use pombo_kernel::{Part, Peer};
 use std::collections::VecDeque;
 
-pub(crate) const NODES: u16 = 3;
+pub(crate) const PEERS: u16 = 3;
 /// The longest frame.
 const LIMIT: usize = MIN_LIMIT;
 /// Frames to oneself that wait.
@@ -26,9 +26,9 @@ pub(crate) enum Mood {
 pub(crate) struct Script {
     letters: VecDeque<Letter>,
     own: usize,
-    profile: [Mood; NODES as usize],
-    lost: [bool; NODES as usize],
-    late: Vec<(Node, Cookie)>,
+    profile: [Mood; PEERS as usize],
+    lost: [bool; PEERS as usize],
+    late: Vec<(Peer, Cookie)>,
     heard: VecDeque<Vec<u8>>,
     /// Frames are read in pieces of at most so many bytes.
     fragment: usize,
@@ -36,13 +36,13 @@ pub(crate) struct Script {
 }
 
 enum Letter {
-    Frame(Node, Vec<u8>),
+    Frame(Peer, Vec<u8>),
     Landed(Cookie),
-    Lost(Node),
+    Lost(Peer),
 }
 
 pub(crate) struct Fragmented<'a> {
-    from: Node,
+    from: Peer,
     bytes: &'a [u8],
     fragment: usize,
 }
@@ -52,8 +52,8 @@ impl Script {
         Script {
             letters: VecDeque::new(),
             own: 0,
-            profile: [Mood::Open; NODES as usize],
-            lost: [false; NODES as usize],
+            profile: [Mood::Open; PEERS as usize],
+            lost: [false; PEERS as usize],
             late: Vec::new(),
             heard: VecDeque::new(),
             fragment: fragment.max(1),
@@ -62,25 +62,25 @@ impl Script {
     }
 
     /// A frame of a peer. Nothing comes from a peer that is lost.
-    pub(crate) fn arrive(&mut self, from: Node, frame: Vec<u8>) {
+    pub(crate) fn arrive(&mut self, from: Peer, frame: Vec<u8>) {
         if !self.lost[from.index()] {
             self.letters.push_back(Letter::Frame(from, frame));
         }
     }
 
-    pub(crate) fn set(&mut self, node: Node, mood: Mood) {
-        if self.profile[node.index()] != Mood::Deaf {
-            self.profile[node.index()] = mood;
+    pub(crate) fn set(&mut self, peer: Peer, mood: Mood) {
+        if self.profile[peer.index()] != Mood::Deaf {
+            self.profile[peer.index()] = mood;
         }
     }
 
     /// A peer is gone: reported once, after its last frame.
-    pub(crate) fn lose(&mut self, node: Node) {
-        if !self.lost[node.index()] {
-            self.lost[node.index()] = true;
-            self.profile[node.index()] = Mood::Deaf;
-            self.late.retain(|(to, _)| *to != node);
-            self.letters.push_back(Letter::Lost(node));
+    pub(crate) fn lose(&mut self, peer: Peer) {
+        if !self.lost[peer.index()] {
+            self.lost[peer.index()] = true;
+            self.profile[peer.index()] = Mood::Deaf;
+            self.late.retain(|(to, _)| *to != peer);
+            self.letters.push_back(Letter::Lost(peer));
         }
     }
 
@@ -113,27 +113,27 @@ impl Script {
 impl Channel for Script {
     type Arrival<'a> = Fragmented<'a>;
 
-    fn node(&self) -> Node {
-        Node(0)
+    fn me(&self) -> Peer {
+        Peer(0)
     }
 
-    fn nodes(&self) -> usize {
-        NODES.into()
+    fn peers(&self) -> usize {
+        PEERS.into()
     }
 
-    fn limit(&self, to: Node) -> usize {
-        // Any number is asked for before it is known whether there is such a node.
+    fn limit(&self, to: Peer) -> usize {
+        // Any number is asked for before it is known whether there is such a peer.
         let _ = to;
         LIMIT
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        assert!(to.0 < NODES, "a frame to nobody");
+        assert!(to.0 < PEERS, "a frame to nobody");
         let total = Part::total(parts);
         assert!(0 < total && total <= LIMIT, "a frame of {total} bytes");
         match self.profile[to.index()] {
@@ -141,7 +141,7 @@ impl Channel for Script {
             Mood::Full => return Err(ChannelError::Full),
             Mood::Open | Mood::Late => {}
         }
-        if to == Node(0) && self.own == OWN {
+        if to == Peer(0) && self.own == OWN {
             return Err(ChannelError::Full);
         }
         let mut frame = vec![0; total];
@@ -153,7 +153,7 @@ impl Channel for Script {
             part.copy_to(half, &mut frame[at + half..at + part.len()]);
             at += part.len();
         }
-        if to == Node(0) {
+        if to == Peer(0) {
             self.own += 1;
             self.letters.push_back(Letter::Frame(to, frame));
         } else {
@@ -175,7 +175,7 @@ impl Channel for Script {
         for letter in self.letters.drain(..) {
             match letter {
                 Letter::Frame(from, bytes) => {
-                    self.own -= usize::from(from == Node(0));
+                    self.own -= usize::from(from == Peer(0));
                     f(Event::Arrival(Fragmented {
                         from,
                         bytes: &bytes,
@@ -183,7 +183,7 @@ impl Channel for Script {
                     }));
                 }
                 Letter::Landed(cookie) => f(Event::Completed(cookie)),
-                Letter::Lost(node) => f(Event::PeerLost(node)),
+                Letter::Lost(peer) => f(Event::PeerLost(peer)),
             }
         }
         Ok(any)
@@ -200,7 +200,7 @@ impl Channel for Script {
 }
 
 impl Arrival for Fragmented<'_> {
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         self.from
     }
 
@@ -213,7 +213,7 @@ impl Arrival for Fragmented<'_> {
         self.bytes.get(..n)
     }
 
-    fn pieces(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         self.bytes[offset..offset + len]
             .chunks(self.fragment)
             .for_each(f);

@@ -1,15 +1,15 @@
 //! What a user does with the twin, outside of scopes and inside.
 
-use super::loans::{Bank, Lender};
+use super::loans::{BufferAccess, BufferLending};
 use super::state::{ANY, Envelope, Owner, State, Step, parts};
 use crate::protocol::{Tagged, Wanted};
-use pombo_kernel::{Channel, Error, Event, Lent, Loan, Node, Pattern, Refused, Ticket};
+use pombo_kernel::{Channel, Error, Event, Lent, Loan, Pattern, Peer, Refused, Ticket};
 
 /// What a call works with.
 pub(crate) struct Engine<'e, L, B> {
     pub(crate) state: &'e mut State,
     pub(crate) channel: &'e mut L,
-    pub(crate) bank: &'e mut B,
+    pub(crate) buffers: &'e mut B,
 }
 
 /// An operation that is over.
@@ -19,11 +19,11 @@ pub(crate) struct Completed<'buf> {
     pub(crate) outcome: Result<usize, Error>,
 }
 
-impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
+impl<'buf, L: Channel, B: BufferAccess + BufferLending<'buf>> Engine<'_, L, B> {
     #[inline]
-    pub(crate) fn send(
+    pub(crate) fn isend(
         self,
-        to: Node,
+        to: Peer,
         header: Tagged,
         out: &'buf [u8],
     ) -> Result<Ticket, Refused<&'buf [u8]>> {
@@ -33,28 +33,28 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
             Ok(ticket) => ticket,
             Err(error) => return Err(Refused { loan: out, error }),
         };
-        if self.bank.lend(ticket, Loan::Sent(out)).is_some() {
+        if self.buffers.lend(ticket, Loan::Sent(out)).is_some() {
             self.state.operations.remove(parts(ticket).0);
             let error = Error::Full;
             return Err(Refused { loan: out, error });
         }
         self.state.launch(to, ticket);
         // A broken channel shows at the next call that makes progress; the ticket is valid.
-        let _ = self.state.flush(self.channel, self.bank);
+        let _ = self.state.flush(self.channel, self.buffers);
         Ok(ticket)
     }
 
     #[inline]
-    pub(crate) fn receive(
+    pub(crate) fn irecv(
         self,
         pattern: Wanted,
         into: &'buf mut [u8],
     ) -> Result<Ticket, Refused<&'buf mut [u8]>> {
         let source = pattern.source();
-        if let Some(node) = source
-            && node.index() >= self.state.peers.len()
+        if let Some(peer) = source
+            && peer.index() >= self.state.peer_states.len()
         {
-            let error = Error::NoSuchNode(node);
+            let error = Error::NoSuchPeer(peer);
             return Err(Refused { loan: into, error });
         }
         let error = Error::Full;
@@ -62,30 +62,30 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
         let Ok(ticket) = self.state.open(source.unwrap_or(ANY), step, None) else {
             return Err(Refused { loan: into, error });
         };
-        if let Some(Loan::Received(loan)) = self.bank.lend(ticket, Loan::Received(into)) {
+        if let Some(Loan::Received(loan)) = self.buffers.lend(ticket, Loan::Received(into)) {
             self.state.operations.remove(parts(ticket).0);
             return Err(Refused { loan, error });
         }
-        self.state.enlist(pattern, source, ticket, self.bank);
-        let _ = self.state.flush(self.channel, self.bank);
+        self.state.enlist(pattern, source, ticket, self.buffers);
+        let _ = self.state.flush(self.channel, self.buffers);
         Ok(ticket)
     }
 
     #[inline]
     pub(crate) fn check_messages(&mut self) -> Result<bool, Error> {
-        let (state, bank) = (&mut *self.state, &mut *self.bank);
+        let (state, buffers) = (&mut *self.state, &mut *self.buffers);
         let arrived = self.channel.poll(|event| match event {
-            Event::Arrival(arrival) => state.arrival(&arrival, bank),
+            Event::Arrival(arrival) => state.arrival(&arrival, buffers),
             Event::Completed(cookie) => state.landed(cookie),
-            Event::PeerLost(node) => state.lose(node),
+            Event::PeerLost(peer) => state.lose(peer),
             _ => {}
         })?;
-        Ok(self.state.flush(self.channel, self.bank)? || arrived)
+        Ok(self.state.flush(self.channel, self.buffers)? || arrived)
     }
 
     /// Progress, or a wait when there is none.
     #[inline]
-    fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
+    fn progress_or_wait(&mut self, idle: &mut u32) -> Result<(), Error> {
         if self.check_messages()? {
             *idle = 0;
         } else {
@@ -99,11 +99,11 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
     pub(crate) fn claim(&mut self, ticket: Ticket) -> Result<Option<Completed<'buf>>, Error> {
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
         let Step::Done(outcome) = operation.step else {
-            let held = self.bank.holds(ticket).then_some(None);
+            let held = self.buffers.holds(ticket).then_some(None);
             return held.ok_or(Error::UnknownTicket);
         };
         let envelope = operation.envelope;
-        let loan = self.bank.give_back(ticket).ok_or(Error::UnknownTicket)?;
+        let loan = self.buffers.give_back(ticket).ok_or(Error::UnknownTicket)?;
         self.state.operations.remove(parts(ticket).0);
         Ok(Some(Completed {
             loan,
@@ -119,23 +119,23 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
             if let Some(completed) = self.claim(ticket)? {
                 return Ok(completed);
             }
-            self.advance(&mut idle)?;
+            self.progress_or_wait(&mut idle)?;
         }
     }
 
     #[inline]
     pub(crate) fn cancel(self, ticket: Ticket) -> Result<(), Error> {
-        if !self.bank.holds(ticket) {
+        if !self.buffers.holds(ticket) {
             return Err(Error::UnknownTicket);
         }
         self.state.cancel(ticket)?;
-        self.state.flush(self.channel, self.bank).map(drop)
+        self.state.flush(self.channel, self.buffers).map(drop)
     }
 
     #[inline]
     pub(crate) fn probe(self, pattern: Wanted) -> Result<Option<Envelope>, Error> {
         let known = self.state.probe(&pattern)?;
-        self.state.flush(self.channel, self.bank)?;
+        self.state.flush(self.channel, self.buffers)?;
         Ok(known)
     }
 
@@ -146,7 +146,7 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
     ) -> Result<Option<(Ticket, Envelope)>, Error> {
         let matched = self.state.matched_probe(&pattern)?;
         // The message is taken; a broken channel shows at the next call that makes progress.
-        let flushed = self.state.flush(self.channel, self.bank);
+        let flushed = self.state.flush(self.channel, self.buffers);
         if matched.is_none() {
             flushed?;
         }
@@ -154,7 +154,7 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
     }
 
     #[inline]
-    pub(crate) fn receive_matched(
+    pub(crate) fn irecv_matched(
         self,
         ticket: Ticket,
         into: &'buf mut [u8],
@@ -164,12 +164,12 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
             let error = Error::UnknownTicket;
             return Err(Refused { loan: into, error });
         }
-        if let Some(Loan::Received(loan)) = self.bank.lend(ticket, Loan::Received(into)) {
+        if let Some(Loan::Received(loan)) = self.buffers.lend(ticket, Loan::Received(into)) {
             let error = Error::Full;
             return Err(Refused { loan, error });
         }
-        self.state.receive_matched(ticket, self.bank);
-        let _ = self.state.flush(self.channel, self.bank);
+        self.state.irecv_matched(ticket, self.buffers);
+        let _ = self.state.flush(self.channel, self.buffers);
         Ok(())
     }
 
@@ -178,40 +178,35 @@ impl<'buf, L: Channel, B: Bank + Lender<'buf>> Engine<'_, L, B> {
         Engine {
             state: self.state,
             channel: self.channel,
-            bank: self.bank,
+            buffers: self.buffers,
         }
     }
 
     #[inline]
-    pub(crate) fn send_from(
-        mut self,
-        to: Node,
-        header: Tagged,
-        bytes: &'buf [u8],
-    ) -> Result<(), Error> {
+    pub(crate) fn send(mut self, to: Peer, header: Tagged, bytes: &'buf [u8]) -> Result<(), Error> {
         let mut idle = 0;
-        if self.state.send_now(self.channel, to, header, bytes)? {
+        if self.state.try_inject(self.channel, to, header, bytes)? {
             return Ok(());
         }
         loop {
-            match self.again().send(to, header, bytes) {
+            match self.again().isend(to, header, bytes) {
                 Ok(ticket) => return self.wait(ticket)?.outcome.map(drop),
                 Err(Refused {
                     error: Error::NoCredit(_),
                     ..
-                }) => self.advance(&mut idle)?,
+                }) => self.progress_or_wait(&mut idle)?,
                 Err(refused) => return Err(refused.error),
             }
         }
     }
 
     #[inline]
-    pub(crate) fn receive_into(
+    pub(crate) fn recv(
         mut self,
         pattern: Wanted,
         bytes: &'buf mut [u8],
     ) -> Result<Envelope, Error> {
-        let ticket = self.again().receive(pattern, bytes)?;
+        let ticket = self.again().irecv(pattern, bytes)?;
         let completed = self.wait(ticket)?;
         completed.outcome?;
         completed.envelope.ok_or(Error::UnknownTicket)

@@ -1,9 +1,9 @@
 //! What leaves the twin after a call or a poll.
 
-use super::loans::Bank;
-use super::state::{CREDIT, EAGER, Envelope, HEAD, Owner, Peer, State, Step, ticket};
+use super::loans::BufferAccess;
+use super::state::{CREDIT, EAGER, Envelope, HEAD, Owner, PeerState, State, Step, ticket};
 use crate::protocol::Tagged;
-use pombo_kernel::{Channel, ChannelError, Cookie, Error, Node, Part, Sent};
+use pombo_kernel::{Channel, ChannelError, Cookie, Error, Part, Peer, Sent};
 use zerocopy::IntoBytes;
 
 impl State {
@@ -11,64 +11,68 @@ impl State {
     pub(crate) fn flush<L: Channel>(
         &mut self,
         channel: &mut L,
-        bank: &impl Bank,
+        buffers: &impl BufferAccess,
     ) -> Result<bool, Error> {
         if !self.due {
             return Ok(false);
         }
-        self.flush_due(channel, bank)
+        self.flush_due(channel, buffers)
     }
 
     /// The short way of a message that nothing holds up: no operation, no loan.
     #[inline]
-    pub(crate) fn send_now<L: Channel>(
+    pub(crate) fn try_inject<L: Channel>(
         &mut self,
         channel: &mut L,
-        to: Node,
+        to: Peer,
         header: Tagged,
         message: &[u8],
     ) -> Result<bool, Error> {
         let limit = self.eager_limit(channel.limit(to));
-        let peer = self.peers.get_mut(to.index());
-        let peer = peer.ok_or(Error::NoSuchNode(to))?;
-        if peer.deaf {
+        let state = self.peer_states.get_mut(to.index());
+        let state = state.ok_or(Error::NoSuchPeer(to))?;
+        if state.deaf {
             return Err(Error::PeerLost(to));
         }
-        if message.len() > limit || peer.credit == 0 || !peer.held.is_empty() || peer.due {
+        if message.len() > limit || state.credit == 0 || !state.held.is_empty() || state.due {
             return Ok(false);
         }
-        match peer.put(channel, to, Cookie::COPY, &header, message) {
+        match state.put(channel, to, Cookie::COPY, &header, message) {
             Ok(_) => {}
             Err(ChannelError::Full) => return Ok(false),
             Err(error) => {
-                if let ChannelError::PeerLost(node) = error {
-                    self.lose_sends(node);
+                if let ChannelError::PeerLost(peer) = error {
+                    self.lose_sends(peer);
                 }
                 return Err(error.into());
             }
         }
-        peer.credit -= 1;
+        state.credit -= 1;
         Ok(true)
     }
 
     #[inline(never)]
-    fn flush_due<L: Channel>(&mut self, channel: &mut L, bank: &impl Bank) -> Result<bool, Error> {
+    fn flush_due<L: Channel>(
+        &mut self,
+        channel: &mut L,
+        buffers: &impl BufferAccess,
+    ) -> Result<bool, Error> {
         self.due = false;
         let mut moved = false;
         let mut next = 0;
-        while let Some(rest) = self.peers.get_mut(next..)
-            && let Some((index, peer)) = (next..).zip(rest).find(|(_, peer)| peer.due)
+        while let Some(rest) = self.peer_states.get_mut(next..)
+            && let Some((index, state)) = (next..).zip(rest).find(|(_, state)| state.due)
         {
-            peer.due = false;
+            state.due = false;
             next = index + 1;
-            match self.flush_peer(index, channel, bank, &mut moved) {
+            match self.flush_peer(index, channel, buffers, &mut moved) {
                 Ok(()) => {}
                 Err(ChannelError::PeerLost(_)) => {
-                    self.lose_sends(Node(index as u16));
+                    self.lose_sends(Peer(index as u16));
                     moved = true;
                 }
                 Err(error) => {
-                    self.peers[index].due = true;
+                    self.peer_states[index].due = true;
                     self.due = true;
                     if error != ChannelError::Full {
                         return Err(error.into());
@@ -85,13 +89,13 @@ impl State {
         &mut self,
         index: usize,
         channel: &mut L,
-        bank: &impl Bank,
+        buffers: &impl BufferAccess,
         moved: &mut bool,
     ) -> Result<(), ChannelError> {
-        let node = Node(index as u16);
-        let peer = &mut self.peers[index];
-        while let Some(slot) = peer.held.first()
-            && peer.credit > 0
+        let peer = Peer(index as u16);
+        let state = &mut self.peer_states[index];
+        while let Some(slot) = state.held.first()
+            && state.credit > 0
         {
             let Some(operation) = self.operations.get_mut(slot) else {
                 break;
@@ -100,41 +104,41 @@ impl State {
             else {
                 break;
             };
-            let Some(bytes) = bank.bytes(ticket) else {
+            let Some(bytes) = buffers.bytes(ticket) else {
                 break;
             };
             let cookie = Cookie(ticket.to_bits());
-            let sent = peer.put(channel, node, cookie, &envelope.header, bytes)?;
-            peer.credit -= 1;
+            let sent = state.put(channel, peer, cookie, &envelope.header, bytes)?;
+            state.credit -= 1;
             operation.step = match sent {
                 Sent::Done => Step::Done(Ok(Envelope::len(&envelope))),
                 Sent::Later => Step::Leaving,
             };
             let over = operation.owner == Owner::Nobody && sent == Sent::Done;
-            peer.held.unlink(&mut self.operations, slot);
+            state.held.unlink(&mut self.operations, slot);
             if over {
                 self.operations.remove(slot);
             }
             *moved = true;
         }
-        if peer.owes_credit(self.credit) {
-            let owed = peer.owed.min(255);
+        if state.owes_credit(self.credit) {
+            let owed = state.owed.min(255);
             let frame = [CREDIT, owed as u8];
-            channel.try_send(node, Cookie::COPY, &[Part::Bytes(&frame)])?;
-            peer.owed -= owed;
+            channel.try_send(peer, Cookie::COPY, &[Part::Bytes(&frame)])?;
+            state.owed -= owed;
             *moved = true;
         }
         Ok(())
     }
 }
 
-impl Peer {
+impl PeerState {
     /// A whole message, with places that the peer gets back.
     #[inline]
     fn put<L: Channel>(
         &mut self,
         channel: &mut L,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         header: &Tagged,
         bytes: &[u8],

@@ -8,7 +8,7 @@ use pombo_kernel::{Lent, Loan, SCOPE_LOANS, Ticket};
 type Slice<'buf> = Loan<Lent<'buf>>;
 
 /// What progress does with loans.
-pub(crate) trait Bank {
+pub(crate) trait BufferAccess {
     /// What a send reads.
     fn bytes(&self, ticket: Ticket) -> Option<&[u8]>;
     /// What a receive fills.
@@ -16,7 +16,7 @@ pub(crate) trait Bank {
 }
 
 /// What lenders do.
-pub(crate) trait Lender<'buf> {
+pub(crate) trait BufferLending<'buf> {
     /// The loan comes back when there is no place for it.
     fn lend(&mut self, ticket: Ticket, loan: Slice<'buf>) -> Option<Slice<'buf>>;
     fn holds(&self, ticket: Ticket) -> bool;
@@ -24,11 +24,11 @@ pub(crate) trait Lender<'buf> {
 }
 
 /// A generation and what it lent.
-pub(crate) struct Loans<'buf>(Vec<Option<(u32, Slice<'buf>)>, OPERATIONS>);
+pub(crate) struct BufferTable<'buf>(Vec<Option<(u32, Slice<'buf>)>, OPERATIONS>);
 
-impl<'buf> Loans<'buf> {
+impl<'buf> BufferTable<'buf> {
     pub(crate) fn new() -> Self {
-        Loans(Vec::new())
+        BufferTable(Vec::new())
     }
 
     #[inline]
@@ -41,7 +41,7 @@ impl<'buf> Loans<'buf> {
     }
 }
 
-impl Bank for Loans<'_> {
+impl BufferAccess for BufferTable<'_> {
     #[inline]
     fn bytes(&self, ticket: Ticket) -> Option<&[u8]> {
         sent(self.get(ticket)?)
@@ -57,7 +57,7 @@ impl Bank for Loans<'_> {
     }
 }
 
-impl<'buf> Lender<'buf> for Loans<'buf> {
+impl<'buf> BufferLending<'buf> for BufferTable<'buf> {
     #[inline]
     fn lend(&mut self, ticket: Ticket, loan: Slice<'buf>) -> Option<Slice<'buf>> {
         let (slot, generation) = parts(ticket);
@@ -86,12 +86,12 @@ impl<'buf> Lender<'buf> for Loans<'buf> {
 /// A scope's loans in front of the outer ones.
 pub(crate) struct Chain<'a, 'buf> {
     pub(crate) own: Vec<(Ticket, Slice<'buf>), SCOPE_LOANS>,
-    outer: &'a mut (dyn Bank + 'a),
+    outer: &'a mut (dyn BufferAccess + 'a),
 }
 
 impl<'a> Chain<'a, '_> {
     #[inline]
-    pub(crate) fn before(outer: &'a mut (dyn Bank + 'a)) -> Self {
+    pub(crate) fn before(outer: &'a mut (dyn BufferAccess + 'a)) -> Self {
         Chain {
             own: Vec::new(),
             outer,
@@ -99,7 +99,7 @@ impl<'a> Chain<'a, '_> {
     }
 }
 
-impl Bank for Chain<'_, '_> {
+impl BufferAccess for Chain<'_, '_> {
     #[inline]
     fn bytes(&self, ticket: Ticket) -> Option<&[u8]> {
         match self.own.iter().find(|(own, _)| *own == ticket) {
@@ -117,7 +117,7 @@ impl Bank for Chain<'_, '_> {
     }
 }
 
-impl<'buf> Lender<'buf> for Chain<'_, 'buf> {
+impl<'buf> BufferLending<'buf> for Chain<'_, 'buf> {
     #[inline]
     fn lend(&mut self, ticket: Ticket, loan: Slice<'buf>) -> Option<Slice<'buf>> {
         let pushed = self.own.push((ticket, loan));

@@ -1,6 +1,6 @@
 //! Matched probes: a message taken at once and received later.
 
-use super::loans::Bank;
+use super::loans::BufferAccess;
 use super::state::{Envelope, Owner, State, Step};
 use crate::protocol::Wanted;
 use pombo_kernel::{Error, Ticket};
@@ -14,7 +14,7 @@ impl State {
             && let Some(arrived) = self.unexpected.get(place)
         {
             let envelope = arrived.envelope;
-            let ticket = self.open(envelope.node(), Step::Matched { place }, Some(envelope))?;
+            let ticket = self.open(envelope.peer(), Step::Matched { place }, Some(envelope))?;
             if let Some(operation) = self.operation(ticket) {
                 operation.owner = Owner::Probe;
             }
@@ -25,7 +25,7 @@ impl State {
         Ok(None)
     }
 
-    pub(crate) fn receive_matched(&mut self, ticket: Ticket, bank: &mut impl Bank) {
+    pub(crate) fn irecv_matched(&mut self, ticket: Ticket, buffers: &mut impl BufferAccess) {
         let Some(operation) = self.operation(ticket) else {
             return;
         };
@@ -33,9 +33,9 @@ impl State {
         let Step::Matched { place } = operation.step else {
             return;
         };
-        self.fill(place, ticket, bank);
+        self.fill(place, ticket, buffers);
         if let Some(arrived) = self.unexpected.drop_aside(place) {
-            self.free_place(arrived.envelope.node());
+            self.free_place(arrived.envelope.peer());
         }
     }
 }

@@ -14,16 +14,16 @@ mod table;
 pub(crate) use calls::Completed;
 pub(crate) use state::Envelope;
 
-use crate::protocol::{NODES, POOL, Tagged, Wanted};
+use crate::protocol::{PEERS, POOL, Tagged, Wanted};
 use calls::Engine;
-use loans::{Bank, Chain, Loans};
-use pombo_kernel::{Channel, Error, Lengths, Limits, Node, Refused, Ticket};
+use loans::{BufferAccess, BufferTable, Chain};
+use pombo_kernel::{Channel, Error, Lengths, Limits, Peer, Refused, Ticket};
 use state::State;
 
 /// Tables, loans, and the channel below.
 pub(crate) struct Twin<'buf, L> {
     state: State,
-    loans: Loans<'buf>,
+    buffers: BufferTable<'buf>,
     channel: L,
 }
 
@@ -31,16 +31,16 @@ pub(crate) struct Twin<'buf, L> {
 pub(crate) struct Scope<'a, 'buf, L: Channel> {
     state: &'a mut State,
     channel: &'a mut L,
-    bank: Chain<'a, 'buf>,
+    buffers: Chain<'a, 'buf>,
 }
 
 impl<L: Channel> Drop for Scope<'_, '_, L> {
     fn drop(&mut self) {
-        while let Some((ticket, _)) = self.bank.own.pop() {
+        while let Some((ticket, _)) = self.buffers.own.pop() {
             self.state.release(ticket);
         }
         // What the peers have to know leaves now or with the next call.
-        let _ = self.state.flush(self.channel, &self.bank);
+        let _ = self.state.flush(self.channel, &self.buffers);
     }
 }
 
@@ -48,33 +48,33 @@ impl<L: Channel> Drop for Scope<'_, '_, L> {
 macro_rules! calls {
     ($lifetime:lifetime) => {
         #[inline]
-        pub(crate) fn send(
+        pub(crate) fn isend(
             &mut self,
-            to: Node,
+            to: Peer,
             header: Tagged,
             out: &$lifetime [u8],
         ) -> Result<Ticket, Refused<&$lifetime [u8]>> {
-            self.engine().send(to, header, out)
+            self.engine().isend(to, header, out)
         }
 
         #[inline]
-        pub(crate) fn send_now(
+        pub(crate) fn try_inject(
             &mut self,
-            to: Node,
+            to: Peer,
             header: Tagged,
             message: &[u8],
         ) -> Result<bool, Error> {
             let Engine { state, channel, .. } = self.engine();
-            state.send_now(channel, to, header, message)
+            state.try_inject(channel, to, header, message)
         }
 
         #[inline]
-        pub(crate) fn receive(
+        pub(crate) fn irecv(
             &mut self,
             pattern: Wanted,
             into: &$lifetime mut [u8],
         ) -> Result<Ticket, Refused<&$lifetime mut [u8]>> {
-            self.engine().receive(pattern, into)
+            self.engine().irecv(pattern, into)
         }
 
         #[inline]
@@ -106,12 +106,12 @@ macro_rules! calls {
         }
 
         #[inline]
-        pub(crate) fn receive_matched(
+        pub(crate) fn irecv_matched(
             &mut self,
             ticket: Ticket,
             into: &$lifetime mut [u8],
         ) -> Result<(), Refused<&$lifetime mut [u8]>> {
-            self.engine().receive_matched(ticket, into)
+            self.engine().irecv_matched(ticket, into)
         }
 
         #[inline]
@@ -119,53 +119,53 @@ macro_rules! calls {
             let Engine {
                 state,
                 channel,
-                bank,
+                buffers,
             } = self.engine();
             f(&mut Scope {
                 state,
                 channel,
-                bank: Chain::before(bank),
+                buffers: Chain::before(buffers),
             })
         }
 
         #[inline]
-        pub(crate) fn send_from(&mut self, to: Node, header: Tagged, bytes: &[u8]) -> Result<(), Error> {
-            self.scope(|scope| scope.engine().send_from(to, header, bytes))
+        pub(crate) fn send(&mut self, to: Peer, header: Tagged, bytes: &[u8]) -> Result<(), Error> {
+            self.scope(|scope| scope.engine().send(to, header, bytes))
         }
 
         #[inline]
-        pub(crate) fn receive_into(
+        pub(crate) fn recv(
             &mut self,
             pattern: Wanted,
             bytes: &mut [u8],
         ) -> Result<Envelope, Error> {
-            self.scope(|scope| scope.engine().receive_into(pattern, bytes))
+            self.scope(|scope| scope.engine().recv(pattern, bytes))
         }
     };
 }
 
 impl<'buf, L: Channel> Twin<'buf, L> {
     pub(crate) fn with_limits(channel: L, limits: Limits) -> Result<Self, Error> {
-        let nodes = channel.nodes();
-        if nodes > NODES {
-            let bound = NODES;
-            return Err(Error::TooManyNodes { nodes, bound });
+        let peers = channel.peers();
+        if peers > PEERS {
+            let bound = PEERS;
+            return Err(Error::TooManyPeers { peers, bound });
         }
-        let most = POOL as u32 / nodes.max(1) as u32;
+        let most = POOL as u32 / peers.max(1) as u32;
         let credit = limits.credit.map_or(most, |credit| credit.clamp(1, most));
         Ok(Twin {
-            state: State::new(nodes, credit, limits.eager),
-            loans: Loans::new(),
+            state: State::new(peers, credit, limits.eager),
+            buffers: BufferTable::new(),
             channel,
         })
     }
 
     #[inline]
-    fn engine(&mut self) -> Engine<'_, L, Loans<'buf>> {
+    fn engine(&mut self) -> Engine<'_, L, BufferTable<'buf>> {
         Engine {
             state: &mut self.state,
             channel: &mut self.channel,
-            bank: &mut self.loans,
+            buffers: &mut self.buffers,
         }
     }
 
@@ -195,11 +195,11 @@ impl<'buf, L: Channel> Twin<'buf, L> {
 #[allow(dead_code, reason = "the same calls as outside")]
 impl<'buf, L: Channel> Scope<'_, 'buf, L> {
     #[inline]
-    fn engine(&mut self) -> Engine<'_, L, impl Bank + loans::Lender<'buf>> {
+    fn engine(&mut self) -> Engine<'_, L, impl BufferAccess + loans::BufferLending<'buf>> {
         Engine {
             state: self.state,
             channel: self.channel,
-            bank: &mut self.bank,
+            buffers: &mut self.buffers,
         }
     }
 

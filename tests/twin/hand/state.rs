@@ -1,15 +1,15 @@
 //! What a call and an arrival do to the twin's tables.
 
-use super::loans::Bank;
+use super::loans::BufferAccess;
 use super::table::{List, Queue, Table};
-use crate::protocol::{CELL, NODES, OPERATIONS, POOL, Tagged, Wanted};
+use crate::protocol::{CELL, OPERATIONS, PEERS, POOL, Tagged, Wanted};
 use heapless::Vec;
-use pombo_kernel::{Arrival, Cookie, Error, Node, Pattern, Ticket};
+use pombo_kernel::{Arrival, Cookie, Error, Pattern, Peer, Ticket};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{U16, U32};
 
-/// The peer of a receive that any node may match.
-pub(crate) const ANY: Node = Node(u16::MAX);
+/// The peer of a receive that any peer may match.
+pub(crate) const ANY: Peer = Peer(u16::MAX);
 
 /// Kinds of frames: a whole message, and nothing but credit.
 pub(crate) const EAGER: u8 = 1;
@@ -19,22 +19,22 @@ const LEAD: usize = 2;
 /// What is in front of a payload.
 pub(crate) const HEAD: usize = LEAD + size_of::<Tagged>();
 
-/// Header, length and node of a message.
+/// Header, length and peer of a message.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Envelope {
     pub(crate) header: Tagged,
     pub(crate) len: U32,
-    pub(crate) node: U16,
+    pub(crate) peer: U16,
 }
 
 impl Envelope {
     #[inline]
-    fn new(header: Tagged, len: usize, node: Node) -> Option<Self> {
+    fn new(header: Tagged, len: usize, peer: Peer) -> Option<Self> {
         Some(Envelope {
             header,
             len: U32::new(u32::try_from(len).ok()?),
-            node: U16::new(node.0),
+            peer: U16::new(peer.0),
         })
     }
 
@@ -42,8 +42,8 @@ impl Envelope {
         self.len.get() as usize
     }
 
-    pub(crate) fn node(&self) -> Node {
-        Node(self.node.get())
+    pub(crate) fn peer(&self) -> Peer {
+        Peer(self.peer.get())
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct State {
     pub(crate) operations: Table<Operation, OPERATIONS>,
     pub(crate) expected: List<Posted, OPERATIONS>,
     pub(crate) unexpected: List<Arrived, POOL>,
-    pub(crate) peers: Vec<Peer, NODES>,
+    pub(crate) peer_states: Vec<PeerState, PEERS>,
     pub(crate) credit: u32,
     eager: usize,
     generation: u32,
@@ -74,7 +74,7 @@ pub(crate) struct State {
 pub(crate) struct Operation {
     pub(crate) generation: u32,
     pub(crate) owner: Owner,
-    pub(crate) peer: Node,
+    pub(crate) peer: Peer,
     pub(crate) step: Step,
     pub(crate) envelope: Option<Envelope>,
 }
@@ -91,7 +91,7 @@ pub(crate) enum Owner {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
-    /// Send: in [`Peer::held`].
+    /// Send: in [`PeerState::held`].
     Held,
     /// Send: gone, but the channel still needs its memory.
     Leaving,
@@ -119,11 +119,11 @@ pub(crate) struct Arrived {
 impl Arrived {
     #[inline]
     pub(crate) fn matches(&self, pattern: &Wanted) -> bool {
-        pattern.matches(self.envelope.node(), &self.envelope.header)
+        pattern.matches(self.envelope.peer(), &self.envelope.header)
     }
 }
 
-pub(crate) struct Peer {
+pub(crate) struct PeerState {
     /// Places in its pool that we may take.
     pub(crate) credit: u32,
     /// Places in ours that are free again.
@@ -139,9 +139,9 @@ pub(crate) struct Peer {
     pub(crate) gone: bool,
 }
 
-impl Peer {
+impl PeerState {
     pub(crate) fn new(credit: u32) -> Self {
-        Peer {
+        PeerState {
             credit,
             owed: 0,
             kept: 0,
@@ -159,13 +159,13 @@ impl Peer {
 }
 
 impl State {
-    /// There are at most as many nodes as places for them.
-    pub(crate) fn new(nodes: usize, credit: u32, eager: Option<usize>) -> Self {
+    /// There are at most as many peers as places for them.
+    pub(crate) fn new(peers: usize, credit: u32, eager: Option<usize>) -> Self {
         State {
             operations: Table::new(),
             expected: List::new(),
             unexpected: List::new(),
-            peers: (0..nodes).map(|_| Peer::new(credit)).collect(),
+            peer_states: (0..peers).map(|_| PeerState::new(credit)).collect(),
             credit,
             eager: eager.unwrap_or(CELL).min(CELL),
             generation: 0,
@@ -184,7 +184,7 @@ impl State {
     #[inline]
     pub(crate) fn open(
         &mut self,
-        peer: Node,
+        peer: Peer,
         step: Step,
         envelope: Option<Envelope>,
     ) -> Result<Ticket, Error> {
@@ -210,20 +210,23 @@ impl State {
     #[inline]
     pub(crate) fn open_send(
         &mut self,
-        to: Node,
+        to: Peer,
         header: Tagged,
         len: usize,
         limit: usize,
     ) -> Result<Ticket, Error> {
-        let peer = self.peers.get(to.index()).ok_or(Error::NoSuchNode(to))?;
-        if peer.deaf {
+        let state = self
+            .peer_states
+            .get(to.index())
+            .ok_or(Error::NoSuchPeer(to))?;
+        if state.deaf {
             return Err(Error::PeerLost(to));
         }
         let limit = self.eager_limit(limit);
         if len > limit {
             return Err(Error::TooLong { limit });
         }
-        if peer.credit == 0 || !peer.held.is_empty() {
+        if state.credit == 0 || !state.held.is_empty() {
             return Err(Error::NoCredit(to));
         }
         let limit = u32::MAX as usize;
@@ -232,10 +235,10 @@ impl State {
     }
 
     #[inline]
-    pub(crate) fn launch(&mut self, to: Node, ticket: Ticket) {
-        if let Some(peer) = self.peers.get_mut(to.index()) {
-            peer.held.push(&mut self.operations, parts(ticket).0);
-            peer.due = true;
+    pub(crate) fn launch(&mut self, to: Peer, ticket: Ticket) {
+        if let Some(state) = self.peer_states.get_mut(to.index()) {
+            state.held.push(&mut self.operations, parts(ticket).0);
+            state.due = true;
             self.due = true;
         }
     }
@@ -244,18 +247,21 @@ impl State {
     pub(crate) fn enlist(
         &mut self,
         pattern: Wanted,
-        source: Option<Node>,
+        source: Option<Peer>,
         ticket: Ticket,
-        bank: &mut impl Bank,
+        buffers: &mut impl BufferAccess,
     ) {
         let (slot, _) = parts(ticket);
         if let Some(place) = self.unexpected.find(|arrived| arrived.matches(&pattern)) {
-            return self.take(place, ticket, bank);
+            return self.take(place, ticket, buffers);
         }
-        if let Some(node) = source
-            && self.peers.get(node.index()).is_some_and(|peer| peer.gone)
+        if let Some(peer) = source
+            && self
+                .peer_states
+                .get(peer.index())
+                .is_some_and(|state| state.gone)
         {
-            return self.complete(slot, Err(Error::PeerLost(node)));
+            return self.complete(slot, Err(Error::PeerLost(peer)));
         }
         // There is a place for every operation.
         let Some(at) = self.expected.push(Posted { pattern, slot }) else {
@@ -269,8 +275,8 @@ impl State {
     }
 
     /// Gives a message to a receive.
-    fn take(&mut self, place: u32, ticket: Ticket, bank: &mut impl Bank) {
-        let from = self.fill(place, ticket, bank);
+    fn take(&mut self, place: u32, ticket: Ticket, buffers: &mut impl BufferAccess) {
+        let from = self.fill(place, ticket, buffers);
         self.unexpected.remove(place);
         if let Some(from) = from {
             self.free_place(from);
@@ -283,17 +289,17 @@ impl State {
         &mut self,
         place: u32,
         ticket: Ticket,
-        bank: &mut impl Bank,
-    ) -> Option<Node> {
+        buffers: &mut impl BufferAccess,
+    ) -> Option<Peer> {
         let arrived = self.unexpected.get(place)?;
         let envelope = arrived.envelope;
         let mut stored = 0;
-        if let Some(room) = bank.room(ticket) {
+        if let Some(room) = buffers.room(ticket) {
             stored = arrived.payload.len().min(room.len());
             room[..stored].copy_from_slice(&arrived.payload[..stored]);
         }
         self.deliver(parts(ticket).0, envelope, stored);
-        Some(envelope.node())
+        Some(envelope.peer())
     }
 
     #[inline]
@@ -305,7 +311,7 @@ impl State {
             Ok(stored)
         };
         if let Some(operation) = self.operations.get_mut(slot) {
-            operation.peer = envelope.node();
+            operation.peer = envelope.peer();
             operation.envelope = Some(envelope);
             operation.step = Step::Done(outcome);
             if operation.owner == Owner::Nobody {
@@ -325,39 +331,39 @@ impl State {
     }
 
     #[inline]
-    pub(crate) fn arrival<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) {
-        if self.arrive(arrival, bank).is_none() {
-            let peer = self.peers.get(arrival.from().index());
-            self.rejected += u64::from(peer.is_none_or(|peer| !peer.deaf));
+    pub(crate) fn arrival<A: Arrival>(&mut self, arrival: &A, buffers: &mut impl BufferAccess) {
+        if self.arrive(arrival, buffers).is_none() {
+            let state = self.peer_states.get(arrival.from().index());
+            self.rejected += u64::from(state.is_none_or(|state| !state.deaf));
         }
     }
 
     /// `None` for a frame that no rule explains.
     #[inline]
-    fn arrive<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
+    fn arrive<A: Arrival>(&mut self, arrival: &A, buffers: &mut impl BufferAccess) -> Option<()> {
         let &[kind, credit] = arrival.head(LEAD)? else {
             return None;
         };
         if kind != EAGER && kind != CREDIT {
             return None;
         }
-        let peer = self.peers.get_mut(arrival.from().index())?;
+        let state = self.peer_states.get_mut(arrival.from().index())?;
         if credit > 0 {
-            peer.credit += u32::from(credit);
-            if !peer.held.is_empty() {
-                peer.due = true;
+            state.credit += u32::from(credit);
+            if !state.held.is_empty() {
+                state.due = true;
                 self.due = true;
             }
         }
         if kind == CREDIT {
             return Some(());
         }
-        self.message(arrival, bank)
+        self.message(arrival, buffers)
     }
 
     /// A whole message.
     #[inline]
-    fn message<A: Arrival>(&mut self, arrival: &A, bank: &mut impl Bank) -> Option<()> {
+    fn message<A: Arrival>(&mut self, arrival: &A, buffers: &mut impl BufferAccess) -> Option<()> {
         let header = Tagged::read_from_bytes(arrival.head(HEAD)?.get(LEAD..)?).ok()?;
         let from = arrival.from();
         let len = arrival.len() - HEAD;
@@ -369,10 +375,10 @@ impl State {
         let Posted { slot, .. } = self.expected.remove(place)?;
         self.owe_place(from);
         let generation = self.operations.get(slot)?.generation;
-        let room = bank.room(ticket(slot, generation))?;
+        let room = buffers.room(ticket(slot, generation))?;
         let stored = len.min(room.len());
         let mut at = 0;
-        arrival.pieces(HEAD, stored, |piece| {
+        arrival.for_each_chunk(HEAD, stored, |piece| {
             room[at..at + piece.len()].copy_from_slice(piece);
             at += piece.len();
         });
@@ -385,39 +391,39 @@ impl State {
             return None;
         }
         let credit = self.credit;
-        let peer = self.peers.get_mut(envelope.node().index())?;
-        if peer.kept >= credit {
+        let state = self.peer_states.get_mut(envelope.peer().index())?;
+        if state.kept >= credit {
             return None;
         }
-        peer.kept += 1;
-        if peer.owes_credit(credit) {
-            peer.due = true;
+        state.kept += 1;
+        if state.owes_credit(credit) {
+            state.due = true;
             self.due = true;
         }
         let payload = Vec::new();
         let place = self.unexpected.push(Arrived { envelope, payload })?;
         let payload = &mut self.unexpected.get_mut(place)?.payload;
         // It fits: the length was looked at.
-        arrival.pieces(HEAD, len, |piece| drop(payload.extend_from_slice(piece)));
+        arrival.for_each_chunk(HEAD, len, |piece| drop(payload.extend_from_slice(piece)));
         Some(())
     }
 
     /// A message that took a place has left the pool.
     #[inline]
-    pub(crate) fn free_place(&mut self, from: Node) {
-        if let Some(peer) = self.peers.get_mut(from.index()) {
-            peer.kept = peer.kept.saturating_sub(1);
+    pub(crate) fn free_place(&mut self, from: Peer) {
+        if let Some(state) = self.peer_states.get_mut(from.index()) {
+            state.kept = state.kept.saturating_sub(1);
         }
         self.owe_place(from);
     }
 
     #[inline]
-    fn owe_place(&mut self, from: Node) {
+    fn owe_place(&mut self, from: Peer) {
         let credit = self.credit;
-        if let Some(peer) = self.peers.get_mut(from.index()) {
-            peer.owed += 1;
-            if peer.owes_credit(credit) {
-                peer.due = true;
+        if let Some(state) = self.peer_states.get_mut(from.index()) {
+            state.owed += 1;
+            if state.owes_credit(credit) {
+                state.due = true;
                 self.due = true;
             }
         }
@@ -436,13 +442,13 @@ impl State {
     pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
         let (slot, _) = parts(ticket);
         let operation = self.operation(ticket).ok_or(Error::UnknownTicket)?;
-        let peer = operation.peer;
+        let to = operation.peer;
         match operation.step {
             Step::Posted { place } => drop(self.expected.remove(place)),
             Step::Held => {
-                if let Some(peer) = self.peers.get_mut(peer.index()) {
-                    peer.held.unlink(&mut self.operations, slot);
-                    peer.due = true;
+                if let Some(state) = self.peer_states.get_mut(to.index()) {
+                    state.held.unlink(&mut self.operations, slot);
+                    state.due = true;
                     self.due = true;
                 }
             }
@@ -477,10 +483,10 @@ impl State {
 
     /// Can a message that is not here still come?
     pub(crate) fn absent(&self, pattern: &Wanted) -> Result<(), Error> {
-        if let Some(node) = pattern.source() {
-            let peer = self.peers.get(node.index());
-            if peer.ok_or(Error::NoSuchNode(node))?.gone {
-                return Err(Error::PeerLost(node));
+        if let Some(peer) = pattern.source() {
+            let state = self.peer_states.get(peer.index());
+            if state.ok_or(Error::NoSuchPeer(peer))?.gone {
+                return Err(Error::PeerLost(peer));
             }
         }
         Ok(())
@@ -488,36 +494,36 @@ impl State {
 
     /// The peer takes no frames any more. What it has sent may still come, and frames to it that the channel has taken
     /// may still need their memory.
-    pub(crate) fn lose_sends(&mut self, node: Node) {
-        if let Some(peer) = self.peers.get_mut(node.index()) {
-            peer.deaf = true;
-            peer.due = false;
-            peer.held = Queue::new();
+    pub(crate) fn lose_sends(&mut self, peer: Peer) {
+        if let Some(state) = self.peer_states.get_mut(peer.index()) {
+            state.deaf = true;
+            state.due = false;
+            state.held = Queue::new();
         }
-        self.fail(node, |step| matches!(step, Step::Held));
+        self.fail(peer, |step| matches!(step, Step::Held));
     }
 
     /// The peer is gone.
-    pub(crate) fn lose(&mut self, node: Node) {
-        self.lose_sends(node);
-        if let Some(peer) = self.peers.get_mut(node.index()) {
-            peer.gone = true;
+    pub(crate) fn lose(&mut self, peer: Peer) {
+        self.lose_sends(peer);
+        if let Some(state) = self.peer_states.get_mut(peer.index()) {
+            state.gone = true;
         }
-        self.fail(node, |step| {
+        self.fail(peer, |step| {
             !matches!(step, Step::Done(_) | Step::Matched { .. })
         });
     }
 
-    fn fail(&mut self, node: Node, hopeless: impl Fn(&Step) -> bool) {
+    fn fail(&mut self, peer: Peer, hopeless: impl Fn(&Step) -> bool) {
         for slot in 0..self.operations.end() {
             let Some(operation) = self.operations.get_mut(slot) else {
                 continue;
             };
-            if operation.peer == node && hopeless(&operation.step) {
+            if operation.peer == peer && hopeless(&operation.step) {
                 if let Step::Posted { place } = operation.step {
                     self.expected.remove(place);
                 }
-                self.complete(slot, Err(Error::PeerLost(node)));
+                self.complete(slot, Err(Error::PeerLost(peer)));
             }
         }
     }

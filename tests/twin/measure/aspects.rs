@@ -1,28 +1,28 @@
 //! What each aspect adds to a short message that a receive waits for: the instructions of all five calls, and bytes.
 
 use crate::mirror::Mirror;
-use crate::protocol::{CELL, NODES, OPERATIONS, POOL, Tagged, tagged, wanted};
+use crate::protocol::{CELL, PEERS, OPERATIONS, POOL, Tagged, tagged, wanted};
 use crate::step;
 use pombo_kernel::aspect::{
     Buffered, Canonical, Counting, Eager, Full, Heterogeneous, Homogeneous, NoDatatypes,
-    ReceiverFirst, Rendezvous, Static, Unbuffered, Unobserved,
+    ReceiverInitiated, Rendezvous, Static, Unbuffered, Unobserved,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{Communicator, Compose, Config, Envelope, Lent, Node, Operate, Size};
+use pombo_kernel::{Communicator, Composition, Config, Envelope, Lent, Peer, PointToPoint, Capacities};
 use std::hint::black_box;
 use zerocopy::little_endian::{U32, U64};
 
-type Sizes = Size<OPERATIONS, POOL, CELL, NODES>;
+type Sizes = Capacities<OPERATIONS, POOL, CELL, PEERS>;
 type Rank<C> = Communicator<Tagged, Mirror, Lent<'static>, C>;
 
 /// Prints a line for every aspect.
 pub(crate) fn print() {
     type With<L, T, M, O = Unobserved, D = NoDatatypes, R = Homogeneous, B = Unbuffered> =
-        Compose<L, T, M, Static, Sizes, O, D, R, B>;
+        Composition<L, T, M, Static, Sizes, O, D, R, B>;
     measure::<With<U32, Eager, Linear>>("everything off");
     measure::<With<U64, Eager, Linear>>("lengths of 64 bits");
     measure::<With<U32, Rendezvous<CELL>, Linear>>("rendezvous");
-    measure::<With<U32, ReceiverFirst<CELL>, Linear>>("rendezvous, receiver first");
+    measure::<With<U32, ReceiverInitiated<CELL>, Linear>>("rendezvous, receiver first");
     measure::<With<U32, Eager, Binned>>("binned");
     measure::<With<U32, Eager, Adaptive>>("adaptive");
     measure::<With<U32, Eager, Linear, Counting>>("observer");
@@ -34,10 +34,10 @@ pub(crate) fn print() {
     );
 }
 
-const PEER: Node = Node(3);
+const PEER: Peer = Peer(3);
 
 fn measure<C: Config>(name: &str) {
-    let mut rank = Rank::<C>::new(Mirror::new(NODES)).expect("it fits");
+    let mut rank = Rank::<C>::new(Mirror::new(PEERS)).expect("it fits");
     for _ in 0..4 * OPERATIONS {
         message(&mut rank);
         while rank.check_messages().expect("a mirror does not break") {}
@@ -53,9 +53,9 @@ fn message<C: Config>(rank: &mut Rank<C>) -> u64 {
     let (bytes, room) = (vec![7; 8].leak(), vec![0; 8].leak());
     let mut all = 0;
     let mut count = |steps: u64| all += steps;
-    let (steps, posted) = step::count(|| rank.receive(wanted(Some(PEER.0), Some(1)), room));
+    let (steps, posted) = step::count(|| rank.irecv(wanted(Some(PEER.0), Some(1)), room));
     count(steps);
-    let (steps, sent) = step::count(|| rank.send(PEER, tagged(1), bytes));
+    let (steps, sent) = step::count(|| rank.isend(PEER, tagged(1), bytes));
     count(steps);
     let (steps, moved) = step::count(|| rank.check_messages());
     count(steps);

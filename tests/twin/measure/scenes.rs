@@ -2,9 +2,9 @@
 
 use crate::face::Face;
 use crate::mirror::Mirror;
-use crate::protocol::{CELL, NODES, OPERATIONS, Tagged, Wanted, tagged, wanted};
+use crate::protocol::{CELL, PEERS, OPERATIONS, Tagged, Wanted, tagged, wanted};
 use crate::step;
-use pombo_kernel::{Error, Limits, Node, Refused, Ticket};
+use pombo_kernel::{Error, Limits, Peer, Refused, Ticket};
 use std::hint::black_box;
 
 /// A call and the instructions that it took.
@@ -42,7 +42,7 @@ pub(crate) fn play<R: Face<'static, Mirror>>() -> Vec<Measured> {
     stage.measured
 }
 
-const PEER: Node = Node(3);
+const PEER: Peer = Peer(3);
 
 // Each call is a function, or it would be woven into what is around it.
 
@@ -50,17 +50,17 @@ type Sent = Result<Ticket, Refused<&'static [u8]>>;
 type Posted = Result<Ticket, Refused<&'static mut [u8]>>;
 
 #[inline(never)]
-fn send<R: Face<'static, Mirror>>(rank: &mut R, header: Tagged, bytes: &'static [u8]) -> Sent {
-    rank.send(PEER, header, bytes)
+fn isend<R: Face<'static, Mirror>>(rank: &mut R, header: Tagged, bytes: &'static [u8]) -> Sent {
+    rank.isend(PEER, header, bytes)
 }
 
 #[inline(never)]
-fn receive<R: Face<'static, Mirror>>(
+fn irecv<R: Face<'static, Mirror>>(
     rank: &mut R,
     pattern: Wanted,
     room: &'static mut [u8],
 ) -> Posted {
-    rank.receive(pattern, room)
+    rank.irecv(pattern, room)
 }
 
 #[inline(never)]
@@ -98,39 +98,39 @@ fn matched_probe<R: Face<'static, Mirror>>(
 }
 
 #[inline(never)]
-fn receive_matched<R: Face<'static, Mirror>>(
+fn irecv_matched<R: Face<'static, Mirror>>(
     rank: &mut R,
     ticket: Ticket,
     room: &'static mut [u8],
 ) -> Result<(), Refused<&'static mut [u8]>> {
-    rank.receive_matched(ticket, room)
+    rank.irecv_matched(ticket, room)
 }
 
 #[inline(never)]
-fn send_now<R: Face<'static, Mirror>>(
+fn try_inject<R: Face<'static, Mirror>>(
     rank: &mut R,
     header: Tagged,
     bytes: &[u8],
 ) -> Result<bool, Error> {
-    rank.send_now(PEER, header, bytes)
+    rank.try_inject(PEER, header, bytes)
 }
 
 #[inline(never)]
-fn send_from<R: Face<'static, Mirror>>(
+fn send<R: Face<'static, Mirror>>(
     rank: &mut R,
     header: Tagged,
     bytes: &[u8],
 ) -> Result<(), Error> {
-    rank.send_from(PEER, header, bytes)
+    rank.send(PEER, header, bytes)
 }
 
 #[inline(never)]
-fn receive_into<R: Face<'static, Mirror>>(
+fn recv<R: Face<'static, Mirror>>(
     rank: &mut R,
     pattern: Wanted,
     room: &mut [u8],
 ) -> Result<R::Envelope, Error> {
-    rank.receive_into(pattern, room)
+    rank.recv(pattern, room)
 }
 
 /// A rank, and what was measured on it. Calls without a name are not counted.
@@ -156,14 +156,14 @@ impl<R: Face<'static, Mirror>> Stage<R> {
         result
     }
 
-    fn send(&mut self, name: &str, tag: i32, len: usize) -> Sent {
+    fn isend(&mut self, name: &str, tag: i32, len: usize) -> Sent {
         let bytes = (0..len).map(|i| i as u8).collect::<Vec<_>>().leak();
-        self.count(name, |rank| send(rank, tagged(tag), bytes))
+        self.count(name, |rank| isend(rank, tagged(tag), bytes))
     }
 
-    fn receive(&mut self, name: &str, pattern: Wanted, len: usize) -> Posted {
+    fn irecv(&mut self, name: &str, pattern: Wanted, len: usize) -> Posted {
         let room = vec![0; len].leak();
-        self.count(name, |rank| receive(rank, pattern, room))
+        self.count(name, |rank| irecv(rank, pattern, room))
     }
 
     fn poll(&mut self, name: &str) -> bool {
@@ -179,7 +179,7 @@ impl<R: Face<'static, Mirror>> Stage<R> {
 
     fn probe(&mut self, name: &str, pattern: Wanted) -> bool {
         let known = self.count(name, |rank| probe(rank, pattern));
-        known.expect("there is such a node").is_some()
+        known.expect("there is such a peer").is_some()
     }
 
     /// The next scene, on a rank whose tables have all been used.
@@ -187,8 +187,8 @@ impl<R: Face<'static, Mirror>> Stage<R> {
         self.scene = scene;
         self.rank = rank(None);
         for tag in 0..OPERATIONS as i32 {
-            let posted = ticket(self.receive("", wanted(None, Some(tag)), 8));
-            let sent = ticket(self.send("", tag, 8));
+            let posted = ticket(self.irecv("", wanted(None, Some(tag)), 8));
+            let sent = ticket(self.isend("", tag, 8));
             assert!(self.poll("") && self.claim("", posted) && self.claim("", sent));
         }
         while self.poll("") {}
@@ -200,7 +200,7 @@ fn rank<R: Face<'static, Mirror>>(credit: Option<u32>) -> R {
         credit,
         eager: None, copies: None,
     };
-    R::over(Mirror::new(NODES), limits).expect("it fits")
+    R::over(Mirror::new(PEERS), limits).expect("it fits")
 }
 
 fn ticket<T>(taken: Result<Ticket, Refused<T>>) -> Ticket {
@@ -225,8 +225,8 @@ fn expected<R: Face<'static, Mirror>>(
     room: usize,
 ) {
     stage.begin(scene);
-    let posted = ticket(stage.receive("receive", wanted(Some(PEER.0), Some(1)), room));
-    let sent = ticket(stage.send("send", 1, len));
+    let posted = ticket(stage.irecv("receive", wanted(Some(PEER.0), Some(1)), room));
+    let sent = ticket(stage.isend("send", 1, len));
     assert!(stage.poll("poll"));
     assert!(stage.claim("claim of the send", sent));
     assert!(stage.claim("claim of the receive", posted));
@@ -235,10 +235,10 @@ fn expected<R: Face<'static, Mirror>>(
 /// The message comes first.
 fn unexpected<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("unexpected");
-    ticket(stage.send("", 1, 8));
+    ticket(stage.isend("", 1, 8));
     assert!(stage.poll("poll"));
     assert!(stage.probe("probe", any()));
-    let posted = ticket(stage.receive("receive", any(), 8));
+    let posted = ticket(stage.irecv("receive", any(), 8));
     assert!(stage.claim("claim", posted));
     assert!(!stage.probe("probe in vain", any()));
 }
@@ -247,45 +247,45 @@ fn unexpected<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
 fn behind<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("behind 8 receives");
     for tag in 10..18 {
-        ticket(stage.receive("", wanted(None, Some(tag)), 8));
+        ticket(stage.irecv("", wanted(None, Some(tag)), 8));
     }
-    let last = ticket(stage.receive("receive", wanted(None, Some(1)), 8));
-    ticket(stage.send("", 1, 8));
+    let last = ticket(stage.irecv("receive", wanted(None, Some(1)), 8));
+    ticket(stage.isend("", 1, 8));
     assert!(stage.poll("poll"));
     assert!(stage.claim("", last));
     stage.begin("behind 2 messages");
     for tag in [4, 5, 6] {
-        let sent = ticket(stage.send("", tag, 8));
+        let sent = ticket(stage.isend("", tag, 8));
         assert!(stage.claim("", sent) && stage.poll(""));
     }
-    let posted = ticket(stage.receive("receive", wanted(None, Some(6)), 8));
+    let posted = ticket(stage.irecv("receive", wanted(None, Some(6)), 8));
     assert!(stage.claim("", posted));
 }
 
 fn credit<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.scene = "credit";
     stage.rank = rank(Some(1));
-    let sent = ticket(stage.send("", 1, 8));
-    let refused = stage.send("send without", 1, 8);
+    let sent = ticket(stage.isend("", 1, 8));
+    let refused = stage.isend("send without", 1, 8);
     assert_eq!(error(refused), Error::NoCredit(PEER));
     assert!(stage.claim("", sent) && stage.poll(""));
-    ticket(stage.receive("receive that gives back", any(), 8));
+    ticket(stage.irecv("receive that gives back", any(), 8));
     assert!(stage.poll("poll that gets"));
-    ticket(stage.receive("", any(), 8));
-    ticket(stage.send("", 1, 8));
+    ticket(stage.irecv("", any(), 8));
+    ticket(stage.isend("", 1, 8));
     assert!(stage.poll("poll that gives back"));
 }
 
 fn bounds<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("bounds");
-    let refused = stage.send("send of too much", 1, CELL + 1);
+    let refused = stage.isend("send of too much", 1, CELL + 1);
     assert_eq!(error(refused), Error::TooLong { limit: CELL });
     for _ in 0..OPERATIONS {
-        ticket(stage.receive("", any(), 8));
+        ticket(stage.irecv("", any(), 8));
     }
-    let refused = stage.send("send into a full table", 1, 8);
+    let refused = stage.isend("send into a full table", 1, 8);
     assert_eq!(error(refused), Error::Full);
-    let refused = stage.receive("receive into a full table", any(), 8);
+    let refused = stage.irecv("receive into a full table", any(), 8);
     assert_eq!(error(refused), Error::Full);
 }
 
@@ -294,13 +294,13 @@ fn blocking<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("blocking");
     let (bytes, mut room) = ([7; 8], [0; 8]);
     for name in ["receive of what comes", "receive of what is here"] {
-        let send = if name.ends_with("comes") { "send" } else { "" };
-        let sent = stage.count(send, |rank| send_from(rank, tagged(1), &bytes));
+        let isend = if name.ends_with("comes") { "send" } else { "" };
+        let sent = stage.count(isend, |rank| send(rank, tagged(1), &bytes));
         assert_eq!(sent, Ok(()));
-        if send.is_empty() {
+        if isend.is_empty() {
             assert!(stage.poll(""));
         }
-        let got = stage.count(name, |rank| receive_into(rank, any(), &mut room));
+        let got = stage.count(name, |rank| recv(rank, any(), &mut room));
         assert!(got.is_ok() && room == bytes);
     }
 }
@@ -308,29 +308,29 @@ fn blocking<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
 fn short<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("now");
     let bytes = [7; 8];
-    let sent = stage.count("send", |rank| send_now(rank, tagged(1), &bytes));
+    let sent = stage.count("send", |rank| try_inject(rank, tagged(1), &bytes));
     assert_eq!(sent, Ok(true));
     let sent = stage.count("send of too much", |rank| {
-        send_now(rank, tagged(1), &[0; CELL + 1])
+        try_inject(rank, tagged(1), &[0; CELL + 1])
     });
     assert_eq!(sent, Ok(false));
 }
 
 fn matched<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("matched");
-    ticket(stage.send("", 1, 8));
+    ticket(stage.isend("", 1, 8));
     assert!(stage.poll(""));
     let matched = stage.count("probe", |rank| matched_probe(rank, any()));
     let (ticket, _) = matched.expect("no error").expect("it is here");
     let room = vec![0; 8].leak();
-    let taken = stage.count("receive", |rank| receive_matched(rank, ticket, room));
+    let taken = stage.count("receive", |rank| irecv_matched(rank, ticket, room));
     assert!(taken.is_ok() && stage.claim("claim", ticket));
 }
 
 fn others<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("others");
     assert!(!stage.poll("poll of nothing"));
-    let posted = ticket(stage.receive("", any(), 8));
+    let posted = ticket(stage.irecv("", any(), 8));
     assert!(!stage.claim("claim too early", posted));
     let cancelled = stage.count("cancel", |rank| cancel(rank, posted));
     assert_eq!(cancelled, Ok(()));

@@ -4,12 +4,12 @@
 //! | --- | --- |
 //! | [`Hold`]: a message keeps its sender busy for one time and reaches its receiver after another | parameterised multicast trees |
 //! | [`Optimal`]: the best broadcast tree for these two times | the same |
-//! | [`Line`]: start-up, time for each byte, hops, one shared medium or physical broadcast | ECCLib, chapter 4 |
+//! | [`Hockney`]: start-up, time for each byte, hops, one shared medium or physical broadcast | ECCLib, chapter 4 |
 
-mod hold;
-mod line;
+mod hockney;
+mod hold_end;
 mod optimal;
 
-pub use hold::{Hold, Multicast};
-pub use line::Line;
+pub use hockney::Hockney;
+pub use hold_end::{Hold, Multicast};
 pub use optimal::Optimal;

@@ -1,6 +1,6 @@
 //! Ranks in a grid of any number of dimensions, open or closed at the borders.
 
-use super::{FarthestFirst, Figures, Routed, Topology};
+use super::{FarthestFirst, NetworkMetrics, Routed, Topology};
 
 /// A grid of `D` dimensions; rank 1 is next to rank 0 in the last of them. With `CLOSED` the last of every row is
 /// linked to the first.
@@ -21,8 +21,8 @@ impl<const D: usize, const CLOSED: bool> Grid<D, CLOSED> {
     }
 
     /// Its figures. The bisection is that of even extents; others cannot be halved by a straight cut.
-    pub const fn figures(&self) -> Figures {
-        let (mut figures, mut ranks, mut longest) = (Figures::ALONE, 1, 1);
+    pub const fn metrics(&self) -> NetworkMetrics {
+        let (mut figures, mut ranks, mut longest) = (NetworkMetrics::ALONE, 1, 1);
         let mut d = 0;
         while d < D {
             ranks *= self.extents[d];

@@ -1,6 +1,6 @@
 //! Ranks whose numbers differ in one bit are linked.
 
-use super::{FarthestFirst, Figures, Topology, Tree};
+use super::{FarthestFirst, NetworkMetrics, Topology, Tree};
 use core::ops::Range;
 
 /// 2 to the power of `dimensions` ranks.
@@ -23,12 +23,12 @@ impl Hypercube {
     }
 
     /// Its figures.
-    pub const fn figures(&self) -> Figures {
+    pub const fn metrics(&self) -> NetworkMetrics {
         if self.dimensions == 0 {
-            return Figures::ALONE;
+            return NetworkMetrics::ALONE;
         }
         let (dimensions, half) = (self.dimensions as usize, 1 << (self.dimensions - 1));
-        Figures {
+        NetworkMetrics {
             diameter: dimensions,
             connectivity: dimensions,
             bisection: half,

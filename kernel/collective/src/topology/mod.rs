@@ -2,7 +2,7 @@
 //!
 //! A [`Topology`] is a container over the ranks 0 to n - 1. A network contributes two orders, a *line* and a *tree*;
 //! the circle is the line closed, and whatever a network does not say itself follows from how messages travel
-//! ([`Wiring`] needs nothing else). Collective operations know topologies by these traits alone, so a new shape gives every
+//! ([`Links`] needs nothing else). Collective operations know topologies by these traits alone, so a new shape gives every
 //! operation at once.
 //!
 //! | network | line | tree | circle |
@@ -11,35 +11,35 @@
 //! | [`Mesh`], [`Torus`] | farthest first | along the links | to and fro, row by row |
 //! | [`Hypercube`] | farthest first | binomial, along the links | Gray code |
 //! | [`Complete`], [`Star`], [`Bus`] | ascending from the root | binomial | ascending |
-//! | [`Branches`], a network that is a tree itself | farthest first | along the links | ascending |
-//! | [`Nested`], any in any | the upper line, each node replaced by its own | the upper tree over the first of each node | node by node |
+//! | [`TreeNetwork`], a network that is a tree itself | farthest first | along the links | ascending |
+//! | [`Nested`], any in any | the upper line, each host replaced by its own | the upper tree over the first of each host | host by host |
 //!
 //! Trees that stand for themselves are [`Rooted`] [`Shape`]s.
 
-mod arms;
 mod circle;
-mod figures;
-mod flat;
-mod folded;
+mod complete_star_bus;
+mod folded_ranks;
 mod grid;
 mod hypercube;
+mod line;
+mod links;
+mod metrics;
 mod nested;
-mod routed;
+mod rank_range;
 mod shapes;
-mod span;
 mod tree;
 
-pub use arms::{Arms, Linear, Ring};
 pub use circle::Circle;
-pub use figures::Figures;
-pub use flat::{Branches, Bus, Complete, Others, Star};
-pub use folded::{Folded, Part};
+pub use complete_star_bus::{Bus, Complete, Others, Star, TreeNetwork};
+pub use folded_ranks::{FoldedRanks, FoldedRole};
 pub use grid::{Grid, Mesh, Torus};
 pub use hypercube::{CubeTree, Hypercube};
+pub use line::{BothSides, Linear, Ring};
+pub use links::{FarthestFirst, Links, Routed, UpstreamRanks};
+pub use metrics::NetworkMetrics;
 pub use nested::{Nested, NestedLine, NestedTree};
-pub use routed::{FarthestFirst, Routed, Upstream, Wiring};
+pub use rank_range::RankRange;
 pub use shapes::{Binomial, Blocked, Chain, Kary, Sequential};
-pub use span::Span;
 pub use tree::{Children, Contiguous, Ranges, Rooted, Shape, Tree};
 
 /// A network as collective operations see it. Ranks and roots are below [`Topology::ranks`] everywhere; that is for

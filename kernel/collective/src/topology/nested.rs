@@ -1,10 +1,10 @@
-//! Any topology in the nodes of any other: hosts in a network, then ranks in a host.
+//! Any topology in the hosts of any other: hosts in a network, then ranks in a host.
 
 use super::{Topology, Tree};
 use core::iter::Chain;
 
-/// `upper` over as many nodes as there are `lower` topologies; the ranks of a node follow each other. The first rank
-/// of a node speaks for it, in the root's node the root itself.
+/// `upper` over as many hosts as there are `lower` topologies; the ranks of a host follow each other. The first rank
+/// of a host speaks for it, in the root's host the root itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested<'a, U, L> {
     upper: U,
@@ -17,24 +17,24 @@ impl<'a, U: Topology, L: Topology> Nested<'a, U, L> {
         (upper.ranks() == lower.len()).then_some(Nested { upper, lower })
     }
 
-    /// Rank 0 of a node.
-    fn first(&self, node: usize) -> usize {
-        self.lower[..node].iter().map(Topology::ranks).sum()
+    /// Rank 0 of a host.
+    fn first(&self, host: usize) -> usize {
+        self.lower[..host].iter().map(Topology::ranks).sum()
     }
 
-    /// The node of a rank, and its number there.
+    /// The host of a rank, and its number there.
     fn split(&self, rank: usize) -> (usize, usize) {
-        let (mut node, mut inside) = (0, rank);
-        while inside >= self.lower[node].ranks() {
-            inside -= self.lower[node].ranks();
-            node += 1;
+        let (mut host, mut inside) = (0, rank);
+        while inside >= self.lower[host].ranks() {
+            inside -= self.lower[host].ranks();
+            host += 1;
         }
-        (node, inside)
+        (host, inside)
     }
 
-    /// Who speaks for a node: its number there.
-    fn speaker(&self, node: usize, root: (usize, usize)) -> usize {
-        if node == root.0 { root.1 } else { 0 }
+    /// Who speaks for a host: its number there.
+    fn leader(&self, host: usize, root: (usize, usize)) -> usize {
+        if host == root.0 { root.1 } else { 0 }
     }
 }
 
@@ -46,7 +46,7 @@ impl<'a, U: Topology, L: Topology> Topology for Nested<'a, U, L> {
         self.first(self.lower.len())
     }
 
-    /// To the first rank of the node, from there to the first rank of the other.
+    /// To the first rank of the host, from there to the first rank of the other.
     fn toward(&self, from: usize, to: usize) -> usize {
         let ((here, inside), (there, target)) = (self.split(from), self.split(to));
         let lower = self.lower[here];
@@ -60,55 +60,55 @@ impl<'a, U: Topology, L: Topology> Topology for Nested<'a, U, L> {
     }
 
     fn line(&self, root: usize) -> NestedLine<'a, U, L> {
-        let (node, inside) = self.split(root);
+        let (host, inside) = self.split(root);
         NestedLine {
             nested: *self,
-            nodes: Some(self.upper.line(node)),
+            hosts: Some(self.upper.line(host)),
             within: None,
-            own: (node, inside),
+            own: (host, inside),
         }
     }
 
     fn tree(&self, rank: usize, root: usize) -> NestedTree<'a, U, L> {
-        let (root, (node, inside)) = (self.split(root), self.split(rank));
+        let (root, (host, inside)) = (self.split(root), self.split(rank));
         NestedTree {
             nested: *self,
             root,
-            node,
+            host,
             inside,
-            upper: self.upper.tree(node, root.0),
-            lower: self.lower[node].tree(inside, self.speaker(node, root)),
+            upper: self.upper.tree(host, root.0),
+            lower: self.lower[host].tree(inside, self.leader(host, root)),
         }
     }
 
     fn at(&self, place: usize) -> usize {
-        // Nodes on the upper circle, in each the lower one.
-        let (mut node, mut inside) = (0, place);
+        // Peers on the upper circle, in each the lower one.
+        let (mut host, mut inside) = (0, place);
         loop {
-            let lower = &self.lower[self.upper.at(node)];
+            let lower = &self.lower[self.upper.at(host)];
             if inside < lower.ranks() {
-                return self.first(self.upper.at(node)) + lower.at(inside);
+                return self.first(self.upper.at(host)) + lower.at(inside);
             }
             inside -= lower.ranks();
-            node += 1;
+            host += 1;
         }
     }
 
     fn place(&self, rank: usize) -> usize {
-        let (node, inside) = self.split(rank);
-        let before = (0..self.upper.place(node)).map(|place| self.lower[self.upper.at(place)]);
-        before.map(|lower| lower.ranks()).sum::<usize>() + self.lower[node].place(inside)
+        let (host, inside) = self.split(rank);
+        let before = (0..self.upper.place(host)).map(|place| self.lower[self.upper.at(place)]);
+        before.map(|lower| lower.ranks()).sum::<usize>() + self.lower[host].place(inside)
     }
 }
 
-/// The upper line with every node replaced by its ranks in the order of their own line, the one that speaks for them
-/// last, because it is the nearest. The root's own node comes at the end.
+/// The upper line with every host replaced by its ranks in the order of their own line, the one that speaks for them
+/// last, because it is the nearest. The root's own host comes at the end.
 #[derive(Clone)]
 pub struct NestedLine<'a, U: Topology, L: Topology> {
     nested: Nested<'a, U, L>,
-    /// Nodes still to come; none when it is the root's own turn.
-    nodes: Option<U::Line>,
-    /// First rank of the node, its line, and who speaks for it.
+    /// Peers still to come; none when it is the root's own turn.
+    hosts: Option<U::Line>,
+    /// First rank of the host, its line, and who speaks for it.
     within: Option<(usize, L::Line, Option<usize>)>,
     own: (usize, usize),
 }
@@ -118,92 +118,92 @@ impl<U: Topology, L: Topology> Iterator for NestedLine<'_, U, L> {
 
     fn next(&mut self) -> Option<usize> {
         loop {
-            if let Some((first, line, speaker)) = &mut self.within
-                && let Some(inside) = line.next().or_else(|| speaker.take())
+            if let Some((first, line, leader)) = &mut self.within
+                && let Some(inside) = line.next().or_else(|| leader.take())
             {
                 return Some(*first + inside);
             }
-            let (node, from, speaker) = match self.nodes.as_mut()?.next() {
-                Some(node) => (node, 0, Some(0)),
+            let (host, from, leader) = match self.hosts.as_mut()?.next() {
+                Some(host) => (host, 0, Some(0)),
                 None => {
-                    self.nodes = None;
+                    self.hosts = None;
                     (self.own.0, self.own.1, None)
                 }
             };
-            let line = self.nested.lower[node].line(from);
-            self.within = Some((self.nested.first(node), line, speaker));
+            let line = self.nested.lower[host].line(from);
+            self.within = Some((self.nested.first(host), line, leader));
         }
     }
 }
 
-/// The upper tree over those that speak for a node, and below each of them the lower tree of its node.
+/// The upper tree over those that speak for a host, and below each of them the lower tree of its host.
 #[derive(Clone)]
 pub struct NestedTree<'a, U: Topology, L: Topology> {
     nested: Nested<'a, U, L>,
     root: (usize, usize),
-    node: usize,
+    host: usize,
     inside: usize,
     upper: U::Tree,
     lower: L::Tree,
 }
 
 impl<'a, U: Topology, L: Topology> NestedTree<'a, U, L> {
-    fn speaker_of(&self, node: usize) -> usize {
-        self.nested.first(node) + self.nested.speaker(node, self.root)
+    fn leader_of(&self, host: usize) -> usize {
+        self.nested.first(host) + self.nested.leader(host, self.root)
     }
 
-    fn speaks(&self) -> bool {
-        self.inside == self.nested.speaker(self.node, self.root)
+    fn is_leader(&self) -> bool {
+        self.inside == self.nested.leader(self.host, self.root)
     }
 }
 
 impl<'a, U: Topology, L: Topology> Tree for NestedTree<'a, U, L> {
-    type Children = Chain<Heads<'a, U, L>, Members<L>>;
+    type Children = Chain<LeaderRanks<'a, U, L>, Members<L>>;
 
     fn parent(&self) -> Option<usize> {
-        if self.speaks() {
-            return self.upper.parent().map(|node| self.speaker_of(node));
+        if self.is_leader() {
+            return self.upper.parent().map(|host| self.leader_of(host));
         }
-        let first = self.nested.first(self.node);
+        let first = self.nested.first(self.host);
         self.lower.parent().map(|inside| first + inside)
     }
 
     fn children(&self) -> Self::Children {
-        let heads = Heads {
-            nodes: self.speaks().then(|| self.upper.children()),
+        let heads = LeaderRanks {
+            hosts: self.is_leader().then(|| self.upper.children()),
             tree: self.clone(),
         };
         heads.chain(Members {
-            first: self.nested.first(self.node),
+            first: self.nested.first(self.host),
             inside: self.lower.children(),
         })
     }
 }
 
-/// Those right below that speak for other nodes.
+/// Those right below that speak for other hosts.
 #[derive(Clone)]
-pub struct Heads<'a, U: Topology, L: Topology> {
-    nodes: Option<<U::Tree as Tree>::Children>,
+pub struct LeaderRanks<'a, U: Topology, L: Topology> {
+    hosts: Option<<U::Tree as Tree>::Children>,
     tree: NestedTree<'a, U, L>,
 }
 
-impl<U: Topology, L: Topology> Iterator for Heads<'_, U, L> {
+impl<U: Topology, L: Topology> Iterator for LeaderRanks<'_, U, L> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
-        let node = self.nodes.as_mut()?.next()?;
-        Some(self.tree.speaker_of(node))
+        let host = self.hosts.as_mut()?.next()?;
+        Some(self.tree.leader_of(host))
     }
 }
 
-impl<U: Topology, L: Topology> DoubleEndedIterator for Heads<'_, U, L> {
+impl<U: Topology, L: Topology> DoubleEndedIterator for LeaderRanks<'_, U, L> {
     fn next_back(&mut self) -> Option<usize> {
-        let node = self.nodes.as_mut()?.next_back()?;
-        Some(self.tree.speaker_of(node))
+        let host = self.hosts.as_mut()?.next_back()?;
+        Some(self.tree.leader_of(host))
     }
 }
 
-/// Those right below in the same node.
+/// Those right below in the same host.
 #[derive(Clone)]
 pub struct Members<L: Topology> {
     first: usize,

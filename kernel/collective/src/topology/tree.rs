@@ -1,6 +1,6 @@
 //! Trees over ranks: what a tree is, and how a shape becomes one.
 
-use super::Span;
+use super::RankRange;
 use core::ops::Range;
 
 /// A tree over the ranks, as one rank sees it.
@@ -21,7 +21,7 @@ pub trait Tree: Clone {
 /// So data for a subtree is one piece, and a reduction towards rank 0 keeps its operands in order.
 pub trait Ranges: Tree {
     /// A rank and everybody below it.
-    fn span(&self, rank: usize) -> Span;
+    fn rank_range(&self, rank: usize) -> RankRange;
 }
 
 /// A shape for trees: pure arithmetic on ranks that are counted from the root, which is 0.
@@ -98,9 +98,9 @@ impl<S: Shape> Tree for Rooted<S> {
 }
 
 impl<S: Contiguous> Ranges for Rooted<S> {
-    fn span(&self, rank: usize) -> Span {
+    fn rank_range(&self, rank: usize) -> RankRange {
         let relative = Rooted::new(self.shape, rank, self.ranks, self.root).relative;
-        Span::new(rank, self.shape.size(relative, self.ranks), self.ranks)
+        RankRange::new(rank, self.shape.size(relative, self.ranks), self.ranks)
     }
 }
 

@@ -1,18 +1,18 @@
 //! A frame as a [`Reliable`](super::Reliable) hands it out.
 
 use pombo_kernel::channel::Arrival;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::network::Network;
 
 /// A frame that lies behind the header of one of the network's, or in a place of the channel's own.
 pub struct Arrived<'a, A>(Where<'a, A>);
 
 /// A frame of that network.
-pub(super) type Of<'a, N> = Arrived<'a, <N as Network>::Frame<'a>>;
+pub(super) type ArrivedOf<'a, N> = Arrived<'a, <N as Network>::Frame<'a>>;
 
 enum Where<'a, A> {
     Behind { frame: A, head: usize, len: usize },
-    Kept { from: Node, bytes: &'a [u8] },
+    Unacked { from: Peer, bytes: &'a [u8] },
 }
 
 impl<'a, A> Arrived<'a, A> {
@@ -20,17 +20,17 @@ impl<'a, A> Arrived<'a, A> {
         Arrived(Where::Behind { frame, head, len })
     }
 
-    pub(super) fn kept(from: Node, bytes: &'a [u8]) -> Self {
-        Arrived(Where::Kept { from, bytes })
+    pub(super) fn kept(from: Peer, bytes: &'a [u8]) -> Self {
+        Arrived(Where::Unacked { from, bytes })
     }
 }
 
 impl<A: Arrival> Arrival for Arrived<'_, A> {
     #[inline]
-    fn from(&self) -> Node {
+    fn from(&self) -> Peer {
         match &self.0 {
             Where::Behind { frame, .. } => frame.from(),
-            Where::Kept { from, .. } => *from,
+            Where::Unacked { from, .. } => *from,
         }
     }
 
@@ -38,7 +38,7 @@ impl<A: Arrival> Arrival for Arrived<'_, A> {
     fn len(&self) -> usize {
         match &self.0 {
             Where::Behind { len, .. } => *len,
-            Where::Kept { bytes, .. } => bytes.len(),
+            Where::Unacked { bytes, .. } => bytes.len(),
         }
     }
 
@@ -47,15 +47,15 @@ impl<A: Arrival> Arrival for Arrived<'_, A> {
         match &self.0 {
             Where::Behind { len, .. } if n > *len => None,
             Where::Behind { frame, head, .. } => frame.head(head + n)?.get(*head..),
-            Where::Kept { bytes, .. } => bytes.get(..n),
+            Where::Unacked { bytes, .. } => bytes.get(..n),
         }
     }
 
     #[inline]
-    fn pieces(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
+    fn for_each_chunk(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
         match &self.0 {
-            Where::Behind { frame, head, .. } => frame.pieces(head + offset, len, f),
-            Where::Kept { bytes, .. } => {
+            Where::Behind { frame, head, .. } => frame.for_each_chunk(head + offset, len, f),
+            Where::Unacked { bytes, .. } => {
                 if let Some(piece) = bytes.get(offset..).and_then(|rest| rest.get(..len)) {
                     f(piece);
                 }

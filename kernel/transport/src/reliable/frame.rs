@@ -2,14 +2,14 @@
 
 use crate::checksum::Checksum;
 use pombo_kernel::channel::Arrival;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// In front of everything. Both kinds say how far the other direction has come.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(super) struct Head {
+pub(super) struct FrameHeader {
     /// Version in the upper half, [`DATA`] or [`REPORT`] in the lower.
     pub(super) kind: u8,
     /// [`ASK`] or nothing.
@@ -33,10 +33,10 @@ pub(super) struct Head {
     pub(super) reserved: U16,
 }
 
-const _: () = assert!(size_of::<Head>() == HEAD);
+const _: () = assert!(size_of::<FrameHeader>() == HEADER_LEN);
 
 /// Bytes of the header.
-pub(super) const HEAD: usize = 32;
+pub(super) const HEADER_LEN: usize = 32;
 const VERSION: u8 = 1 << 4;
 pub(super) const DATA: u8 = VERSION | 1;
 /// Behind it stands which of the numbers above the expected one have arrived, as a [`U64`].
@@ -47,7 +47,7 @@ pub(super) const ASK: u8 = 1;
 /// Why a frame is not believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    /// Too short, of another version or kind, of a node that is not there.
+    /// Too short, of another version or kind, of a peer that is not there.
     Foreign,
     /// Bytes were damaged or cut.
     Corrupt,
@@ -55,9 +55,9 @@ pub(crate) enum Refusal {
     Stale,
 }
 
-impl Head {
+impl FrameHeader {
     /// Writes the checksum: the last thing before it leaves.
-    pub(super) fn seal(&mut self, way: (Node, Node), rest: &[u8]) {
+    pub(super) fn seal(&mut self, way: (Peer, Peer), rest: &[u8]) {
         self.check = U32::ZERO;
         let mut check = self.begin(way);
         check.add(rest);
@@ -67,13 +67,13 @@ impl Head {
     /// Looks at a frame that came in `way`, from and to.
     pub(super) fn read<A: Arrival>(
         frame: &A,
-        way: (Node, Node),
+        way: (Peer, Peer),
         epoch: u32,
         checked: bool,
-    ) -> Result<Head, Refusal> {
-        let bytes = frame.head(HEAD).ok_or(Refusal::Foreign)?;
-        let mut head = Head::read_from_bytes(bytes).map_err(|_| Refusal::Foreign)?;
-        let whole = frame.len() >= HEAD + head.len();
+    ) -> Result<FrameHeader, Refusal> {
+        let bytes = frame.head(HEADER_LEN).ok_or(Refusal::Foreign)?;
+        let mut head = FrameHeader::read_from_bytes(bytes).map_err(|_| Refusal::Foreign)?;
+        let whole = frame.len() >= HEADER_LEN + head.len();
         if checked && (!whole || !head.is_intact(frame, way)) {
             return Err(Refusal::Corrupt);
         }
@@ -93,20 +93,20 @@ impl Head {
 
     /// The bitmap of a report.
     pub(super) fn seen<A: Arrival>(&self, frame: &A) -> Option<u64> {
-        let whole = frame.head(HEAD + size_of::<U64>())?;
-        let seen = U64::read_from_bytes(&whole[HEAD..]).ok()?;
+        let whole = frame.head(HEADER_LEN + size_of::<U64>())?;
+        let seen = U64::read_from_bytes(&whole[HEADER_LEN..]).ok()?;
         (self.kind == REPORT).then(|| seen.get())
     }
 
-    fn is_intact<A: Arrival>(&mut self, frame: &A, way: (Node, Node)) -> bool {
+    fn is_intact<A: Arrival>(&mut self, frame: &A, way: (Peer, Peer)) -> bool {
         let told = core::mem::replace(&mut self.check, U32::ZERO);
         let mut check = self.begin(way);
-        frame.pieces(HEAD, self.len(), |piece| check.add(piece));
+        frame.for_each_chunk(HEADER_LEN, self.len(), |piece| check.add(piece));
         check.end() == told.get()
     }
 
-    /// Nodes count although they do not travel: a frame that went astray has the wrong sum.
-    fn begin(&self, (from, to): (Node, Node)) -> Checksum {
+    /// Peers count although they do not travel: a frame that went astray has the wrong sum.
+    fn begin(&self, (from, to): (Peer, Peer)) -> Checksum {
         let mut check = Checksum::new(u64::from(from.0) << 16 | u64::from(to.0));
         check.add(self.as_bytes());
         check

@@ -9,34 +9,34 @@
 //! | --- | --- | --- |
 //! | frames under way to a peer | [`Windows::Frames`], [`Windows::BYTES`], the peer's credit, losses | [`ChannelError::Full`] |
 //! | frames of a peer that came too early | the same, without the latter two | dropped and counted; sent again |
-//! | nodes | [`Windows::Nodes`] | [`Error::TooManyNodes`] when it is made |
+//! | peers | [`Windows::Peers`] | [`Error::TooManyPeers`] when it is made |
 //! | bytes of a frame | [`Windows::Mtu`], the network, 65535 | the shorter one counts |
 //!
 //! A peer that says nothing is asked more and more rarely, and never given up: it may compute. That it is dead comes
 //! from outside, by [`Reliable::declare_lost`].
 
 mod arrived;
-mod counts;
+mod connection;
 pub(crate) mod frame;
-mod peer;
 mod receiver;
+mod send_window;
 mod sender;
-mod throttle;
+mod stats;
 pub(crate) mod timing;
 mod windows;
 
 pub use arrived::Arrived;
-use arrived::Of;
-pub use counts::Counts;
+use arrived::ArrivedOf;
+pub use stats::ReliableStats;
 pub use timing::Timing;
 pub use windows::{Window, Windows};
 
-use frame::{HEAD, Head};
-use peer::{Life, Out, Peer};
+use connection::{Connection, Liveness, Tx};
+use frame::{FrameHeader, HEADER_LEN};
 use pombo_kernel::Error;
 use pombo_kernel::aspect::{Capacity, Slice, Static, Storage};
-use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{MIN_MTU, Network};
 use windows::frames;
@@ -58,9 +58,9 @@ pub struct Reliable<N: Network, Z: Windows = Window<8, 16, 1500>, S: Storage = S
     limit: usize,
     epoch: u32,
     timing: Timing,
-    peers: S::Slice<Peer<Z, S>, Z::Nodes>,
+    connections: S::Slice<Connection<Z, S>, Z::Peers>,
     /// Peers to serve at the end of the poll, each once.
-    marked: S::Slice<Node, Z::Nodes>,
+    marked: S::Slice<Peer, Z::Peers>,
     marks: usize,
     /// Nothing is due before.
     alarm: u64,
@@ -69,8 +69,8 @@ pub struct Reliable<N: Network, Z: Windows = Window<8, 16, 1500>, S: Storage = S
     /// Peers that were declared lost and not reported.
     losses: usize,
     /// Something has changed since the last wait that may interest the user.
-    stirred: bool,
-    counts: Counts,
+    has_changed: bool,
+    counts: ReliableStats,
 }
 
 impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
@@ -79,11 +79,11 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         assert!(Z::Mtu::N >= MIN_MTU && Z::Mtu::N <= u16::MAX as usize);
     };
 
-    /// Over a network. All nodes of a job have the same `epoch`, and no other job has: a random number, given out by
+    /// Over a network. All peers of a job have the same `epoch`, and no other job has: a random number, given out by
     /// who starts them. Frames of another epoch are not believed.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`].
+    /// [`Error::TooManyPeers`].
     pub fn new(network: N, epoch: u32) -> Result<Self, Error> {
         Self::with(network, epoch, Timing::default())
     }
@@ -91,31 +91,31 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
     /// With other times.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`].
+    /// [`Error::TooManyPeers`].
     pub fn with(network: N, epoch: u32, timing: Timing) -> Result<Self, Error> {
         let () = Self::POSSIBLE;
-        let (nodes, bound) = (network.nodes(), Z::Nodes::N);
-        let refused = Error::TooManyNodes { nodes, bound };
-        let (mut peers, mut marked) = (S::Slice::new(), S::Slice::new());
+        let (peers, bound) = (network.peers(), Z::Peers::N);
+        let refused = Error::TooManyPeers { peers, bound };
+        let (mut connections, mut marked) = (S::Slice::new(), S::Slice::new());
         let longest = network.mtu().min(Z::Mtu::N);
-        for _ in 0..nodes {
-            let peer = Peer::new(frames::<Z>(longest));
-            peers.push(peer).map_err(|_| refused)?;
-            marked.push(Node(0)).map_err(|_| refused)?;
+        for _ in 0..peers {
+            let connection = Connection::new(frames::<Z>(longest));
+            connections.push(connection).map_err(|_| refused)?;
+            marked.push(Peer(0)).map_err(|_| refused)?;
         }
         Ok(Reliable {
-            limit: longest - HEAD,
+            limit: longest - HEADER_LEN,
             network,
             epoch,
             timing,
-            peers,
+            connections,
             marked,
             marks: 0,
             alarm: u64::MAX,
             blocked: false,
             losses: 0,
-            stirred: false,
-            counts: Counts::default(),
+            has_changed: false,
+            counts: ReliableStats::default(),
         })
     }
 
@@ -125,23 +125,27 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
     }
 
     /// What has happened to frames so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ReliableStats {
         self.counts
     }
 
-    /// Has every frame been handed out at its receiver that is not lost? A node polls until then before it goes.
+    /// Has every frame been handed out at its receiver that is not lost? A peer polls until then before it goes.
     pub fn is_settled(&self) -> bool {
-        let settled = |peer: &Peer<Z, S>| peer.life != Life::Up || peer.sender.is_empty();
-        self.peers.as_ref().iter().all(settled)
+        let settled = |connection: &Connection<Z, S>| {
+            connection.liveness != Liveness::Up || connection.sender.is_empty()
+        };
+        self.connections.as_ref().iter().all(settled)
     }
 
-    /// Whoever knows it (a launcher, a supervisor) says that a node is dead. The next poll reports it, after what has
-    /// arrived. Nodes that do not exist, this one, and those that are lost already are left alone.
-    pub fn declare_lost(&mut self, node: Node) {
-        let me = self.network.node();
-        let peer = self.peers.as_mut().get_mut(node.index());
-        if let Some(peer) = peer.filter(|peer| peer.life == Life::Up && node != me) {
-            peer.life = Life::Declared;
+    /// Whoever knows it (a launcher, a supervisor) says that a peer is dead. The next poll reports it, after what has
+    /// arrived. Peers that do not exist, this one, and those that are lost already are left alone.
+    pub fn declare_lost(&mut self, peer: Peer) {
+        let me = self.network.me();
+        let connection = self.connections.as_mut().get_mut(peer.index());
+        if let Some(connection) =
+            connection.filter(|connection| connection.liveness == Liveness::Up && peer != me)
+        {
+            connection.liveness = Liveness::LossDeclared;
             self.losses += 1;
         }
     }
@@ -150,21 +154,21 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
     fn serve(&mut self, now: u64) -> Result<(), ChannelError> {
         let mut served = Ok(());
         for i in 0..core::mem::take(&mut self.marks) {
-            let node = self.marked.as_ref()[i];
-            self.peers.as_mut()[node.index()].marked = false;
-            served = served.and(self.serve_peer(node, now));
+            let peer = self.marked.as_ref()[i];
+            self.connections.as_mut()[peer.index()].marked = false;
+            served = served.and(self.serve_peer(peer, now));
         }
         if core::mem::take(&mut self.blocked) || self.alarm <= now {
             self.alarm = u64::MAX;
-            for node in 0..self.peers.as_ref().len() {
-                served = served.and(self.serve_peer(Node(node as u16), now));
+            for peer in 0..self.connections.as_ref().len() {
+                served = served.and(self.serve_peer(Peer(peer as u16), now));
             }
         }
         served
     }
 
-    fn serve_peer(&mut self, to: Node, now: u64) -> Result<(), ChannelError> {
-        let mut out = Out {
+    fn serve_peer(&mut self, to: Peer, now: u64) -> Result<(), ChannelError> {
+        let mut tx = Tx {
             network: &mut self.network,
             counts: &mut self.counts,
             timing: &self.timing,
@@ -172,7 +176,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
             to,
             now,
         };
-        match self.peers.as_mut()[to.index()].serve(&mut out) {
+        match self.connections.as_mut()[to.index()].serve(&mut tx) {
             Ok(due) => self.alarm = self.alarm.min(due),
             Err(ChannelError::Full) => self.blocked = true,
             Err(error) => return Err(error),
@@ -180,10 +184,10 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         Ok(())
     }
 
-    /// What this node sent to itself: it never leaves.
-    fn poll_own(&mut self, f: &mut impl FnMut(Event<Of<'_, N>>)) -> usize {
-        let me = self.network.node();
-        let Some(own) = self.peers.as_mut().get_mut(me.index()) else {
+    /// What this peer sent to itself: it never leaves.
+    fn poll_loopback(&mut self, f: &mut impl FnMut(Event<ArrivedOf<'_, N>>)) -> usize {
+        let me = self.network.me();
+        let Some(own) = self.connections.as_mut().get_mut(me.index()) else {
             return 0;
         };
         let (sender, mut events) = (&mut own.sender, 0);
@@ -199,14 +203,14 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         events
     }
 
-    fn poll_losses(&mut self, f: &mut impl FnMut(Event<Of<'_, N>>)) -> usize {
+    fn poll_losses(&mut self, f: &mut impl FnMut(Event<ArrivedOf<'_, N>>)) -> usize {
         let mut events = 0;
-        for (node, peer) in self.peers.as_mut().iter_mut().enumerate() {
-            if self.losses > 0 && peer.life == Life::Declared {
-                peer.life = Life::Lost;
+        for (peer, connection) in self.connections.as_mut().iter_mut().enumerate() {
+            if self.losses > 0 && connection.liveness == Liveness::LossDeclared {
+                connection.liveness = Liveness::Lost;
                 self.losses -= 1;
                 events += 1;
-                f(Event::PeerLost(Node(node as u16)));
+                f(Event::PeerLost(Peer(peer as u16)));
             }
         }
         events
@@ -214,49 +218,49 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
 
     /// May the user find something that no frame will tell of?
     fn has_news(&mut self) -> bool {
-        let own = self.peers.as_ref().get(self.network.node().index());
+        let own = self.connections.as_ref().get(self.network.me().index());
         let own = own.is_some_and(|own| !own.sender.is_empty());
-        core::mem::take(&mut self.stirred) || own || self.losses > 0
+        core::mem::take(&mut self.has_changed) || own || self.losses > 0
     }
 
     /// Takes what the network has.
     fn poll_network(
         &mut self,
         now: u64,
-        f: &mut impl FnMut(Event<Of<'_, N>>),
+        f: &mut impl FnMut(Event<ArrivedOf<'_, N>>),
     ) -> Result<usize, ChannelError> {
-        let (me, mut events) = (self.network.node(), 0);
+        let (me, mut events) = (self.network.me(), 0);
         let summed = !self.network.is_checked();
         let Reliable {
             network,
             epoch,
             timing,
-            peers,
+            connections,
             marked,
             marks,
-            stirred,
+            has_changed,
             counts,
             ..
         } = self;
         network.poll(|arrival| {
             let from = arrival.from();
-            let peer = peers.as_mut().get_mut(from.index());
-            let Some(peer) = peer.filter(|_| from != me) else {
+            let connection = connections.as_mut().get_mut(from.index());
+            let Some(connection) = connection.filter(|_| from != me) else {
                 counts.foreign += 1;
                 return;
             };
-            let head = match Head::read(&arrival, (from, me), *epoch, summed) {
-                Ok(head) if peer.life != Life::Lost => head,
+            let head = match FrameHeader::read(&arrival, (from, me), *epoch, summed) {
+                Ok(head) if connection.liveness != Liveness::Lost => head,
                 Ok(_) => return counts.refuse(frame::Refusal::Stale),
                 Err(refusal) => return counts.refuse(refusal),
             };
-            *stirred = true;
-            if !peer.marked {
-                peer.marked = true;
+            *has_changed = true;
+            if !connection.marked {
+                connection.marked = true;
                 marked.as_mut()[*marks] = from;
                 *marks += 1;
             }
-            peer.hear::<N>(&head, arrival, now, timing, counts, |arrived| {
+            connection.on_frame::<N>(&head, arrival, now, timing, counts, |arrived| {
                 events += 1;
                 f(Event::Arrival(arrived));
             });
@@ -268,43 +272,43 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
 impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
     type Arrival<'a> = Arrived<'a, N::Frame<'a>>;
 
-    fn node(&self) -> Node {
-        self.network.node()
+    fn me(&self) -> Peer {
+        self.network.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.peers.as_ref().len()
+    fn peers(&self) -> usize {
+        self.connections.as_ref().len()
     }
 
-    fn limit(&self, _to: Node) -> usize {
+    fn limit(&self, _to: Peer) -> usize {
         self.limit
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         _cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
         let (limit, total) = (self.limit(to), Part::total(parts));
-        let peer = self.peers.as_mut().get_mut(to.index());
-        let peer = peer.ok_or(ChannelError::NoSuchNode(to))?;
+        let connection = self.connections.as_mut().get_mut(to.index());
+        let connection = connection.ok_or(ChannelError::NoSuchPeer(to))?;
         if total > limit {
             return Err(ChannelError::TooLong { limit });
         }
-        if peer.life != Life::Up {
+        if connection.liveness != Liveness::Up {
             return Err(ChannelError::PeerLost(to));
         }
-        if !peer.sender.has_room() || !peer.sender.keep(parts, total) {
+        if !connection.sender.has_room() || !connection.sender.keep(parts, total) {
             return Err(ChannelError::Full);
         }
         let now = self.network.now();
-        let number = peer.sender.next();
-        if to == self.network.node() {
-            let marks = peer.sender.marks(number, &self.timing);
-            peer.sender.sent(number, &marks, now);
+        let number = connection.sender.next();
+        if to == self.network.me() {
+            let marks = connection.sender.marks(number, &self.timing);
+            connection.sender.sent(number, &marks, now);
         } else {
-            let mut out = Out {
+            let mut tx = Tx {
                 network: &mut self.network,
                 counts: &mut self.counts,
                 timing: &self.timing,
@@ -312,28 +316,28 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
                 to,
                 now,
             };
-            peer.transmit(number, &mut out)?;
-            self.alarm = self.alarm.min(peer.deadline(&self.timing));
+            connection.transmit(number, &mut tx)?;
+            self.alarm = self.alarm.min(connection.deadline(&self.timing));
         }
         self.counts.sent += 1;
         Ok(Sent::Done)
     }
 
     #[inline]
-    fn gather(&mut self, on: bool) {
-        self.network.gather(on);
+    fn set_corked(&mut self, on: bool) {
+        self.network.set_corked(on);
     }
 
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let now = self.network.now();
-        let mut events = self.poll_own(&mut f);
+        let mut events = self.poll_loopback(&mut f);
         events += self.poll_network(now, &mut f)?;
         if self.losses > 0 {
             events += self.poll_losses(&mut f);
         }
-        self.network.gather(true);
+        self.network.set_corked(true);
         let served = self.serve(now);
-        self.network.gather(false);
+        self.network.set_corked(false);
         served.map(|()| events > 0)
     }
 
@@ -344,7 +348,7 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
         }
     }
 
-    fn wait_within(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         let until = self.now().saturating_add(nanoseconds);
         match self.has_news() {
             true => Ok(()),
@@ -352,8 +356,8 @@ impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
         }
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
-        let wake = self.network.wakes_by()?;
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        let wake = self.network.wait_sources()?;
         Some(wake.at_most(match (self.has_news(), self.alarm) {
             (true, _) => 0,
             (false, u64::MAX) => u64::MAX,

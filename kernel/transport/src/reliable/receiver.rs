@@ -1,7 +1,7 @@
 //! One direction from one peer: what was handed on, and what came too early. `reliable` only.
 
-use super::sender::widen;
-use super::windows::{Frame, Windows, place};
+use super::sender::grow;
+use super::windows::{Frame, Windows, slot_of};
 use pombo_kernel::aspect::{Slice, Storage};
 use pombo_kernel::channel::Arrival;
 
@@ -17,25 +17,25 @@ pub(super) struct Receiver<Z: Windows, S: Storage> {
     due: u64,
     /// A number on some frame of ours does not tell it enough.
     full: bool,
-    kept: S::Slice<Early<Frame<Z, S>>, Z::Frames>,
+    slots: S::Slice<OutOfOrder<Frame<Z, S>>, Z::Frames>,
 }
 
-struct Early<B> {
+struct OutOfOrder<B> {
     bytes: B,
     len: usize,
 }
 
 /// What a frame with payload is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum ArrivalOrder {
     /// The one that was waited for.
     Next,
     /// Too early, and kept.
-    Kept,
+    Buffered,
     /// Had arrived before.
-    Again,
+    Duplicate,
     /// Outside the window, or memory ran out.
-    Beyond,
+    OutOfWindow,
 }
 
 impl<Z: Windows, S: Storage> Receiver<Z, S> {
@@ -47,7 +47,7 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
             echo: 0,
             due: u64::MAX,
             full: false,
-            kept: S::Slice::new(),
+            slots: S::Slice::new(),
         }
     }
 
@@ -79,7 +79,7 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
     }
 
     /// A frame with payload has left: it said what is expected.
-    pub(super) fn mentioned(&mut self) {
+    pub(super) fn acked_by_data(&mut self) {
         if !self.full {
             self.due = u64::MAX;
         }
@@ -93,54 +93,54 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
         frame: &A,
         offset: usize,
         len: usize,
-    ) -> Place {
+    ) -> ArrivalOrder {
         if stamp.wrapping_sub(self.echo) < 1 << 31 {
             self.echo = stamp;
         }
         let ahead = number.wrapping_sub(self.expected);
         if ahead == 0 {
-            return Place::Next;
+            return ArrivalOrder::Next;
         }
         if ahead >= 1 << 31 {
-            return Place::Again;
+            return ArrivalOrder::Duplicate;
         }
         if ahead >= self.frames {
-            return Place::Beyond;
+            return ArrivalOrder::OutOfWindow;
         }
         if self.seen & (1 << (ahead - 1)) != 0 {
-            return Place::Again;
+            return ArrivalOrder::Duplicate;
         }
-        match self.keep(place(number, self.frames), frame, offset, len) {
+        match self.keep(slot_of(number, self.frames), frame, offset, len) {
             true => {
                 self.seen |= 1 << (ahead - 1);
-                Place::Kept
+                ArrivalOrder::Buffered
             }
-            false => Place::Beyond,
+            false => ArrivalOrder::OutOfWindow,
         }
     }
 
-    fn keep<A: Arrival>(&mut self, place: usize, frame: &A, offset: usize, len: usize) -> bool {
-        while self.kept.as_ref().len() <= place {
+    fn keep<A: Arrival>(&mut self, slot_of: usize, frame: &A, offset: usize, len: usize) -> bool {
+        while self.slots.as_ref().len() <= slot_of {
             let bytes = Frame::<Z, S>::new();
-            let early = Early { bytes, len: 0 };
-            if self.kept.push(early).is_err() {
+            let out_of_order = OutOfOrder { bytes, len: 0 };
+            if self.slots.push(out_of_order).is_err() {
                 return false;
             }
         }
-        let early = &mut self.kept.as_mut()[place];
+        let out_of_order = &mut self.slots.as_mut()[slot_of];
         // No longer than a frame can be.
-        if !widen(&mut early.bytes, len) {
+        if !grow(&mut out_of_order.bytes, len) {
             return false;
         }
-        let Some(into) = early.bytes.as_mut().get_mut(..len) else {
+        let Some(into) = out_of_order.bytes.as_mut().get_mut(..len) else {
             return false;
         };
         let mut at = 0;
-        frame.pieces(offset, len, |piece| {
+        frame.for_each_chunk(offset, len, |piece| {
             into[at..at + piece.len()].copy_from_slice(piece);
             at += piece.len();
         });
-        early.len = len;
+        out_of_order.len = len;
         true
     }
 
@@ -153,18 +153,18 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
     }
 
     /// The expected frame, if [`Receiver::advance`] said that it is here.
-    pub(super) fn early(&self) -> &[u8] {
-        let early = &self.kept.as_ref()[place(self.expected, self.frames)];
-        &early.bytes.as_ref()[..early.len]
+    pub(super) fn out_of_order(&self) -> &[u8] {
+        let out_of_order = &self.slots.as_ref()[slot_of(self.expected, self.frames)];
+        &out_of_order.bytes.as_ref()[..out_of_order.len]
     }
 
     /// The peer will be told by then.
-    pub(super) fn owe(&mut self, by: u64) {
+    pub(super) fn report_by(&mut self, by: u64) {
         self.due = self.due.min(by);
     }
 
     /// The peer will be told at once, of gaps too.
-    pub(super) fn owe_all(&mut self) {
+    pub(super) fn report_now(&mut self) {
         (self.due, self.full) = (0, true);
     }
 

@@ -1,8 +1,8 @@
 //! One direction to one peer: what was sent and not acknowledged, and when to send it again. `reliable` only.
 
-use super::throttle::Throttle;
+use super::send_window::SendWindow;
 use super::timing::{RoundTrip, Timing};
-use super::windows::{Frame, Windows, place};
+use super::windows::{Frame, Windows, slot_of};
 use pombo_kernel::aspect::{Slice, Storage};
 use pombo_kernel::memory::Part;
 
@@ -17,16 +17,16 @@ pub(super) struct Sender<Z: Windows, S: Storage> {
     /// Of the latest transmission; 0: none yet.
     stamp: u32,
     credit: u32,
-    throttle: Throttle,
+    window: SendWindow,
     trip: RoundTrip,
     /// Since when the peer owes an answer, and how often it was asked since.
     since: u64,
     asked: u32,
-    kept: S::Slice<Kept<Frame<Z, S>>, Z::Frames>,
+    slots: S::Slice<Unacked<Frame<Z, S>>, Z::Frames>,
 }
 
 /// The copy of a frame, at the place of its number.
-struct Kept<B> {
+struct Unacked<B> {
     bytes: B,
     len: usize,
     stamp: u32,
@@ -36,7 +36,7 @@ struct Kept<B> {
 }
 
 /// What a peer says of the frames it got.
-pub(super) struct Said {
+pub(super) struct AckInfo {
     pub(super) expected: u32,
     pub(super) echo: u32,
     pub(super) credit: u16,
@@ -45,7 +45,7 @@ pub(super) struct Said {
 }
 
 /// How a transmission has to be marked.
-pub(super) struct Marks {
+pub(super) struct ProbeMarks {
     pub(super) stamp: u32,
     pub(super) ask: bool,
 }
@@ -60,11 +60,11 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
             lost: 0,
             stamp: 0,
             credit: frames,
-            throttle: Throttle::new(frames),
+            window: SendWindow::new(frames),
             trip: RoundTrip::default(),
             since: 0,
             asked: 0,
-            kept: S::Slice::new(),
+            slots: S::Slice::new(),
         }
     }
 
@@ -81,8 +81,8 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         self.next
     }
 
-    fn place(&self, number: u32) -> usize {
-        place(number, self.frames)
+    fn slot_of(&self, number: u32) -> usize {
+        slot_of(number, self.frames)
     }
 
     fn outstanding(&self) -> u32 {
@@ -94,49 +94,49 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
     }
 
     pub(super) fn has_room(&self) -> bool {
-        self.outstanding() < self.credit && self.under_way() < self.throttle.frames()
+        self.outstanding() < self.credit && self.under_way() < self.window.frames()
     }
 
     /// Keeps a copy as the next frame, which is not sent before [`Sender::sent`]. False if memory ran out.
     pub(super) fn keep(&mut self, parts: &[Part<'_>], total: usize) -> bool {
-        let place = self.place(self.next);
-        while self.kept.as_ref().len() <= place {
-            let kept = Kept {
+        let slot_of = self.slot_of(self.next);
+        while self.slots.as_ref().len() <= slot_of {
+            let unacked = Unacked {
                 bytes: Frame::<Z, S>::new(),
                 len: 0,
                 stamp: 0,
                 at: 0,
                 prompt: false,
             };
-            if self.kept.push(kept).is_err() {
+            if self.slots.push(unacked).is_err() {
                 return false;
             }
         }
-        let kept = &mut self.kept.as_mut()[place];
-        if !widen(&mut kept.bytes, total) {
+        let unacked = &mut self.slots.as_mut()[slot_of];
+        if !grow(&mut unacked.bytes, total) {
             return false;
         }
         let mut at = 0;
         for part in parts {
-            part.copy_to(0, &mut kept.bytes.as_mut()[at..at + part.len()]);
+            part.copy_to(0, &mut unacked.bytes.as_mut()[at..at + part.len()]);
             at += part.len();
         }
-        kept.len = total;
+        unacked.len = total;
         true
     }
 
     /// The copy of a frame that is under way, or the one that was kept last.
     pub(super) fn bytes(&self, number: u32) -> &[u8] {
-        let kept = &self.kept.as_ref()[self.place(number)];
-        &kept.bytes.as_ref()[..kept.len]
+        let unacked = &self.slots.as_ref()[self.slot_of(number)];
+        &unacked.bytes.as_ref()[..unacked.len]
     }
 
     /// How the next transmission of this number would be marked.
-    pub(super) fn marks(&self, number: u32, timing: &Timing) -> Marks {
+    pub(super) fn marks(&self, number: u32, timing: &Timing) -> ProbeMarks {
         if number != self.next {
             // A question leaves everything before it behind, so its answer decides over all.
             let leap = u32::from(timing.overtakers.max(1));
-            return Marks {
+            return ProbeMarks {
                 stamp: self.stamp.wrapping_add(leap),
                 ask: true,
             };
@@ -145,19 +145,19 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         // arrived there is nothing to ask, once it is known how long an answer takes.
         let quarter = (self.frames / 4).max(1);
         let open = self.outstanding() + 1;
-        let closes = open == self.credit || self.under_way() + 1 == self.throttle.frames();
-        let curious = open == 1 && self.trip.usual().is_none();
-        Marks {
+        let closes = open == self.credit || self.under_way() + 1 == self.window.frames();
+        let curious = open == 1 && self.trip.typical().is_none();
+        ProbeMarks {
             stamp: self.stamp.wrapping_add(1),
             ask: open.is_multiple_of(quarter) || closes || curious,
         }
     }
 
     /// It has left.
-    pub(super) fn sent(&mut self, number: u32, marks: &Marks, now: u64) {
-        let place = self.place(number);
-        let kept = &mut self.kept.as_mut()[place];
-        (kept.stamp, kept.at, kept.prompt) = (marks.stamp, now, marks.ask);
+    pub(super) fn sent(&mut self, number: u32, marks: &ProbeMarks, now: u64) {
+        let slot_of = self.slot_of(number);
+        let unacked = &mut self.slots.as_mut()[slot_of];
+        (unacked.stamp, unacked.at, unacked.prompt) = (marks.stamp, now, marks.ask);
         self.stamp = marks.stamp;
         if self.is_empty() {
             (self.since, self.asked) = (now, 0);
@@ -178,11 +178,11 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
     }
 
     /// Takes what the peer says; false if it cannot be true.
-    pub(super) fn hear(&mut self, said: &Said, now: u64, timing: &Timing) -> bool {
-        let passed = said.expected.wrapping_sub(self.first);
-        let behind = self.first.wrapping_sub(said.expected);
+    pub(super) fn on_ack(&mut self, ack: &AckInfo, now: u64, timing: &Timing) -> bool {
+        let passed = ack.expected.wrapping_sub(self.first);
+        let behind = self.first.wrapping_sub(ack.expected);
         let outstanding = self.outstanding();
-        let unknown = self.stamp.wrapping_sub(said.echo) >= 1 << 31;
+        let unknown = self.stamp.wrapping_sub(ack.echo) >= 1 << 31;
         if unknown || (passed > outstanding && behind >= 1 << 31) {
             return false;
         }
@@ -190,25 +190,25 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
             return true;
         }
         // Bit i of a report is the number expected + 1 + i.
-        let above = said.seen.unwrap_or(0);
+        let above = ack.seen.unwrap_or(0);
         let sent_above = outstanding - passed;
         if above.checked_shr(sent_above.saturating_sub(1)).unwrap_or(0) != 0 {
             return false;
         }
-        self.credit = u32::from(said.credit).clamp(1, self.frames);
+        self.credit = u32::from(ack.credit).clamp(1, self.frames);
         let reported = above.checked_shl(passed + 1).unwrap_or(0);
         let before = bit(passed).wrapping_sub(1);
         let arrived = (reported | before) & !self.seen & mask(outstanding);
-        self.measure(arrived, said.echo, now);
+        self.measure(arrived, ack.echo, now);
         self.seen |= arrived;
         self.lost &= !arrived;
-        self.throttle.note(arrived.count_ones(), 0);
-        if arrived != 0 || said.seen.is_some() {
+        self.window.note(arrived.count_ones(), 0);
+        if arrived != 0 || ack.seen.is_some() {
             (self.since, self.asked) = (now, 0);
         }
-        self.forget(said.expected);
-        if said.seen.is_some() {
-            self.find_lost(said.echo, timing);
+        self.forget(ack.expected);
+        if ack.seen.is_some() {
+            self.find_lost(ack.echo, timing);
         }
         true
     }
@@ -216,9 +216,9 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
     /// The answer to a frame that called for one at once.
     fn measure(&mut self, arrived: u64, echo: u32, now: u64) {
         for i in bits(arrived) {
-            let kept = &self.kept.as_ref()[self.place(self.first.wrapping_add(i))];
-            if kept.stamp == echo && kept.prompt {
-                self.trip.note(now.saturating_sub(kept.at));
+            let unacked = &self.slots.as_ref()[self.slot_of(self.first.wrapping_add(i))];
+            if unacked.stamp == echo && unacked.prompt {
+                self.trip.note(now.saturating_sub(unacked.at));
             }
         }
     }
@@ -228,13 +228,13 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         let open = mask(self.outstanding()) & !(self.seen | self.lost);
         let mut lost = 0;
         for i in bits(open) {
-            let kept = &self.kept.as_ref()[self.place(self.first.wrapping_add(i))];
-            let overtaken = echo.wrapping_sub(kept.stamp);
+            let unacked = &self.slots.as_ref()[self.slot_of(self.first.wrapping_add(i))];
+            let overtaken = echo.wrapping_sub(unacked.stamp);
             if overtaken >= u32::from(timing.overtakers.max(1)) && overtaken < 1 << 31 {
                 lost |= bit(i);
             }
         }
-        self.throttle.note(0, lost.count_ones());
+        self.window.note(0, lost.count_ones());
         self.lost |= lost;
     }
 
@@ -243,7 +243,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         let next = bits(self.lost).next()?;
         // A question is always allowed.
         let asks = self.asked > 0 && next == 0;
-        let may = asks || self.under_way() < self.throttle.frames();
+        let may = asks || self.under_way() < self.window.frames();
         may.then(|| self.first.wrapping_add(next))
     }
 
@@ -261,15 +261,15 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         match self.is_empty() {
             true => u64::MAX,
             false => {
-                let patience = self.trip.patience(timing, self.asked);
-                self.since.saturating_add(patience)
+                let retry_timeout = self.trip.retry_timeout(timing, self.asked);
+                self.since.saturating_add(retry_timeout)
             }
         }
     }
 }
 
 /// Makes room for that many bytes; false if memory ran out.
-pub(super) fn widen(bytes: &mut impl Slice<u8>, len: usize) -> bool {
+pub(super) fn grow(bytes: &mut impl Slice<u8>, len: usize) -> bool {
     while let Some(missing) = len.checked_sub(bytes.as_ref().len()).filter(|n| *n > 0) {
         if !bytes.extend(&ZEROS[..missing.min(ZEROS.len())]) {
             return false;

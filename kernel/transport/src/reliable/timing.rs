@@ -48,15 +48,17 @@ impl RoundTrip {
     }
 
     /// How long answers take at most, usually; `None` before the first.
-    pub(crate) fn usual(&self) -> Option<u64> {
-        let usual = self.smooth.saturating_add(self.spread.saturating_mul(4));
-        self.known.then_some(usual)
+    pub(crate) fn typical(&self) -> Option<u64> {
+        let typical = self.smooth.saturating_add(self.spread.saturating_mul(4));
+        self.known.then_some(typical)
     }
 
     /// How long to wait for the answer to a question that was put `asked` times before.
-    pub(crate) fn patience(&self, timing: &Timing, asked: u32) -> u64 {
-        let usual = self.usual().unwrap_or(timing.first);
-        let once = usual.max(timing.least).saturating_add(timing.report_after);
+    pub(crate) fn retry_timeout(&self, timing: &Timing, asked: u32) -> u64 {
+        let typical = self.typical().unwrap_or(timing.first);
+        let once = typical
+            .max(timing.least)
+            .saturating_add(timing.report_after);
         once.saturating_mul(1 << asked.min(30)).min(timing.most)
     }
 }

@@ -2,32 +2,32 @@
 
 use pombo_kernel::aspect::{Cap, Capacity, Storage};
 
-/// How much a [`Reliable`](super::Reliable) keeps: for each node twice [`Windows::Frames`] of [`Windows::Mtu`] bytes. A
+/// How much a [`Reliable`](super::Reliable) keeps: for each peer twice [`Windows::Frames`] of [`Windows::Mtu`] bytes. A
 /// growing storage takes it when it is first used, no more than the frames there were long.
 pub trait Windows: 'static {
-    /// Nodes on the network.
-    type Nodes: Capacity;
-    /// Frames under way in one direction between two nodes: a power of two up to 64. The smaller one of the two counts.
+    /// Peers on the network.
+    type Peers: Capacity;
+    /// Frames under way in one direction between two peers: a power of two up to 64. The smaller one of the two counts.
     type Frames: Capacity;
     /// Bytes of the longest frame of the network that is used, from [`MIN_MTU`](pombo_kernel::network::MIN_MTU) to 65535.
     type Mtu: Capacity;
-    /// Bytes under way in one direction between two nodes: where the network's frames are long, there are fewer of them
+    /// Bytes under way in one direction between two peers: where the network's frames are long, there are fewer of them
     /// under way, but 4 always.
     const BYTES: usize = usize::MAX;
 }
 
 /// Windows written down as a type.
 pub struct Window<
-    const NODES: usize,
+    const PEERS: usize,
     const FRAMES: usize,
     const MTU: usize,
     const BYTES: usize = { usize::MAX },
 >;
 
-impl<const NODES: usize, const FRAMES: usize, const MTU: usize, const BYTES: usize> Windows
-    for Window<NODES, FRAMES, MTU, BYTES>
+impl<const PEERS: usize, const FRAMES: usize, const MTU: usize, const BYTES: usize> Windows
+    for Window<PEERS, FRAMES, MTU, BYTES>
 {
-    type Nodes = Cap<NODES>;
+    type Peers = Cap<PEERS>;
     type Frames = Cap<FRAMES>;
     type Mtu = Cap<MTU>;
     const BYTES: usize = BYTES;
@@ -47,7 +47,7 @@ pub(super) fn frames<Z: Windows>(longest: usize) -> u32 {
 const FEWEST: usize = 4;
 
 /// Where the frame of that number is kept, of so many.
-pub(super) fn place(number: u32, frames: u32) -> usize {
+pub(super) fn slot_of(number: u32, frames: u32) -> usize {
     (number & (frames - 1)) as usize
 }
 

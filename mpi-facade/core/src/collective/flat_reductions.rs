@@ -1,15 +1,15 @@
 //! Reduce and all-reduce among ranks of one host, or of all hosts alike: over boards, and by messages. `reductions` and
 //! `hierarchical` call it.
 
-use super::boards::Method;
 use super::buffers::distinct;
-use super::call::{Call, CallError, cut};
-use super::exchange::OperationBuffers as Memory;
 use super::layout::Layout;
-use super::prepared::PreparedOperation;
+use super::operation::PreparedOperation;
+use super::p2p_executor::OperationBuffers as Memory;
+use super::prepare::{Call, CallError, cut};
 use super::schedule::Position;
 use super::scratch::Scratch;
-use super::sides::{BlockedBuffer, ShmBuffers};
+use super::shared_memory::Method;
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Buffer, Operation};
 use crate::constants::{Datatype, Op};
 use crate::error::Error;
@@ -82,7 +82,10 @@ impl Reduced {
     }
 }
 
-pub(super) fn reduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<PreparedOperation, Error> {
+pub(super) fn reduce_by_messages(
+    call: &mut Call<'_>,
+    reduced: Reduced,
+) -> Result<PreparedOperation, Error> {
     let position = call.position;
     let reduction = reduced.reduction(position.is_root())?;
     let input = reduced.buffer(position.is_root()).whole()?;
@@ -147,7 +150,10 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, 
         return over_shares(call, area, reduction, (input, output), Some(root));
     }
     let (grain, segments) = call.segments(bytes, 1, item);
-    let (input, output) = (BlockedBuffer::vector(input, grain), BlockedBuffer::vector(output, grain));
+    let (input, output) = (
+        BlockedBuffer::vector(input, grain),
+        BlockedBuffer::vector(output, grain),
+    );
     let buffers = ShmBuffers {
         reduction: Some(reduction),
         ..ShmBuffers::plain(Operation::Reduce, bytes, input, output)
@@ -156,7 +162,7 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, 
         true => schedules::Buffer::Work,
         false => schedules::Buffer::Output,
     };
-    let mut steps = schedules::reduce_boards(rank, ranks, root, segments, place);
+    let mut steps = schedules::reduce_shm(rank, ranks, root, segments, place);
     call.run_shm(area, &mut steps, &buffers)
 }
 
@@ -177,20 +183,30 @@ fn over_shares(
         None => Operation::Allreduce,
     };
     let bytes = Source::len(&input);
-    let (input, output) = (BlockedBuffer::vector(input, grain), BlockedBuffer::vector(output, grain));
+    let (input, output) = (
+        BlockedBuffer::vector(input, grain),
+        BlockedBuffer::vector(output, grain),
+    );
     let buffers = ShmBuffers {
         scattered: Some(schedules::Buffer::Incoming),
         reduction: Some(reduction),
         ..ShmBuffers::plain(operation, bytes, input, output)
     };
     // A result for every text takes room too.
-    let mut steps = schedules::reduce_shares(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
+    let mut steps =
+        schedules::reduce_scatter_gather_shm(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
     call.run_shm(area, &mut steps, &buffers)
 }
 
-pub(super) fn allreduce_by_messages(call: &mut Call<'_>, reduced: Reduced) -> Result<PreparedOperation, Error> {
+pub(super) fn allreduce_by_messages(
+    call: &mut Call<'_>,
+    reduced: Reduced,
+) -> Result<PreparedOperation, Error> {
     let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
-    let (position, algorithm) = (call.position, call.select(Operation::Allreduce, input.bytes())?);
+    let (position, algorithm) = (
+        call.position,
+        call.select(Operation::Allreduce, input.bytes())?,
+    );
     let (input, blocks) = cut(input, algorithm, position.ranks);
     let (own, incoming) = call.pool().like(&input)?;
     Ok(PreparedOperation {
@@ -221,10 +237,13 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced) -> Result<boo
     if bytes.saturating_mul(ranks) > WHOLE {
         return over_shares(call, area, reduction, (input, output), None);
     }
-    let (input, output) = (BlockedBuffer::vector(input, bytes), BlockedBuffer::vector(output, bytes));
+    let (input, output) = (
+        BlockedBuffer::vector(input, bytes),
+        BlockedBuffer::vector(output, bytes),
+    );
     let buffers = ShmBuffers {
         reduction: Some(reduction),
         ..ShmBuffers::plain(Operation::Allreduce, bytes, input, output)
     };
-    call.run_steps(area, schedules::allreduce_boards(rank, ranks), &buffers)
+    call.run_steps(area, schedules::allreduce_shm(rank, ranks), &buffers)
 }

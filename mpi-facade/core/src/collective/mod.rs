@@ -11,39 +11,39 @@
 //! A rank that loses another one during a broadcast over the network's own may be left behind: its next operations of
 //! that kind on the communicator, of the same root, fail with the same error. Messages and other communicators go on.
 
-mod boards;
 mod buffers;
-mod call;
-#[cfg(feature = "hosts")]
-mod cast;
-#[cfg(not(feature = "hosts"))]
-#[path = "no_cast.rs"]
-mod cast;
-mod choice;
-mod exchange;
-mod flat_moves;
+mod data_movement;
+mod flat_movement;
 mod flat_reductions;
-mod layout;
 mod hierarchical;
-mod moves;
-mod over_boards;
-mod parts;
-mod prepared;
+mod host_roles;
+mod layout;
+#[cfg(feature = "hosts")]
+mod multicast_bcast;
+#[cfg(not(feature = "hosts"))]
+#[path = "no_multicast.rs"]
+mod multicast_bcast;
+mod operation;
+mod p2p_executor;
+mod prepare;
 mod reductions;
 mod requests;
 mod schedule;
 mod scratch;
-mod sides;
+mod selection;
+mod shared_memory;
+mod shm_buffers;
+mod shm_executor;
 
-pub(crate) use boards::{areas, enter};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
-pub use call::Collective;
-pub(crate) use cast::{MulticastBcast, open as open_multicast};
-pub(crate) use choice::KINDS;
-pub use choice::{Algorithm, Selection, Operation, Rule, TABLE};
-pub use flat_reductions::Reduced;
-pub use moves::{
+pub use data_movement::{
     allgather, allgatherv, alltoall, alltoallv, barrier, broadcast, gather, gatherv, scatter,
     scatterv,
 };
+pub use flat_reductions::Reduced;
+pub(crate) use multicast_bcast::{MulticastBcast, open as open_multicast};
+pub use prepare::Collective;
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
+pub(crate) use selection::KINDS;
+pub use selection::{Algorithm, Operation, Rule, Selection, TABLE};
+pub(crate) use shared_memory::{areas, enter};

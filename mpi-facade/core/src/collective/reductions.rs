@@ -1,14 +1,14 @@
 //! The calls that combine: what each checks, which memory it uses, which schedule runs.
 
 use super::buffers::items;
-use super::call::{Call, by_messages, prepare, prepare_rooted};
-use super::exchange::OperationBuffers as Memory;
 use super::flat_reductions::{
-    Reduced, allreduce_shm, allreduce_by_messages, reduce_shm, reduce_by_messages,
+    Reduced, allreduce_by_messages, allreduce_shm, reduce_by_messages, reduce_shm,
 };
-use super::layout::{Cut, Layout};
 use super::hierarchical;
-use super::prepared::PreparedOperation;
+use super::layout::{Cut, Layout};
+use super::operation::PreparedOperation;
+use super::p2p_executor::OperationBuffers as Memory;
+use super::prepare::{Call, by_messages, prepare, prepare_rooted};
 use super::scratch::Scratch;
 use super::{Collective, Numbers, Operation};
 use crate::constants::Comm;
@@ -134,11 +134,18 @@ pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> i
     })
 }
 
-fn spread(call: &mut Call<'_>, reduced: Reduced, ends: Vec<usize>) -> Result<PreparedOperation, Error> {
+fn spread(
+    call: &mut Call<'_>,
+    reduced: Reduced,
+    ends: Vec<usize>,
+) -> Result<PreparedOperation, Error> {
     let position = call.position;
     let reduction = reduced.reduction(true)?;
     let all = ends.last().copied().unwrap_or(0);
-    let before = position.rank.checked_sub(1).map_or(0, |before| ends[before]);
+    let before = position
+        .rank
+        .checked_sub(1)
+        .map_or(0, |before| ends[before]);
     let with = |count| Reduced {
         count: i64::try_from(count).unwrap_or(i64::MAX),
         ..reduced

@@ -1,12 +1,12 @@
 //! Collective operations under way without a call that waits for them.
 
-use super::prepared::Operation;
+use super::operation::Operation;
 use super::scratch::Pool;
 use crate::constants::Request;
 use crate::error::{Error, Kind};
 use crate::request::{FIRST_WITH_OPS as FIRST, RequestState};
 use crate::status::Status;
-use crate::world::{RequestOps, CommError, World};
+use crate::world::{CommError, RequestOps, World};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -178,7 +178,10 @@ fn advance(
         Ok(true) | Err(_) => {
             let failed = polled.err().map(|failure| world.comms.noted(failure));
             world.comms.settled(operation.context());
-            world.extensions.get::<Pool>().give(operation.into_scratch());
+            world
+                .extensions
+                .get::<Pool>()
+                .give(operation.into_scratch());
             State::Over(failed)
         }
     };
@@ -187,7 +190,11 @@ fn advance(
 
 /// Looks whether an operation is over; the handle is dead then.
 #[cold]
-fn test(world: &mut World, request: Request, status: &mut Status) -> Result<RequestState, CommError> {
+fn test(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<RequestState, CommError> {
     let (index, generation) = split(request);
     let slot = active_operations(world).slots.get(index);
     // It need not wait for its turn.
@@ -204,7 +211,11 @@ fn test(world: &mut World, request: Request, status: &mut Status) -> Result<Requ
 
 /// The same, and the handle stays alive.
 #[cold]
-fn peek(world: &mut World, request: Request, status: &mut Status) -> Result<RequestState, CommError> {
+fn peek(
+    world: &mut World,
+    request: Request,
+    status: &mut Status,
+) -> Result<RequestState, CommError> {
     let (index, generation) = split(request);
     let slot = active_operations(world).slots.get(index);
     *status = Status::SENT;

@@ -134,7 +134,7 @@ impl Position {
         match algorithm {
             Algorithm::ScatterAllgather => {
                 let tree = self.shaped(Binomial);
-                steps(schedules::broadcast_scattered(tree, self.circle()))
+                steps(schedules::broadcast_scatter_allgather(tree, self.circle()))
             }
             _ => steps(schedules::broadcast(self.tree(algorithm), blocks)),
         }
@@ -158,13 +158,17 @@ impl Position {
 
     pub(super) fn allgather(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Linear => steps(schedules::allgather_fan(
+            Algorithm::Linear => steps(schedules::allgather_linear(
                 self.tree(algorithm),
                 self.net(),
                 self.rank,
             )),
-            Algorithm::SpreadOut => steps(schedules::allgather_turns(self.circle(), self.ranks)),
-            Algorithm::RecursiveDoubling => steps(schedules::allgather_doubling(self.rank, self.ranks)),
+            Algorithm::SpreadOut => {
+                steps(schedules::allgather_spread_out(self.circle(), self.ranks))
+            }
+            Algorithm::RecursiveDoubling => steps(schedules::allgather_recursive_doubling(
+                self.rank, self.ranks,
+            )),
             _ => steps(schedules::allgather(self.circle())),
         }
     }
@@ -185,16 +189,18 @@ impl Position {
     pub(super) fn allreduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         let &Position { rank, ranks, .. } = self;
         match algorithm {
-            Algorithm::RecursiveDoubling => steps(schedules::allreduce_doubling(rank, ranks)),
-            Algorithm::Rabenseifner => steps(schedules::allreduce_halving(rank, ranks)),
-            Algorithm::Ring => steps(schedules::allreduce_circle(self.circle())),
+            Algorithm::RecursiveDoubling => {
+                steps(schedules::allreduce_recursive_doubling(rank, ranks))
+            }
+            Algorithm::Rabenseifner => steps(schedules::allreduce_rabenseifner(rank, ranks)),
+            Algorithm::Ring => steps(schedules::allreduce_ring(self.circle())),
             _ => steps(schedules::allreduce(self.tree(algorithm), blocks)),
         }
     }
 
     pub(super) fn reduce_scatter(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
-            Algorithm::Ring => steps(schedules::reduce_scatter_circle(self.circle())),
+            Algorithm::Ring => steps(schedules::reduce_scatter_ring(self.circle())),
             _ => {
                 let tree = self.tree(algorithm);
                 steps(schedules::reduce_scatter(tree, self.net(), self.rank))
@@ -205,14 +211,14 @@ impl Position {
     pub(super) fn scan(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
             Algorithm::Chain => steps(schedules::scan(self.rank, self.ranks)),
-            _ => steps(schedules::scan_doubling(self.rank, self.ranks)),
+            _ => steps(schedules::scan_recursive_doubling(self.rank, self.ranks)),
         }
     }
 
     pub(super) fn exscan(&self, algorithm: Algorithm) -> Steps {
         match algorithm {
             Algorithm::Chain => steps(schedules::exscan(self.rank, self.ranks)),
-            _ => steps(schedules::exscan_doubling(self.rank, self.ranks)),
+            _ => steps(schedules::exscan_recursive_doubling(self.rank, self.ranks)),
         }
     }
 }

@@ -5,27 +5,27 @@
 //! [`Posted`] is a blocking call's or becomes the program's request, [`PostedSet`] is a collective operation's. Either
 //! withdraws what is not over when it is left by an error.
 
-mod posted_set;
 mod posted;
+mod posted_set;
 
-pub(crate) use posted_set::PostedSet;
 pub(crate) use posted::Posted;
+pub(crate) use posted_set::PostedSet;
 
-use crate::header::{Composition, MpiHeader, RANKS, MpiPattern};
+use crate::header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
 use crate::memory::{Foreign, Region};
 use pombo_job::WorldChannel;
 use pombo_kernel::{
-    Communicator, Completed, Error, Limits, Loan, Mode, Node, Operate, Seen, Ticket,
+    Communicator, Completed, Error, Limits, Loan, Mode, Peeked, Peer, PointToPoint, Ticket,
 };
 
 /// An envelope of the kernel's with MPI's header.
-pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, Composition>;
+pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, MpiComposition>;
 
 /// The channel to all ranks of a world.
 pub(crate) type JobChannel = pombo_job::JobChannel<RANKS>;
 
 /// The kernel with MPI's header, over the ways to all ranks.
-pub(crate) struct Kernel(Communicator<MpiHeader, JobChannel, Foreign, Composition>);
+pub(crate) struct Kernel(Communicator<MpiHeader, JobChannel, Foreign, MpiComposition>);
 
 /// What a rank keeps for its kernel beside tables that grow with use, in bytes.
 pub const KERNEL_BYTES: usize = size_of::<Kernel>();
@@ -36,15 +36,15 @@ impl Kernel {
         Communicator::with_limits(channel, limits).map(Kernel)
     }
 
-    /// Sends a short message if it can leave this moment: see [`Operate::send_now`].
+    /// Sends a short message if it can leave this moment: see [`PointToPoint::send_now`].
     #[inline(always)]
     pub(crate) fn send_now(
         &mut self,
-        to: Node,
+        to: Peer,
         header: MpiHeader,
         message: &Region,
     ) -> Result<bool, Error> {
-        self.0.send_now(to, header, message)
+        self.0.try_inject(to, header, message)
     }
 
     /// Sends a copy of a short message that would have to wait behind other copies. `false`: it would not, it is too
@@ -52,11 +52,11 @@ impl Kernel {
     #[cold]
     pub(crate) fn send_copy_behind(
         &mut self,
-        to: Node,
+        to: Peer,
         header: MpiHeader,
         message: &Region,
     ) -> Result<bool, Error> {
-        if !self.0.holds_copies(to) {
+        if !self.0.has_unsent_copies(to) {
             return Ok(false);
         }
         match self.0.send_buffered(to, header, message) {
@@ -66,7 +66,7 @@ impl Kernel {
         }
     }
 
-    /// Copies a short send that waits for its receive or for credit: see [`Operate::detach`].
+    /// Copies a short send that waits for its receive or for credit: see [`PointToPoint::detach`].
     pub(crate) fn detach(&mut self, ticket: Ticket) -> Result<bool, Error> {
         self.0.detach(ticket)
     }
@@ -75,26 +75,29 @@ impl Kernel {
     fn send(
         &mut self,
         mode: Mode,
-        to: Node,
+        to: Peer,
         header: MpiHeader,
         message: Region,
     ) -> Result<Ticket, Error> {
-        Ok(self.0.send_as(mode, to, header, message)?)
+        Ok(self.0.isend_as(mode, to, header, message)?)
     }
 
     #[inline(always)]
     fn receive(&mut self, pattern: MpiPattern, into: Region) -> Result<Ticket, Error> {
-        Ok(self.0.receive_here(pattern, into)?)
+        Ok(self.0.irecv_inline(pattern, into)?)
     }
 
     fn receive_matched(&mut self, message: Ticket, into: Region) -> Result<(), Error> {
-        Ok(self.0.receive_matched(message, into)?)
+        Ok(self.0.irecv_matched(message, into)?)
     }
 
-    /// Takes an operation back whose memory goes away: see [`Operate::release`]. Gives the context that it was in.
+    /// Takes an operation back whose memory goes away: see [`PointToPoint::release`]. Gives the context that it was in.
     #[cold]
     fn release(&mut self, ticket: Ticket) -> Option<u32> {
-        let pattern = self.0.wanted(ticket).map(|pattern| pattern.context());
+        let pattern = self
+            .0
+            .posted_pattern(ticket)
+            .map(|pattern| pattern.context());
         let header = self.0.header(ticket).map(|header| header.context.get());
         if let Some(Loan::Sent(_)) = self.0.release(ticket) {
             // Its receiver may be about to read it where it lies.
@@ -110,28 +113,28 @@ impl Kernel {
 
     #[inline]
     pub(crate) fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
-        self.0.advance(idle)
+        self.0.progress_or_wait(idle)
     }
 
     #[inline(always)]
     pub(crate) fn look(
         &mut self,
         ticket: Ticket,
-    ) -> Result<Option<Seen<'_, MpiHeader, Composition>>, Error> {
-        self.0.look(ticket)
+    ) -> Result<Option<Peeked<'_, MpiHeader, MpiComposition>>, Error> {
+        self.0.peek(ticket)
     }
 
     #[inline(always)]
     pub(crate) fn claim(
         &mut self,
         ticket: Ticket,
-    ) -> Result<Option<Completed<MpiHeader, Foreign, Composition>>, Error> {
+    ) -> Result<Option<Completed<MpiHeader, Foreign, MpiComposition>>, Error> {
         self.0.claim(ticket)
     }
 
     #[inline(always)]
     pub(crate) fn take_completed(&mut self, ticket: Ticket) -> Option<MpiHeader> {
-        self.0.dismiss(ticket)
+        self.0.claim_header(ticket)
     }
 
     pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
@@ -152,26 +155,26 @@ impl Kernel {
 
     /// Has a probe said that there is such a message, which nobody has received since?
     pub(crate) fn has_answer(&self, pattern: &MpiPattern) -> bool {
-        self.0.has_told(pattern)
+        self.0.has_answer(pattern)
     }
 
     /// Is it still to be heard whether there is such a message?
     pub(crate) fn is_asking(&self, pattern: &MpiPattern) -> bool {
-        self.0.is_asking(pattern)
+        self.0.is_querying(pattern)
     }
 
     /// What a receive wants that nothing has matched yet.
     pub(crate) fn pattern(&mut self, ticket: Ticket) -> Option<MpiPattern> {
-        self.0.wanted(ticket)
+        self.0.posted_pattern(ticket)
     }
 
     /// Ends such a receive, as that rank has gone.
-    pub(crate) fn give_up(&mut self, ticket: Ticket, node: Node) {
-        self.0.give_up(ticket, node);
+    pub(crate) fn give_up(&mut self, ticket: Ticket, peer: Peer) {
+        self.0.fail_receive(ticket, peer);
     }
 
-    pub(crate) fn is_gone(&self, node: Node) -> bool {
-        self.0.is_gone(node)
+    pub(crate) fn is_gone(&self, peer: Peer) -> bool {
+        self.0.is_dead(peer)
     }
 
     pub(crate) fn is_flushed(&self) -> bool {
@@ -183,13 +186,13 @@ impl Kernel {
     }
 
     #[inline]
-    pub(crate) fn node(&self) -> Node {
-        self.0.node()
+    pub(crate) fn me(&self) -> Peer {
+        self.0.me()
     }
 
     #[inline]
-    pub(crate) fn nodes(&self) -> usize {
-        self.0.nodes()
+    pub(crate) fn peers(&self) -> usize {
+        self.0.peers()
     }
 
     pub(crate) fn channel(&self) -> &JobChannel {

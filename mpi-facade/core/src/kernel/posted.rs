@@ -7,7 +7,7 @@ use crate::request;
 use crate::status::Status;
 use crate::world::{CommError, World};
 use core::mem::ManuallyDrop;
-use pombo_kernel::{Error, Mode, Node, Ticket};
+use pombo_kernel::{Error, Mode, Peer, Ticket};
 
 /// A send or a receive of the call that is under way. The program gets it as a request ([`Posted::hand_out`]), or the
 /// call waits for its end ([`Posted::wait`]). Whoever leaves the call otherwise withdraws it: the program may use its
@@ -24,7 +24,7 @@ impl<'w> Posted<'w> {
     pub(crate) fn send(
         world: &'w mut World,
         mode: Mode,
-        to: Node,
+        to: Peer,
         header: MpiHeader,
         message: Region,
         comm: Comm,
@@ -35,7 +35,12 @@ impl<'w> Posted<'w> {
 
     /// Lends memory for a receive on a communicator.
     #[inline(always)]
-    pub(crate) fn receive(world: &'w mut World, pattern: MpiPattern, into: Region, comm: Comm) -> Self {
+    pub(crate) fn receive(
+        world: &'w mut World,
+        pattern: MpiPattern,
+        into: Region,
+        comm: Comm,
+    ) -> Self {
         let posted = world.kernel.receive(pattern, into);
         Self::of(world, posted, comm)
     }

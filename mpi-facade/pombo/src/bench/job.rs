@@ -233,7 +233,11 @@ fn lines_of(process: &mut Child, group: Pid) -> Receiver<OutputLine> {
 }
 
 /// A thread that ends with the output, or when nobody listens any more.
-fn forward(source: impl Read + Send + 'static, to: SyncSender<OutputLine>, make: fn(String) -> OutputLine) {
+fn forward(
+    source: impl Read + Send + 'static,
+    to: SyncSender<OutputLine>,
+    make: fn(String) -> OutputLine,
+) {
     let lines = BufReader::new(source.take(MOST_OUTPUT)).split(b'\n');
     thread::spawn(move || {
         for line in lines.map_while(Result::ok) {

@@ -5,14 +5,14 @@
 //! The programs of all libraries wait beside each other and take turns, so that what disturbs
 //! the machine disturbs them alike; what counts is the ratio between them.
 
-mod targets;
-mod library;
-mod multihost;
 mod figure;
 mod hosts;
+mod interleave;
 mod job;
 mod layers;
+mod library;
 mod machine;
+mod multihost;
 mod options;
 mod plan;
 mod plot;
@@ -21,7 +21,7 @@ mod report;
 mod results;
 mod session;
 mod table;
-mod interleave;
+mod targets;
 
 use std::time::Duration;
 
@@ -29,16 +29,16 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::terminal::tell;
-use library::Library;
-pub(crate) use multihost::bursts;
+use interleave::Interleaved;
 use job::Jobs;
+use library::Library;
 use machine::Machine;
+pub(crate) use multihost::bursts;
 pub(crate) use options::Options;
 use options::create;
 use plan::Effort;
 use program::{compile, prepare};
 use results::Results;
-use interleave::Interleaved;
 
 const FULL: Effort = Effort {
     rounds: 11,

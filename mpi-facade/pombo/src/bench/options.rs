@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 
-use super::library;
 use super::hosts::Rate;
+use super::library;
 use crate::error::Error;
 
 /// What `pombo bench` was asked for.

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::library::Library;
 use super::job::{End, Jobs};
+use super::library::Library;
 use crate::error::Error;
 use crate::terminal::{progress, warn};
 

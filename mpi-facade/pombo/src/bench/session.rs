@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::library::Library;
 use super::figure::{self, Figure};
 use super::job::{End, Job, Jobs};
+use super::library::Library;
 use super::plan::Task;
 
 /// A start, a turn or an end that takes longer hangs. With many more ranks than cores some

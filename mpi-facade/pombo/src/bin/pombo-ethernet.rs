@@ -1,15 +1,17 @@
 //! Opens a raw Ethernet socket for a program that may not, and hands it through its standard input. The library starts
 //! it; an administrator gives it the capability CAP_NET_RAW, and a group whose members alone may run it (`pombo setup`).
 //!
-//! `pombo-ethernet INTERFACE single|group JOB NODE`, or `pombo-ethernet check [INTERFACE]`. If `/etc/pombo/interfaces`
+//! `pombo-ethernet INTERFACE single|group JOB PEER`, or `pombo-ethernet check [INTERFACE]`. If `/etc/pombo/interfaces`
 //! exists, only the interfaces whose names stand there are opened. Lending it says nothing: the library that asked has
 //! the words. It ends with 2 where it lacks the right, and with 3 where the interface does not stand there.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
-use pombo_kernel::Node;
-use pombo_netdrivers::ethernet::{Ethernet, EthernetError, EXIT_FORBIDDEN, FrameAddress, Traffic, parse_arguments, pass_socket};
+use pombo_kernel::Peer;
+use pombo_netdrivers::ethernet::{
+    EXIT_FORBIDDEN, Ethernet, EthernetError, FrameAddress, Traffic, parse_arguments, pass_socket,
+};
 
 const ALLOWED: &str = "/etc/pombo/interfaces";
 /// How it ends without the right.
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
 fn check(name: &str) -> u8 {
     let frame_address = FrameAddress {
         job: 0,
-        node: Node(0),
+        peer: Peer(0),
         traffic: Traffic::Unicast,
     };
     let opened = Ethernet::open(name, frame_address);

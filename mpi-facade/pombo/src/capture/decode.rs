@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::bytes::{u16_at, u64_at};
-use super::carrier::{self, Payload, End};
+use super::encapsulation::{self, End, Payload};
 use super::message::{self, Message};
 use super::protocol::{self, DELTAS, FrameHeader, Kind, KindFields};
 
@@ -51,7 +51,7 @@ enum Inside {
 /// Looks at an Ethernet frame, which may have several of ours where the interface has not cut them apart yet. Empty: it
 /// has none.
 pub(super) fn decode(frame: &[u8]) -> Vec<Frame> {
-    let Some(carried) = carrier::open(frame) else {
+    let Some(carried) = encapsulation::open(frame) else {
         return Vec::new();
     };
     match carried.job {
@@ -196,7 +196,7 @@ fn details(f: &mut fmt::Formatter<'_>, head: &FrameHeader, inside: Inside) -> fm
         Inside::Nothing => {}
     }
     match head.tag {
-        Some((number, carrier::ALL)) => write!(f, "  authenticated {number} for all"),
+        Some((number, encapsulation::ALL)) => write!(f, "  authenticated {number} for all"),
         Some((number, to)) => write!(f, "  authenticated {number} for {to}"),
         None => Ok(()),
     }

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-const NODES: (u16, u16) = (3, 5);
+const PEERS: (u16, u16) = (3, 5);
 
 fn raw(to: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![2; 12];
     frame.extend([0x88, 0xb5, 0x11, 0, 0x34, 0x12]);
-    frame.extend(NODES.0.to_le_bytes());
+    frame.extend(PEERS.0.to_le_bytes());
     frame.extend(to.to_le_bytes());
     frame.extend((payload.len() as u16).to_le_bytes());
     frame.extend(payload);
@@ -112,12 +112,20 @@ fn line(frame: &[u8]) -> String {
 #[test]
 fn every_kind_by_every_carrier_with_and_without_a_seal() {
     for (name, plain) in every_kind() {
-        for payload in [plain.clone(), authenticated(5, &plain), authenticated(u16::MAX, &plain)] {
+        for payload in [
+            plain.clone(),
+            authenticated(5, &plain),
+            authenticated(u16::MAX, &plain),
+        ] {
             let len = payload.len();
             let is = |line: String, ends: &str| {
                 assert!(line.starts_with(&format!("{ends} {name} ")), "{line}");
                 assert!(line.contains(&format!(" {len} ")), "{len}: {line}");
-                assert_eq!(line.contains("authenticated 77"), len > plain.len(), "{line}");
+                assert_eq!(
+                    line.contains("authenticated 77"),
+                    len > plain.len(),
+                    "{line}"
+                );
             };
             is(line(&raw(5, &payload)), "3 5");
             is(line(&raw(u16::MAX, &payload)), "3 all");
@@ -261,7 +269,10 @@ fn what_is_not_ours_is_not_shown() {
 #[test]
 fn frames_that_are_still_together() {
     let (long, short) = (pair(0x11, 0, &[9; 60]), pair(0x12, 0, &[1; 8]));
-    for (long, short) in [(authenticated(5, &long), authenticated(5, &short)), (long, short)] {
+    for (long, short) in [
+        (authenticated(5, &long), authenticated(5, &short)),
+        (long, short),
+    ] {
         let all = [&long[..], &long, &long, &short].concat();
         let frame = over_udp(&all);
         let said: Vec<String> = decode(&frame).iter().map(Frame::to_string).collect();
@@ -307,7 +318,7 @@ fn cut_frames_say_so_or_are_not_shown() {
 #[test]
 fn ends_of_both_kinds() {
     let at = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 1);
-    let shown = [End::Node(0), End::All, End::Socket(at)].map(|end| format!("{end:<8}|"));
+    let shown = [End::Peer(0), End::All, End::Socket(at)].map(|end| format!("{end:<8}|"));
     assert_eq!(shown, ["0       |", "all     |", "[::1]:1 |"]);
 }
 

@@ -1,8 +1,8 @@
 //! `pombo capture`: frames on a network in words, or in a file for other programs. `cli` calls it.
 
 mod bytes;
-mod carrier;
 mod decode;
+mod encapsulation;
 mod message;
 mod pcapng;
 mod protocol;

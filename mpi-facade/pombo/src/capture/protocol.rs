@@ -37,7 +37,7 @@ pub(super) enum Kind {
 /// What only some frames have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum KindFields {
-    /// Between two nodes: the number that the sender waits for, the highest transmission it has heard, places it has.
+    /// Between two peers: the number that the sender waits for, the highest transmission it has heard, places it has.
     Pair { expected: u32, echo: u32, room: u16 },
     /// In a group.
     Group { group: u32, message: u32, room: u16 },

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use pombo_kernel::aspect::{Eager, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Compose, Config, Envelope, Selected, Size};
-use pombo_mpi::header::{self, Composition};
+use pombo_kernel::{Capacities, Composition, Config, Envelope, Selected};
+use pombo_mpi::header::{self, MpiComposition};
 
 use crate::error::Error;
 
 /// The same header with everything switched off that can be.
-type Bare = Compose<<Selected as Config>::Length, Eager, Linear, Static, Size<16, 32, 256, 8>>;
+type Bare =
+    Composition<<Selected as Config>::Length, Eager, Linear, Static, Capacities<16, 32, 256, 8>>;
 
 /// A few lines for the terminal; `traffic` is what `POMBO_STATS_FILE` named.
 pub(crate) fn report(traffic: &Path) -> Result<String, Error> {
@@ -25,7 +26,7 @@ compose   {} bytes of envelope for each message under way (bare: {}),
           {} of them MPI's header
           {} bytes of communicator in each rank, beside tables that grow with use
 ",
-        size_of::<Envelope<header::MpiHeader, Composition>>(),
+        size_of::<Envelope<header::MpiHeader, MpiComposition>>(),
         size_of::<Envelope<header::MpiHeader, Bare>>(),
         size_of::<header::MpiHeader>(),
         pombo_mpi::KERNEL_BYTES,

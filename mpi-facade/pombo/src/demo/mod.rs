@@ -76,7 +76,10 @@ fn request(files: &Files, ranks: usize) -> Request {
         contexts: vec![Context {
             ranks,
             directory: Some(files.directory.clone()),
-            environment: vec![(settings::STATS_FILE.name().into(), files.traffic.clone().into())],
+            environment: vec![(
+                settings::STATS_FILE.name().into(),
+                files.traffic.clone().into(),
+            )],
             program: "./heat".into(),
             arguments: vec!["heat.deck".into()],
         }],

@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn options_of_other_launchers() {
-        let line = "--allow-run-as-root --mca btl tcp,self -map-by ppr:2:node -c 3 -genvall p -mca";
+        let line = "--allow-run-as-root --mca btl tcp,self -map-by ppr:2:peer -c 3 -genvall p -mca";
         let job = one(line);
         assert_eq!((job.ranks, job.program), (3, "p".into()));
         assert_eq!(job.arguments, ["-mca"]);

@@ -2,9 +2,9 @@
 
 mod arguments;
 pub(crate) mod child;
-mod engine;
 mod foreign;
 pub(crate) mod guard;
+mod hydra;
 mod input;
 mod job;
 mod other_launchers;
@@ -43,7 +43,7 @@ pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
 
 fn start(request: &Request) -> Result<u8, Error> {
     match &request.hosts {
-        Some(hosts) => engine::launch(request, hosts),
+        Some(hosts) => hydra::launch(request, hosts),
         None => launch(request),
     }
 }

@@ -1,4 +1,4 @@
-//! What `POMBO_FAULT_LOSS` says: how many frames are lost on purpose. `settings` checks it, `way` loses them.
+//! What `POMBO_FAULT_LOSS` says: how many frames are lost on purpose. `settings` checks it, `job_channel` loses them.
 
 use super::words::words;
 

@@ -4,7 +4,7 @@ use super::loss;
 use super::values::{Values, numbers};
 use super::variable::variables;
 use super::words::words;
-use crate::place::{Auth, Net};
+use crate::bootstrap::{Auth, Net};
 
 /// Bytes of the file that [`AUTH_KEY_FILE`] names, at least and at most.
 pub(crate) const KEY_FILE_BYTES: (usize, usize) = (16, 1024);

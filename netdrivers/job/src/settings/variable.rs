@@ -1,8 +1,8 @@
 //! One environment variable, and how this process reads it.
 
 use super::values::Values;
+use crate::bootstrap::JobError;
 use crate::environment;
-use crate::place::JobError;
 use core::ffi::CStr;
 
 /// One variable.

@@ -5,7 +5,7 @@ use core::mem::{offset_of, size_of};
 use core::ptr::NonNull;
 
 use super::board::BoardMemory;
-use super::layout::{self, CHUNK, CHUNKS, BoardSlots, SLOTS, BoardSlot};
+use super::layout::{self, BoardSlot, BoardSlots, CHUNK, CHUNKS, SLOTS};
 use super::segment::Segment;
 use super::sync::AtomicU64;
 

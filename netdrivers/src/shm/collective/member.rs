@@ -1,7 +1,7 @@
 //! What a rank keeps of its groups. `Shm` has one [`Groups`]; `collective` fills it.
 
 use alloc::boxed::Box;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
 use super::board::Board;
 use super::layout::REGIONS;
@@ -18,8 +18,8 @@ pub(in crate::shm) struct Groups {
 /// This rank as the member of a group.
 pub(super) struct Member {
     pub(super) board: Board<MappedBoards>,
-    /// The nodes of the members.
-    pub(super) nodes: Box<[Node]>,
+    /// The peers of the members.
+    pub(super) peers: Box<[Peer]>,
     pub(super) awaited: Awaited,
     /// The segment's epoch when all others were last seen to be at work.
     pub(super) epoch: Option<u32>,

@@ -11,22 +11,22 @@
 //! Members that do not agree on the rounds of an operation, or that leave it early, are together again in the next one.
 
 mod board;
-mod member;
 mod mapped_boards;
+mod member;
 
 use alloc::boxed::Box;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 
 use super::event_count::WaitFor;
 use super::futex::Futex;
-use super::wait_policy::WaitStep;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
+use super::wait_policy::WaitStep;
 use super::{Shm, layout, segment, sync};
 use board::Board;
+use mapped_boards::MappedBoards;
 pub(super) use member::Groups;
 use member::{Awaited, Member};
-use mapped_boards::MappedBoards;
 
 /// Groups that a rank can be in at a time.
 pub const REGIONS: usize = layout::REGIONS;
@@ -41,8 +41,8 @@ pub const ROUNDS_AHEAD: usize = layout::CHUNKS;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// That node is gone, and the group needs it.
-    PeerLost(Node),
+    /// That peer is gone, and the group needs it.
+    PeerLost(Peer),
     /// The member is past this round, or has left the operation, and has published nothing for it.
     Skipped,
 }
@@ -71,27 +71,38 @@ impl Shm {
     fn first_free(&self, region: usize) -> Option<u64> {
         match self.groups.regions.get(region)? {
             None => Some(0),
-            Some(member) if member.left && member.board.all_released() => Some(member.board.next_operation()),
+            Some(member) if member.left && member.board.all_released() => {
+                Some(member.board.next_operation())
+            }
             Some(_) => None,
         }
     }
 
-    /// Enters a group that consists of these nodes, this one among them, and begins with that operation. False if the
-    /// region is not free here, if a node is not of this segment, or if the operation may have been used here.
-    pub fn enter_group(&mut self, region: usize, nodes: impl Iterator<Item = Node>, first: u64) -> bool {
-        let nodes: Box<[Node]> = nodes.collect();
-        let is_free = self.first_free(region).is_some_and(|next_operation| first >= next_operation);
-        let known = nodes.iter().all(|node| node.index() < self.peers.len());
-        let me = nodes.iter().position(|node| *node == self.node);
+    /// Enters a group that consists of these peers, this one among them, and begins with that operation. False if the
+    /// region is not free here, if a peer is not of this segment, or if the operation may have been used here.
+    pub fn enter_group(
+        &mut self,
+        region: usize,
+        peers: impl Iterator<Item = Peer>,
+        first: u64,
+    ) -> bool {
+        let peers: Box<[Peer]> = peers.collect();
+        let is_free = self
+            .first_free(region)
+            .is_some_and(|next_operation| first >= next_operation);
+        let known = peers
+            .iter()
+            .all(|peer| peer.index() < self.connections.len());
+        let me = peers.iter().position(|peer| *peer == self.me);
         let Some(me) = me.filter(|_| is_free && known) else {
             return false;
         };
-        let ranks = nodes.iter().map(|node| node.index());
+        let ranks = peers.iter().map(|peer| peer.index());
         // SAFETY: the groups go before the segment.
         let memory = unsafe { MappedBoards::new(&self.segment, region, ranks) };
         self.groups.regions[region] = Some(Box::new(Member {
             board: Board::new(memory, me, first),
-            nodes,
+            peers,
             awaited: Awaited::Room(0),
             epoch: None,
             left: false,
@@ -224,8 +235,8 @@ impl BoardGroup<'_> {
     /// Wakes those members that sleep.
     #[inline]
     fn notify(&self) {
-        for node in &self.member.nodes {
-            let event_count = &self.segment.control(node.index()).event_count.0;
+        for peer in &self.member.peers {
+            let event_count = &self.segment.control(peer.index()).event_count.0;
             event_count.notify(WaitFor::Frame, self.park);
         }
     }
@@ -250,30 +261,30 @@ impl BoardGroup<'_> {
             *self.waiting = None;
             return Err(Unavailable::PeerLost(lost));
         }
-        let nodes = self.member.nodes.iter();
-        let all_work = nodes
+        let peers = self.member.peers.iter();
+        let all_work = peers
             .clone()
-            .all(|node| self.state(*node) == RankState::Attached);
+            .all(|peer| self.state(*peer) == RankState::Attached);
         self.member.epoch = all_work.then_some(epoch);
         Ok(())
     }
 
     /// A member without which the group gets no further: one that died, or the one that is waited for, if it has
     /// finished in good order.
-    fn lost(&self, awaited: Awaited) -> Option<Node> {
-        let nodes = &self.member.nodes;
-        let dead = nodes
+    fn lost(&self, awaited: Awaited) -> Option<Peer> {
+        let peers = &self.member.peers;
+        let dead = peers
             .iter()
-            .find(|node| self.state(**node) == RankState::Dead);
+            .find(|peer| self.state(**peer) == RankState::Dead);
         let from = match awaited {
-            Awaited::Payload(from) => nodes.get(from),
+            Awaited::Payload(from) => peers.get(from),
             Awaited::Room(_) => None,
         };
-        let finished = || from.filter(|node| self.state(**node) == RankState::Finished);
+        let finished = || from.filter(|peer| self.state(**peer) == RankState::Finished);
         dead.or_else(finished).copied()
     }
 
-    fn state(&self, node: Node) -> RankState {
-        self.segment.state_of(node.index())
+    fn state(&self, peer: Peer) -> RankState {
+        self.segment.state_of(peer.index())
     }
 }

@@ -2,11 +2,11 @@
 
 use core::mem::MaybeUninit;
 
-use pombo_kernel::channel::Target;
+use pombo_kernel::channel::CopyTarget;
 
-use crate::shm::read_acks::ReadAck;
 use crate::shm::cma::{DESCRIPTOR_LEN, RemoteBuffer, describe};
 use crate::shm::process_token::ProcessToken;
+use crate::shm::read_acks::ReadAck;
 use crate::std::process::Command;
 use crate::std::vec::Vec;
 
@@ -14,12 +14,12 @@ use crate::std::vec::Vec;
 #[derive(Default)]
 struct Pieces(Vec<u8>);
 
-impl Target for Pieces {
-    fn put(&mut self, piece: &[u8]) {
+impl CopyTarget for Pieces {
+    fn append(&mut self, piece: &[u8]) {
         self.0.extend_from_slice(piece);
     }
 
-    fn room(&mut self, _len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+    fn spare_capacity(&mut self, _len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         None
     }
 }

@@ -105,7 +105,10 @@ fn nobody_is_woken_for_nothing() {
     scene.now(Moment::Before);
     assert_eq!(scene.calls.get(), 0, "the rank is awake");
     // It sleeps for frames, and finds room for its own.
-    scene.event_count.0.store(WaitFor::Frame as u32, Ordering::Relaxed);
+    scene
+        .event_count
+        .0
+        .store(WaitFor::Frame as u32, Ordering::Relaxed);
     scene.event_count.notify(WaitFor::Room, &scene);
     assert_eq!(scene.calls.get(), 0);
     scene.event_count.notify(WaitFor::Frame, &scene);

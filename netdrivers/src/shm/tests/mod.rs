@@ -1,7 +1,7 @@
 //! What one process can test of the parts that do not touch the machine.
 
-mod event_count;
-mod wake_socket;
-mod single_copy;
 mod cma;
+mod event_count;
 mod ring;
+mod single_copy;
+mod wake_socket;

@@ -2,11 +2,11 @@
 
 use core::mem::MaybeUninit;
 
-use pombo_kernel::channel::{Arrival, Channel, Cookie, Event, Sent, Target};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{Arrival, Channel, Cookie, CopyTarget, Event, Sent};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::{Part, Source};
 
-use crate::shm::{FRAME_LIMIT, SingleCopy, Segment, Shm};
+use crate::shm::{FRAME_LIMIT, Segment, Shm, SingleCopy};
 use crate::std::process::Command;
 use crate::std::vec;
 use crate::std::vec::Vec;
@@ -32,12 +32,12 @@ impl Source for Fixed {
 #[derive(Default)]
 struct Pieces(Vec<u8>);
 
-impl Target for Pieces {
-    fn put(&mut self, piece: &[u8]) {
+impl CopyTarget for Pieces {
+    fn append(&mut self, piece: &[u8]) {
         self.0.extend_from_slice(piece);
     }
 
-    fn room(&mut self, _len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+    fn spare_capacity(&mut self, _len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         None
     }
 }
@@ -60,13 +60,13 @@ fn exposed(ranks: &mut [Shm; 2], bytes: &Fixed) -> (Option<Vec<u8>>, &'static st
         swapped: false,
     };
     let [sender, receiver] = ranks;
-    let sent = sender.try_send(Node(1), Cookie(7), &[Part::Bytes(b"head"), payload]);
+    let sent = sender.try_send(Peer(1), Cookie(7), &[Part::Bytes(b"head"), payload]);
     assert_eq!(sent, Ok(Sent::Later));
     let (mut pieces, mut fetched) = (Pieces::default(), false);
     let polled = receiver.poll(|event| {
         if let Event::Arrival(frame) = event {
             assert_eq!(frame.head(4), Some(&b"head"[..]));
-            fetched = frame.fetch(4, bytes.len(), &mut pieces);
+            fetched = frame.read_into(4, bytes.len(), &mut pieces);
         }
     });
     assert_eq!(polled, Ok(true));

@@ -3,15 +3,15 @@
 use core::time::Duration;
 
 use crate::shm::event_count::*;
-use crate::shm::wake_socket::{PollPark, WakeSocket};
 use crate::shm::futex::Futex;
 use crate::shm::sync::{AtomicU32, Ordering};
+use crate::shm::wake_socket::{PollPark, WakeSocket};
 use crate::std::net::UdpSocket;
 use crate::std::os::fd::AsRawFd;
 use crate::std::sync::Arc;
 use crate::std::sync::mpsc::{RecvTimeoutError, channel};
 use crate::std::thread;
-use pombo_kernel::channel::Wake;
+use pombo_kernel::channel::WaitSet;
 use pombo_testing::conformance::HANG;
 
 const ROUNDS: u32 = 300;
@@ -30,7 +30,11 @@ fn rounds(wake: fn(&Scene)) {
     let remote = remote.expect("a socket");
     remote.set_nonblocking(true).expect("an own socket");
     let (event_count, frames) = (EventCount(AtomicU32::new(AWAKE)), AtomicU32::new(0));
-    let scene = Arc::new(Scene { event_count, frames, remote });
+    let scene = Arc::new(Scene {
+        event_count,
+        frames,
+        remote,
+    });
     let sleeper = scene.clone();
     thread::spawn(move || {
         let wake_socket = WakeSocket::open().expect("a socket");
@@ -40,11 +44,13 @@ fn rounds(wake: fn(&Scene)) {
                 let park = PollPark {
                     futex: Futex::WAKER,
                     wake_socket: &wake_socket,
-                    sources: Wake::by([sleeper.remote.as_raw_fd()]),
+                    sources: WaitSet::readable([sleeper.remote.as_raw_fd()]),
                     max_sleep: MAX_SLEEP,
                 };
                 let has_pending = || sleeper.has_pending(round);
-                sleeper.event_count.sleep(WaitFor::Frame, None, &park, has_pending);
+                sleeper
+                    .event_count
+                    .sleep(WaitFor::Frame, None, &park, has_pending);
             }
             // Each of several looks may have found it: only now it is taken.
             let _ = sleeper.remote.recv(&mut [0; 8]);

@@ -1,16 +1,16 @@
 //! What every driver must do, written once over [`Channel`]. A driver's tests call [`conformance!`](crate::conformance!)
 //! with a way to make a world; nothing else uses this.
 
-mod supervised_channel;
 mod rank;
 mod run;
+mod supervised_channel;
 
-pub use supervised_channel::{SupervisedChannel, Supervisor};
 pub use run::{HANG, threads};
+pub use supervised_channel::{SupervisedChannel, Supervisor};
 
 use core::time::Duration;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use rank::{Rank, frame, pattern};
 
@@ -19,10 +19,10 @@ pub trait Harness {
     /// The driver.
     type Channel: Channel;
 
-    /// Runs `body` as each of `nodes` ranks, as threads or as processes, and returns when all have ended well.
+    /// Runs `body` as each of `peers` ranks, as threads or as processes, and returns when all have ended well.
     /// Panics when one has not, or hangs for longer than [`HANG`]. `test` is the path of the calling test, crate
     /// first: ranks that are processes are the same test program, started again with that test alone.
-    fn run(test: &str, nodes: u16, body: fn(Self::Channel));
+    fn run(test: &str, peers: u16, body: fn(Self::Channel));
 }
 
 /// Makes one `#[test]` of every test of the suite, for the given [`Harness`](crate::conformance::Harness). Use it once
@@ -62,11 +62,11 @@ macro_rules! conformance {
 /// Idle for so long that a driver that sleeps at all sleeps now.
 const LONG_IDLE: u32 = 1 << 20;
 
-/// Node numbers are the indices, and every limit is large enough.
+/// Peer numbers are the indices, and every limit is large enough.
 pub fn says_who_it_is<W: Harness>(test: &str) {
     W::run(test, 3, |channel| {
         let mut rank = Rank::new(channel);
-        assert_eq!(rank.channel.nodes(), 3);
+        assert_eq!(rank.channel.peers(), 3);
         assert!(rank.me().index() < 3);
         for to in rank.everyone() {
             assert!(rank.channel.limit(to) >= MIN_LIMIT);
@@ -84,7 +84,7 @@ pub fn keeps_order_and_delivers_once<W: Harness>(test: &str) {
     W::run(test, 3, |channel| Rank::new(channel).exchange(700));
 }
 
-/// The same with many nodes.
+/// The same with many peers.
 pub fn talks_all_to_all<W: Harness>(test: &str) {
     W::run(test, 8, |channel| Rank::new(channel).exchange(60));
 }
@@ -93,7 +93,7 @@ pub fn talks_all_to_all<W: Harness>(test: &str) {
 pub fn carries_every_size<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
-        let peer = Node(1 - rank.me().0);
+        let peer = Peer(1 - rank.me().0);
         for (number, size) in sizes(rank.channel.limit(peer)).into_iter().enumerate() {
             rank.send(peer, &pattern(number as u64, size));
             assert_eq!(rank.receive(peer), pattern(number as u64, size));
@@ -118,7 +118,7 @@ fn sizes(limit: usize) -> Vec<usize> {
 pub fn gathers_parts<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
-        let peer = Node(1 - rank.me().0);
+        let peer = Peer(1 - rank.me().0);
         let limit = rank.channel.limit(peer);
         for total in [1, 7, 8, 56, 57, 64, 100, MIN_LIMIT, limit - 1, limit] {
             for pieces in [1, 2, 3, 17, 40] {
@@ -161,9 +161,9 @@ fn cut<'a>(whole: &'a &'a [u8], pieces: usize) -> Vec<Part<'a>> {
 pub fn reads_in_place<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
-        let (sender, reader) = (Node(0), Node(1));
+        let (sender, reader) = (Peer(0), Peer(1));
         // The way to the other one, not to itself.
-        let limit = rank.channel.limit(Node(1 - rank.me().0));
+        let limit = rank.channel.limit(Peer(1 - rank.me().0));
         let sizes = [1, 8, 63, MIN_LIMIT - 1, MIN_LIMIT, MIN_LIMIT + 1, limit];
         let frames = sizes.map(|size| pattern(size as u64, size.min(limit)));
         if rank.me() == sender {
@@ -196,7 +196,7 @@ fn inspect(arrival: &impl Arrival, whole: &[u8]) {
     for offset in (0..=whole.len()).step_by(stride) {
         for len in (0..=whole.len() - offset).step_by(stride) {
             let mut read = Vec::new();
-            arrival.pieces(offset, len, |piece| read.extend_from_slice(piece));
+            arrival.for_each_chunk(offset, len, |piece| read.extend_from_slice(piece));
             assert_eq!(read, whole[offset..offset + len], "{len} from {offset}");
         }
     }
@@ -235,7 +235,7 @@ pub fn is_full_and_has_room_again<W: Harness>(test: &str) {
     });
 }
 
-/// Frames that are too long and nodes that do not exist are refused, and nothing of them arrives.
+/// Frames that are too long and peers that do not exist are refused, and nothing of them arrives.
 pub fn refuses_what_cannot_go<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
@@ -251,11 +251,11 @@ pub fn refuses_what_cannot_go<W: Harness>(test: &str) {
             let sent = rank.channel.try_send(to, Cookie(0), &many);
             assert_eq!(sent, Err(ChannelError::TooLong { limit }));
         }
-        for nobody in [Node(2), Node(3), Node(u16::MAX)] {
+        for nobody in [Peer(2), Peer(3), Peer(u16::MAX)] {
             let sent = rank
                 .channel
                 .try_send(nobody, Cookie(0), &[Part::Bytes(&[1])]);
-            assert_eq!(sent, Err(ChannelError::NoSuchNode(nobody)));
+            assert_eq!(sent, Err(ChannelError::NoSuchPeer(nobody)));
         }
         rank.exchange(10);
     });
@@ -276,7 +276,7 @@ pub fn polls_nothing_from_nobody<W: Harness>(test: &str) {
 pub fn never_turns_the_clock_back<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
-        let peer = Node(1 - rank.me().0);
+        let peer = Peer(1 - rank.me().0);
         let start = rank.channel.now();
         let mut before = start;
         for round in 0..500 {
@@ -299,13 +299,13 @@ pub fn never_turns_the_clock_back<W: Harness>(test: &str) {
 pub fn wakes_for_a_frame<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
-        let (me, peer) = (rank.me(), Node(1 - rank.me().0));
+        let (me, peer) = (rank.me(), Peer(1 - rank.me().0));
         let pause = |rounds: u64| (0..rounds).for_each(|_| core::hint::spin_loop());
         let start = std::time::Instant::now();
         for round in 0.. {
             let mut last = round == 8000 || start.elapsed() > HANG / 10;
-            let awake = me == Node(1) && round % 4 != 0;
-            if me == Node(0) {
+            let awake = me == Peer(1) && round % 4 != 0;
+            if me == Peer(0) {
                 rank.send(peer, &[last.into()]);
                 pause(round % 61);
             }
@@ -319,7 +319,7 @@ pub fn wakes_for_a_frame<W: Harness>(test: &str) {
                     std::thread::yield_now();
                 }
             };
-            if me == Node(1) {
+            if me == Peer(1) {
                 last = came == [1];
                 pause(round % 47);
                 rank.send(peer, &pattern(round, 8));
@@ -336,7 +336,7 @@ pub fn wakes_for_a_frame<W: Harness>(test: &str) {
 pub fn wakes_for_room<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
-        let (me, peer) = (rank.me(), Node(1 - rank.me().0));
+        let (me, peer) = (rank.me(), Peer(1 - rank.me().0));
         for round in 0..20_u8 {
             // The two take turns; the reader is slow until a frame says that the sender found no room.
             if me.0 == u16::from(round % 2) {
@@ -352,7 +352,7 @@ pub fn wakes_for_room<W: Harness>(test: &str) {
     });
 }
 
-fn fill_and_sleep<C: Channel>(rank: &mut Rank<C>, peer: Node) {
+fn fill_and_sleep<C: Channel>(rank: &mut Rank<C>, peer: Peer) {
     let mut bytes = vec![0; rank.channel.limit(peer)];
     while rank.try_send(peer, &bytes) {}
     bytes[0] = 1;
@@ -368,9 +368,9 @@ fn fill_and_sleep<C: Channel>(rank: &mut Rank<C>, peer: Node) {
 pub fn reports_a_lost_peer_after_its_frames<W: Harness>(test: &str) {
     W::run(test, 3, |channel| {
         let mut rank = Rank::new(channel);
-        let gone = Node(2);
+        let gone = Peer(2);
         if rank.me() == gone {
-            for to in [Node(0), Node(1)] {
+            for to in [Peer(0), Peer(1)] {
                 (0..20).for_each(|i| rank.send(to, &frame(gone, to, i, MIN_LIMIT)));
             }
             return;
@@ -385,7 +385,7 @@ pub fn reports_a_lost_peer_after_its_frames<W: Harness>(test: &str) {
         let sent = rank.channel.try_send(gone, Cookie(0), &[Part::Bytes(&[1])]);
         assert_eq!(sent, Err(ChannelError::PeerLost(gone)));
         // Rank checks that the loss is not reported again.
-        let peer = Node(1 - rank.me().0);
+        let peer = Peer(1 - rank.me().0);
         for i in 0..200 {
             rank.send(peer, &pattern(i, 50));
             assert_eq!(rank.receive(peer), pattern(i, 50));
@@ -397,9 +397,9 @@ pub fn reports_a_lost_peer_after_its_frames<W: Harness>(test: &str) {
 pub fn tells_a_sender_without_room_of_a_loss<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
-        let gone = Node(1);
+        let gone = Peer(1);
         if rank.me() == gone {
-            rank.receive(Node(0));
+            rank.receive(Peer(0));
             std::thread::sleep(Duration::from_millis(20));
             return;
         }

@@ -1,7 +1,7 @@
 //! One rank of a conformance test: blocking calls over a channel that check what every event must obey.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use std::collections::VecDeque;
 
@@ -14,21 +14,21 @@ pub(super) struct Rank<C: Channel> {
 
 impl<C: Channel> Rank<C> {
     pub(super) fn new(channel: C) -> Self {
-        let nodes = channel.nodes();
+        let peers = channel.peers();
         Self {
             channel,
-            got: vec![VecDeque::new(); nodes],
-            lost: vec![false; nodes],
+            got: vec![VecDeque::new(); peers],
+            lost: vec![false; peers],
             cookie: 0,
         }
     }
 
-    pub(super) fn me(&self) -> Node {
-        self.channel.node()
+    pub(super) fn me(&self) -> Peer {
+        self.channel.me()
     }
 
-    pub(super) fn everyone(&self) -> impl Iterator<Item = Node> + use<C> {
-        (0..self.got.len() as u16).map(Node)
+    pub(super) fn everyone(&self) -> impl Iterator<Item = Peer> + use<C> {
+        (0..self.got.len() as u16).map(Peer)
     }
 
     /// One poll; where it finds nothing, one wait. Events go to `f` if it is the test that looks at them.
@@ -52,11 +52,11 @@ impl<C: Channel> Rank<C> {
     }
 
     /// False if there is no room.
-    pub(super) fn try_send(&mut self, to: Node, bytes: &[u8]) -> bool {
+    pub(super) fn try_send(&mut self, to: Peer, bytes: &[u8]) -> bool {
         self.try_send_parts(to, &[Part::Bytes(bytes)])
     }
 
-    fn try_send_parts(&mut self, to: Node, parts: &[Part<'_>]) -> bool {
+    fn try_send_parts(&mut self, to: Peer, parts: &[Part<'_>]) -> bool {
         let cookie = Cookie(self.cookie);
         match self.channel.try_send(to, cookie, parts) {
             Ok(Sent::Done) => {}
@@ -81,11 +81,11 @@ impl<C: Channel> Rank<C> {
         }
     }
 
-    pub(super) fn send(&mut self, to: Node, bytes: &[u8]) {
+    pub(super) fn send(&mut self, to: Peer, bytes: &[u8]) {
         self.send_parts(to, &[Part::Bytes(bytes)]);
     }
 
-    pub(super) fn send_parts(&mut self, to: Node, parts: &[Part<'_>]) {
+    pub(super) fn send_parts(&mut self, to: Peer, parts: &[Part<'_>]) {
         let mut idle = 0;
         while !self.try_send_parts(to, parts) {
             self.step(idle, |_| ());
@@ -94,24 +94,24 @@ impl<C: Channel> Rank<C> {
     }
 
     /// The oldest frame that has come already.
-    pub(super) fn received(&mut self, from: Node) -> Option<Vec<u8>> {
+    pub(super) fn received(&mut self, from: Peer) -> Option<Vec<u8>> {
         self.got[from.index()].pop_front()
     }
 
-    pub(super) fn receive(&mut self, from: Node) -> Vec<u8> {
+    pub(super) fn receive(&mut self, from: Peer) -> Vec<u8> {
         let mut idle = 0;
         loop {
             if let Some(bytes) = self.received(from) {
                 return bytes;
             }
-            assert!(!self.lost(from), "node {from} went without sending all");
+            assert!(!self.lost(from), "peer {from} went without sending all");
             self.step(idle, |_| ());
             idle += 1;
         }
     }
 
-    pub(super) fn lost(&self, node: Node) -> bool {
-        self.lost[node.index()]
+    pub(super) fn lost(&self, peer: Peer) -> bool {
+        self.lost[peer.index()]
     }
 
     /// Sends `count` frames to everyone, itself included, checks those of everyone, and leaves.
@@ -154,19 +154,19 @@ fn note<A: Arrival>(got: &mut [VecDeque<Vec<u8>>], lost: &mut [bool], event: &Ev
             let from = arrival.from().index();
             assert!(!lost[from], "a frame after the loss of its sender");
             let mut bytes = Vec::with_capacity(arrival.len());
-            arrival.pieces(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
+            arrival.for_each_chunk(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
             got[from].push_back(bytes);
         }
-        Event::PeerLost(node) => {
-            let again = core::mem::replace(&mut lost[node.index()], true);
-            assert!(!again, "node {node} was lost twice");
+        Event::PeerLost(peer) => {
+            let again = core::mem::replace(&mut lost[peer.index()], true);
+            assert!(!again, "peer {peer} was lost twice");
         }
         _ => {}
     }
 }
 
-/// What node `from` sends to node `to` as its frame of that number: mostly small, often at the limit.
-pub(super) fn frame(from: Node, to: Node, number: u64, limit: usize) -> Vec<u8> {
+/// What peer `from` sends to peer `to` as its frame of that number: mostly small, often at the limit.
+pub(super) fn frame(from: Peer, to: Peer, number: u64, limit: usize) -> Vec<u8> {
     let seed = mix(number << 32 | u64::from(from.0) << 16 | u64::from(to.0));
     let rng = (mix(seed) >> 8) as usize;
     let len = match seed % 8 {

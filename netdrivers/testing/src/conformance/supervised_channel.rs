@@ -1,8 +1,8 @@
 //! Ranks over a network that can lose frames, as the tests of drivers run them: a reliable channel, and somebody who
 //! tells who has gone, as a launcher does.
 
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, Wake};
-use pombo_kernel::header::Node;
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, WaitSet};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::HeapStorage;
@@ -12,8 +12,8 @@ use std::thread::panicking;
 
 /// Who tells, and what a kind of network needs beside.
 pub trait Supervisor: 'static {
-    /// Nodes that have gone, in this order; a rank adds itself when it goes.
-    fn departed(&self) -> &Mutex<Vec<Node>>;
+    /// Peers that have gone, in this order; a rank adds itself when it goes.
+    fn departed(&self) -> &Mutex<Vec<Peer>>;
 
     /// Called before every poll.
     fn before_poll(&self) {}
@@ -33,10 +33,10 @@ pub struct SupervisedChannel<N: Network, Z: Windows, L: Supervisor> {
 }
 
 impl<N: Network, Z: Windows, L: Supervisor> SupervisedChannel<N, Z, L> {
-    /// Over a network that has no more nodes than the windows have places; panics if it has.
+    /// Over a network that has no more peers than the windows have places; panics if it has.
     pub fn new(network: N, supervisor: Arc<L>) -> Self {
         SupervisedChannel {
-            channel: Reliable::new(network, 0x5eed).expect("places for all nodes"),
+            channel: Reliable::new(network, 0x5eed).expect("places for all peers"),
             supervisor,
             reported: 0,
         }
@@ -55,7 +55,11 @@ impl<N: Network, Z: Windows, L: Supervisor> SupervisedChannel<N, Z, L> {
     /// Has somebody gone since the last poll? What was to wake this rank may have come before that poll looked for
     /// frames, and after it looked here.
     fn has_pending(&self) -> bool {
-        let departed = self.supervisor.departed().lock().expect("nobody panics with it");
+        let departed = self
+            .supervisor
+            .departed()
+            .lock()
+            .expect("nobody panics with it");
         departed.len() > self.reported
     }
 }
@@ -63,35 +67,39 @@ impl<N: Network, Z: Windows, L: Supervisor> SupervisedChannel<N, Z, L> {
 impl<N: Network, Z: Windows, L: Supervisor> Channel for SupervisedChannel<N, Z, L> {
     type Arrival<'a> = Arrived<'a, N::Frame<'a>>;
 
-    fn node(&self) -> Node {
-        self.channel.node()
+    fn me(&self) -> Peer {
+        self.channel.me()
     }
 
-    fn nodes(&self) -> usize {
-        self.channel.nodes()
+    fn peers(&self) -> usize {
+        self.channel.peers()
     }
 
-    fn limit(&self, to: Node) -> usize {
+    fn limit(&self, to: Peer) -> usize {
         self.channel.limit(to)
     }
 
     fn try_send(
         &mut self,
-        to: Node,
+        to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
         self.channel.try_send(to, cookie, parts)
     }
 
-    fn gather(&mut self, on: bool) {
-        self.channel.gather(on);
+    fn set_corked(&mut self, on: bool) {
+        self.channel.set_corked(on);
     }
 
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        let departed = self.supervisor.departed().lock().expect("nobody panics with it");
-        for node in &departed[self.reported..] {
-            self.channel.declare_lost(*node);
+        let departed = self
+            .supervisor
+            .departed()
+            .lock()
+            .expect("nobody panics with it");
+        for peer in &departed[self.reported..] {
+            self.channel.declare_lost(*peer);
         }
         self.reported = departed.len();
         drop(departed);
@@ -107,10 +115,10 @@ impl<N: Network, Z: Windows, L: Supervisor> Channel for SupervisedChannel<N, Z, 
         }
     }
 
-    fn wakes_by(&mut self) -> Option<Wake> {
+    fn wait_sources(&mut self) -> Option<WaitSet> {
         self.supervisor.before_wait();
         let most = if self.has_pending() { 0 } else { u64::MAX };
-        Some(self.channel.wakes_by()?.at_most(most))
+        Some(self.channel.wait_sources()?.at_most(most))
     }
 
     fn now(&self) -> u64 {
@@ -129,7 +137,7 @@ impl<N: Network, Z: Windows, L: Supervisor> Drop for SupervisedChannel<N, Z, L> 
             idle += 1;
         }
         if let Ok(mut departed) = self.supervisor.departed().lock() {
-            departed.push(self.channel.node());
+            departed.push(self.channel.me());
         }
         self.supervisor.on_departure();
     }

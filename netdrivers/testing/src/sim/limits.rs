@@ -7,7 +7,7 @@ pub struct DeviceLimits {
     pub mtu: usize,
     /// Frames that wait for one wire; beyond it [`ChannelError::Full`](pombo_kernel::ChannelError::Full).
     pub tx_queue: usize,
-    /// Frames that wait to be polled at a node; beyond it they are lost.
+    /// Frames that wait to be polled at a peer; beyond it they are lost.
     pub rx_queue: usize,
 }
 
@@ -21,7 +21,7 @@ impl Default for DeviceLimits {
     }
 }
 
-/// One direction between two nodes. Each has a wire of its own.
+/// One direction between two peers. Each has a wire of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkParameters {
     /// How long a bit is under way, in nanoseconds.

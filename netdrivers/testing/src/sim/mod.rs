@@ -1,4 +1,4 @@
-//! A network of many nodes with a clock of its own. Protocols over networks are tested on it.
+//! A network of many peers with a clock of its own. Protocols over networks are tested on it.
 
 mod limits;
 mod network;
@@ -7,15 +7,15 @@ mod world;
 pub use limits::{DeviceLimits, LinkParameters};
 pub use network::SimNetwork;
 
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_netdrivers::fault::{FaultCounts, Faults};
 use std::sync::{Arc, Mutex};
 use world::{World, lock};
 
 /// The world behind its [`SimNetwork`]s, and its clock.
 ///
-/// Time stands still unless someone moves it: [`Sim::advance`], [`Sim::step`], or the nodes themselves. When every
-/// node that is up waits, the clock jumps to the next arrival or the first timer, whichever comes first. So ranks that
+/// Time stands still unless someone moves it: [`Sim::advance`], [`Sim::step`], or the peers themselves. When every
+/// peer that is up waits, the clock jumps to the next arrival or the first timer, whichever comes first. So ranks that
 /// take turns at polling, and wait when they find nothing, run through hours of it in no time.
 /// They may be threads as well; what happens then depends on how these take turns.
 pub struct Sim {
@@ -23,29 +23,35 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// A world of `nodes` nodes with default limits and wires: the network at index i is node i.
-    pub fn new(nodes: u16, faults: Faults, seed: u64) -> (Sim, Vec<SimNetwork>) {
-        Self::with(nodes, DeviceLimits::default(), LinkParameters::default(), faults, seed)
+    /// A world of `peers` peers with default limits and wires: the network at index i is peer i.
+    pub fn new(peers: u16, faults: Faults, seed: u64) -> (Sim, Vec<SimNetwork>) {
+        Self::with(
+            peers,
+            DeviceLimits::default(),
+            LinkParameters::default(),
+            faults,
+            seed,
+        )
     }
 
     /// A world with other limits and wires.
     pub fn with(
-        nodes: u16,
+        peers: u16,
         limits: DeviceLimits,
         parameters: LinkParameters,
         faults: Faults,
         seed: u64,
     ) -> (Sim, Vec<SimNetwork>) {
-        let world = World::new(nodes, limits, parameters, faults, seed);
+        let world = World::new(peers, limits, parameters, faults, seed);
         let world = Arc::new(Mutex::new(world));
-        let network = |node| SimNetwork::new(Node(node), world.clone());
-        let networks = (0..nodes).map(network).collect();
+        let network = |peer| SimNetwork::new(Peer(peer), world.clone());
+        let networks = (0..peers).map(network).collect();
         (Sim { world }, networks)
     }
 
-    /// Another wire between two nodes, in one direction, for frames that set out from now on. Nodes that are not
+    /// Another wire between two peers, in one direction, for frames that set out from now on. Peers that are not
     /// there have none.
-    pub fn set_link(&self, from: Node, to: Node, parameters: LinkParameters) {
+    pub fn set_link(&self, from: Peer, to: Peer, parameters: LinkParameters) {
         lock(&self.world).set_link(from, to, parameters);
     }
 
@@ -76,17 +82,17 @@ impl Sim {
         next.is_some()
     }
 
-    /// Stops a node now, as a crash in the plan does.
-    pub fn crash(&self, node: Node) {
-        lock(&self.world).stop(node);
+    /// Stops a peer now, as a crash in the plan does.
+    pub fn crash(&self, peer: Peer) {
+        lock(&self.world).stop(peer);
     }
 
-    /// Has the node neither crashed nor been dropped? Nodes themselves cannot see this.
-    pub fn is_up(&self, node: Node) -> bool {
-        lock(&self.world).is_up(node)
+    /// Has the peer neither crashed nor been dropped? Peers themselves cannot see this.
+    pub fn is_up(&self, peer: Peer) -> bool {
+        lock(&self.world).is_up(peer)
     }
 
-    /// No frame is on a wire or waits to be polled by a node that is up.
+    /// No frame is on a wire or waits to be polled by a peer that is up.
     pub fn is_quiet(&self) -> bool {
         lock(&self.world).is_quiet()
     }

@@ -1,8 +1,8 @@
-//! What the nodes of a simulated network share. `Sim` and `SimNetwork` use it.
+//! What the peers of a simulated network share. `Sim` and `SimNetwork` use it.
 
 use super::limits::{DeviceLimits, LinkParameters};
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::header::Node;
+use pombo_kernel::header::Peer;
 use pombo_kernel::network::MIN_MTU;
 use pombo_netdrivers::fault::{CRASHED, FaultCounts, Faults, InFlight, LinkFaults};
 use std::collections::VecDeque;
@@ -16,19 +16,19 @@ pub(super) struct World {
     pub(super) in_flight: InFlight,
     pub(super) limits: DeviceLimits,
     stations: Vec<Station>,
-    /// From node i to node j at i * nodes + j.
+    /// From peer i to peer j at i * peers + j.
     links: Vec<Link>,
 }
 
-/// One node's device.
+/// One peer's device.
 struct Station {
     stopped: bool,
-    inbox: VecDeque<(Node, Vec<u8>)>,
+    inbox: VecDeque<(Peer, Vec<u8>)>,
     /// It waits, at most until then.
     waits: Option<u64>,
 }
 
-/// How long it takes all nodes to find out that they have nothing to do: a node with a timer that is over, or no
+/// How long it takes all peers to find out that they have nothing to do: a peer with a timer that is over, or no
 /// room, keeps polling, and then time must pass.
 const ROUND: u64 = 100;
 
@@ -42,7 +42,13 @@ struct Link {
 }
 
 impl World {
-    pub(super) fn new(nodes: u16, limits: DeviceLimits, parameters: LinkParameters, faults: Faults, seed: u64) -> Self {
+    pub(super) fn new(
+        peers: u16,
+        limits: DeviceLimits,
+        parameters: LinkParameters,
+        faults: Faults,
+        seed: u64,
+    ) -> Self {
         let station = |_| Station {
             stopped: false,
             inbox: VecDeque::new(),
@@ -54,7 +60,7 @@ impl World {
             leaving: VecDeque::new(),
             full: false,
         };
-        let links = u64::from(nodes) * u64::from(nodes);
+        let links = u64::from(peers) * u64::from(peers);
         World {
             now: 0,
             faults,
@@ -65,49 +71,49 @@ impl World {
                 tx_queue: limits.tx_queue.max(1),
                 rx_queue: limits.rx_queue.max(1),
             },
-            stations: (0..nodes).map(station).collect(),
+            stations: (0..peers).map(station).collect(),
             links: (0..links).map(link).collect(),
         }
     }
 
-    pub(super) fn nodes(&self) -> usize {
+    pub(super) fn peers(&self) -> usize {
         self.stations.len()
     }
 
-    pub(super) fn is_up(&self, node: Node) -> bool {
-        let station = self.stations.get(node.index());
-        station.is_some_and(|station| !station.stopped) && !self.faults.has_crashed(node, self.now)
+    pub(super) fn is_up(&self, peer: Peer) -> bool {
+        let station = self.stations.get(peer.index());
+        station.is_some_and(|station| !station.stopped) && !self.faults.has_crashed(peer, self.now)
     }
 
-    pub(super) fn check(&self, node: Node) -> Result<(), ChannelError> {
-        match self.is_up(node) {
+    pub(super) fn check(&self, peer: Peer) -> Result<(), ChannelError> {
+        match self.is_up(peer) {
             true => Ok(()),
             false => Err(ChannelError::Device(CRASHED)),
         }
     }
 
-    pub(super) fn stop(&mut self, node: Node) {
-        if let Some(station) = self.stations.get_mut(node.index()) {
+    pub(super) fn stop(&mut self, peer: Peer) {
+        if let Some(station) = self.stations.get_mut(peer.index()) {
             station.stopped = true;
             station.inbox = VecDeque::new();
         }
     }
 
     pub(super) fn is_quiet(&self) -> bool {
-        let empty = |node: u16| {
-            self.stations[usize::from(node)].inbox.is_empty() || !self.is_up(Node(node))
+        let empty = |peer: u16| {
+            self.stations[usize::from(peer)].inbox.is_empty() || !self.is_up(Peer(peer))
         };
-        self.in_flight.next().is_none() && (0..self.nodes() as u16).all(empty)
+        self.in_flight.next().is_none() && (0..self.peers() as u16).all(empty)
     }
 
-    fn link(&mut self, from: Node, to: Node) -> Option<&mut Link> {
-        let nodes = self.nodes();
-        let inside = from.index() < nodes && to.index() < nodes;
-        let link = self.links.get_mut(from.index() * nodes + to.index());
+    fn link(&mut self, from: Peer, to: Peer) -> Option<&mut Link> {
+        let peers = self.peers();
+        let inside = from.index() < peers && to.index() < peers;
+        let link = self.links.get_mut(from.index() * peers + to.index());
         link.filter(|_| inside)
     }
 
-    pub(super) fn set_link(&mut self, from: Node, to: Node, parameters: LinkParameters) {
+    pub(super) fn set_link(&mut self, from: Peer, to: Peer, parameters: LinkParameters) {
         if let Some(link) = self.link(from, to) {
             link.parameters = parameters;
         }
@@ -116,19 +122,19 @@ impl World {
     /// Puts a frame on its wire.
     pub(super) fn transmit(
         &mut self,
-        from: Node,
-        to: Node,
+        from: Peer,
+        to: Peer,
         frame: &[u8],
     ) -> Result<(), ChannelError> {
         let (now, tx_queue) = (self.now, self.limits.tx_queue);
-        let link = self.link(from, to).ok_or(ChannelError::NoSuchNode(to))?;
+        let link = self.link(from, to).ok_or(ChannelError::NoSuchPeer(to))?;
         let arrives = link.enqueue(now, frame.len(), tx_queue)?;
         self.counts.sent += 1;
         if self.faults.is_down(from, to, now) {
             self.counts.outage += 1;
             return Ok(());
         }
-        let nodes = self.nodes();
+        let peers = self.peers();
         let World {
             links,
             in_flight,
@@ -136,7 +142,7 @@ impl World {
             counts,
             ..
         } = self;
-        let link = &mut links[from.index() * nodes + to.index()];
+        let link = &mut links[from.index() * peers + to.index()];
         link.faults
             .apply(faults, counts, arrives, frame, |at, frame| {
                 in_flight.push(at, from, to, frame);
@@ -145,21 +151,21 @@ impl World {
     }
 
     /// Puts a frame on the wires to all others.
-    pub(super) fn broadcast(&mut self, from: Node, frame: &[u8]) -> Result<(), ChannelError> {
+    pub(super) fn broadcast(&mut self, from: Peer, frame: &[u8]) -> Result<(), ChannelError> {
         let (now, tx_queue) = (self.now, self.limits.tx_queue);
-        let mut others = (0..self.nodes() as u16)
-            .map(Node)
-            .filter(|node| *node != from);
+        let mut others = (0..self.peers() as u16)
+            .map(Peer)
+            .filter(|peer| *peer != from);
         for to in others.clone() {
-            let link = self.link(from, to).ok_or(ChannelError::NoSuchNode(to))?;
+            let link = self.link(from, to).ok_or(ChannelError::NoSuchPeer(to))?;
             link.make_room(now, tx_queue)?;
         }
         others.try_for_each(|to| self.transmit(from, to, frame))
     }
 
-    /// The next frame at that node.
-    pub(super) fn take(&mut self, node: Node) -> Option<(Node, Vec<u8>)> {
-        let station = self.stations.get_mut(node.index())?;
+    /// The next frame at that peer.
+    pub(super) fn take(&mut self, peer: Peer) -> Option<(Peer, Vec<u8>)> {
+        let station = self.stations.get_mut(peer.index())?;
         let taken = station.inbox.pop_front();
         self.counts.delivered += u64::from(taken.is_some());
         taken
@@ -183,16 +189,16 @@ impl World {
         self.now = self.now.max(then);
     }
 
-    /// The node is awake.
-    pub(super) fn wake(&mut self, node: Node) {
-        if let Some(station) = self.stations.get_mut(node.index()) {
+    /// The peer is awake.
+    pub(super) fn wake(&mut self, peer: Peer) {
+        if let Some(station) = self.stations.get_mut(peer.index()) {
             station.waits = None;
         }
     }
 
-    /// The node has nothing to do until a frame comes, or until then. If that is true of all, time passes.
-    pub(super) fn wait(&mut self, node: Node, until: u64) {
-        if let Some(station) = self.stations.get_mut(node.index()) {
+    /// The peer has nothing to do until a frame comes, or until then. If that is true of all, time passes.
+    pub(super) fn wait(&mut self, peer: Peer, until: u64) {
+        if let Some(station) = self.stations.get_mut(peer.index()) {
             station.waits = Some(until);
         }
         let Some(timer) = self.first_timer() else {
@@ -213,11 +219,11 @@ impl World {
         }
     }
 
-    /// When the first node has to wake by itself; `None` if one does not wait or has something to do.
+    /// When the first peer has to wake by itself; `None` if one does not wait or has something to do.
     fn first_timer(&self) -> Option<u64> {
         let mut first = u64::MAX;
         for (index, station) in self.stations.iter().enumerate() {
-            if !self.is_up(Node(index as u16)) {
+            if !self.is_up(Peer(index as u16)) {
                 continue;
             }
             if !station.inbox.is_empty() {

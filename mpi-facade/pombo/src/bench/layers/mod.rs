@@ -7,9 +7,9 @@ mod ranks;
 
 use std::io;
 
-use super::library::Library;
 use super::figure::{Figure, Key, Spread};
 use super::job::Jobs;
+use super::library::Library;
 use super::plan::{Effort, Task};
 use super::results::Results;
 use super::session::{LIMIT, Session};
@@ -68,7 +68,10 @@ pub(super) fn measure(
         progress(&format!("layers: {} {} B\n", task.name, task.size));
         for round in 0..effort.rounds {
             below(&mut results, &task, pattern, round, effort.seconds)?;
-            if let Some(figure) = session.as_mut().and_then(|s| s.measure(&task, effort.seconds)) {
+            if let Some(figure) = session
+                .as_mut()
+                .and_then(|s| s.measure(&task, effort.seconds))
+            {
                 results.add(round, TOP, figure);
             }
         }

@@ -7,8 +7,8 @@ use std::thread;
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
-use pombo_kernel::{Communicator, Lent, Node, Operate};
-use pombo_mpi::header::{Composition, MpiHeader, FINGERPRINT, MpiPattern};
+use pombo_kernel::{Communicator, Lent, Peer, PointToPoint};
+use pombo_mpi::header::{FINGERPRINT, MpiComposition, MpiHeader, MpiPattern};
 use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
 
 use super::super::figure::Spread;
@@ -107,8 +107,8 @@ struct Driver {
 }
 
 impl Driver {
-    fn other(&self) -> Node {
-        Node(1 - self.channel.node().0)
+    fn other(&self) -> Peer {
+        Peer(1 - self.channel.me().0)
     }
 
     /// Copies what has arrived to the start of `bytes`.
@@ -119,7 +119,7 @@ impl Driver {
             Event::Arrival(arrival) => {
                 *arrived += 1;
                 let mut at = 0;
-                arrival.pieces(0, arrival.len().min(bytes.len()), |piece| {
+                arrival.for_each_chunk(0, arrival.len().min(bytes.len()), |piece| {
                     bytes[at..at + piece.len()].copy_from_slice(piece);
                     at += piece.len();
                 });
@@ -168,23 +168,23 @@ impl Rank for Driver {
 }
 
 /// The composition of the MPI library over Rust's memory.
-struct Kernel(Communicator<MpiHeader, Shm, Lent<'static>, Composition>);
+struct Kernel(Communicator<MpiHeader, Shm, Lent<'static>, MpiComposition>);
 
 impl Kernel {
-    fn other(&self) -> Node {
-        Node(1 - self.0.node().0)
+    fn other(&self) -> Peer {
+        Peer(1 - self.0.me().0)
     }
 }
 
 impl Rank for Kernel {
     fn send(&mut self, bytes: &[u8]) -> Outcome {
         let to = self.other();
-        Ok(self.0.send_from(to, MpiHeader::new(0, 0), bytes)?)
+        Ok(self.0.send(to, MpiHeader::new(0, 0), bytes)?)
     }
 
     fn receive(&mut self, bytes: &mut [u8]) -> Outcome {
         let wanted = MpiPattern::new(0, Some(self.other()), Some(0));
-        self.0.receive_into(wanted, bytes)?;
+        self.0.recv(wanted, bytes)?;
         Ok(())
     }
 }

@@ -1,0 +1,97 @@
+//! Memory that several loans may share: what a collective operation sends, receives and combines piece by piece.
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use pombo_kernel::{Memory, Sink, Source};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The kind of memory whose loans are [`SharedBytes`].
+pub struct SharedMemory<'buf>(PhantomData<&'buf [Cell<u8>]>);
+
+impl<'buf> Memory for SharedMemory<'buf> {
+    type Out = SharedBytes<'buf>;
+    type In = SharedBytes<'buf>;
+}
+
+/// Bytes that can be lent more than once at a time, whole or in part, to sends and receives alike.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedBytes<'buf>(&'buf [Cell<u8>]);
+
+impl<'buf> SharedBytes<'buf> {
+    /// Of bytes.
+    pub fn new(bytes: &'buf mut [u8]) -> Self {
+        SharedBytes(Cell::from_mut(bytes).as_slice_of_cells())
+    }
+
+    /// Of values.
+    pub fn of<T: FromBytes + IntoBytes>(values: &'buf mut [T]) -> Self {
+        Self::new(values.as_mut_bytes())
+    }
+
+    /// None.
+    pub const fn nothing() -> Self {
+        SharedBytes(&[])
+    }
+
+    /// How many bytes.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// None at all?
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The bytes from `start` to `end`, as far as there are any.
+    pub fn part(&self, start: usize, end: usize) -> Self {
+        let end = end.min(self.0.len());
+        SharedBytes(&self.0[start.min(end)..end])
+    }
+
+    /// Copies to `into`, as far as both reach.
+    #[inline]
+    pub fn read(&self, into: &mut [u8]) {
+        for (byte, cell) in into.iter_mut().zip(self.0) {
+            *byte = cell.get();
+        }
+    }
+
+    /// Copies from `from`, as far as both reach.
+    #[inline]
+    pub fn write(&self, from: &[u8]) {
+        for (byte, cell) in from.iter().zip(self.0) {
+            cell.set(*byte);
+        }
+    }
+
+    /// Copies to other cells, as far as both reach. They may be the same.
+    #[inline]
+    pub fn copy_to(&self, into: SharedBytes<'_>) {
+        for (from, into) in self.0.iter().zip(into.0) {
+            into.set(from.get());
+        }
+    }
+}
+
+impl Source for SharedBytes<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        self.part(offset, offset + into.len()).read(into);
+    }
+}
+
+impl Sink for SharedBytes<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn copy_in(&mut self, offset: usize, from: &[u8]) {
+        self.part(offset, offset + from.len()).write(from);
+    }
+}

@@ -1,0 +1,114 @@
+//! How to wait, as a policy of the program's: for bare systems, and for programs that know better than the driver.
+
+use super::wait_set::SHORT_SLEEP;
+use super::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
+use crate::header::Peer;
+use crate::memory::Part;
+
+/// A channel that waits as its owner says; everything else is the channel's own.
+///
+/// The policy gets the channel, how many times in a row polling has found nothing, and how many nanoseconds it may take
+/// (`u64::MAX`: nobody waits for a certain time), and may return whenever it likes before these are over. A bare system
+/// spins a few times and then waits for an interrupt, of its timer too, in the way that its processor has to close the
+/// gap between the last poll and the wait: masked interrupts wake `wfi` on Arm and RISC-V, and x86 has `sti; hlt`.
+///
+/// ```
+/// use pombo_kernel::{Channel, channel::WithWaitPolicy};
+/// # let device = pombo_netdrivers::Loopback::world(1).remove(0);
+/// # fn wait_for_interrupt() {}
+/// # fn set_timer(_nanoseconds: u64) {}
+/// let mut channel = Waiting::new(device, |_device, idle, within| {
+///     if idle < 100 {
+///         core::hint::spin_loop();
+///     } else {
+///         set_timer(within);
+///         wait_for_interrupt();
+///     }
+///     Ok(())
+/// });
+/// channel.wait(100)?;
+/// # Ok::<(), pombo_kernel::ChannelError>(())
+/// ```
+#[derive(Debug)]
+pub struct WithWaitPolicy<L, W> {
+    channel: L,
+    policy: W,
+}
+
+impl<L, W: FnMut(&mut L, u32, u64) -> Result<(), ChannelError>> WithWaitPolicy<L, W> {
+    /// The channel with that policy.
+    pub const fn new(channel: L, policy: W) -> Self {
+        WithWaitPolicy { channel, policy }
+    }
+}
+
+impl<L: Channel, W> Channel for WithWaitPolicy<L, W>
+where
+    W: FnMut(&mut L, u32, u64) -> Result<(), ChannelError> + 'static,
+{
+    type Arrival<'a> = L::Arrival<'a>;
+
+    fn me(&self) -> Peer {
+        self.channel.me()
+    }
+
+    fn peers(&self) -> usize {
+        self.channel.peers()
+    }
+
+    #[inline]
+    fn limit(&self, to: Peer) -> usize {
+        self.channel.limit(to)
+    }
+
+    #[inline]
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+        self.channel.supports_single_copy(to, len)
+    }
+
+    #[inline]
+    fn try_send(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        self.channel.try_send(to, cookie, parts)
+    }
+
+    #[inline]
+    fn set_corked(&mut self, on: bool) {
+        self.channel.set_corked(on);
+    }
+
+    #[inline]
+    fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
+        self.channel.poll(f)
+    }
+
+    #[inline]
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        self.channel.poll_with(handler)
+    }
+
+    #[inline]
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        (self.policy)(&mut self.channel, idle, u64::MAX)
+    }
+
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        (self.policy)(&mut self.channel, idle, nanoseconds)
+    }
+
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        self.channel.wait_sources()
+    }
+
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
+        (self.policy)(&mut self.channel, idle, other.timeout.min(SHORT_SLEEP))
+    }
+
+    fn now(&self) -> u64 {
+        self.channel.now()
+    }
+}

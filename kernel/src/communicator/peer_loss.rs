@@ -1,0 +1,74 @@
+//! What ends when a peer is lost. Whoever hears of it from the channel calls.
+
+use super::operation::OpState;
+use super::peer_state::{FlowControl, ReceiverHints};
+use super::state::State;
+use crate::aspect::Maybe;
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::header::{Header, Peer};
+use crate::matching::Unexpected;
+use crate::slab::{NONE, Queue};
+
+impl<H: Header, C: Config> State<H, C> {
+    /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
+    #[cold]
+    pub(crate) fn lose_sends(&mut self, peer: Peer) {
+        self.set_holding(peer, false);
+        if let Some(probes) = self.probes.get_mut() {
+            probes.lose(peer);
+        }
+        if let Some(state) = self.peer_state(peer) {
+            state.send_closed = true;
+            state.tx_pending = false;
+            state.unsent = Queue::new();
+            state.flow = Maybe::new(FlowControl::new);
+            state.hints = Maybe::new(ReceiverHints::new);
+        }
+        let announced =
+            |envelope: &Envelope<H, C>| envelope.peer() == peer && envelope.announced().is_some();
+        while let Some(place) = self.unexpected.position(announced) {
+            self.unexpected.remove(place);
+        }
+        self.fail(peer, false);
+    }
+
+    /// The peer is gone and nothing of it is on the way: everything that only it could finish ends.
+    #[cold]
+    pub(crate) fn lose(&mut self, peer: Peer) {
+        self.lose_sends(peer);
+        if let Some(state) = self.peer_state(peer) {
+            state.dead = true;
+        }
+        self.fail(peer, true);
+    }
+
+    /// Ends what that peer will not finish. Before it is `gone` its last frames may still come, and frames to it that
+    /// the channel has taken may still need their loans.
+    fn fail(&mut self, peer: Peer, gone: bool) {
+        for slot in 0..self.operations.end() {
+            let Some(operation) = self.operations.get_mut(slot) else {
+                continue;
+            };
+            if operation.peer != peer {
+                continue;
+            }
+            let waited = operation.is_in_flight();
+            if gone {
+                operation.in_flight = Maybe::new(|| 0);
+            }
+            match operation.state {
+                OpState::Posted { .. } | OpState::Receiving { .. } | OpState::Draining { .. }
+                    if !gone => {}
+                OpState::Probed { place } if place != NONE => {}
+                OpState::Done(outcome) if gone && waited => self.complete(slot, outcome),
+                OpState::Done(_) => {}
+                OpState::Posted { place, .. } => {
+                    self.end_unmatched(slot, place, Error::PeerLost(peer));
+                }
+                _ => self.complete(slot, Err(Error::PeerLost(peer))),
+            }
+        }
+    }
+}

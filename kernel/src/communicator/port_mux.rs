@@ -1,0 +1,263 @@
+//! How one port's frames share a channel with those of other ports.
+//!
+//! With one port nothing is added. With several, every frame begins with one byte, the number of its port, and a
+//! cookie carries it in its upper eight bits: the slot is moved there, and operations stay below 2^24.
+
+use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, FrameHandler, Sent};
+use crate::error::Error;
+use crate::header::Peer;
+use crate::memory::Part;
+
+/// The way out for one port.
+pub trait PortTx {
+    /// The longest frame of this port to that peer.
+    fn limit(&self, to: Peer) -> usize;
+
+    /// As [`Channel::supports_single_copy`]. Never among several ports.
+    fn supports_single_copy(&self, _to: Peer, _len: usize) -> bool {
+        false
+    }
+
+    /// As [`Channel::try_send`], for whole messages: in line.
+    fn try_send_inline(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>; 2],
+    ) -> Result<Sent, ChannelError>;
+
+    /// As [`Channel::set_corked`].
+    fn set_corked(&mut self, on: bool);
+
+    /// The same for all others: there may be one of it.
+    #[inline]
+    fn try_send(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>; 2],
+    ) -> Result<Sent, ChannelError> {
+        self.try_send_inline(to, cookie, parts)
+    }
+}
+
+/// The only port: the channel itself.
+pub struct DirectTx<'a, L>(pub(crate) &'a mut L);
+
+impl<L: Channel> PortTx for DirectTx<'_, L> {
+    #[inline]
+    fn limit(&self, to: Peer) -> usize {
+        self.0.limit(to)
+    }
+
+    #[inline]
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+        self.0.supports_single_copy(to, len)
+    }
+
+    #[inline(always)]
+    fn try_send_inline(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>; 2],
+    ) -> Result<Sent, ChannelError> {
+        self.0.try_send(to, cookie, parts)
+    }
+
+    #[inline]
+    fn set_corked(&mut self, on: bool) {
+        self.0.set_corked(on);
+    }
+}
+
+/// One of several ports.
+pub struct NumberedTx<'a, L> {
+    pub(crate) channel: &'a mut L,
+    pub(crate) port: u8,
+}
+
+impl<L: Channel> PortTx for NumberedTx<'_, L> {
+    fn limit(&self, to: Peer) -> usize {
+        self.channel.limit(to) - 1
+    }
+
+    fn try_send_inline(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>; 2],
+    ) -> Result<Sent, ChannelError> {
+        let port = self.port;
+        let cookie = match cookie {
+            Cookie::COPY => cookie,
+            Cookie(bits) => Cookie(bits.rotate_left(32) | u64::from(port) << PORT_SHIFT),
+        };
+        let number = [port];
+        let number = Part::Bytes(&number);
+        let [head, payload] = *parts;
+        self.channel.try_send(to, cookie, &[number, head, payload])
+    }
+
+    fn set_corked(&mut self, on: bool) {
+        self.channel.set_corked(on);
+    }
+}
+
+const PORT_SHIFT: u32 = 56;
+
+/// A frame behind its port's number.
+pub struct Demuxed<A>(A);
+
+impl<A: Arrival> Arrival for Demuxed<A> {
+    fn from(&self) -> Peer {
+        self.0.from()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len() - 1
+    }
+
+    fn head(&self, n: usize) -> Option<&[u8]> {
+        self.0.head(n + 1)?.get(1..)
+    }
+
+    fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+        self.0.for_each_chunk(offset + 1, len, f);
+    }
+}
+
+/// The other ports of an endpoint, as one port's calls see them: they make progress too.
+pub trait OtherPorts<L: Channel> {
+    /// Is the port of that number among them?
+    fn has(&self, port: u8) -> bool;
+
+    /// Something for the port of that number; dropped if there is none.
+    fn handle(&mut self, port: u8, event: Event<Demuxed<L::Arrival<'_>>>);
+
+    /// A peer is gone.
+    fn lose(&mut self, peer: Peer);
+
+    /// Sends what is due; true if anything left.
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    fn flush(&mut self, channel: &mut L) -> Result<bool, Error>;
+}
+
+/// How a port's calls reach the channel.
+pub trait PortMux<L: Channel> {
+    /// The way out.
+    type PortTx<'x>: PortTx
+    where
+        L: 'x;
+
+    /// The same lane, for a scope.
+    type Reborrowed<'x>: PortMux<L>
+    where
+        Self: 'x;
+
+    /// The way out.
+    fn tx<'x>(&self, channel: &'x mut L) -> Self::PortTx<'x>;
+
+    /// Takes what has happened: `own` gets what is for this port.
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    fn poll(&mut self, channel: &mut L, handler: &mut impl FrameHandler) -> Result<bool, Error>;
+
+    /// Sends what is due at the other ports.
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    fn flush_others(&mut self, channel: &mut L) -> Result<bool, Error>;
+
+    /// The same lane, for a scope.
+    fn reborrow(&mut self) -> Self::Reborrowed<'_>;
+}
+
+/// The only port.
+pub struct SinglePort;
+
+impl<L: Channel> PortMux<L> for SinglePort {
+    type PortTx<'x> = DirectTx<'x, L>;
+    type Reborrowed<'x> = SinglePort;
+
+    #[inline]
+    fn tx<'x>(&self, channel: &'x mut L) -> DirectTx<'x, L> {
+        DirectTx(channel)
+    }
+
+    #[inline]
+    fn poll(&mut self, channel: &mut L, handler: &mut impl FrameHandler) -> Result<bool, Error> {
+        Ok(channel.poll_with(handler)?)
+    }
+
+    #[inline]
+    fn flush_others(&mut self, _: &mut L) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    #[inline]
+    fn reborrow(&mut self) -> SinglePort {
+        SinglePort
+    }
+}
+
+/// The number of this port, and the others.
+pub struct MultiPort<'a, L>(pub(crate) u8, pub(crate) &'a mut dyn OtherPorts<L>);
+
+impl<L: Channel> PortMux<L> for MultiPort<'_, L> {
+    type PortTx<'x> = NumberedTx<'x, L>;
+    type Reborrowed<'x>
+        = MultiPort<'x, L>
+    where
+        Self: 'x;
+
+    fn tx<'x>(&self, channel: &'x mut L) -> NumberedTx<'x, L> {
+        NumberedTx {
+            channel,
+            port: self.0,
+        }
+    }
+
+    fn poll(&mut self, channel: &mut L, handler: &mut impl FrameHandler) -> Result<bool, Error> {
+        let MultiPort(port, others) = self;
+        let moved = channel.poll(|event| match event {
+            Event::Arrival(arrival) => {
+                let Some(&[to]) = arrival.head(1) else { return };
+                let demuxed = Event::Arrival(Demuxed(arrival));
+                if to == *port {
+                    handler.handle(demuxed);
+                } else {
+                    others.handle(to, demuxed);
+                }
+            }
+            Event::Completed(Cookie(bits)) => {
+                let to = (bits >> PORT_SHIFT) as u8;
+                let bits = bits & !(0xff << PORT_SHIFT);
+                let on_completed = Event::Completed(Cookie(bits.rotate_left(32)));
+                if to == *port {
+                    handler.handle::<Demuxed<L::Arrival<'_>>>(on_completed);
+                } else {
+                    others.handle(to, on_completed);
+                }
+            }
+            // Nothing was offered.
+            Event::Again(_) => {}
+            Event::PeerLost(peer) => {
+                handler.handle::<Demuxed<L::Arrival<'_>>>(Event::PeerLost(peer));
+                others.lose(peer);
+            }
+        })?;
+        Ok(moved)
+    }
+
+    fn flush_others(&mut self, channel: &mut L) -> Result<bool, Error> {
+        self.1.flush(channel)
+    }
+
+    fn reborrow(&mut self) -> MultiPort<'_, L> {
+        MultiPort(self.0, &mut *self.1)
+    }
+}

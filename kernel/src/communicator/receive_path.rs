@@ -1,0 +1,486 @@
+//! What a frame that arrives does to the queues. Nothing is sent in here: replies are noted where they belong and
+//! leave with the next flush.
+
+use super::operation::{OpState, Operation, Owner, length};
+use super::peer_state::{QuerySent, sends_byte_order};
+use super::state::State;
+use crate::aspect::{Announced, Cell, Counter, Counters, Maybe, Transfer};
+use crate::channel::{Arrival, Cookie, CopyTarget, Event};
+use crate::config::{Config, Sizes};
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::frame::{EagerHeader, Handle, Kind, Reader};
+use crate::header::{Header, Peer};
+use crate::matching::{Arrived, CellOf, Expected, Unexpected};
+use crate::memory::{BufferAccess, Ticket};
+use crate::{aspect::Capacity, aspect::Length};
+use core::mem::MaybeUninit;
+use zerocopy::FromBytes;
+
+impl<H: Header, C: Config> State<H, C> {
+    /// Takes what the channel reports.
+    #[inline(always)]
+    pub(crate) fn handle<A: Arrival>(&mut self, event: Event<A>, buffers: &mut impl BufferAccess) {
+        // By reference: an arrival is not moved about.
+        match &event {
+            Event::Arrival(arrival) => {
+                if self.arrive(arrival, buffers).is_none() {
+                    self.reject(arrival.from());
+                }
+            }
+            Event::Completed(cookie) => self.on_completed(*cookie, false),
+            Event::Again(cookie) => self.on_completed(*cookie, true),
+            Event::PeerLost(peer) => self.lose(*peer),
+        }
+    }
+
+    /// The short way of a whole message. False for all that goes the long way: then nothing has changed.
+    #[inline(always)]
+    pub(crate) fn take_eager(
+        &mut self,
+        from: Peer,
+        frame: &[u8],
+        buffers: &mut impl BufferAccess,
+    ) -> bool {
+        // Copied once, before anything is decided by it: its sender may still write there, and what was matched is what
+        // is handed on.
+        let Ok((EagerHeader { preamble, header }, payload)) =
+            EagerHeader::<H>::read_from_prefix(frame)
+        else {
+            return false;
+        };
+        let [kind, credit] = preamble;
+        if sends_byte_order::<C>() || kind != Kind::Eager as u8 {
+            return false;
+        }
+        self.credited(from, credit);
+        self.counters.count(Counter::Searched);
+        let explained = match self.expected.take(from, &header) {
+            Some(slot) => {
+                let put = |ticket, stored, swapped| {
+                    if let Some(bytes) = payload.get(..stored) {
+                        buffers.copy_in(ticket, 0, bytes, swapped);
+                    }
+                };
+                self.hand_over(slot, from, header, payload.len(), put)
+            }
+            None => self.keep(header, from, payload.len(), |cell| cell.append(payload)),
+        };
+        if explained.is_none() {
+            self.reject(from);
+        }
+        true
+    }
+
+    #[cold]
+    fn reject(&mut self, from: Peer) {
+        // A lost peer may still answer sends that ended with its loss.
+        if self.peer_state(from).is_none_or(|state| !state.send_closed) {
+            self.rejected += 1;
+            self.counters.count(Counter::Rejected);
+        }
+    }
+
+    /// Places in its pool that the peer gives back.
+    #[inline(always)]
+    fn credited(&mut self, from: Peer, credit: u8) {
+        if credit > 0
+            && let Some(state) = self.peer_state(from)
+        {
+            state.credit += u32::from(credit);
+            if !state.unsent.is_empty() {
+                self.mark_pending(from);
+            }
+        }
+    }
+
+    /// `None` for a frame that no rule explains.
+    #[inline(always)]
+    fn arrive<A: Arrival>(&mut self, arrival: &A, buffers: &mut impl BufferAccess) -> Option<()> {
+        let orders = sends_byte_order::<C>();
+        let (kind, credit, big_endian, reader) = Reader::new(arrival, orders)?;
+        let from = arrival.from();
+        let state = self.peer_state(from)?;
+        if orders {
+            state.big_endian = big_endian;
+        }
+        if credit > 0 {
+            state.credit += u32::from(credit);
+            if !state.unsent.is_empty() {
+                self.mark_pending(from);
+            }
+        }
+        if kind == Kind::Eager {
+            return self.eager(arrival, reader, buffers);
+        }
+        self.arrive_other(kind, arrival, reader, buffers)
+    }
+
+    // Out of the way of whole messages.
+    #[inline(never)]
+    fn arrive_other<A: Arrival>(
+        &mut self,
+        kind: Kind,
+        arrival: &A,
+        mut reader: Reader<'_, A>,
+        buffers: &mut impl BufferAccess,
+    ) -> Option<()> {
+        let from = arrival.from();
+        if kind != Kind::Credit && !<C::Transfer as Transfer>::RENDEZVOUS {
+            return None;
+        }
+        match kind {
+            Kind::Eager | Kind::Credit => {}
+            Kind::Rts => {
+                let header = reader.take()?;
+                let len = reader.take::<C::Length>()?.get();
+                let sender = reader.take::<Handle>()?;
+                self.announce(Envelope::new(header, len, from, Some(Announced(sender)))?)?;
+            }
+            Kind::Cts => {
+                let sender = reader.take::<Handle>()?.ticket();
+                let receiver = reader.take()?;
+                self.requested(from, sender, receiver, reader.take::<C::Length>()?.get())?;
+            }
+            Kind::Data => self.data(arrival, reader, buffers)?,
+            Kind::Abort => {
+                let ticket = reader.take::<Handle>()?.ticket();
+                self.aborted(from, ticket, self::sender::<C, _>(&mut reader)?)?;
+            }
+            Kind::Hold => self.set_holding(from, reader.take::<u8>()? != 0),
+            Kind::MatchQuery => {
+                let query = (reader.take()?, reader.take()?);
+                self.flow(from)?.query = Some(query);
+                self.mark_pending(from);
+            }
+            Kind::MatchReply => {
+                let asker = reader.take::<Handle>()?.ticket();
+                let sender = reader.take::<Handle>()?;
+                let len = reader.take::<C::Length>()?.get();
+                let header = reader.take()?;
+                let announced = Some(Announced(sender));
+                self.offer(Envelope::new(header, len, from, announced)?, sender, asker);
+            }
+            Kind::NoMatch => {
+                self.flow(from)?.query_sent = QuerySent::No;
+                self.mark_pending(from);
+            }
+            Kind::Reject => self.rejected_reply(from, reader.take::<Handle>()?.ticket()),
+            Kind::Accept => self.accepted(from, reader.take::<Handle>()?.ticket())?,
+            Kind::Cancel => self.revoke(from, reader.take()?),
+            Kind::CancelReply => {
+                let sender = reader.take::<Handle>()?.ticket();
+                self.revoked(from, sender, reader.take::<u8>()? != 0);
+            }
+            Kind::RecvHint => {
+                let (receiver, room) = (reader.take()?, reader.take::<C::Length>()?.get());
+                self.hinted(from, receiver, room, reader.take()?)?;
+            }
+            Kind::RtsWithData => {
+                let header = reader.take()?;
+                let len = reader.take::<C::Length>()?.get();
+                let sender = reader.take::<Handle>()?;
+                let envelope = Envelope::new(header, len, from, Some(Announced(sender)))?;
+                self.ahead(envelope, reader.take::<Handle>()?.ticket())?;
+            }
+            Kind::Fin => self.whole(from, reader.take::<Handle>()?.ticket())?,
+        }
+        Some(())
+    }
+
+    /// A whole message.
+    #[inline(always)]
+    fn eager<A: Arrival>(
+        &mut self,
+        arrival: &A,
+        mut reader: Reader<'_, A>,
+        buffers: &mut impl BufferAccess,
+    ) -> Option<()> {
+        let header: H = reader.take()?;
+        let (at, len) = reader.payload();
+        let from = arrival.from();
+        self.counters.count(Counter::Searched);
+        let Some(slot) = self.expected.take(from, &header) else {
+            return self.keep(header, from, len, |cell| {
+                let mut whole = true;
+                arrival.for_each_chunk(at, len, |piece| whole &= cell.append(piece));
+                whole
+            });
+        };
+        self.hand_over(slot, from, header, len, |ticket, stored, swapped| {
+            let offset = 0;
+            let mut place = Place {
+                buffers,
+                ticket,
+                offset,
+                swapped,
+            };
+            arrival.for_each_chunk(at, stored, |piece| place.append(piece));
+        })
+    }
+
+    /// A whole message has found its receive. `put` copies as many of its bytes as there is room for.
+    #[inline(always)]
+    fn hand_over(
+        &mut self,
+        slot: u32,
+        from: Peer,
+        header: H,
+        len: usize,
+        put: impl FnOnce(Ticket, usize, bool),
+    ) -> Option<()> {
+        self.return_credit(from);
+        let swapped = self.swapped(from);
+        let operation = self.operations.get_mut(slot)?;
+        let OpState::Posted { room, .. } = operation.state else {
+            return None;
+        };
+        let stored = len.min(room);
+        put(Ticket::new(slot, operation.generation), stored, swapped);
+        self.counters.count(Counter::Received(stored));
+        if operation.deliver(Envelope::new(header, len, from, None)?, stored) {
+            self.operations.remove(slot);
+        }
+        Some(())
+    }
+
+    /// Puts a whole message into the pool. `None` when its sender had no credit for it.
+    #[inline(never)]
+    fn keep(
+        &mut self,
+        header: H,
+        from: Peer,
+        len: usize,
+        put: impl FnOnce(&mut CellOf<C>) -> bool,
+    ) -> Option<()> {
+        let envelope = Envelope::new(header, len, from, None)?;
+        if len > <C::Sizes as Sizes>::Cell::N {
+            return None;
+        }
+        if !self.reserve_pool(from) {
+            return None;
+        }
+        let place = self.unexpected.push(Arrived::new(envelope))?;
+        if !put(&mut self.unexpected.get_mut(place)?.payload) {
+            self.unexpected.remove(place);
+            return None;
+        }
+        self.counters
+            .count(Counter::Unexpected(len, self.unexpected.len()));
+        Some(())
+    }
+
+    /// The peer wants `want` bytes of a message that was announced or offered to it.
+    fn requested(&mut self, from: Peer, ticket: Ticket, to: Handle, want: usize) -> Option<()> {
+        let operation = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)?;
+        let len = operation.envelope.as_ref()?.len();
+        let orphan = operation.owner == Owner::Nobody;
+        match operation.state {
+            OpState::Offered { .. } => {
+                self.remove_unsent(from, ticket.slot());
+                self.flow(from)?.open_replies -= 1;
+            }
+            OpState::Cancelling { asked: false }
+            | OpState::StreamingEarly { .. }
+            | OpState::AbortingEarly { .. } => {
+                self.deactivate(from, ticket.slot());
+            }
+            OpState::Cancelling { asked: true } | OpState::RtsSent => {}
+            _ => return None,
+        }
+        let operation = self.operations.get_mut(ticket.slot())?;
+        if want == 0 {
+            // The receiver expects nothing more, not even that the loan has died.
+            self.complete(ticket.slot(), Ok(len));
+            return Some(());
+        } else if orphan {
+            operation.state = OpState::Aborting { to };
+        } else {
+            operation.state = OpState::Streaming {
+                to,
+                want: length::<C>(want.min(len)),
+                next: length::<C>(0),
+            };
+        }
+        self.activate(from, ticket.slot());
+        Some(())
+    }
+
+    /// A piece of a message that a receive has requested.
+    fn data<A: Arrival>(
+        &mut self,
+        arrival: &A,
+        mut reader: Reader<'_, A>,
+        buffers: &mut impl BufferAccess,
+    ) -> Option<()> {
+        let from = arrival.from();
+        let ticket = reader.take::<Handle>()?.ticket();
+        let sender = self::sender::<C, _>(&mut reader)?;
+        let start = reader.take::<C::Length>()?.get();
+        let (at, len) = reader.payload();
+        let Some(operation) = self.operation(ticket).filter(|it| it.takes(from, sender)) else {
+            return stray::<C>();
+        };
+        let OpState::Receiving { want, got } = operation.state else {
+            return None;
+        };
+        let (want, got) = (want.get(), got.get());
+        if start.checked_add(len)? > want || got + len > want {
+            return None;
+        }
+        let envelope = operation.envelope?;
+        let mut place = Place {
+            swapped: self.swapped(from),
+            offset: start,
+            ticket,
+            buffers,
+        };
+        if !arrival.read_into(at, len, &mut place) {
+            // It comes again.
+            return Some(());
+        }
+        let got = got + len;
+        if let Some(operation) = self.operations.get_mut(ticket.slot()) {
+            operation.state = OpState::Receiving {
+                want: length::<C>(want),
+                got: length::<C>(got),
+            };
+        }
+        if got == want {
+            self.received_all(from, ticket, sender);
+            self.deliver(ticket.slot(), envelope, want);
+        }
+        Some(())
+    }
+
+    /// The sender withdrew a message that a receive had requested.
+    fn aborted(&mut self, from: Peer, ticket: Ticket, sender: Option<Handle>) -> Option<()> {
+        if self
+            .operation(ticket)
+            .is_none_or(|operation| !operation.takes(from, sender))
+        {
+            return stray::<C>();
+        }
+        self.received_all(from, ticket, sender);
+        self.complete(ticket.slot(), Err(Error::Revoked));
+        Some(())
+    }
+
+    /// The sender asks to withdraw an announce: yes, if no receive has matched it.
+    fn revoke(&mut self, from: Peer, sender: Handle) {
+        let named = Some(Announced(sender));
+        self.forget(|envelope, kept| {
+            envelope.peer() == from && (!kept || envelope.announced() == named)
+        });
+        let place = self
+            .unexpected
+            .position(|envelope| envelope.peer() == from && envelope.announced() == named);
+        if let Some(place) = place {
+            self.unexpected.remove(place);
+            self.free_pool(from);
+        }
+        if let Some(flow) = self.flow(from) {
+            flow.cancel_reply = Some((sender, place.is_some()));
+        }
+        self.mark_pending(from);
+    }
+
+    /// The answer to that. After "no" the request is on its way, or was here before.
+    fn revoked(&mut self, from: Peer, ticket: Ticket, yes: bool) {
+        if let Some(flow) = self.flow(from) {
+            flow.cancelling = false;
+        }
+        self.mark_pending(from);
+        let Some(operation) = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)
+        else {
+            return;
+        };
+        if let OpState::Cancelling { asked: true } = operation.state {
+            if yes {
+                self.complete(ticket.slot(), Err(Error::Cancelled));
+            } else {
+                operation.state = OpState::RtsSent;
+            }
+        }
+    }
+
+    /// A frame accepted as [`Sent::Later`](crate::Sent::Later) no longer needs its loan, unless it must go again.
+    fn on_completed(&mut self, cookie: Cookie, refused: bool) {
+        let ticket = Ticket::from_bits(cookie.0);
+        let Some(operation) = self.operation(ticket) else {
+            return;
+        };
+        if let Some(frames) = operation.in_flight.get_mut() {
+            *frames = frames.saturating_sub(1);
+        }
+        let (over, peer) = (!operation.is_in_flight(), operation.peer);
+        match operation.state {
+            OpState::Draining { again: Some(again) } if refused => {
+                operation.state = OpState::Streaming {
+                    to: again.0,
+                    want: again.1,
+                    next: length::<C>(0),
+                };
+                self.activate(peer, ticket.slot());
+            }
+            OpState::Draining { .. } if over => {
+                let len = operation.envelope.as_ref().map_or(0, Envelope::len);
+                self.complete(ticket.slot(), Ok(len));
+            }
+            OpState::Done(outcome) if over => self.complete(ticket.slot(), outcome),
+            _ => {}
+        }
+    }
+}
+
+/// A place in what a receive lent.
+struct Place<'a, B> {
+    buffers: &'a mut B,
+    ticket: Ticket,
+    offset: usize,
+    swapped: bool,
+}
+
+impl<B: BufferAccess> CopyTarget for Place<'_, B> {
+    #[inline(always)]
+    fn append(&mut self, piece: &[u8]) {
+        self.buffers
+            .copy_in(self.ticket, self.offset, piece, self.swapped);
+        self.offset += piece.len();
+    }
+
+    fn spare_capacity(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        if self.swapped {
+            return None;
+        }
+        self.buffers.space(self.ticket, self.offset, len)
+    }
+}
+
+impl<H: Header, C: Config> Operation<H, C> {
+    /// Is it a receive under way of a message from that peer, of that operation if it is named?
+    fn takes(&self, from: Peer, sender: Option<Handle>) -> bool {
+        let announced = self.envelope.as_ref().and_then(Envelope::announced);
+        self.peer == from
+            && matches!(self.state, OpState::Receiving { .. })
+            && sender.is_none_or(|sender| announced == Some(Announced(sender)))
+    }
+}
+
+/// The sender's operation, where frames of data name it.
+fn sender<C: Config, A: Arrival>(reader: &mut Reader<'_, A>) -> Option<Option<Handle>> {
+    if <C::Transfer as Transfer>::HINTS {
+        reader.take().map(Some)
+    } else {
+        Some(None)
+    }
+}
+
+/// Data that no receive waits for: with hints it was sent in vain, without it is no honest peer's.
+fn stray<C: Config>() -> Option<()> {
+    <C::Transfer as Transfer>::HINTS.then_some(())
+}

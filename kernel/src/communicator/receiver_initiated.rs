@@ -1,0 +1,209 @@
+//! Receiver-first: a receiver says which message it waits for, and the sender's data may follow its announce unasked.
+//!
+//! A hint claims nothing. Only the receive that any message of that peer would meet first is hinted, one per peer at a
+//! time. The announce is matched as any other; if it meets another receive than the hinted one, or none, the data is
+//! dropped where it arrives and the message stays announced: its sender keeps the buffer until the receiver says that
+//! the data is whole, or asks for it. Source: the EPOS communication system, section 3.3 (the requested queue).
+
+use super::frame_tx::Stop;
+use super::operation::{OpState, length};
+use super::peer_state::{OwnHint, ReceiverHints};
+use super::port_mux::PortTx;
+use super::state::State;
+use crate::aspect::{Length, Maybe, Transfer};
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::frame::{Handle, Kind, Writer};
+use crate::header::{Header, Pattern, Peer};
+use crate::matching::Expected;
+use crate::memory::Ticket;
+
+impl<H: Header, C: Config> State<H, C> {
+    fn hints(&mut self, peer: Peer) -> Option<&mut ReceiverHints<H>> {
+        if !<C::Transfer as Transfer>::HINTS {
+            return None;
+        }
+        self.peer_state(peer)?.hints.get_mut()
+    }
+
+    /// A receive of that peer's messages was posted.
+    #[inline]
+    pub(super) fn want_hint(&mut self, peer: Peer) {
+        if let Some(hints) = self.hints(peer) {
+            hints.due = true;
+            self.mark_pending(peer);
+        }
+    }
+
+    /// Tells the peer of the first receive that could take a message of its, if it is for the peer's alone, and for
+    /// long ones.
+    pub(super) fn flush_hint<L: PortTx>(
+        &mut self,
+        peer: Peer,
+        channel: &mut L,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        let free = match self.hints(peer).map(|hints| (hints.due, hints.ours)) {
+            Some((true, OwnHint::No)) => true,
+            // It has found another message, or was cancelled: the hint is void.
+            Some((true, OwnHint::Out(ticket))) => self
+                .operation(ticket)
+                .is_none_or(|operation| !matches!(operation.state, OpState::Posted { .. })),
+            _ => false,
+        };
+        if !free {
+            return Ok(());
+        }
+        let eager = self.eager_limit(channel, peer);
+        let first = self.expected.following(0, peer);
+        let first = first.filter(|posted| posted.pattern.source() == Some(peer));
+        if let Some(posted) = first
+            && let Some(operation) = self.operations.get(posted.slot)
+            && let OpState::Posted { room, .. } = operation.state
+            && room > eager
+        {
+            let (slot, generation) = (posted.slot, operation.generation);
+            let me = Ticket::new(slot, generation);
+            let room = C::Length::new(room).unwrap_or_else(|| length::<C>(u32::MAX as usize));
+            let fields = |w: Writer| w.put(&me.handle()).put(&room).put(&posted.pattern);
+            self.put(channel, peer, Kind::RecvHint, fields, None)?;
+            *moved = true;
+            if let Some(hints) = self.hints(peer) {
+                hints.ours = OwnHint::Out(me);
+            }
+        }
+        if let Some(hints) = self.hints(peer) {
+            hints.due = false;
+        }
+        Ok(())
+    }
+
+    /// The peer waits for such a message.
+    pub(super) fn hinted(
+        &mut self,
+        from: Peer,
+        receiver: Handle,
+        room: usize,
+        pattern: H::Pattern,
+    ) -> Option<()> {
+        self.hints(from)?.wanted = Some((receiver, pattern, room)).filter(|_| room > 0);
+        Some(())
+    }
+
+    /// Announces the first held message with its data behind it, if the peer waits for it.
+    pub(super) fn flush_rts_with_data<L: PortTx>(
+        &mut self,
+        peer: Peer,
+        me: Ticket,
+        envelope: Envelope<H, C>,
+        channel: &mut L,
+    ) -> Result<bool, Stop> {
+        let from = self.me;
+        let wanted = self.hints(peer).and_then(|hints| hints.wanted);
+        let Some((to, _, room)) =
+            wanted.filter(|(_, pattern, _)| pattern.matches(from, &envelope.header()))
+        else {
+            return Ok(false);
+        };
+        let want = envelope.len().min(room);
+        if want == 0 {
+            return Ok(false);
+        }
+        let fields = |w: Writer| {
+            w.put(&envelope.header())
+                .put(&length::<C>(envelope.len()))
+                .put(&me.handle())
+                .put(&to)
+        };
+        self.put(channel, peer, Kind::RtsWithData, fields, None)?;
+        if let Some(hints) = self.hints(peer) {
+            hints.wanted = None;
+        }
+        self.sent_from_queue(peer, me.slot());
+        if let Some(operation) = self.operations.get_mut(me.slot()) {
+            operation.state = OpState::StreamingEarly {
+                to,
+                want: length::<C>(want),
+                next: length::<C>(0),
+                cancel: false,
+            };
+        }
+        self.activate(peer, me.slot());
+        Ok(true)
+    }
+
+    /// A message is announced, and its data comes for that receive.
+    pub(super) fn ahead(&mut self, envelope: Envelope<H, C>, receiver: Ticket) -> Option<()> {
+        let from = envelope.peer();
+        self.hints(from)?;
+        let found = self.expected.find(from, &envelope.header());
+        let first = found.filter(|(_, posted)| posted.slot == receiver.slot());
+        let Some((place, _)) = first else {
+            return self.announce(envelope);
+        };
+        let Some(operation) = self.operation(receiver) else {
+            return self.announce(envelope);
+        };
+        let OpState::Posted { room, .. } = operation.state else {
+            return None;
+        };
+        operation.peer = from;
+        operation.envelope = Some(envelope);
+        operation.state = OpState::Receiving {
+            want: length::<C>(envelope.len().min(room)),
+            got: length::<C>(0),
+        };
+        self.expected.remove(place);
+        self.return_credit(from);
+        self.hints(from)?.ours = OwnHint::Streaming(receiver);
+        Some(())
+    }
+
+    /// A receive has all of its data, or will get no more: the sender is told, unless it was asked for the data.
+    pub(super) fn received_all(&mut self, from: Peer, ticket: Ticket, sender: Option<Handle>) {
+        let send_closed = self.peer_state(from).is_none_or(|state| state.send_closed);
+        if let (Some(hints), Some(sender)) = (self.hints(from), sender)
+            && matches!(hints.ours, OwnHint::Streaming(streaming) if streaming == ticket)
+        {
+            hints.ours = if send_closed {
+                OwnHint::No
+            } else {
+                OwnHint::Whole(sender)
+            };
+            hints.due = true;
+            self.mark_pending(from);
+        }
+    }
+
+    /// Tells the sender so.
+    pub(super) fn flush_fin<L: PortTx>(
+        &mut self,
+        peer: Peer,
+        channel: &mut L,
+        moved: &mut bool,
+    ) -> Result<(), Stop> {
+        if let Some(OwnHint::Whole(sender)) = self.hints(peer).map(|hints| hints.ours) {
+            self.put(channel, peer, Kind::Fin, |w| w.put(&sender), None)?;
+            *moved = true;
+            if let Some(hints) = self.hints(peer) {
+                hints.ours = OwnHint::No;
+            }
+        }
+        Ok(())
+    }
+
+    /// The peer has what was sent unasked.
+    pub(super) fn whole(&mut self, from: Peer, ticket: Ticket) -> Option<()> {
+        let operation = self
+            .operation(ticket)
+            .filter(|operation| operation.peer == from)?;
+        let len = operation.envelope.as_ref()?.len();
+        match operation.state {
+            OpState::RtsSent | OpState::Cancelling { asked: true } => {}
+            OpState::Cancelling { asked: false } => self.deactivate(from, ticket.slot()),
+            _ => return None,
+        }
+        self.complete(ticket.slot(), Ok(len));
+        Some(())
+    }
+}

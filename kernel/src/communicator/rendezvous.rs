@@ -1,0 +1,57 @@
+//! Messages that are announced: the payload is still with the sender. Called where an announce comes, in whatever frame,
+//! and where a receive meets one.
+
+use super::operation::OpState;
+use super::state::State;
+use crate::aspect::{Counter, Counters};
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::frame::Handle;
+use crate::header::Header;
+use crate::matching::{Arrived, Expected, Unexpected};
+
+impl<H: Header, C: Config> State<H, C> {
+    /// An announce has come: it meets its receive, or waits for one.
+    pub(super) fn announce(&mut self, envelope: Envelope<H, C>) -> Option<()> {
+        let from = envelope.peer();
+        if self.peer_state(from)?.send_closed {
+            // Its payload can never be asked for.
+            return Some(());
+        }
+        self.counters.count(Counter::Searched);
+        match self.expected.take(from, &envelope.header()) {
+            Some(slot) => {
+                self.return_credit(from);
+                self.match_announced(slot, envelope, envelope.announced()?.0);
+            }
+            None => {
+                if !self.reserve_pool(from) {
+                    return None;
+                }
+                self.unexpected.push(Arrived::new(envelope))?;
+                self.counters
+                    .count(Counter::Unexpected(0, self.unexpected.len()));
+            }
+        }
+        Some(())
+    }
+
+    /// A receive has matched a message whose payload is still with the sender.
+    pub(crate) fn match_announced(&mut self, slot: u32, envelope: Envelope<H, C>, sender: Handle) {
+        let from = envelope.peer();
+        let send_closed = self.peer_state(from).is_none_or(|state| state.send_closed);
+        if let Some(operation) = self.operations.get_mut(slot)
+            && let OpState::Posted { room, .. } = operation.state
+        {
+            operation.peer = from;
+            operation.envelope = Some(envelope);
+            operation.state = OpState::CtsPending { sender, room };
+            if send_closed {
+                self.complete(slot, Err(Error::PeerLost(from)));
+            } else {
+                self.activate(from, slot);
+            }
+        }
+    }
+}

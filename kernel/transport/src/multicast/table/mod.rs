@@ -1,0 +1,348 @@
+//! Many groups over one network: [`GroupTable`]. Who makes collectives of broadcasts uses it.
+
+mod entry;
+mod unknown_groups;
+
+use super::frame::FrameHeader;
+use super::{
+    GroupCapacities, GroupId, GroupSizes, MulticastStats, ReassemblyBuffer, SendStatus,
+    SenderConfig,
+};
+use crate::reliable::Timing;
+use entry::Entry;
+use pombo_kernel::Error;
+use pombo_kernel::aspect::{Slice, Static, Storage};
+use pombo_kernel::channel::{Arrival, ChannelError, WaitSet};
+use pombo_kernel::header::Peer;
+use pombo_kernel::memory::Source as Bytes;
+use pombo_kernel::network::Broadcast;
+use unknown_groups::UnknownGroups;
+
+/// The groups of a peer that are open. The network is theirs alone.
+///
+/// Groups have numbers, the same at all their members and never used again; each peer opens them in ascending order.
+/// In every group every member may broadcast: the messages of one sender in one group arrive in order.
+///
+/// ```
+/// use pombo_transport::multicast::{SendStatus, GroupTable, GroupCapacities, NoBuffers};
+/// use pombo_kernel::{Error, Peer};
+/// use pombo_netdrivers::fault::{Faults, Rate};
+/// use pombo_testing::Sim;
+///
+/// type Table = GroupTable<pombo_testing::SimNetwork, GroupCapacities<8, 1500>, pombo_netdrivers::HeapStorage>;
+/// let (_sim, networks) = Sim::new(3, Faults::NONE.loss(Rate::percent(20)), 1);
+/// let mut peers: Vec<Table> = networks.into_iter().map(|n| Table::new(n, 0x5eed)).collect();
+/// for peer in &mut peers {
+///     peer.open(1, [Peer(0), Peer(1), Peer(2)])?;
+/// }
+/// assert_eq!(peers[0].send(1, &&b"to all"[..])?, SendStatus::Copied);
+/// let mut text = [0; 16];
+/// for to in [1, 2] {
+///     while peers[to].receive(1, Peer(0), &mut text[..])?.is_none() {
+///         for peer in &mut peers {
+///             if !peer.poll(&mut NoBuffers)? {
+///                 peer.wait(0)?;
+///             }
+///         }
+///     }
+///     assert_eq!(&text[..6], b"to all");
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+pub struct GroupTable<N: Broadcast, Z: GroupSizes = GroupCapacities<8, 1500>, S: Storage = Static> {
+    network: N,
+    epoch: u32,
+    config: SenderConfig,
+    timing: Timing,
+    entries: S::Slice<Option<Entry<Z, S>>, Z::Groups>,
+    unknown_groups: UnknownGroups,
+    /// Nothing is due before.
+    alarm: u64,
+    /// The device had no room for something that is due.
+    blocked: bool,
+    /// Of groups that are closed, and of frames that belong to none.
+    counts: MulticastStats,
+}
+
+/// Shows the users' memory while frames come and go: for each group the long message that its own sender has under
+/// way, for each sender the buffer that [`GroupTable::receive`] was called with last and that waits.
+pub trait BufferProvider {
+    /// What is sent.
+    type Out: Bytes;
+    /// Where a message is put together.
+    type Into: ReassemblyBuffer + ?Sized;
+
+    /// The long message that this peer sends in that group.
+    fn outgoing(&mut self, group: u32) -> Option<&Self::Out>;
+
+    /// The buffer for the next message of that sender in that group.
+    fn incoming(&mut self, group: u32, sender: Peer) -> Option<&mut Self::Into>;
+}
+
+/// Nobody has anything in hand: small messages travel, long ones wait.
+#[derive(Clone, Copy, Debug)]
+pub struct NoBuffers;
+
+impl BufferProvider for NoBuffers {
+    type Out = &'static [u8];
+    type Into = [u8];
+
+    fn outgoing(&mut self, _: u32) -> Option<&Self::Out> {
+        None
+    }
+
+    fn incoming(&mut self, _: u32, _: Peer) -> Option<&mut [u8]> {
+        None
+    }
+}
+
+impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
+    /// Over a network. All peers of a job have the same `epoch`, and no other job has, as for
+    /// x.
+    pub fn new(network: N, epoch: u32) -> Self {
+        Self::with(network, epoch, SenderConfig::default(), Timing::default())
+    }
+
+    /// With other habits and times.
+    pub fn with(network: N, epoch: u32, config: SenderConfig, timing: Timing) -> Self {
+        GroupTable {
+            network,
+            epoch,
+            config,
+            timing,
+            entries: S::Slice::new(),
+            unknown_groups: UnknownGroups::default(),
+            alarm: u64::MAX,
+            blocked: false,
+            counts: MulticastStats::default(),
+        }
+    }
+
+    /// The network below.
+    pub fn network(&self) -> &N {
+        &self.network
+    }
+
+    /// What has happened to frames so far, in all groups together.
+    pub fn counts(&self) -> MulticastStats {
+        let mut counts = self.counts;
+        let entries = self.entries.as_ref().iter().flatten();
+        entries.for_each(|entry| entry.count(&mut counts));
+        counts
+    }
+
+    /// Is that group open here?
+    pub fn is_open(&self, group: u32) -> bool {
+        let mut entries = self.entries.as_ref().iter().flatten();
+        entries.any(|entry| entry.id() == group && !entry.is_closed())
+    }
+
+    /// Is there a place for one group more?
+    pub fn has_room(&self) -> bool {
+        let entries = self.entries.as_ref();
+        entries.len() < <Z::Groups as pombo_kernel::aspect::Capacity>::N
+            || entries.iter().any(Option::is_none)
+    }
+
+    /// Opens a group of those peers, of which this one may be one. It does not know who was lost before: see
+    /// [`GroupTable::declare_lost`].
+    ///
+    /// # Errors
+    /// [`Error::Full`]: close others first. [`Error::TooManyPeers`]. [`Error::NoSuchGroup`]: its number is not above
+    /// all that were opened here.
+    pub fn open(
+        &mut self,
+        group: u32,
+        members: impl IntoIterator<Item = Peer>,
+    ) -> Result<(), Error> {
+        if !self.unknown_groups.is_new(group) {
+            return Err(Error::NoSuchGroup(group));
+        }
+        if !self.has_room() {
+            return Err(Error::Full);
+        }
+        let id = GroupId {
+            group,
+            epoch: self.epoch,
+        };
+        let me = self.network.me();
+        let others = members.into_iter().filter(|peer| *peer != me);
+        let mtu = self.network.mtu();
+        let mut entry = Entry::new(id, others, mtu, self.config, self.timing)?;
+        self.unknown_groups
+            .opened(group, |from, stamp| entry.report_missed(from, stamp));
+        let entries = self.entries.as_mut();
+        match entries.iter().position(Option::is_none) {
+            Some(place) => entries[place] = Some(entry),
+            None => self.entries.push(Some(entry)).map_err(|_| Error::Full)?,
+        }
+        self.alarm = 0;
+        Ok(())
+    }
+
+    /// Closes a group when everything of it has been received here. What this peer has sent still reaches the others,
+    /// and keeps the place until then; what they ask is answered ever after.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchGroup`].
+    pub fn close(&mut self, group: u32) -> Result<(), Error> {
+        let (entry, _) = self.find(group)?;
+        entry.close();
+        self.alarm = 0;
+        Ok(())
+    }
+
+    /// The next message of this peer to the others in the group.
+    ///
+    /// # Errors
+    /// [`ChannelError::Full`] as [`Error::Channel`]: poll, then try again. [`Error::NoSuchGroup`], [`Error::TooLong`]
+    /// and what the network says.
+    pub fn send(&mut self, group: u32, message: &impl Bytes) -> Result<SendStatus, Error> {
+        let (entry, network) = self.find(group)?;
+        let sent = entry.send(network, message);
+        self.alarm = 0;
+        sent
+    }
+
+    /// Is the message over that was [`SendStatus::Borrowed`]?
+    ///
+    /// # Errors
+    /// [`Error::NoSuchGroup`].
+    pub fn is_sent(&mut self, group: u32) -> Result<bool, Error> {
+        self.find(group).map(|(entry, _)| !entry.is_lent())
+    }
+
+    /// The next message of that sender in that group, if it is here: its length. If not, `into` is what
+    /// [`BufferProvider::incoming`] shows from now on until it is here.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`]: it was longer; of a long message nothing is in the buffer. [`Error::PeerLost`].
+    /// [`Error::NoSuchGroup`], [`Error::NoSuchPeer`], and what the network says.
+    pub fn receive(
+        &mut self,
+        group: u32,
+        sender: Peer,
+        into: &mut (impl ReassemblyBuffer + ?Sized),
+    ) -> Result<Option<usize>, Error> {
+        let (entry, network) = self.find(group)?;
+        let received = entry.receive(network, sender, into);
+        self.alarm = 0;
+        received
+    }
+
+    fn find(&mut self, group: u32) -> Result<(&mut Entry<Z, S>, &mut N), Error> {
+        let entries = self.entries.as_mut().iter_mut().flatten();
+        let mut open = entries.filter(|entry| !entry.is_closed());
+        let entry = open.find(|entry| entry.id() == group);
+        let entry = entry.ok_or(Error::NoSuchGroup(group))?;
+        Ok((entry, &mut self.network))
+    }
+
+    /// Takes what has come and sends what is due. Returns whether anything came.
+    ///
+    /// # Errors
+    /// What the network says, except that it has no room.
+    pub fn poll(&mut self, provider: &mut impl BufferProvider) -> Result<bool, ChannelError> {
+        let (now, mut heard) = (self.network.now(), false);
+        let GroupTable {
+            network,
+            epoch,
+            entries,
+            unknown_groups,
+            alarm,
+            counts,
+            ..
+        } = self;
+        let entries = entries.as_mut();
+        let me = (!network.is_checked()).then(|| network.me());
+        network.poll(|frame| {
+            heard = true;
+            let head = match FrameHeader::read(&frame, *epoch, me) {
+                Ok(head) => head,
+                Err(refusal) => return counts.refuse(refusal),
+            };
+            let group = head.group.get();
+            let mut open = entries.iter_mut().flatten();
+            let concerned = match open.find(|entry| entry.id() == group) {
+                Some(entry) => entry.on_frame(&head, &frame, provider, now),
+                None => unknown_groups.on_frame(&head, frame.from()),
+            };
+            match concerned {
+                true => *alarm = 0,
+                false => counts.elsewhere += 1,
+            }
+        })?;
+        self.network.set_corked(true);
+        let served = self.serve(provider);
+        self.network.set_corked(false);
+        served.map(|()| heard)
+    }
+
+    /// Sends what is due, in all groups even if the device fails for some.
+    fn serve(&mut self, provider: &mut impl BufferProvider) -> Result<(), ChannelError> {
+        let now = self.network.now();
+        if !self.blocked && self.alarm > now {
+            return Ok(());
+        }
+        (self.alarm, self.blocked) = (u64::MAX, false);
+        let mut served = self.unknown_groups.answer(&mut self.network, self.epoch);
+        self.blocked = self.unknown_groups.is_blocked();
+        for place in self.entries.as_mut() {
+            let Some(entry) = place else { continue };
+            served = served.and(entry.send_due(&mut self.network, provider, now));
+            if entry.is_over() {
+                self.unknown_groups.closed(entry.id());
+                entry.count(&mut self.counts);
+                *place = None;
+            } else {
+                self.alarm = self.alarm.min(entry.due());
+                self.blocked |= entry.is_blocked();
+            }
+        }
+        served
+    }
+
+    /// When [`GroupTable::poll`] has something to do by itself; a device that gets room again tells it on its own.
+    pub fn deadline(&self) -> u64 {
+        self.alarm
+    }
+
+    /// As [`Network::wait`](pombo_kernel::Network::wait), until something is due.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        self.network.wait(idle, self.alarm)
+    }
+
+    /// What would end that wait, for who sleeps for other things as well.
+    pub fn wait_sources(&mut self) -> Option<WaitSet> {
+        let wake = self.network.wait_sources()?;
+        Some(match self.alarm {
+            u64::MAX => wake,
+            alarm => wake.at_most(alarm.saturating_sub(self.network.now())),
+        })
+    }
+
+    /// Whoever knows it says that a peer is dead. Nothing waits for it any more in the groups that are open; what is
+    /// here of it can be received.
+    pub fn declare_lost(&mut self, peer: Peer) {
+        let entries = self.entries.as_mut().iter_mut().flatten();
+        entries.for_each(|entry| entry.declare_lost(peer));
+        self.alarm = 0;
+    }
+
+    /// Does the network not carry frames for all, as far as this peer's own groups show? What it sends goes to each
+    /// receiver alone then.
+    pub fn is_unicast_only(&self) -> bool {
+        let mut entries = self.entries.as_ref().iter().flatten();
+        entries.any(Entry::is_unicast_only)
+    }
+
+    /// Has everything that this peer sent reached its receivers, as far as they are not lost? A peer polls until then
+    /// before it goes.
+    pub fn is_settled(&self) -> bool {
+        let mut entries = self.entries.as_ref().iter().flatten();
+        entries.all(|entry| entry.is_settled())
+    }
+}

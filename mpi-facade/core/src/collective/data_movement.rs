@@ -1,0 +1,272 @@
+//! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
+
+use super::buffers::distinct;
+use super::flat_movement::{
+    allgather_by_messages, allgather_shm, broadcast_by_messages, broadcast_shm, collect, own,
+};
+use super::hierarchical;
+use super::layout::Layout;
+use super::operation::PreparedOperation;
+use super::prepare::{Call, by_messages, prepare, prepare_rooted};
+use super::schedule::Position;
+use super::scratch::Scratch;
+use super::shared_memory::Method;
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
+use super::{Algorithm, Buffer, Buffers, Collective, Operation};
+use crate::constants::Comm;
+use crate::error::Error;
+use core::ffi::c_int;
+use pombo_collective as schedules;
+use pombo_kernel::Source;
+use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
+
+/// This rank's own block lies at two places.
+fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
+    let block = schedules::Buffer::Input.block(rank);
+    distinct(&input.region(block), &output.region(block))
+}
+
+/// `MPI_Barrier`.
+pub fn barrier(comm: Comm) -> impl Collective {
+    let fast_path = |call: &mut Call<'_>| {
+        let area = match call.method(Operation::Barrier, 0)? {
+            Method::SharedMemory(area) => area,
+            Method::Hierarchical => return hierarchical::barrier(call),
+            Method::Messages => return Ok(false),
+        };
+        let Position { rank, ranks, .. } = call.position;
+        let buffers = ShmBuffers::plain(
+            Operation::Barrier,
+            0,
+            BlockedBuffer::nothing(),
+            BlockedBuffer::nothing(),
+        );
+        call.run_shm(area, &mut schedules::barrier_shm(rank, ranks), &buffers)
+    };
+    prepare(Operation::Barrier, comm, fast_path, |call| {
+        let (position, algorithm) = (call.position, call.select(Operation::Barrier, 0)?);
+        let steps = position.barrier(algorithm);
+        Ok(PreparedOperation::plain(
+            steps,
+            Layout::nothing(),
+            Layout::nothing(),
+        ))
+    })
+}
+
+/// `MPI_Bcast`.
+///
+/// # Safety
+/// The buffer holds, or has room for, what it says, until the operation is over.
+pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    let fast_path = move |call: &mut Call<'_>| {
+        let bytes = || buffer.region(1).map(|region| Source::len(&region));
+        match call.is_hierarchical(Operation::Bcast, bytes)? {
+            true => hierarchical::broadcast(call, buffer),
+            false => broadcast_shm(call, buffer),
+        }
+    };
+    prepare_rooted(Operation::Bcast, comm, root, fast_path, move |call| {
+        broadcast_by_messages(call, buffer)
+    })
+}
+
+/// `MPI_Gather`.
+///
+/// # Safety
+/// The send buffer, and at the root the receive buffer, hold what they say, until the operation is over.
+pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(Operation::Gather, comm, root, move |call| {
+        let position = call.position;
+        let output = match position.is_root() {
+            true => receive.blocks(position.ranks)?,
+            false => Layout::nothing(),
+        };
+        let input = own(send, &output, position.is_root(), position.rank)?;
+        let algorithm = call.select(Operation::Gather, input.bytes())?;
+        let mut ready = PreparedOperation::plain(position.gather(algorithm), input, output);
+        if algorithm == Algorithm::Binomial && !position.is_root() {
+            let (scratch, work) = call.pool().blocks(&ready.memory.input, position.ranks)?;
+            ready.memory.work = work;
+            ready.scratch[0] = scratch;
+        }
+        Ok(ready)
+    })
+}
+
+/// `MPI_Gatherv`.
+///
+/// # Safety
+/// As for [`gather`]; the arrays have a number for every rank.
+pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(Operation::Gather, comm, root, move |call| {
+        let position = call.position;
+        let output = match position.is_root() {
+            // SAFETY: the caller's promise.
+            true => unsafe { receive.blocks(position.ranks)? },
+            false => Layout::nothing(),
+        };
+        let input = own(send, &output, position.is_root(), position.rank)?;
+        Ok(PreparedOperation::plain(
+            position.gather(Algorithm::Linear),
+            input,
+            output,
+        ))
+    })
+}
+
+/// `MPI_Scatter`.
+///
+/// # Safety
+/// The receive buffer, and at the root the send buffer, hold what they say, until the operation is over.
+pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(Operation::Scatter, comm, root, move |call| {
+        let position = call.position;
+        let input = match position.is_root() {
+            true => send.blocks(position.ranks)?,
+            false => Layout::nothing(),
+        };
+        let output = own(receive, &input, position.is_root(), position.rank)?;
+        let algorithm = call.select(Operation::Scatter, output.bytes())?;
+        let mut ready = PreparedOperation::plain(position.scatter(algorithm), input, output);
+        if algorithm == Algorithm::Binomial && !position.is_root() {
+            let (scratch, work) = call.pool().blocks(&ready.memory.output, position.ranks)?;
+            ready.memory.work = work;
+            ready.scratch[0] = scratch;
+        }
+        Ok(ready)
+    })
+}
+
+/// `MPI_Scatterv`.
+///
+/// # Safety
+/// As for [`scatter`]; the arrays have a number for every rank.
+pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+    by_messages(Operation::Scatter, comm, root, move |call| {
+        let position = call.position;
+        let input = match position.is_root() {
+            // SAFETY: the caller's promise.
+            true => unsafe { send.blocks(position.ranks)? },
+            false => Layout::nothing(),
+        };
+        let output = own(receive, &input, position.is_root(), position.rank)?;
+        Ok(PreparedOperation::plain(
+            position.scatter(Algorithm::Linear),
+            input,
+            output,
+        ))
+    })
+}
+
+/// `MPI_Allgather`.
+///
+/// # Safety
+/// Both buffers hold what they say, until the operation is over.
+pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
+    let fast_path = move |call: &mut Call<'_>| {
+        let ranks = call.position.ranks;
+        let bytes = || receive.region(ranks).map(|region| Source::len(&region));
+        match call.is_hierarchical(Operation::Allgather, bytes)? {
+            true => hierarchical::allgather(call, send, receive),
+            false => allgather_shm(call, send, receive),
+        }
+    };
+    prepare(Operation::Allgather, comm, fast_path, move |call| {
+        allgather_by_messages(call, send, receive)
+    })
+}
+
+/// `MPI_Allgatherv`.
+///
+/// # Safety
+/// As for [`allgather`]; the arrays have a number for every rank.
+pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Collective {
+    by_messages(Operation::Allgather, comm, 0, move |call| {
+        // SAFETY: the caller's promise.
+        let output = unsafe { receive.blocks(call.position.ranks)? };
+        collect(call, send, output)
+    })
+}
+
+/// `MPI_Alltoall`.
+///
+/// # Safety
+/// Both buffers hold what they say, until the operation is over.
+pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
+    let boards = move |call: &mut Call<'_>| {
+        let Position { rank, ranks, .. } = call.position;
+        let output = receive.region(ranks)?;
+        let each = Source::len(&output) / ranks;
+        let input = match send.is_in_place() {
+            true => output,
+            false => send.region(ranks)?,
+        };
+        if !send.is_in_place() {
+            distinct(&input, &output)?;
+        }
+        let given = Source::len(&input) / ranks;
+        let Method::SharedMemory(area) = call.method(Operation::Alltoall, each)? else {
+            return call.disagrees(Operation::Alltoall, (given, each));
+        };
+        let (grain, segments) = call.segments(each, ranks, 1);
+        let side = |region| BlockedBuffer::matrix(region, ranks, grain);
+        let buffers = ShmBuffers {
+            scattered: Some(schedules::Buffer::Output),
+            ..ShmBuffers::plain(Operation::Alltoall, each, side(input), side(output))
+        };
+        let buffers = buffers.giving(Operation::Alltoall, given);
+        let mut steps = schedules::alltoall_shm(rank, ranks, segments, ROUNDS_AHEAD);
+        call.run_shm(area, &mut steps, &buffers)
+    };
+    prepare(Operation::Alltoall, comm, boards, move |call| {
+        let ranks = call.position.ranks;
+        let output = receive.blocks(ranks)?;
+        let (own, input) = match send.is_in_place() {
+            // SAFETY: the caller's buffer.
+            true => unsafe { call.pool().copy(&output, ranks)? },
+            false => (Scratch::default(), send.blocks(ranks)?),
+        };
+        apart(&input, &output, call.position.rank)?;
+        let mut algorithm = call.select(Operation::Alltoall, output.bytes() / ranks)?;
+        // A copy lies in pieces, and needs the room of one of Bruck's buffers.
+        if send.is_in_place() && algorithm == Algorithm::Bruck {
+            algorithm = Algorithm::SpreadOut;
+        }
+        let mut ready = PreparedOperation::plain(call.position.alltoall(algorithm), input, output);
+        ready.scratch[0] = own;
+        if algorithm == Algorithm::Bruck {
+            let memory = &mut ready.memory;
+            (ready.scratch[0], memory.work) = call.pool().like(&memory.input)?;
+            (ready.scratch[1], memory.incoming) = call.pool().like(&memory.input)?;
+        }
+        Ok(ready)
+    })
+}
+
+/// `MPI_Alltoallv` and `MPI_Alltoallw`.
+///
+/// # Safety
+/// As for [`alltoall`]; the arrays have a place for every rank.
+pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Collective {
+    by_messages(Operation::Alltoall, comm, 0, move |call| {
+        let ranks = call.position.ranks;
+        // SAFETY: the caller's promise.
+        let output = unsafe { receive.blocks(ranks)? };
+        let (own, input) = match send.is_in_place() {
+            // SAFETY: the caller's buffer.
+            true => unsafe { call.pool().copy(&output, ranks)? },
+            // SAFETY: the caller's promise.
+            false => (Scratch::default(), unsafe { send.blocks(ranks)? }),
+        };
+        apart(&input, &output, call.position.rank)?;
+        // Sizes differ from rank to rank, so they cannot decide.
+        let algorithm = match call.select(Operation::Alltoall, usize::MAX)? {
+            Algorithm::Pairwise => Algorithm::Pairwise,
+            _ => Algorithm::SpreadOut,
+        };
+        let mut ready = PreparedOperation::plain(call.position.alltoall(algorithm), input, output);
+        ready.scratch[0] = own;
+        Ok(ready)
+    })
+}

@@ -1,0 +1,166 @@
+//! Broadcast and all-gather among ranks of one host, or of all hosts alike: over boards, and by messages. `data_movement` and
+//! `hierarchical` call it.
+
+use super::buffers::distinct;
+use super::host_roles::HostRoles;
+use super::layout::Layout;
+use super::operation::PreparedOperation;
+use super::prepare::{Call, CallError, cut};
+use super::schedule::{Position, Steps};
+use super::shared_memory::Method;
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
+use super::{Algorithm, Buffer, Operation};
+use crate::error::Error;
+use pombo_collective as schedules;
+use pombo_kernel::Source;
+use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
+
+pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, CallError> {
+    let vector = buffer.region(1)?;
+    let bytes = Source::len(&vector);
+    let Method::SharedMemory(area) = call.method(Operation::Bcast, bytes)? else {
+        return Ok(false);
+    };
+    let (grain, segments) = call.segments(bytes, 1, 1);
+    let output = BlockedBuffer::vector(vector, grain);
+    let buffers = ShmBuffers::plain(Operation::Bcast, bytes, BlockedBuffer::nothing(), output);
+    let Position { rank, root, .. } = call.position;
+    let mut steps = schedules::broadcast_shm(rank, root, segments);
+    call.run_shm(area, &mut steps, &buffers)
+}
+
+pub(super) fn broadcast_by_messages(
+    call: &mut Call<'_>,
+    buffer: Buffer,
+) -> Result<PreparedOperation, Error> {
+    let (region, vector) = (buffer.region(1)?, buffer.whole()?);
+    if call.subgroup.is_none() && call.uses_multicast(Source::len(&region))? {
+        return broadcast_by_multicast(call, buffer);
+    }
+    let (position, algorithm) = (
+        call.position,
+        call.select(Operation::Bcast, vector.bytes())?,
+    );
+    let (output, blocks) = cut(vector, algorithm, position.ranks);
+    let steps = position.broadcast(algorithm, blocks);
+    Ok(PreparedOperation::plain(steps, Layout::nothing(), output))
+}
+
+/// One frame for all hosts; on every host a rank hands on.
+fn broadcast_by_multicast(call: &mut Call<'_>, buffer: Buffer) -> Result<PreparedOperation, Error> {
+    let roles = HostRoles::of(call)?;
+    let (leader, before) = roles.multicast_leader();
+    let cast = match roles.local_rank() == leader {
+        true => Some(Steps::Multicast(
+            call.multicast(roles.root_host(), buffer.region(1)?)?,
+        )),
+        false => None,
+    };
+    roles.enter_host(call, before.unwrap_or(leader));
+    let near = call.position.broadcast(Algorithm::Linear, 1);
+    let (steps, then) = match (cast, before) {
+        (Some(cast), None) => (cast, Some(near)),
+        (cast, _) => (near, cast),
+    };
+    let ready = PreparedOperation::plain(steps, Layout::nothing(), buffer.whole()?);
+    Ok(PreparedOperation { then, ..ready })
+}
+
+/// Among the ranks of this host, to the end.
+pub(super) fn broadcast_on_host(call: &mut Call<'_>, buffer: Buffer) -> Result<(), CallError> {
+    if call.position.ranks > 1 && !broadcast_shm(call, buffer)? {
+        let ready = broadcast_by_messages(call, buffer)?;
+        call.run_part(ready)?;
+    }
+    Ok(())
+}
+
+pub(super) fn allgather_shm(
+    call: &mut Call<'_>,
+    send: Buffer,
+    receive: Buffer,
+) -> Result<bool, CallError> {
+    let Position { rank, ranks, .. } = call.position;
+    let output = receive.region(ranks)?;
+    let Method::SharedMemory(area) = call.method(Operation::Allgather, Source::len(&output))?
+    else {
+        return Ok(false);
+    };
+    let place = receive.one(rank)?;
+    let input = match send.is_in_place() {
+        true => place,
+        false => send.region(1)?,
+    };
+    if !send.is_in_place() {
+        distinct(&input, &place)?;
+    }
+    let (given, each) = (Source::len(&input), Source::len(&output) / ranks);
+    let (grain, segments) = call.segments(given, 1, 1);
+    let (input, output) = (
+        BlockedBuffer::vector(input, grain),
+        BlockedBuffer::matrix(output, ranks, grain),
+    );
+    let buffers = ShmBuffers::plain(Operation::Allgather, each, input, output);
+    let buffers = buffers.giving(Operation::Allgather, given);
+    let mut steps = schedules::allgather_shm(rank, ranks, segments, ROUNDS_AHEAD);
+    call.run_shm(area, &mut steps, &buffers)
+}
+
+pub(super) fn allgather_by_messages(
+    call: &mut Call<'_>,
+    send: Buffer,
+    receive: Buffer,
+) -> Result<PreparedOperation, Error> {
+    let output = receive.blocks(call.position.ranks)?;
+    collect(call, send, output)
+}
+
+/// Among the ranks of this host, to the end.
+pub(super) fn allgather_on_host(
+    call: &mut Call<'_>,
+    send: Buffer,
+    receive: Buffer,
+) -> Result<(), CallError> {
+    if !allgather_shm(call, send, receive)? {
+        let ready = allgather_by_messages(call, send, receive)?;
+        call.run_part(ready)?;
+    }
+    Ok(())
+}
+
+pub(super) fn collect(
+    call: &mut Call<'_>,
+    send: Buffer,
+    output: Layout,
+) -> Result<PreparedOperation, Error> {
+    let input = own(send, &output, true, call.position.rank)?;
+    let algorithm = match call.select(Operation::Allgather, output.bytes())? {
+        // What lies anywhere cannot be broadcast as one message.
+        Algorithm::Linear if output.is_apart() => Algorithm::SpreadOut,
+        algorithm => algorithm,
+    };
+    Ok(PreparedOperation::plain(
+        call.position.allgather(algorithm),
+        input,
+        output,
+    ))
+}
+
+/// What a rank gives, or gets, beside the blocks of all: in place that is its own block, where that has a meaning. Else
+/// it lies elsewhere, if this rank has the blocks.
+pub(super) fn own(
+    buffer: Buffer,
+    all: &Layout,
+    has_all: bool,
+    rank: usize,
+) -> Result<Layout, Error> {
+    if buffer.is_in_place() && has_all {
+        return Ok(all.block(rank));
+    }
+    let own = buffer.whole()?;
+    if has_all {
+        let block = |block| schedules::Buffer::Input.block(block);
+        distinct(&own.region(block(0)), &all.region(block(rank)))?;
+    }
+    Ok(own)
+}

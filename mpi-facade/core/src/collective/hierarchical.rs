@@ -1,0 +1,156 @@
+//! Blocking calls of ranks on several hosts, in parts: inside every host, between the hosts, inside every host again.
+//! Only where some hosts have several ranks; called by `data_movement` and `reductions`.
+//!
+//! One rank leads each host: the root for its own where that saves a step, else the host's first one. A part is an
+//! operation like any other, on fewer ranks: over boards inside a host, between hosts by messages or by the network's
+//! own broadcast. Every operation there is commutes, so ranks may lie anywhere; only all-gather wants them in order.
+
+use super::Buffer;
+use super::flat_movement::{allgather_on_host, broadcast_by_messages, broadcast_on_host, collect};
+use super::flat_reductions::{Reduced, allreduce_by_messages, reduce_by_messages, reduce_on_host};
+use super::host_roles::HostRoles;
+use super::layout::{Cut, Layout};
+use super::operation::PreparedOperation;
+use super::prepare::{Call, CallError};
+use super::schedule::Steps;
+use super::scratch::Scratch;
+use crate::constants::{MPI_BOR, MPI_BYTE, MPI_IN_PLACE};
+use crate::hosts::HostLayout;
+use alloc::vec::Vec;
+use core::mem::ManuallyDrop;
+use pombo_collective::Buffer as Name;
+use pombo_kernel::Source;
+
+/// `MPI_Bcast`.
+pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, CallError> {
+    let region = buffer.region(1)?;
+    let cast = call.uses_multicast(Source::len(&region))?;
+    let roles = HostRoles::of(call)?;
+    let (leader, before) = match cast {
+        true => roles.multicast_leader(),
+        false => (roles.leader(), None),
+    };
+    if let Some(root) = before {
+        roles.enter_host(call, root);
+        broadcast_on_host(call, buffer)?;
+    }
+    if roles.local_rank() == leader {
+        roles.enter_leaders(call);
+        let ready = match cast {
+            true => {
+                let cast = Steps::Multicast(call.multicast(roles.root_host(), region)?);
+                PreparedOperation::plain(cast, Layout::nothing(), Layout::nothing())
+            }
+            false => broadcast_by_messages(call, buffer)?,
+        };
+        call.run_part(ready)?;
+    }
+    if before.is_none() {
+        roles.enter_host(call, leader);
+        broadcast_on_host(call, buffer)?;
+    }
+    Ok(true)
+}
+
+/// `MPI_Reduce`.
+pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+    let roles = HostRoles::of(call)?;
+    let leads = roles.local_rank() == roles.leader();
+    let (mut inside, mut outside) = (reduced, reduced);
+    // If it comes to no good end, a message may still lead here: then it is kept for ever.
+    let mut sum = ManuallyDrop::new(Scratch::default());
+    if leads && !roles.is_alone() {
+        outside.input = MPI_IN_PLACE;
+        if !roles.is_on_root_host() {
+            let (scratch, place) = call.pool().like(&reduced.input()?)?;
+            inside.output = place.region(Name::Work.block(0)).base().cast();
+            outside.input = inside.output;
+            *sum = scratch;
+        }
+    }
+    if !roles.is_alone() {
+        roles.enter_host(call, roles.leader());
+        reduce_on_host(call, inside)?;
+    }
+    if leads {
+        roles.enter_leaders(call);
+        let ready = reduce_by_messages(call, outside)?;
+        call.run_part(ready)?;
+    }
+    let sum = ManuallyDrop::into_inner(sum);
+    call.pool().give([sum, Scratch::default()]);
+    Ok(true)
+}
+
+/// `MPI_Allreduce`.
+pub(super) fn allreduce(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+    let roles = HostRoles::of(call)?;
+    let (mut inside, mut outside) = (reduced, reduced);
+    if !roles.is_alone() {
+        outside.input = MPI_IN_PLACE;
+        if roles.local_rank() > 0 && reduced.is_in_place() {
+            inside.input = reduced.output;
+        }
+        roles.enter_host(call, 0);
+        reduce_on_host(call, inside)?;
+    }
+    if roles.local_rank() == 0 {
+        roles.enter_leaders(call);
+        let ready = allreduce_by_messages(call, outside)?;
+        call.run_part(ready)?;
+    }
+    roles.enter_host(call, 0);
+    broadcast_on_host(call, reduced.at(reduced.output))?;
+    Ok(true)
+}
+
+/// `MPI_Barrier`: nobody has the sum before everybody came.
+pub(super) fn barrier(call: &mut Call<'_>) -> Result<bool, CallError> {
+    let mut nothing = 0_u8;
+    let reduced = Reduced {
+        input: MPI_IN_PLACE,
+        output: (&raw mut nothing).cast(),
+        count: 1,
+        datatype: MPI_BYTE,
+        op: MPI_BOR,
+    };
+    allreduce(call, reduced)
+}
+
+/// `MPI_Allgather`, where every host's ranks follow each other.
+pub(super) fn allgather(
+    call: &mut Call<'_>,
+    send: Buffer,
+    receive: Buffer,
+) -> Result<bool, CallError> {
+    let roles = HostRoles::of(call)?;
+    let mut ends = call.host_layout()?.map_or_else(Vec::new, HostLayout::ends);
+    let (all, ranks) = (receive.blocks(call.position.ranks)?, call.position.ranks);
+    let each = all.items() / ranks;
+    let start = roles
+        .own_host()
+        .checked_sub(1)
+        .map_or(0, |before| ends[before]);
+    let offset = (start * each).wrapping_mul(all.shape().extent());
+    ends.iter_mut().for_each(|end| *end *= each);
+    let mut own = send;
+    if !roles.is_alone() {
+        roles.enter_host(call, 0);
+        let here = receive.address.wrapping_byte_add(offset);
+        let receive = Buffer {
+            address: here,
+            ..receive
+        };
+        allgather_on_host(call, send, receive)?;
+        own.address = MPI_IN_PLACE;
+    }
+    if roles.local_rank() == 0 {
+        roles.enter_leaders(call);
+        let ready = collect(call, own, all.cut(Cut::At(ends)))?;
+        call.run_part(ready)?;
+    }
+    roles.enter_host(call, 0);
+    let count = receive.count.saturating_mul(ranks as i64);
+    broadcast_on_host(call, Buffer { count, ..receive })?;
+    Ok(true)
+}

@@ -1,0 +1,27 @@
+//! Broadcasts over the network's own: one frame for all hosts. Which communicators have it, and an operation of one
+//! rank. Only the other collective calls, `init` and `comm::create` look here.
+//!
+//! Every communicator whose ranks are on several hosts has a group of the kernel's [`Casts`], as long as all its ranks
+//! have a place for one; else it does as without. The first rank of every host is in the group, and hands on to the
+//! others of its host. Messages of one root on one communicator carry no tag: they come in the order of the calls.
+//!
+//! Whether frames for all arrive is tried when the job starts: by multicast, then, where somebody filters that, by the
+//! broadcast of IP; else there are no groups. Where they stop later, each rank gets its own (`Source::is_singly`).
+//!
+//! | bound | is | beyond it |
+//! | --- | --- | --- |
+//! | communicators | 32 in a rank | broadcasts by messages |
+//! | hosts | 64 of a communicator | the same |
+//! | ranks | 64 of a job | the same |
+//! | small messages of a root that not all have | 32, of up to 1024 bytes | the root waits |
+//!
+//! [`Casts`]: pombo_transport::multicast::Casts
+
+mod begin;
+mod operation;
+mod setup;
+mod table;
+
+pub(super) use operation::MulticastOperation;
+pub(crate) use setup::open;
+pub(crate) use table::MulticastBcast;

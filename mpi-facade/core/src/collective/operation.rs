@@ -1,0 +1,204 @@
+//! An operation by messages that is under way.
+
+use super::layout::Layout;
+use super::multicast_bcast::MulticastOperation;
+use super::p2p_executor::{Addressing, OperationBuffers, P2pExecutor};
+use super::schedule::Steps;
+use super::scratch::{Pool, Scratch};
+use crate::any_source_failure;
+use crate::constants::Comm;
+use crate::error::Error;
+use crate::kernel::PostedSet;
+use crate::world::{CommError, World};
+use alloc::boxed::Box;
+use core::ffi::c_int;
+use pombo_collective::Execution;
+
+/// Everything that an operation needs.
+pub(super) struct PreparedOperation {
+    pub(super) steps: Steps,
+    /// What follows them.
+    pub(super) then: Option<Steps>,
+    pub(super) memory: OperationBuffers,
+    pub(super) scratch: [Scratch; 2],
+}
+
+impl PreparedOperation {
+    /// Without temporary memory.
+    pub(super) fn plain(steps: Steps, input: Layout, output: Layout) -> PreparedOperation {
+        let memory = OperationBuffers {
+            input,
+            output,
+            ..OperationBuffers::nothing()
+        };
+        PreparedOperation {
+            steps,
+            then: None,
+            memory,
+            scratch: Default::default(),
+        }
+    }
+}
+
+/// One rank's part in it: too large to be moved around.
+pub(super) struct Operation {
+    execution: ExecutionKind,
+    /// What follows.
+    then: Option<Steps>,
+    addressing: Addressing,
+    buffers: OperationBuffers,
+    posted: PostedSet,
+    /// What the buffers point to, as far as it is the operation's own.
+    scratch: [Scratch; 2],
+    /// The ranks do not agree on lengths: what it ends with.
+    disagreement: Option<Error>,
+}
+
+/// How it goes.
+enum ExecutionKind {
+    Messages(Execution<Steps>),
+    /// Over the network's own broadcast.
+    Multicast(MulticastOperation),
+}
+
+impl ExecutionKind {
+    fn of(steps: Steps) -> Self {
+        match steps {
+            Steps::Multicast(cast) => ExecutionKind::Multicast(cast),
+            steps => ExecutionKind::Messages(Execution::new(steps)),
+        }
+    }
+}
+
+impl Operation {
+    pub(super) fn new(addressing: Addressing, ready: PreparedOperation) -> Self {
+        Operation {
+            execution: ExecutionKind::of(ready.steps),
+            then: ready.then,
+            addressing,
+            buffers: ready.memory,
+            posted: PostedSet::default(),
+            scratch: ready.scratch,
+            disagreement: None,
+        }
+    }
+
+    /// Sees it through.
+    #[inline(never)]
+    pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), CommError> {
+        let idle = world.first_idle();
+        let done = world.until_after(idle, |world| {
+            let mut over = self.poll(world)?;
+            if !over && any_source_failure::is_due(world.idle_counts.waiting) {
+                over = self.fail_if_peer_lost(world)?;
+            }
+            Ok(over.then_some(()))
+        });
+        if let Err(failure) = &done {
+            self.abandon(world, failure.error);
+        }
+        world.extensions.get::<Pool>().give(self.scratch);
+        done
+    }
+
+    /// Goes as far as it can. After an error nothing of it is under way any more.
+    pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, CommError> {
+        while self.poll_part(world)? {
+            match self.then.take() {
+                Some(steps) => self.execution = ExecutionKind::of(steps),
+                None => {
+                    return self
+                        .disagreement
+                        .map_or(Ok(true), |error| Err(self.failure(error)));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Fails, as [`Operation::poll`] does, if a rank of its communicator has ended. Else it is not over.
+    #[cold]
+    pub(super) fn fail_if_peer_lost(&mut self, world: &mut World) -> Result<bool, CommError> {
+        let Some(peer) = any_source_failure::dead_member(world, self.addressing.index) else {
+            return Ok(false);
+        };
+        let rank = c_int::from(peer.0);
+        let error = Error::PeerLost { rank };
+        self.abandon(world, error);
+        Err(self.failure(error))
+    }
+
+    fn poll_part(&mut self, world: &mut World) -> Result<bool, CommError> {
+        let running = match &mut self.execution {
+            ExecutionKind::Messages(running) => running,
+            ExecutionKind::Multicast(cast) => {
+                return match cast.poll(world) {
+                    Err(error) if error.is_unequal() => {
+                        self.disagreement.get_or_insert(error);
+                        Ok(true)
+                    }
+                    polled => polled.map_err(|error| self.failure(error)),
+                };
+            }
+        };
+        let mut exchange = P2pExecutor {
+            world,
+            addressing: &self.addressing,
+            buffers: &self.buffers,
+            posted: &mut self.posted,
+            disagreement: &mut self.disagreement,
+        };
+        let polled = running.poll(&mut exchange);
+        if let Err(failure) = &polled {
+            self.abandon(world, failure.error);
+        }
+        polled
+    }
+
+    fn failure(&self, error: Error) -> CommError {
+        CommError::new(error, self.addressing.comm)
+    }
+
+    /// Takes back what is under way, for its memory goes away.
+    fn abandon(&mut self, world: &mut World, error: Error) {
+        if let ExecutionKind::Multicast(cast) = &mut self.execution {
+            cast.abandon(world, error);
+        }
+        if let Some(Steps::Multicast(cast)) = &mut self.then {
+            cast.abandon(world, error);
+        }
+        let Self { posted, .. } = self;
+        posted.cancel(&mut world.kernel);
+        // What has met its receive goes on to its end, so that the other side need not fail too. Where that cannot be
+        // waited for nothing of it touches the memory any more.
+        let _ = world.until(|world| match posted.settle(&mut world.kernel, 0, |_| ()) {
+            Ok(over) => Ok(over.then_some(())),
+            Err(pombo_kernel::Error::Channel(error)) => {
+                Err(pombo_kernel::Error::Channel(error).into())
+            }
+            // One of them failed; the others are still to come.
+            Err(_) => Ok(None),
+        });
+        posted.release(&mut world.kernel);
+    }
+
+    /// Its memory, when it is over.
+    pub(super) fn into_scratch(self) -> [Scratch; 2] {
+        self.scratch
+    }
+
+    /// The communicator's context, to say that the operation is over.
+    pub(super) fn context(&self) -> u32 {
+        self.addressing.header.context.get() & !1
+    }
+
+    /// The communicator's place in the table.
+    pub(super) fn index(&self) -> usize {
+        self.addressing.index
+    }
+
+    /// The communicator.
+    pub(super) fn comm(&self) -> Comm {
+        self.addressing.comm
+    }
+}

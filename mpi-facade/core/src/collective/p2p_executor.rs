@@ -1,0 +1,172 @@
+//! The kernel's point-to-point as a schedule sees it.
+
+use super::layout::Layout;
+use crate::error::{Error, Kind};
+use crate::header::{MpiHeader, MpiPattern};
+use crate::kernel::PostedSet;
+use crate::memory::Region;
+use crate::op::Reduction;
+use crate::world::{CommError, World};
+use alloc::rc::Rc;
+use core::ffi::c_int;
+use pombo_collective::{Buffer, Executor, Piece};
+use pombo_kernel::{Peer, Source};
+
+/// Whom an operation talks to, and how its messages are marked.
+#[derive(Clone)]
+pub(super) struct Addressing {
+    /// The communicator's place in the table: its handle may be freed while the operation runs.
+    pub(super) index: usize,
+    /// For errors.
+    pub(super) comm: crate::constants::Comm,
+    pub(super) header: MpiHeader,
+    /// The peers that carry it out, where they are not all of the communicator's.
+    pub(super) peers: Option<Rc<[Peer]>>,
+}
+
+/// The memory of one operation.
+pub(super) struct OperationBuffers {
+    pub(super) input: Layout,
+    pub(super) output: Layout,
+    pub(super) work: Layout,
+    pub(super) incoming: Layout,
+    pub(super) reduction: Option<Reduction>,
+}
+
+impl OperationBuffers {
+    /// No memory.
+    pub(super) fn nothing() -> Self {
+        OperationBuffers {
+            input: Layout::nothing(),
+            output: Layout::nothing(),
+            work: Layout::nothing(),
+            incoming: Layout::nothing(),
+            reduction: None,
+        }
+    }
+
+    fn layout(&self, piece: Piece) -> &Layout {
+        match piece.buffer {
+            Buffer::Input => &self.input,
+            Buffer::Output => &self.output,
+            Buffer::Work => &self.work,
+            Buffer::Incoming => &self.incoming,
+        }
+    }
+
+    fn region(&self, piece: Piece) -> Region {
+        self.layout(piece).region(piece)
+    }
+
+    /// The regions of a piece, one for each message that it takes.
+    fn regions(&self, piece: Piece) -> impl Iterator<Item = Region> {
+        let layout = self.layout(piece);
+        let (messages, step) = if layout.is_apart() && piece.blocks > 0 {
+            (piece.blocks, 1)
+        } else {
+            (1, piece.blocks)
+        };
+        (0..messages).map(move |message| {
+            layout.region(Piece {
+                first: piece.first + message,
+                blocks: step,
+                ..piece
+            })
+        })
+    }
+}
+
+/// One operation's functions, while it is polled.
+pub(super) struct P2pExecutor<'a> {
+    pub(super) world: &'a mut World,
+    pub(super) addressing: &'a Addressing,
+    pub(super) buffers: &'a OperationBuffers,
+    pub(super) posted: &'a mut PostedSet,
+    /// A message of another length than expected has come: the operation goes on for those who count on this rank, and
+    /// ends like this.
+    pub(super) disagreement: &'a mut Option<Error>,
+}
+
+impl P2pExecutor<'_> {
+    fn failure(&self, error: pombo_kernel::Error) -> CommError {
+        CommError::new(error, self.addressing.comm)
+    }
+
+    fn peer(&mut self, rank: usize) -> Result<Peer, CommError> {
+        let &Addressing {
+            index,
+            comm,
+            ref peers,
+            ..
+        } = self.addressing;
+        if let Some(peer) = peers.as_ref().and_then(|peers| peers.get(rank)) {
+            return Ok(*peer);
+        }
+        let unknown = Error::Handle {
+            kind: Kind::Comm,
+            got: comm.0,
+        };
+        let record = self.world.comms.at(index);
+        let record = record.ok_or(CommError::new(unknown, comm))?;
+        Ok(record.peer(rank as c_int)?)
+    }
+}
+
+impl Executor for P2pExecutor<'_> {
+    type Error = CommError;
+
+    fn send(&mut self, to: usize, piece: Piece) -> Result<bool, CommError> {
+        let peer = self.peer(to)?;
+        let buffers = self.buffers;
+        for region in buffers.regions(piece) {
+            self.world.count(Source::len(&region));
+            let header = self.addressing.header;
+            let result = self
+                .posted
+                .send(&mut self.world.kernel, peer, header, region);
+            result.map_err(|error| self.failure(error))?;
+        }
+        Ok(true)
+    }
+
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, CommError> {
+        let peer = self.peer(from)?;
+        let MpiHeader { context, tag } = self.addressing.header;
+        let pattern = MpiPattern::new(context.get(), Some(peer), Some(tag.get()));
+        let buffers = self.buffers;
+        for region in buffers.regions(piece) {
+            let result = self.posted.receive(&mut self.world.kernel, pattern, region);
+            result.map_err(|error| self.failure(error))?;
+        }
+        Ok(true)
+    }
+
+    fn are_complete(&mut self, open: usize) -> Result<bool, CommError> {
+        let disagreement = &mut *self.disagreement;
+        let settled = self.posted.settle(&mut self.world.kernel, open, |error| {
+            disagreement.get_or_insert(error);
+        });
+        settled.map_err(|error| self.failure(error))
+    }
+
+    fn combine(&mut self, left: Piece, right: Piece) {
+        let (left, right) = (self.buffers.region(left), self.buffers.region(right));
+        // What has not come whole is not read.
+        if let Some(reduction) = &self.buffers.reduction
+            && self.disagreement.is_none()
+        {
+            // SAFETY: the schedule combines pieces of as many blocks of buffers that are cut alike and hold items of
+            // the datatype that the reduction was checked for; the right one is scratch or the user's result.
+            unsafe { reduction.apply(left.base(), right.base(), right.items()) };
+        }
+    }
+
+    fn copy(&mut self, from: Piece, into: Piece) {
+        // SAFETY: pieces of the user's buffers, or scratch; the standard forbids that input and output overlap.
+        unsafe {
+            self.buffers
+                .region(from)
+                .copy_to(&self.buffers.region(into))
+        };
+    }
+}

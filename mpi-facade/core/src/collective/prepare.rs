@@ -1,0 +1,360 @@
+//! What every call does before its operation can begin.
+
+use super::layout::Layout;
+use super::operation::{Operation, PreparedOperation};
+use super::p2p_executor::Addressing;
+use super::requests;
+use super::schedule::Position;
+use super::scratch::Pool;
+use super::selection::{Conditions, Selector};
+use super::{Algorithm, Operation as Kind};
+use crate::comm::{Boards, CommRecord};
+use crate::constants::{Comm, Request};
+use crate::errhandler;
+use crate::error::{Error, Kind as What};
+use crate::header::MpiHeader;
+use crate::hosts::HostLayout;
+use crate::world::{self, CommError, World};
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use core::ffi::c_int;
+use pombo_collective::Segments;
+use pombo_kernel::Peer;
+
+/// Long messages go through chains in segments of so many bytes.
+const SEGMENT: usize = 32 << 10;
+
+/// A collective call of this rank. Run or start it: the other ranks count on it.
+#[must_use = "the other ranks wait for it"]
+pub trait Collective {
+    /// The blocking call.
+    fn run(self) -> Result<(), CommError>;
+
+    /// The non-blocking call: it goes on whenever this rank is in a call.
+    fn start(self) -> Result<Request, CommError>;
+}
+
+/// A call whose two ways are known: at once, over boards or host by host, where that is chosen; and by messages.
+struct CollectiveCall<B, M> {
+    kind: Kind,
+    comm: Comm,
+    root: c_int,
+    fast_path: B,
+    messages: M,
+}
+
+/// A call that knows messages only.
+struct MessageCall<M> {
+    kind: Kind,
+    comm: Comm,
+    root: c_int,
+    messages: M,
+}
+
+/// How a call goes by messages: behind a pointer, so that what comes after it is compiled once.
+type Messages<'a> = &'a dyn Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>;
+
+/// A call while it is made.
+pub(super) struct Call<'w> {
+    pub(super) world: &'w mut World,
+    pub(super) comm: Comm,
+    /// The communicator's place in the table.
+    pub(super) index: usize,
+    pub(super) position: Position,
+    /// Who carries out what is next; none: all ranks.
+    pub(super) subgroup: Option<SubGroup>,
+    /// The number of its next operation over boards.
+    pub(super) number: u64,
+    /// The last number that it may use: what comes next on the communicator has a larger one, on all ranks.
+    last: u64,
+    /// What its messages carry. Calls of each kind are numbered by themselves, as programs have been seen that make calls
+    /// of two kinds in another order on another rank, where nobody waits for all.
+    tag: u32,
+    /// The ranks do not agree on lengths, as this one has seen: what it returns when it is through.
+    disagreement: Option<Error>,
+}
+
+/// Some of the communicator's ranks, which do a part of an operation by themselves.
+pub(super) struct SubGroup {
+    /// Their peers, in the order of their numbers in it.
+    pub(super) peers: Rc<[Peer]>,
+    /// They are all ranks of this host.
+    pub(super) same_host: bool,
+}
+
+/// Why a call does not come to its end.
+pub(super) enum CallError {
+    /// The communicator's handler hears of it.
+    JoinError(Error),
+    /// Something else has failed meanwhile.
+    Failed(CommError),
+}
+
+impl From<Error> for CallError {
+    fn from(error: Error) -> Self {
+        CallError::JoinError(error)
+    }
+}
+
+/// A call without a root. It is over when the first function returns true.
+pub(super) fn prepare(
+    kind: Kind,
+    comm: Comm,
+    fast_path: impl Fn(&mut Call<'_>) -> Result<bool, CallError>,
+    messages: impl Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
+) -> impl Collective {
+    prepare_rooted(kind, comm, 0, fast_path, messages)
+}
+
+/// A call with a root.
+pub(super) fn prepare_rooted(
+    kind: Kind,
+    comm: Comm,
+    root: c_int,
+    fast_path: impl Fn(&mut Call<'_>) -> Result<bool, CallError>,
+    messages: impl Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
+) -> impl Collective {
+    CollectiveCall {
+        kind,
+        comm,
+        root,
+        fast_path,
+        messages,
+    }
+}
+
+/// A call that knows messages only.
+pub(super) fn by_messages(
+    kind: Kind,
+    comm: Comm,
+    root: c_int,
+    messages: impl Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
+) -> impl Collective {
+    MessageCall {
+        kind,
+        comm,
+        root,
+        messages,
+    }
+}
+
+impl<B, M> Collective for CollectiveCall<B, M>
+where
+    B: Fn(&mut Call<'_>) -> Result<bool, CallError>,
+    M: Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>,
+{
+    fn run(self) -> Result<(), CommError> {
+        world::with(|world| {
+            let mut call = Call::new(world, self.kind, self.comm, self.root)?;
+            match (self.fast_path)(&mut call) {
+                Ok(true) => call.verdict(),
+                Ok(false) => call.run(&self.messages),
+                Err(stop) => Err(call.refuse(stop)),
+            }
+        })
+    }
+
+    fn start(self) -> Result<Request, CommError> {
+        start(self.kind, self.comm, self.root, &self.messages)
+    }
+}
+
+impl<M: Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>> Collective for MessageCall<M> {
+    fn run(self) -> Result<(), CommError> {
+        run(self.kind, self.comm, self.root, &self.messages)
+    }
+
+    fn start(self) -> Result<Request, CommError> {
+        start(self.kind, self.comm, self.root, &self.messages)
+    }
+}
+
+fn run(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), CommError> {
+    world::with(|world| Call::new(world, kind, comm, root)?.run(messages))
+}
+
+fn start(
+    kind: Kind,
+    comm: Comm,
+    root: c_int,
+    messages: Messages<'_>,
+) -> Result<Request, CommError> {
+    world::with(|world| {
+        let operation = Call::new(world, kind, comm, root)?.operation(messages)?;
+        requests::start(world, operation)
+    })
+}
+
+impl<'w> Call<'w> {
+    #[inline]
+    fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, CommError> {
+        let index = world.comms.index(comm)?;
+        let record = world.comms.get(comm)?;
+        // Calls are counted before anything can go wrong with them, so that all ranks count alike, those whose call is
+        // refused as well. Host by host a call takes two operations over boards.
+        let number = record.operations + 1;
+        record.operations = number + u64::from(record.host_layout.is_some());
+        let last = record.operations;
+        let calls_by_kind = &mut record.calls_by_kind[kind as usize];
+        *calls_by_kind = calls_by_kind.wrapping_add(1);
+        let tag = kind.tag(*calls_by_kind);
+        let position = Position {
+            rank: record.rank,
+            ranks: record.size(),
+            root: root as usize,
+        };
+        let checked = record.root(root);
+        let mut call = Call {
+            world,
+            comm,
+            index,
+            position,
+            subgroup: None,
+            number,
+            last,
+            tag,
+            disagreement: None,
+        };
+        match checked {
+            Ok(_) => Ok(call),
+            Err(error) => Err(call.refuse(error.into())),
+        }
+    }
+
+    #[inline(never)]
+    fn run(&mut self, messages: Messages<'_>) -> Result<(), CommError> {
+        self.operation(messages)?.run(self.world)
+    }
+
+    #[inline(never)]
+    fn operation(&mut self, messages: Messages<'_>) -> Result<Box<Operation>, CommError> {
+        let ready = messages(self).map_err(|error| self.refuse(error.into()))?;
+        self.begin(ready)
+    }
+
+    /// Something is wrong with this rank's call. The others hear of it where they need it, unless this rank ends, which
+    /// they hear as well.
+    #[cold]
+    fn refuse(&mut self, stop: CallError) -> CommError {
+        let failure = match stop {
+            CallError::JoinError(error) => CommError::new(error, self.comm),
+            CallError::Failed(failure) => failure,
+        };
+        let last = self.last;
+        if !errhandler::is_fatal(self.world, &failure)
+            && let Ok(&mut CommRecord {
+                boards: Boards::Area(area),
+                ..
+            }) = self.record()
+            && let Some(mut group) = self.world.shm().group(area.into())
+        {
+            group.skip(last);
+        }
+        failure
+    }
+
+    /// The ranks do not agree on lengths.
+    #[cold]
+    pub(super) fn note(&mut self, error: Error) {
+        self.disagreement.get_or_insert(error);
+    }
+
+    /// How a call ends that has come through.
+    #[inline]
+    pub(super) fn verdict(&mut self) -> Result<(), CommError> {
+        match self.disagreement {
+            None => Ok(()),
+            Some(error) => Err(CommError::new(error, self.comm)),
+        }
+    }
+
+    fn begin(&mut self, ready: PreparedOperation) -> Result<Box<Operation>, CommError> {
+        let peers = self
+            .subgroup
+            .as_ref()
+            .map(|subgroup| subgroup.peers.clone());
+        let addressing = Addressing {
+            index: self.index,
+            comm: self.comm,
+            header: MpiHeader::new(self.record()?.context * 2 + 1, self.tag),
+            peers,
+        };
+        Ok(Box::new(Operation::new(addressing, ready)))
+    }
+
+    /// Carries out a part of an operation by messages, or by a cast.
+    #[inline(never)]
+    pub(super) fn run_part(&mut self, ready: PreparedOperation) -> Result<(), CallError> {
+        let operation = self.begin(ready).map_err(CallError::Failed)?;
+        match operation.run(self.world) {
+            Err(failure) if failure.error.is_unequal() => self.note(failure.error),
+            done => done.map_err(CallError::Failed)?,
+        }
+        Ok(())
+    }
+
+    /// How algorithms are chosen.
+    pub(super) fn selector(&mut self) -> &Selector {
+        self.world.extensions.get()
+    }
+
+    pub(super) fn record(&mut self) -> Result<&mut CommRecord, Error> {
+        self.world.comms.at(self.index).ok_or(Error::Handle {
+            kind: What::Comm,
+            got: self.comm.0,
+        })
+    }
+
+    /// How the ranks lie on hosts, if on several.
+    pub(super) fn host_layout(&mut self) -> Result<Option<&HostLayout>, Error> {
+        Ok(self.record()?.host_layout.as_deref())
+    }
+
+    /// Where the operation, or its part, runs.
+    #[inline]
+    pub(super) fn conditions(&mut self, kind: Kind) -> Result<Conditions, Error> {
+        let ranks = self.position.ranks;
+        let same_host = self.subgroup.as_ref().map(|subgroup| subgroup.same_host);
+        let layout = self.host_layout()?;
+        Ok(Conditions {
+            ranks,
+            several_hosts: !same_host.unwrap_or(layout.is_none()),
+            shared_memory: same_host.unwrap_or(layout.is_none()),
+            multicast: false,
+            hierarchical: same_host.is_none()
+                && layout.is_some_and(|layout| {
+                    layout.has_shared_host() && (kind != Kind::Allgather || layout.in_order())
+                }),
+        })
+    }
+
+    /// The algorithm by messages for an operation of so many bytes.
+    pub(super) fn select(&mut self, kind: Kind, bytes: usize) -> Result<Algorithm, Error> {
+        let conditions = self.conditions(kind)?;
+        let conditions = Conditions {
+            shared_memory: false,
+            hierarchical: false,
+            ..conditions
+        };
+        Ok(self.selector().select(kind, bytes, conditions))
+    }
+
+    /// Where temporary memory comes from.
+    pub(super) fn pool(&mut self) -> &mut Pool {
+        self.world.extensions.get()
+    }
+}
+
+/// A vector cut as an algorithm wants it, and into how many blocks.
+pub(super) fn cut(vector: Layout, algorithm: Algorithm, ranks: usize) -> (Layout, usize) {
+    let blocks = match algorithm {
+        Algorithm::Chain => {
+            let most = SEGMENT / vector.shape().size().max(1);
+            Segments::at_most(vector.items(), most).blocks().max(1)
+        }
+        Algorithm::ScatterAllgather | Algorithm::Ring => ranks,
+        Algorithm::Rabenseifner => 1 << ranks.ilog2(),
+        _ => 1,
+    };
+    (vector.evenly(blocks), blocks)
+}

@@ -1,0 +1,459 @@
+//! Which algorithm carries out which operation: a table, measured, that a user can print (`pombo info`) and override
+//! (`POMBO_COLL_<OPERATION>=<algorithm>`). All ranks of a job must choose alike.
+
+use crate::error::{Class, Error};
+use core::ffi::CStr;
+use core::fmt;
+use pombo_job::environment;
+use pombo_job::settings::LOCAL_CORES;
+
+/// A collective operation, as far as algorithms are chosen for it. The forms with counts for every rank go with the
+/// others, except that gatherv and scatterv are always `linear`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is what it says")]
+pub enum Operation {
+    Barrier,
+    Bcast,
+    Gather,
+    Scatter,
+    Allgather,
+    Alltoall,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    Scan,
+    Exscan,
+}
+
+/// How many operations there are.
+pub(crate) const KINDS: usize = Operation::Exscan as usize + 1;
+
+impl Operation {
+    /// What the messages of so many calls of this kind carry, of 31 bits.
+    pub(super) const fn tag(self, calls: u32) -> u32 {
+        const BITS: u32 = 27;
+        const _: () = assert!(KINDS <= 1 << (31 - BITS));
+        (self as u32) << BITS | calls & ((1 << BITS) - 1)
+    }
+}
+
+macro_rules! algorithms {
+    ($($name:ident $text:literal $meaning:literal;)*) => {
+        /// How an operation is carried out.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Algorithm {
+            $(#[doc = concat!("`", $text, "`: ", $meaning, ".")] $name,)*
+        }
+
+        impl Algorithm {
+            /// As the environment names it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Algorithm::$name => $text,)* }
+            }
+        }
+    };
+}
+
+algorithms! {
+    Linear "linear" "the root talks to everybody itself";
+    Binomial "binomial" "along a binomial tree";
+    Chain "chain" "from rank to rank, long messages in segments";
+    ScatterAllgather "scatter_allgather" "scatter by a binomial tree, then all-gather on the ring";
+    Ring "ring" "round the ring, block by block";
+    SpreadOut "spread_out" "everybody to everybody in shifted order, all at once";
+    Pairwise "pairwise" "everybody to everybody in shifted order, one after the other";
+    RecursiveDoubling "recursive_doubling" "twice as much, or twice as far, in every round";
+    Rabenseifner "rabenseifner" "reduce-scatter by halves, then all-gather by doubles";
+    Bruck "bruck" "blocks that go the same way travel together";
+    Multicast "multicast" "by the network's own broadcast, one frame for all; where ranks are on several hosts; blocking calls";
+    SharedMemory "shm" "over memory that all share, without messages; blocking calls of ranks on one host";
+    Hierarchical "hierarchical" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts; blocking calls";
+}
+
+/// What is chosen up to so many ranks and bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Only where waits cost more than messages: where ranks share cores, or are on several hosts?
+    pub costly_waits: bool,
+    /// Up to so many ranks.
+    pub ranks: usize,
+    /// Up to so many bytes: of the whole vector, of one block (gather, scatter, all-to-all), of all blocks together
+    /// (all-gather, reduce-scatter).
+    pub bytes: usize,
+    /// Then this.
+    pub algorithm: Algorithm,
+}
+
+/// One operation's algorithms.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection {
+    /// Which one.
+    pub operation: Operation,
+    /// The environment variable that overrides the rules.
+    pub variable: &'static CStr,
+    /// What it may say.
+    pub allowed: &'static [Algorithm],
+    /// The first rule that holds decides; the last one always holds.
+    pub rules: &'static [Rule],
+}
+
+const ANY: usize = usize::MAX;
+/// The most ranks that use boards: each looks at all others.
+const BOARDS: usize = 64;
+
+const fn rule(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
+    Rule {
+        costly_waits: false,
+        ranks,
+        bytes,
+        algorithm,
+    }
+}
+
+const fn costly_waits(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
+    Rule {
+        costly_waits: true,
+        ..rule(ranks, bytes, algorithm)
+    }
+}
+
+use Algorithm::*;
+
+/// The table, in the order of [`Operation`]. Measured on shared memory, 2 to 8 ranks on 2 cores, and between 4 and 8
+/// hosts. Where ranks share cores it is waits that cost, not messages, so whoever talks to everybody at once is best;
+/// so it is between hosts, as a message that a rank waits for takes as long as several that it sends.
+pub const TABLE: &[Selection] = &[
+    Selection {
+        operation: Operation::Barrier,
+        variable: c"POMBO_COLL_BARRIER",
+        allowed: &[
+            Linear,
+            Binomial,
+            Chain,
+            RecursiveDoubling,
+            SharedMemory,
+            Hierarchical,
+        ],
+        rules: &[
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, ANY, Linear),
+            rule(ANY, ANY, RecursiveDoubling),
+        ],
+    },
+    Selection {
+        operation: Operation::Bcast,
+        variable: c"POMBO_COLL_BCAST",
+        allowed: &[
+            Linear,
+            Binomial,
+            Chain,
+            ScatterAllgather,
+            Multicast,
+            SharedMemory,
+            Hierarchical,
+        ],
+        rules: &[
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            rule(ANY, ANY, Multicast),
+            costly_waits(16, ANY, Linear),
+            rule(ANY, 1 << 18, Binomial),
+            rule(7, ANY, Binomial),
+            rule(ANY, ANY, ScatterAllgather),
+        ],
+    },
+    Selection {
+        operation: Operation::Gather,
+        variable: c"POMBO_COLL_GATHER",
+        allowed: &[Linear, Binomial],
+        rules: &[rule(ANY, ANY, Linear)],
+    },
+    Selection {
+        operation: Operation::Scatter,
+        variable: c"POMBO_COLL_SCATTER",
+        allowed: &[Linear, Binomial],
+        rules: &[rule(ANY, ANY, Linear)],
+    },
+    Selection {
+        operation: Operation::Allgather,
+        variable: c"POMBO_COLL_ALLGATHER",
+        allowed: &[
+            Linear,
+            Ring,
+            SpreadOut,
+            RecursiveDoubling,
+            SharedMemory,
+            Hierarchical,
+        ],
+        rules: &[
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, 4096, Linear),
+            costly_waits(16, ANY, SpreadOut),
+            rule(ANY, 8192, RecursiveDoubling),
+            rule(ANY, ANY, Ring),
+        ],
+    },
+    Selection {
+        operation: Operation::Alltoall,
+        variable: c"POMBO_COLL_ALLTOALL",
+        allowed: &[SpreadOut, Pairwise, Bruck, SharedMemory],
+        // A text has room for all ranks, so long blocks take many rounds, in each of which all ranks need a processor.
+        rules: &[
+            costly_waits(BOARDS, 8192, SharedMemory),
+            costly_waits(32, ANY, SpreadOut),
+            costly_waits(BOARDS, 64, Bruck),
+            costly_waits(BOARDS, 8192, SpreadOut),
+            costly_waits(BOARDS, ANY, Pairwise),
+            rule(BOARDS, ANY, SharedMemory),
+            rule(32, ANY, SpreadOut),
+            rule(ANY, 64, Bruck),
+            rule(ANY, 8192, SpreadOut),
+            rule(ANY, ANY, Pairwise),
+        ],
+    },
+    Selection {
+        operation: Operation::Reduce,
+        variable: c"POMBO_COLL_REDUCE",
+        allowed: &[Linear, Binomial, Chain, SharedMemory, Hierarchical],
+        rules: &[
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, 8192, Linear),
+            rule(ANY, 1 << 18, Binomial),
+            rule(16, ANY, Chain),
+            rule(ANY, ANY, Binomial),
+        ],
+    },
+    Selection {
+        operation: Operation::Allreduce,
+        variable: c"POMBO_COLL_ALLREDUCE",
+        allowed: &[
+            Linear,
+            Binomial,
+            Chain,
+            RecursiveDoubling,
+            Rabenseifner,
+            Ring,
+            SharedMemory,
+            Hierarchical,
+        ],
+        rules: &[
+            rule(BOARDS, ANY, SharedMemory),
+            rule(ANY, ANY, Hierarchical),
+            costly_waits(16, 4096, Linear),
+            rule(ANY, 4096, RecursiveDoubling),
+            rule(ANY, 1 << 18, Rabenseifner),
+            rule(ANY, ANY, Ring),
+        ],
+    },
+    Selection {
+        operation: Operation::ReduceScatter,
+        variable: c"POMBO_COLL_REDUCE_SCATTER",
+        allowed: &[Linear, Binomial, Ring],
+        rules: &[
+            costly_waits(16, 4096, Linear),
+            rule(ANY, 4096, Binomial),
+            rule(ANY, ANY, Ring),
+        ],
+    },
+    Selection {
+        operation: Operation::Scan,
+        variable: c"POMBO_COLL_SCAN",
+        allowed: &[Chain, RecursiveDoubling],
+        rules: &[rule(ANY, ANY, RecursiveDoubling)],
+    },
+    Selection {
+        operation: Operation::Exscan,
+        variable: c"POMBO_COLL_EXSCAN",
+        allowed: &[Chain, RecursiveDoubling],
+        rules: &[rule(ANY, ANY, RecursiveDoubling)],
+    },
+];
+
+/// The ranks of an operation, or of a part of it, and what they have beside messages.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Conditions {
+    pub(super) ranks: usize,
+    /// They are on several hosts.
+    pub(super) several_hosts: bool,
+    /// Memory that all share.
+    pub(super) shared_memory: bool,
+    /// A network that carries one frame to all.
+    pub(super) multicast: bool,
+    /// Hosts of which some have several of them.
+    pub(super) hierarchical: bool,
+}
+
+/// What this process chooses by.
+pub(crate) struct Selector {
+    /// What the environment wants, in the order of the table.
+    wanted: [Option<Algorithm>; TABLE.len()],
+    cores: usize,
+}
+
+/// From the environment. Values that name no algorithm were refused when the job began.
+impl Default for Selector {
+    fn default() -> Self {
+        let wanted = |place: usize| {
+            let choice: &Selection = &TABLE[place];
+            environment::text(choice.variable).and_then(|name| choice.find(name).ok())
+        };
+        Selector {
+            wanted: core::array::from_fn(wanted),
+            cores: cores(),
+        }
+    }
+}
+
+impl Selector {
+    /// For an operation of so many bytes.
+    pub(super) fn select(
+        &self,
+        operation: Operation,
+        bytes: usize,
+        conditions: Conditions,
+    ) -> Algorithm {
+        let can_be = |algorithm| match algorithm {
+            SharedMemory => conditions.shared_memory,
+            Multicast => conditions.multicast,
+            Hierarchical => conditions.hierarchical,
+            _ => true,
+        };
+        let costly_waits = conditions.several_hosts || self.is_oversubscribed(conditions.ranks);
+        let holds = |rule: &&Rule| {
+            conditions.ranks <= rule.ranks
+                && bytes <= rule.bytes
+                && (!rule.costly_waits || costly_waits)
+                && can_be(rule.algorithm)
+        };
+        let place = operation as usize;
+        let choice = &TABLE[place];
+        let ruled = choice.rules.iter().find(holds);
+        let ruled = ruled.map_or(choice.allowed[0], |rule| rule.algorithm);
+        self.wanted[place]
+            .filter(|wanted| can_be(*wanted))
+            .unwrap_or(ruled)
+    }
+
+    /// May any operation use the network's own broadcast?
+    #[cfg(feature = "hosts")]
+    pub(super) fn wants_multicast(&self) -> bool {
+        let wanted = self.wanted[Operation::Bcast as usize];
+        wanted.is_none_or(|wanted| matches!(wanted, Multicast | Hierarchical))
+    }
+
+    /// Do so many ranks share cores?
+    pub(super) fn is_oversubscribed(&self, ranks: usize) -> bool {
+        ranks > self.cores
+    }
+}
+
+impl Selection {
+    /// What the variable must be.
+    pub(crate) const MUST: &str = "one of the algorithms that `pombo info` lists";
+
+    /// The variable as text.
+    pub fn variable(&self) -> &'static str {
+        self.variable.to_str().unwrap_or("")
+    }
+
+    /// May the variable say this?
+    pub fn allows(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
+    fn find(&self, name: &str) -> Result<Algorithm, Error> {
+        let mut allowed = self.allowed.iter().copied();
+        allowed
+            .find(|algorithm| algorithm.name() == name)
+            .ok_or(Error::Argument {
+                class: Class::Other,
+                name: self.variable(),
+                must: Self::MUST,
+            })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.algorithm.name())?;
+        if self.costly_waits {
+            f.write_str(" where ranks share cores or are on several hosts")?;
+        }
+        match self.ranks {
+            ANY => Ok(()),
+            ranks => write!(f, " up to {ranks} ranks"),
+        }?;
+        match self.bytes {
+            ANY => Ok(()),
+            bytes => write!(f, " up to {bytes} bytes"),
+        }
+    }
+}
+
+/// Processors that the ranks of this machine share, as the launcher says, else all that there are: the same number for
+/// every rank, wherever it may run itself.
+fn cores() -> usize {
+    let told = LOCAL_CORES.text().and_then(|cores| cores.parse().ok());
+    told.filter(|&cores| cores > 0).unwrap_or_else(|| {
+        // SAFETY: no demands.
+        let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+        usize::try_from(online).unwrap_or(1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_complete_and_its_rules_are_allowed() {
+        for (place, choice) in TABLE.iter().enumerate() {
+            assert_eq!(choice.operation as usize, place);
+            assert!(choice.variable().starts_with("POMBO_COLL_"));
+            let rules = choice.rules.iter();
+            assert!(
+                rules
+                    .clone()
+                    .all(|rule| choice.allowed.contains(&rule.algorithm))
+            );
+            let last = rules.last().expect("a rule");
+            assert_eq!(
+                (last.ranks, last.bytes, last.costly_waits),
+                (ANY, ANY, false)
+            );
+            for algorithm in choice.allowed {
+                assert_eq!(choice.find(algorithm.name()), Ok(*algorithm));
+            }
+            assert!(choice.find("none").is_err());
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_holds_decides() {
+        let mut choices = Selector {
+            wanted: [None; TABLE.len()],
+            cores: 1,
+        };
+        let conditions = Conditions {
+            ranks: 4,
+            ..Conditions::default()
+        };
+        let small = choices.select(Operation::Allreduce, 8, conditions);
+        let large = choices.select(Operation::Allreduce, 1 << 20, conditions);
+        assert_ne!(small, large);
+        let all = Conditions {
+            shared_memory: true,
+            hierarchical: true,
+            ..conditions
+        };
+        assert_eq!(choices.select(Operation::Allreduce, 8, all), SharedMemory);
+        choices.wanted[Operation::Allreduce as usize] = Some(Chain);
+        assert_eq!(choices.select(Operation::Allreduce, 8, all), Chain);
+        choices.wanted[Operation::Allreduce as usize] = Some(Hierarchical);
+        assert_eq!(choices.select(Operation::Allreduce, 8, all), Hierarchical);
+        assert_eq!(choices.select(Operation::Allreduce, 8, conditions), small);
+    }
+}

@@ -1,0 +1,265 @@
+//! Operations over boards in shared memory: which communicators have them, and the blocking call over them.
+//!
+//! Only blocking calls use boards: of one communicator they follow each other in the same order on all ranks, which
+//! number them alike. Non-blocking ones go by messages.
+//!
+//! Ranks that do not agree on the length of an operation still go through it: every text says which operation it is of
+//! and how long its rank takes that to be, and whoever expects something else notes it and leaves the operation. The
+//! others hear that nothing more comes, if they need it, and all meet again in the next one.
+
+use super::prepare::{Call, CallError};
+use super::schedule::{Position, StepSource};
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
+use super::shm_executor::{End, ShmExecutor};
+use super::{Algorithm, Operation};
+use crate::comm::Boards;
+use crate::error::Error;
+use crate::world::World;
+use alloc::vec::Vec;
+use core::iter;
+use pombo_collective::{Execution, Step, barrier_shm};
+use pombo_kernel::Peer;
+use pombo_netdrivers::shm::collective::{MAX_PAYLOAD, REGIONS};
+
+/// The area of `MPI_COMM_WORLD`.
+const WORLD: usize = 0;
+/// Long data is cut into so many texts at least, so that one is written while another is read; where ranks share
+/// cores, into as few as can be.
+const OVERLAP: usize = 4;
+/// But not into shorter ones, in bytes.
+const SHORTEST: usize = 8 << 10;
+/// Texts are cut at cache lines.
+const LINE: usize = 64;
+
+/// How a blocking call is carried out.
+pub(super) enum Method {
+    /// Over the boards in that area.
+    SharedMemory(u8),
+    /// Host by host: see `hierarchical`.
+    Hierarchical,
+    Messages,
+}
+
+impl Call<'_> {
+    /// The way of this operation, or of its part. All ranks of it get the same answer.
+    #[inline]
+    pub(super) fn method(&mut self, operation: Operation, bytes: usize) -> Result<Method, Error> {
+        let conditions = self.conditions(operation)?;
+        if conditions.ranks < 2 {
+            return Ok(Method::Messages);
+        }
+        match self.selector().select(operation, bytes, conditions) {
+            Algorithm::SharedMemory => {}
+            Algorithm::Hierarchical => return Ok(Method::Hierarchical),
+            _ => return Ok(Method::Messages),
+        }
+        Ok(self.area()?.map_or(Method::Messages, Method::SharedMemory))
+    }
+
+    /// Is it carried out host by host? `bytes` is asked where ranks are on several hosts.
+    #[inline]
+    pub(super) fn is_hierarchical(
+        &mut self,
+        operation: Operation,
+        bytes: impl FnOnce() -> Result<usize, Error>,
+    ) -> Result<bool, Error> {
+        if self.host_layout()?.is_none() {
+            return Ok(false);
+        }
+        Ok(matches!(
+            self.method(operation, bytes()?)?,
+            Method::Hierarchical
+        ))
+    }
+
+    /// The area of its boards, if there are any.
+    #[inline]
+    fn area(&mut self) -> Result<Option<u8>, Error> {
+        let boards = match self.record()?.boards {
+            Boards::NotEntered => self.enter_world()?,
+            known => known,
+        };
+        Ok(match boards {
+            Boards::Area(area) if self.has_number(area) => Some(area),
+            _ => None,
+        })
+    }
+
+    /// Where short ones of an operation go over boards and this one, of so many bytes, by messages, all ranks look at
+    /// each other's length first: else two that do not agree would wait for each other in different places. They meet
+    /// only there where all see all of them, and so do all or none go on. True if they disagree: the call is over.
+    #[inline(never)]
+    pub(super) fn disagrees(
+        &mut self,
+        operation: Operation,
+        (given, taken): (usize, usize),
+    ) -> Result<bool, CallError> {
+        let conditions = self.conditions(operation)?;
+        let short = self.selector().select(operation, 0, conditions);
+        if conditions.ranks < 2 || short != Algorithm::SharedMemory {
+            return Ok(false);
+        }
+        let Some(area) = self.area()? else {
+            return Ok(false);
+        };
+        let mut buffers = ShmBuffers::plain(
+            operation,
+            taken,
+            BlockedBuffer::nothing(),
+            BlockedBuffer::nothing(),
+        );
+        if given != taken {
+            // Then nobody agrees with this rank.
+            self.note(Error::unequal(given as u64, taken as u64));
+            buffers = buffers.giving(operation, usize::MAX);
+        }
+        let Position { rank, ranks, .. } = self.position;
+        self.run_shm(area, &mut barrier_shm(rank, ranks), &buffers)?;
+        Ok(self.verdict().is_err())
+    }
+
+    #[cold]
+    fn enter_world(&mut self) -> Result<Boards, Error> {
+        let record = self.record()?;
+        let peers = record.peers.clone();
+        let boards = enter(self.world, &peers, WORLD, 0);
+        self.record()?.boards = boards;
+        Ok(boards)
+    }
+
+    #[inline]
+    fn has_number(&mut self, area: u8) -> bool {
+        let number = self.number;
+        let group = self.world.shm().group(area.into());
+        group.is_some_and(|group| group.has_number_for(number))
+    }
+
+    /// How many bytes of items of `item` bytes go into a text at a time, if `host_roles` times as many share it, and how many
+    /// texts that makes. All bytes are whole items.
+    #[inline]
+    pub(super) fn segments(&mut self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
+        let whole = bytes.saturating_mul(parts);
+        if whole <= SHORTEST {
+            return (bytes, usize::from(bytes > 0));
+        }
+        let ranks = self.position.ranks;
+        let text = match self.selector().is_oversubscribed(ranks) {
+            true => MAX_PAYLOAD,
+            false => (whole / OVERLAP).clamp(SHORTEST, MAX_PAYLOAD),
+        };
+        let unit = if LINE.is_multiple_of(item) {
+            LINE
+        } else {
+            item
+        };
+        let grain = (text / parts / unit).max(1) * unit;
+        let grain = grain.min(bytes);
+        (grain, bytes.div_ceil(grain))
+    }
+
+    /// Runs an operation over boards to its end. Behind a pointer its steps cost a call each, and all of this exists once.
+    #[inline(never)]
+    pub(super) fn run_shm(
+        &mut self,
+        area: u8,
+        steps: &mut dyn StepSource,
+        buffers: &ShmBuffers,
+    ) -> Result<bool, CallError> {
+        self.run_steps(area, iter::from_fn(|| steps.next()), buffers)
+    }
+
+    /// The same with steps of one kind in line: for short operations, where a call for each step shows.
+    #[inline]
+    pub(super) fn run_steps(
+        &mut self,
+        area: u8,
+        steps: impl Iterator<Item = Step>,
+        buffers: &ShmBuffers,
+    ) -> Result<bool, CallError> {
+        let (mut running, mut incoming) = (Execution::new(steps), core::ptr::null());
+        let (rank, number) = (self.position.rank, self.number);
+        // A call of several parts has as many numbers.
+        self.number += 1;
+        if let Some(mut group) = self.world.shm().group(area.into()) {
+            group.begin(number, buffers.gives);
+        }
+        let mut end = None;
+        let idle = self.world.first_idle();
+        let done = self.world.until_after(idle, |world| {
+            let group = world.shm().group(area.into());
+            let group = group.map(|group| {
+                if idle > 0 {
+                    group.without_spinning()
+                } else {
+                    group
+                }
+            });
+            let polled = group.map(|group| {
+                running.poll(&mut ShmExecutor {
+                    group,
+                    rank,
+                    buffers,
+                    incoming: &mut incoming,
+                })
+            });
+            Ok(match polled {
+                Some(Ok(over)) => over.then_some(()),
+                Some(Err(error)) => {
+                    end = Some(error);
+                    Some(())
+                }
+                None => Some(()),
+            })
+        });
+        if end.is_none() && done.is_ok() {
+            return Ok(true);
+        }
+        self.leave(area, end)?;
+        done.map_err(CallError::Failed)?;
+        Ok(true)
+    }
+
+    /// Ends an operation before its time.
+    #[cold]
+    fn leave(&mut self, area: u8, end: Option<End>) -> Result<(), CallError> {
+        if let Some(mut group) = self.world.shm().group(area.into()) {
+            group.end();
+        }
+        match end {
+            None => {}
+            Some(End::Unequal { sent, room }) => self.note(Error::unequal(sent, room)),
+            Some(End::Lost(near)) => {
+                let world = &mut self.world;
+                let host = world.hosts.of(world.kernel.me());
+                let peer = world.hosts.members(host).get(near.index()).copied();
+                let lost = pombo_kernel::Error::PeerLost(peer.unwrap_or(near));
+                return Err(CallError::JoinError(lost.into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For each area that is free in this rank, for a new communicator, the first operation there; that of `MPI_COMM_WORLD`
+/// never is.
+pub(crate) fn areas(world: &mut World) -> [Option<u64>; REGIONS] {
+    let mut areas = world.shm().free_regions();
+    areas[WORLD] = None;
+    areas
+}
+
+/// Takes an area for those of a new communicator's peers that are on this host; all have found it free.
+pub(crate) fn enter(world: &mut World, peers: &[Peer], area: usize, first: u64) -> Boards {
+    let host = world.hosts.of(world.kernel.me());
+    let near = world.hosts.members(host);
+    let place = |peer: &Peer| near.binary_search(peer).ok();
+    let peers = peers.iter().filter_map(place);
+    let peers: Vec<Peer> = peers.map(|place| Peer(place as u16)).collect();
+    if peers.len() < 2 {
+        return Boards::None;
+    }
+    match world.shm().enter_group(area, peers.into_iter(), first) {
+        true => Boards::Area(area as u8),
+        false => Boards::None,
+    }
+}

@@ -1,0 +1,194 @@
+//! Boards in shared memory as a schedule sees them.
+
+use super::shm_buffers::{BYTES, ShmBuffers};
+use core::ops::Range;
+use pombo_collective::{Buffer, Executor, Piece};
+use pombo_kernel::{Peer, Sink, Source};
+use pombo_netdrivers::shm::collective::{BoardGroup, Unavailable};
+
+/// One operation's functions, while it is polled.
+pub(super) struct ShmExecutor<'a> {
+    pub(super) group: BoardGroup<'a>,
+    pub(super) rank: usize,
+    pub(super) buffers: &'a ShmBuffers,
+    /// What was received last, where it lies.
+    pub(super) incoming: &'a mut *const u8,
+}
+
+/// Why an operation over boards ends early.
+pub(super) enum End {
+    /// A member is gone: its peer in the segment.
+    Lost(Peer),
+    /// Another rank takes the operation to be longer or shorter, or calls another one: bytes that it sends, and that are
+    /// expected.
+    Unequal { sent: u64, room: u64 },
+}
+
+impl ShmExecutor<'_> {
+    #[cold]
+    fn end(&self, missing: Unavailable) -> End {
+        match missing {
+            Unavailable::PeerLost(peer) => End::Lost(peer),
+            _ => self.unequal(0),
+        }
+    }
+
+    #[cold]
+    fn unequal(&self, mark: u64) -> End {
+        let (sent, room) = (mark % BYTES, self.buffers.takes % BYTES);
+        End::Unequal { sent, room }
+    }
+}
+
+impl ShmExecutor<'_> {
+    /// Where this rank finds a piece in the text that it comes with.
+    #[inline]
+    fn part(&self, piece: Piece) -> Range<usize> {
+        let side = self.buffers.side(piece);
+        let start = match self.buffers.scattered == Some(piece.buffer) {
+            true => side.part(self.rank),
+            false => 0,
+        };
+        start..start + side.len(piece)
+    }
+
+    /// The address of a piece of what that rank has published. It holds until the round is passed.
+    #[inline]
+    fn find(&mut self, from: usize, piece: Piece) -> Result<Option<*const u8>, End> {
+        let (part, takes) = (self.part(piece), self.buffers.takes);
+        let found = self.group.read(from, |text, mark| {
+            if mark != takes {
+                return Err(mark);
+            }
+            // Who agrees on the whole agrees on every text; one that has parts is shorter if this rank's is nothing.
+            let start = part.start.min(text.len());
+            let found = text.get(start..start + part.len());
+            found.map(<[u8]>::as_ptr).ok_or(mark)
+        });
+        let found = found.map_err(|missing| self.end(missing))?;
+        found.transpose().map_err(|mark| self.unequal(mark))
+    }
+
+    /// Copies what was received to a piece of the output as long.
+    #[inline]
+    fn take(&mut self, piece: Piece) {
+        let side = &self.buffers.output;
+        let len = side.len(piece);
+        if len > 0 {
+            // SAFETY: so many bytes were received, and stay until this rank passes the round.
+            let text = unsafe { core::slice::from_raw_parts(*self.incoming, len) };
+            { side.region }.copy_in(side.start(piece), text);
+        }
+    }
+
+    /// Builds something in the room for the next text.
+    #[inline]
+    fn build(&mut self, piece: Piece, f: impl FnOnce(&mut [u8])) {
+        let len = self.buffers.side(piece).len(piece);
+        // There is room: the schedule has waited for it.
+        let _ = self.group.fill(len, f);
+    }
+}
+
+impl Executor for ShmExecutor<'_> {
+    type Error = End;
+
+    #[inline]
+    fn send(&mut self, _to: usize, piece: Piece) -> Result<bool, End> {
+        let side = self.buffers.side(piece);
+        let len = side.text(piece);
+        // Nobody reads a rank's own part.
+        let own = (piece.blocks > 1).then_some(self.rank);
+        let write = |text: &mut [u8]| {
+            for (part, (at, bytes)) in side.blocks(piece).enumerate() {
+                if own != Some(part) && !bytes.is_empty() {
+                    side.region
+                        .copy_out(bytes.start, &mut text[at..at + bytes.len()]);
+                }
+            }
+        };
+        if piece.buffer != Buffer::Work {
+            let filled = self.group.fill(len, write);
+            if filled.map_err(|missing| self.end(missing))?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(self.group.publish(len))
+    }
+
+    #[inline]
+    fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, End> {
+        let side = self.buffers.side(piece);
+        let len = side.len(piece);
+        if piece.buffer == Buffer::Work && from == self.rank {
+            let filled = self.group.fill(len, |_| ());
+            return Ok(filled.map_err(|missing| self.end(missing))?.is_some());
+        }
+        let Some(text) = self.find(from, piece)? else {
+            return Ok(false);
+        };
+        *self.incoming = text;
+        if piece.buffer == Buffer::Output {
+            self.take(piece);
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn are_complete(&mut self, _open: usize) -> Result<bool, End> {
+        self.group.release();
+        Ok(true)
+    }
+
+    #[inline]
+    fn over(&mut self) -> Result<bool, End> {
+        self.group.end();
+        Ok(true)
+    }
+
+    #[inline]
+    fn combine(&mut self, left: Piece, right: Piece) {
+        let buffers = self.buffers;
+        let Some(reduction) = &buffers.reduction else {
+            return;
+        };
+        let address = |piece: Piece| {
+            let side = buffers.side(piece);
+            side.region.base().wrapping_add(side.start(piece))
+        };
+        let items = buffers.side(right).len(right) / buffers.input.region.extent().max(1);
+        let from = match left.buffer {
+            Buffer::Incoming => *self.incoming,
+            _ => address(left).cast_const(),
+        };
+        // SAFETY: as many items in both, of the datatype that the reduction was checked for: in the user's memory, in
+        // the text that was received in this round, or in this rank's own room, all of them without gaps.
+        let combine = |into: *mut u8| unsafe { reduction.apply(from, into, items) };
+        match right.buffer {
+            Buffer::Work => self.build(right, |room| combine(room.as_mut_ptr())),
+            _ => combine(address(right)),
+        }
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Piece, into: Piece) {
+        let ShmBuffers { input, output, .. } = self.buffers;
+        match (from.buffer, into.buffer) {
+            (Buffer::Input, Buffer::Work) => self.build(into, |room| {
+                input.region.copy_out(input.start(from), room);
+            }),
+            (Buffer::Work, Buffer::Output) => self.build(from, |room| {
+                { output.region }.copy_in(output.start(into), room);
+            }),
+            (Buffer::Incoming, Buffer::Work) => {
+                let text = *self.incoming;
+                // SAFETY: as many bytes as were received, which stay until this rank passes the round.
+                self.build(into, |room| unsafe {
+                    text.copy_to_nonoverlapping(room.as_mut_ptr(), room.len())
+                });
+            }
+            (Buffer::Incoming, _) => self.take(into),
+            _ => self.buffers.keep(from, into),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Calls that make and free communicators. Source: MPI 5.0, chapter 7.
+
+use crate::collective::{self, Buffer, Collective, MulticastBcast, Reduced};
+use crate::comm::{Boards, CommRecord};
+use crate::constants::*;
+use crate::error::{Class, Error};
+use crate::hosts::HostLayout;
+use crate::world::{self, CommError, World};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ffi::c_int;
+use pombo_kernel::Peer;
+use pombo_netdrivers::shm::collective::REGIONS;
+
+/// `MPI_Comm_rank`.
+#[inline]
+pub fn rank(comm: Comm) -> Result<c_int, CommError> {
+    world::with(|world| Ok(world.comms.get(comm)?.rank as c_int))
+}
+
+/// `MPI_Comm_size`.
+#[inline]
+pub fn size(comm: Comm) -> Result<c_int, CommError> {
+    world::with(|world| Ok(world.comms.get(comm)?.size() as c_int))
+}
+
+/// `MPI_Comm_dup`.
+pub fn duplicate(comm: Comm) -> Result<Comm, CommError> {
+    let agreed = agree(comm)?;
+    world::with(|world| {
+        let record = world.comms.get(comm)?.duplicate(agreed.context);
+        Ok(insert(world, record, agreed))
+    })
+}
+
+/// `MPI_Comm_split`: ranks of one colour, ordered by key and then by rank. `MPI_COMM_NULL` for `MPI_UNDEFINED`.
+pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, CommError> {
+    if colour < 0 && colour != MPI_UNDEFINED {
+        let error = Error::Argument {
+            class: Class::Arg,
+            name: "color",
+            must: "0 or more, or MPI_UNDEFINED",
+        };
+        return Err(CommError::new(error, comm));
+    }
+    let ranks = size(comm)? as usize;
+    let mut all: Vec<[c_int; 2]> = vec![[0; 2]; ranks];
+    let mut own = [colour, key];
+    let send = Buffer {
+        address: own.as_mut_ptr().cast(),
+        count: 2,
+        datatype: MPI_INT,
+    };
+    let receive = Buffer {
+        address: all.as_mut_ptr().cast(),
+        count: 2,
+        datatype: MPI_INT,
+    };
+    // SAFETY: two ints here, two from every rank there.
+    unsafe { collective::allgather(send, receive, comm).run()? };
+    // Groups of different colours never talk, so one new context serves them all.
+    let agreed = agree(comm)?;
+    if colour == MPI_UNDEFINED {
+        return Ok(Comm::NULL);
+    }
+    world::with(|world| {
+        let record = world.comms.get(comm)?;
+        let mut members = Vec::<(c_int, Peer)>::with_capacity(all.len());
+        for (&[theirs, key], &peer) in all.iter().zip(&*record.peers) {
+            if theirs == colour {
+                // Equal keys stay in rank order.
+                let at = members.partition_point(|&(other, _)| other <= key);
+                members.insert(at, (key, peer));
+            }
+        }
+        let (handler, context) = (record.handler, agreed.context);
+        let peers: Vec<Peer> = members.into_iter().map(|(_, peer)| peer).collect();
+        let (own, ranks) = (world.kernel.me(), world.kernel.peers());
+        let layout = HostLayout::of(&world.hosts, &peers, own);
+        let mut record = CommRecord::new(context, own, peers, ranks, handler);
+        record.host_layout = layout;
+        Ok(insert(world, record, agreed))
+    })
+}
+
+/// What the ranks have agreed on for a new communicator.
+struct Agreed {
+    context: u32,
+    /// Where it may have boards, and the first operation there.
+    area: Option<(usize, u64)>,
+    /// May it have a group of the network's?
+    multicast: bool,
+}
+
+/// Takes a new communicator in.
+fn insert(world: &mut World, mut record: CommRecord, agreed: Agreed) -> Comm {
+    let Agreed {
+        area, multicast, ..
+    } = agreed;
+    if let Some((area, first)) = area
+        && record.size() > 1
+    {
+        record.boards = collective::enter(world, &record.peers, area, first);
+    }
+    if let Some(layout) = record.host_layout.as_ref().filter(|_| multicast) {
+        record.multicast = world
+            .extensions
+            .get::<MulticastBcast>()
+            .enter(record.context, layout.leaders());
+    }
+    world.comms.insert(record)
+}
+
+/// `MPI_Comm_free`.
+pub fn free(comm: Comm) -> Result<(), CommError> {
+    // The standard calls it collective; nobody has to wait, for contexts are never used again.
+    world::with(|world| {
+        let boards = world.comms.get(comm).map(|record| record.boards);
+        let context = world.comms.get(comm).map(|record| record.context);
+        world.comms.free(comm)?;
+        if let Ok(context) = context {
+            world.extensions.get::<MulticastBcast>().leave(context);
+        }
+        if let Ok(Boards::Area(area)) = boards {
+            world.shm().leave_group(area.into());
+        }
+        Ok(())
+    })
+}
+
+/// Says of an area for boards that it is not free.
+const TAKEN: u64 = u64::MAX;
+
+/// A context that no member has used: the largest next one of all. An area for boards that all members have free.
+fn agree(comm: Comm) -> Result<Agreed, CommError> {
+    let mut all = world::with(|world| {
+        world.comms.get(comm)?;
+        let mut own = [0; 2 + REGIONS];
+        own[0] = u64::from(world.comms.next_context);
+        own[1] = u64::from(!world.extensions.get::<MulticastBcast>().has_room());
+        for (first, area) in own[2..].iter_mut().zip(collective::areas(world)) {
+            *first = area.unwrap_or(TAKEN);
+        }
+        Ok(own)
+    })?;
+    let largest = Reduced {
+        input: MPI_IN_PLACE,
+        output: all.as_mut_ptr().cast(),
+        count: all.len() as i64,
+        datatype: MPI_UINT64_T,
+        op: MPI_MAX,
+    };
+    // SAFETY: so many unsigned numbers.
+    unsafe { collective::allreduce(largest, comm).run()? };
+    let [next, full, areas @ ..] = all;
+    let area = areas.iter().position(|first| *first != TAKEN);
+    let area = area.map(|area| (area, areas[area]));
+    world::with(|world| {
+        // The context number doubles on the wire.
+        let next = next as u32;
+        if next >= u32::MAX / 2 {
+            let error = Error::Argument {
+                class: Class::Other,
+                name: "communicator",
+                must: "one of the first 2147483647 of a job: contexts are not used again",
+            };
+            return Err(CommError::new(error, comm));
+        }
+        world.comms.next_context = next + 1;
+        Ok(Agreed {
+            context: next,
+            area,
+            multicast: full == 0,
+        })
+    })
+}

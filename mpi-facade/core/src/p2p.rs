@@ -1,0 +1,450 @@
+//! Point-to-point calls: check, build a header, call the kernel. Source: MPI 5.0, chapter 3.
+
+use crate::any_source_failure;
+use crate::comm::CommRecord;
+use crate::constants::*;
+use crate::datatype;
+use crate::errhandler;
+use crate::error::{Error, Kind};
+use crate::header::{MpiHeader, MpiPattern};
+use crate::kernel::Posted;
+use crate::memory::{self, Region, Shape};
+use crate::request;
+use crate::status::Status;
+use crate::world::{self, CommError, World};
+use core::ffi::{c_int, c_void};
+use pombo_kernel::{Mode, Peer};
+
+/// `MPI_Send` and `MPI_Ssend`.
+///
+/// # Safety
+/// `buf` holds `count` items of `datatype`.
+#[inline(always)]
+pub unsafe fn send(
+    mode: Mode,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<(), CommError> {
+    world::with(move |world| {
+        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+        let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
+        posted.begun()?.wait_sent()
+    })
+}
+
+/// `MPI_Isend` and `MPI_Issend`.
+///
+/// # Safety
+/// `buf` holds `count` items of `datatype`, until the request is over.
+#[inline]
+pub unsafe fn isend(
+    mode: Mode,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, CommError> {
+    // SAFETY: the caller's buffer, until the request is over.
+    let post = |world: &mut World| unsafe {
+        post_send(world, buf, count, datatype, to, tag, comm, mode).hand_out()
+    };
+    match world::with_alone(post) {
+        Some(Request::NULL) => Err(refused()),
+        Some(request) => Ok(request),
+        // SAFETY: the same.
+        None => unsafe { isend_in_turn(mode, buf, count, datatype, to, tag, comm) },
+    }
+}
+
+/// # Safety
+/// As for [`isend`].
+#[cold]
+#[inline(never)]
+unsafe fn isend_in_turn(
+    mode: Mode,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, CommError> {
+    world::with(|world| {
+        // SAFETY: the caller's buffer, until the request is over.
+        let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
+        Ok(posted.begun()?.hand_out())
+    })
+}
+
+/// Why nothing was posted by the call before this one.
+#[cold]
+#[inline(never)]
+fn refused() -> CommError {
+    let why = world::with(|world| Ok(world.refused.take()));
+    let unsaid = CommError::from(pombo_kernel::Error::UnknownTicket);
+    why.map_or_else(|failure| failure, |why| why.unwrap_or(unsaid))
+}
+
+/// `MPI_Recv`.
+///
+/// # Safety
+/// `buf` has room for `count` items of `datatype`.
+#[inline]
+pub unsafe fn receive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<(), CommError> {
+    world::with(move |world| {
+        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+        let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
+        posted.begun()?.wait(status)
+    })
+}
+
+/// `MPI_Irecv`.
+///
+/// # Safety
+/// `buf` has room for `count` items of `datatype`, until the request is over.
+#[inline]
+pub unsafe fn ireceive(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, CommError> {
+    // SAFETY: the caller's buffer, until the request is over.
+    let post = |world: &mut World| unsafe {
+        post_receive(world, buf, count, datatype, from, tag, comm).hand_out()
+    };
+    match world::with_alone(post) {
+        Some(Request::NULL) => Err(refused()),
+        Some(request) => Ok(request),
+        // SAFETY: the same.
+        None => unsafe { ireceive_in_turn(buf, count, datatype, from, tag, comm) },
+    }
+}
+
+/// # Safety
+/// As for [`ireceive`].
+#[cold]
+#[inline(never)]
+unsafe fn ireceive_in_turn(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request, CommError> {
+    world::with(|world| {
+        // SAFETY: the caller's buffer, until the request is over.
+        let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
+        Ok(posted.begun()?.hand_out())
+    })
+}
+
+/// One side of an exchange: memory, partner, tag.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    /// Address of the items.
+    pub buf: *mut c_void,
+    /// How many.
+    pub count: i64,
+    /// Of what.
+    pub datatype: Datatype,
+    /// Destination or source.
+    pub partner: c_int,
+    /// The tag.
+    pub tag: c_int,
+}
+
+/// `MPI_Sendrecv`.
+///
+/// # Safety
+/// Both buffers hold what their sides say and do not overlap.
+pub unsafe fn exchange(
+    send: Side,
+    receive: Side,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<(), CommError> {
+    world::with(move |world| {
+        let (from, into) = (receive.partner, receive.tag);
+        let Side {
+            buf,
+            count,
+            datatype,
+            ..
+        } = receive;
+        // Before anything leaves.
+        // SAFETY: the caller's buffer.
+        unsafe { check_receive(world, buf, count, datatype, from, into, comm) }?;
+        let (to, tag, mode) = (send.partner, send.tag, Mode::Standard);
+        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+        let outgoing = unsafe {
+            post_send(
+                world,
+                send.buf,
+                send.count,
+                send.datatype,
+                to,
+                tag,
+                comm,
+                mode,
+            )
+        };
+        let mut outgoing = outgoing.begun()?;
+        let world = outgoing.world();
+        // SAFETY: as above.
+        let incoming = unsafe { post_receive(world, buf, count, datatype, from, into, comm) };
+        let received = incoming.begun()?.wait(status);
+        match received {
+            // The other side of the send has no part in that.
+            Err(failure) if is_own(outgoing.world(), &failure) => {
+                outgoing.wait_sent()?;
+                Err(failure)
+            }
+            Err(failure) => Err(failure),
+            Ok(()) => outgoing.wait_sent(),
+        }
+    })
+}
+
+/// Has a receive failed because of its own buffer, and goes the program on?
+#[cold]
+fn is_own(world: &mut World, failure: &CommError) -> bool {
+    matches!(failure.error, Error::Truncated { .. }) && !errhandler::is_fatal(world, failure)
+}
+
+/// `MPI_Iprobe`: the status of the first message that matches.
+pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, CommError> {
+    world::with(move |world| match pattern(world, from, tag, comm)? {
+        Some(pattern) => world.probe_for(pattern, |world| look(world, pattern, comm)),
+        None => Ok(Some(Status::PROC_NULL)),
+    })
+}
+
+/// `MPI_Probe`.
+pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, CommError> {
+    world::with(move |world| match pattern(world, from, tag, comm)? {
+        Some(pattern) => wait_for(world, pattern, |world| look(world, pattern, comm)),
+        None => Ok(Status::PROC_NULL),
+    })
+}
+
+/// Waits for a message that is wanted, until no rank is left that could send it.
+pub(crate) fn wait_for<R>(
+    world: &mut World,
+    pattern: MpiPattern,
+    mut look: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
+) -> Result<R, CommError> {
+    world.until(|world| {
+        let found = look(world)?;
+        if found.is_none() && any_source_failure::is_due(world.idle_counts.waiting) {
+            any_source_failure::check(world, pattern)?;
+        }
+        Ok(found)
+    })
+}
+
+fn look(world: &mut World, pattern: MpiPattern, comm: Comm) -> Result<Option<Status>, CommError> {
+    let found = world.kernel.probe(pattern).map_err(CommError::on(comm))?;
+    Ok(found.map(|envelope| {
+        let mut status = Status::EMPTY;
+        request::write_source(&mut world.comms, &envelope, &mut status);
+        status
+    }))
+}
+
+/// A user's buffer, checked.
+///
+/// # Safety
+/// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
+#[inline(always)]
+pub(crate) unsafe fn region(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+) -> Result<Region, Error> {
+    let items = memory::items(count)?;
+    let known = datatype::predefined(datatype).ok_or(Error::Handle {
+        kind: Kind::Datatype,
+        got: datatype.0,
+    })?;
+    memory::present(buf, items)?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { Region::new(buf, items, Shape::of(known)) })
+}
+
+/// # Safety
+/// As for [`region`], until what is posted is over.
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "the standard's")]
+pub(crate) unsafe fn post_send<'w>(
+    world: &'w mut World,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+    mode: Mode,
+) -> Posted<'w> {
+    // SAFETY: the caller's promise.
+    let checked = unsafe { check_send(world, buf, count, datatype, to, tag, comm) };
+    let (peer, header, region) = match checked {
+        Ok(Some(checked)) => checked,
+        Ok(None) => return Posted::over(world, request::SENT),
+        Err(failure) => return Posted::refuse(world, failure),
+    };
+    world.count(pombo_kernel::Source::len(&region));
+    if mode == Mode::Standard {
+        let now = match world.kernel.send_now(peer, header, &region) {
+            Ok(false) => world.kernel.send_copy_behind(peer, header, &region),
+            now => now,
+        };
+        match now {
+            Ok(true) => return Posted::over(world, request::SENT),
+            Ok(false) => {}
+            Err(error) => return Posted::refuse(world, CommError::new(error, comm)),
+        }
+    }
+    Posted::send(world, mode, peer, header, region, comm)
+}
+
+/// What a send is to carry, and where; none to `MPI_PROC_NULL`.
+///
+/// # Safety
+/// As for [`region`].
+#[inline(always)]
+unsafe fn check_send(
+    world: &mut World,
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Option<(Peer, MpiHeader, Region)>, CommError> {
+    let failure = CommError::on(comm);
+    let record = world.comms.get(comm)?;
+    let tag = check_tag(tag).map_err(&failure)?;
+    let Some(peer) = partner(record, to).map_err(&failure)? else {
+        // Nobody looks at the buffer and its type.
+        memory::items(count).map_err(&failure)?;
+        return Ok(None);
+    };
+    // SAFETY: the caller's promise.
+    let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&failure)?;
+    Ok(Some((
+        peer,
+        MpiHeader::new(record.context * 2, tag),
+        region,
+    )))
+}
+
+/// # Safety
+/// As for [`region`], until what is posted is over.
+#[inline(never)]
+unsafe fn post_receive<'w>(
+    world: &'w mut World,
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Posted<'w> {
+    // SAFETY: the caller's promise.
+    match unsafe { check_receive(world, buf, count, datatype, from, tag, comm) } {
+        Ok(None) => Posted::over(world, request::RECEIVED_FROM_NOBODY),
+        Ok(Some((pattern, region))) => Posted::receive(world, pattern, region, comm),
+        Err(failure) => Posted::refuse(world, failure),
+    }
+}
+
+/// What a receive wants, and where it goes; none from `MPI_PROC_NULL`.
+///
+/// # Safety
+/// As for [`region`].
+#[inline(always)]
+unsafe fn check_receive(
+    world: &mut World,
+    buf: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Option<(MpiPattern, Region)>, CommError> {
+    let failure = CommError::on(comm);
+    let record = world.comms.get(comm)?;
+    let pattern = pattern_of(record, from, tag).map_err(&failure)?;
+    if from == MPI_PROC_NULL {
+        memory::items(count).map_err(&failure)?;
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let region = unsafe { region(buf, count, datatype) }.map_err(&failure)?;
+    Ok(Some((pattern, region)))
+}
+
+/// What a probe asks for; none from `MPI_PROC_NULL`.
+pub(crate) fn pattern(
+    world: &mut World,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Option<MpiPattern>, CommError> {
+    let record = world.comms.get(comm)?;
+    if from == MPI_PROC_NULL {
+        return Ok(None);
+    }
+    let pattern = pattern_of(record, from, tag).map_err(CommError::on(comm))?;
+    Ok(Some(pattern))
+}
+
+#[inline]
+fn pattern_of(record: &CommRecord, from: c_int, tag: c_int) -> Result<MpiPattern, Error> {
+    let source = match from {
+        MPI_ANY_SOURCE => None,
+        rank => partner(record, rank)?,
+    };
+    let tag = match tag {
+        MPI_ANY_TAG => None,
+        tag => Some(check_tag(tag)?),
+    };
+    Ok(MpiPattern::new(record.context * 2, source, tag))
+}
+
+/// The peer of a partner; none for `MPI_PROC_NULL`.
+#[inline]
+fn partner(record: &CommRecord, rank: c_int) -> Result<Option<Peer>, Error> {
+    match rank {
+        MPI_PROC_NULL => Ok(None),
+        rank => record.peer(rank).map(Some),
+    }
+}
+
+/// The value of `MPI_TAG_UB`.
+pub const LARGEST_TAG: c_int = c_int::MAX;
+
+fn check_tag(tag: c_int) -> Result<u32, Error> {
+    u32::try_from(tag).map_err(|_| Error::Tag {
+        got: tag,
+        largest: LARGEST_TAG,
+    })
+}

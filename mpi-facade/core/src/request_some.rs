@@ -1,0 +1,115 @@
+//! The first of several requests that is over, and taking one back. Source: MPI 5.0, sections 3.7.5 and 3.8.4.
+
+use crate::any_source_failure;
+use crate::constants::*;
+use crate::error::{Error, Kind};
+use crate::request::{self, RequestState, test_one};
+use crate::stall;
+use crate::status::Status;
+use crate::world::{self, CommError, World};
+use pombo_kernel::Ticket;
+
+/// What a look at several requests shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Completion {
+    /// None of them names an operation.
+    NoneActive,
+    /// None of them is over.
+    Pending,
+    /// That one is over; if something went wrong with it, what.
+    Complete(usize, Option<CommError>),
+}
+
+/// `MPI_Waitany`: the first one that is over. Its handle becomes null. Never [`Completion::Pending`].
+pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
+    world::with(|world| {
+        world.until(|world| match first_complete(world, requests, status)? {
+            Completion::Pending => {
+                if any_source_failure::is_due(world.idle_counts.waiting) {
+                    stall::check(world, requests);
+                }
+                Ok(None)
+            }
+            seen => Ok(Some(seen)),
+        })
+    })
+}
+
+/// `MPI_Testany`: as [`wait_any`], without waiting.
+pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
+    world::with(|world| {
+        world.make_progress()?;
+        if any_source_failure::is_due_once(world) {
+            stall::check(world, requests);
+        }
+        let seen = first_complete(world, requests, status)?;
+        if let Completion::Pending = seen {
+            world.test_backoff()?;
+        }
+        Ok(seen)
+    })
+}
+
+/// `MPI_Testsome`, and `MPI_Waitsome` after it has waited for one: `over` hears of each that is over, with its index
+/// from `first` on. Makes no progress.
+pub fn each_complete(
+    requests: &mut [Request],
+    first: usize,
+    mut over: impl FnMut(usize, Status, Option<CommError>),
+) -> Result<(), CommError> {
+    world::with(|world| {
+        let mut at = first;
+        while let Some(rest) = requests.get_mut(at..) {
+            let mut status = Status::EMPTY;
+            let Completion::Complete(index, failure) = first_complete(world, rest, &mut status)?
+            else {
+                break;
+            };
+            over(at + index, status, failure);
+            at += index + 1;
+        }
+        Ok(())
+    })
+}
+
+fn first_complete(
+    world: &mut World,
+    requests: &mut [Request],
+    status: &mut Status,
+) -> Result<Completion, CommError> {
+    let mut seen = Completion::NoneActive;
+    *status = Status::EMPTY;
+    for (index, request) in requests.iter_mut().enumerate() {
+        if *request == Request::NULL {
+            continue;
+        }
+        let failure = match test_one(world, *request, status)? {
+            RequestState::Pending => {
+                seen = Completion::Pending;
+                continue;
+            }
+            RequestState::Complete => None,
+            RequestState::Failed(failure) => Some(failure),
+        };
+        *request = Request::NULL;
+        return Ok(Completion::Complete(index, failure));
+    }
+    Ok(seen)
+}
+
+/// `MPI_Cancel`: the operation is over soon, with or without a message; its status says which.
+pub fn cancel(request: Request) -> Result<(), CommError> {
+    let unknown = Error::Handle {
+        kind: Kind::Request,
+        got: request.0,
+    };
+    world::with(|world| match request {
+        // What is over stays as it is.
+        request::SENT | request::RECEIVED_FROM_NOBODY => Ok(()),
+        _ if request == Request::NULL || request::has_request_ops(request) => Err(unknown.into()),
+        _ => match world.kernel.cancel(Ticket::from_bits(request.0 as u64)) {
+            Err(pombo_kernel::Error::UnknownTicket) => Err(unknown.into()),
+            done => Ok(done?),
+        },
+    })
+}

@@ -1,0 +1,78 @@
+//! Programs that ask again and again whether something is over, instead of waiting for it: where ranks share
+//! processors, the others get a turn. For the calls that do not wait.
+
+use crate::any_source_failure;
+use crate::header::MpiPattern;
+use crate::world::{CommError, World};
+use core::mem::replace;
+use pombo_kernel::Error;
+use pombo_kernel::channel::Channel;
+
+/// So many answers that nothing is over are worth a look at the time.
+const CALLS_PER_CHECK: u32 = 32;
+/// Nanoseconds: a program that gets a few of them in less does nothing else meanwhile.
+const BUSY_NANOSECONDS: u64 = 64_000;
+/// Looks in vain after which a rank may sleep.
+const IDLE: u32 = 2;
+/// Nanoseconds that a call then takes at most, where nothing arrives.
+const SLEEP_NANOSECONDS: u64 = 100_000;
+
+impl World {
+    /// Lets messages come and go, for a call that does not wait.
+    #[inline]
+    pub(crate) fn make_progress(&mut self) -> Result<(), CommError> {
+        self.kernel.check_messages()?;
+        self.progress(&mut 0);
+        Ok(())
+    }
+
+    /// Looks for a message without waiting for one. Where a probe has found one that its sender keeps, the sender is
+    /// asked again before the answer is no: that takes until it is in a call.
+    pub(crate) fn probe_for<R>(
+        &mut self,
+        pattern: MpiPattern,
+        mut look: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
+    ) -> Result<Option<R>, CommError> {
+        self.make_progress()?;
+        let told = self.kernel.has_answer(&pattern);
+        let mut found = look(self)?;
+        if told && found.is_none() {
+            found = self.until(|world| {
+                let asking = world.kernel.is_asking(&pattern);
+                let found = look(world)?;
+                Ok((found.is_some() || !asking).then_some(found))
+            })?;
+        }
+        if found.is_none() {
+            if any_source_failure::is_due_once(self) {
+                any_source_failure::check(self, pattern)?;
+            }
+            self.test_backoff()?;
+        }
+        Ok(found)
+    }
+
+    /// The call's answer is that nothing is over, after a [`World::make_progress`].
+    #[inline]
+    pub(crate) fn test_backoff(&mut self) -> Result<(), CommError> {
+        self.idle_counts.untested.0 += 1;
+        match self.idle_counts.untested.0 {
+            CALLS_PER_CHECK => self.yield_processor(),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn yield_processor(&mut self) -> Result<(), CommError> {
+        let channel = self.kernel.channel_mut();
+        let now = channel.now();
+        let (_, since) = replace(&mut self.idle_counts.untested, (0, now));
+        if now.saturating_sub(since) < BUSY_NANOSECONDS {
+            channel
+                .wait_timeout(IDLE, SLEEP_NANOSECONDS)
+                .map_err(Error::from)?;
+            self.idle_counts.untested.1 = channel.now();
+        }
+        Ok(())
+    }
+}

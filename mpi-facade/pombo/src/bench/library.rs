@@ -1,0 +1,488 @@
+//! The libraries that are measured: ours over each of its networks and every other that is
+//! found, each with its compiler and its launcher. Only `bench` uses it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use pombo_transport::authenticated::HEADER_LEN as TAGGED;
+use pombo_transport::multicast::HEADER_LEN;
+
+use super::hosts::{Hosts, SETTINGS};
+use super::job::{End, Jobs};
+use super::multihost::bursts::{self, Bursts};
+use crate::error::Error;
+use crate::{compiler, library};
+
+const OURS: &str = "pombo";
+
+/// What carries the messages.
+#[derive(Debug, PartialEq)]
+pub(super) struct Network {
+    /// As `--net` takes it.
+    pub(super) name: &'static str,
+    /// The words with which `pombo run` takes it.
+    ours: &'static [&'static str],
+    /// What others use in its place, and how they are told to.
+    theirs: (&'static str, &'static [(&'static str, &'static str)]),
+}
+
+const NETWORKS: [Network; 3] = [
+    Network {
+        name: "shm",
+        ours: &[],
+        theirs: ("", &[]),
+    },
+    Network {
+        name: "udp",
+        ours: &["--net", "udp"],
+        theirs: ("-tcp", &THROUGH_TCP),
+    },
+    Network {
+        name: ETHERNET,
+        ours: &["--net", "ethernet:eth0"],
+        theirs: ("-tcp", &THROUGH_TCP),
+    },
+];
+
+/// Only hosts have it.
+const ETHERNET: &str = "ethernet";
+/// What hosts are measured with, if nobody says.
+const BETWEEN_HOSTS: [&str; 2] = [ETHERNET, "udp"];
+/// As `--auth` and POMBO_AUTH take it, beside what is usual.
+pub(super) const AUTH: [&str; 2] = ["full", "off"];
+/// What all that are measured between hosts have in common.
+const HOSTS: &str = "hosts";
+
+/// The others' way through the system's network, also between two ranks of one machine: for Open MPI,
+/// for MPICH, for libfabric and UCX below it.
+const THROUGH_TCP: [(&str, &str); 6] = [
+    ("OMPI_MCA_pml", "ob1"),
+    ("OMPI_MCA_btl", "tcp,self"),
+    ("MPIR_CVAR_NOLOCAL", "1"),
+    ("MPIR_CVAR_CH4_SHM_ENABLE", "0"),
+    ("FI_PROVIDER", "tcp"),
+    ("UCX_TLS", "tcp,self"),
+];
+
+/// Name, compiler and launcher of the libraries that are found in PATH. Debian installs the
+/// first two side by side; the last are whatever the user has chosen.
+const INSTALLED: [[&str; 3]; 3] = [
+    ["mpich", "mpicc.mpich", "mpiexec.mpich"],
+    ["openmpi", "mpicc.openmpi", "mpirun.openmpi"],
+    ["mpi", "mpicc", "mpiexec"],
+];
+
+/// For Open MPI 4 and 5, and harmless for others: run for any user, allow more ranks than
+/// cores, and leave it to the program where a rank stays.
+const USUAL_SETTINGS: [(&str, &str); 6] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+    ("PRTE_MCA_hwloc_default_binding_policy", "none"),
+];
+
+/// With more ranks than cores: yield. MPICH's setting helps only where its build has it.
+const YIELD_SETTINGS: [(&str, &str); 2] = [
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("MPIR_CVAR_POLLS_BEFORE_YIELD", "1"),
+];
+
+/// Broadcasts along a chain of hosts in pieces, the best for long messages on a slow line that the
+/// libraries have: Open MPI 4 and 5, MPICH 4 and 5.
+const TUNED_SETTINGS: [(&str, &str); 8] = [
+    ("OMPI_MCA_coll", "^han,adapt"),
+    ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
+    ("OMPI_MCA_coll_tuned_bcast_algorithm", "3"),
+    ("OMPI_MCA_coll_tuned_bcast_algorithm_segmentsize", "16384"),
+    ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
+    ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "nb"),
+    ("MPIR_CVAR_IBCAST_INTRA_ALGORITHM", "tsp_ring"),
+    ("MPIR_CVAR_IBCAST_RING_CHUNK_SIZE", "16384"),
+];
+
+/// A compiler that takes longer hangs.
+const COMPILE_LIMIT: Duration = Duration::from_secs(120);
+
+/// Where a library's program comes from.
+#[derive(Clone, PartialEq)]
+enum ProgramSource {
+    /// From our own library, which this process compiles with.
+    Ours,
+    /// From a compiler.
+    Theirs(PathBuf),
+    /// It is this one, with a subcommand and its first word.
+    Subcommand([&'static str; 2]),
+}
+
+/// A library and a network.
+#[derive(Clone)]
+pub(super) struct Library {
+    /// Unique; heads its column.
+    pub(super) name: String,
+    source: ProgramSource,
+    launcher: PathBuf,
+    pub(super) network: &'static Network,
+    /// How its frames are authenticated, if not as they are by themselves.
+    auth: Option<&'static str>,
+    /// Whether it broadcasts in the way that is best for long messages on a slow line, not as it
+    /// would by itself.
+    pub(super) is_tuned: bool,
+    /// The compiled program.
+    program: PathBuf,
+}
+
+/// Compiler and launcher of another library.
+type Tools = [PathBuf; 2];
+
+/// The names of our networks.
+pub(super) fn networks() -> Vec<&'static str> {
+    NETWORKS.iter().map(|network| network.name).collect()
+}
+
+/// These, or the first: the others take long.
+fn wanted(names: &[String]) -> impl Iterator<Item = &'static Network> {
+    let is_wanted = move |network: &&Network| match names {
+        [] => network.name == NETWORKS[0].name,
+        names => names.iter().any(|name| name == network.name),
+    };
+    NETWORKS.iter().filter(is_wanted)
+}
+
+/// Ours over these networks.
+pub(super) fn ours(networks: &[String]) -> Result<Vec<Library>, Error> {
+    let launcher = library::executable()?;
+    let ours = wanted(networks).map(|network| Library {
+        name: format!("{OURS}-{}", network.name),
+        source: ProgramSource::Ours,
+        launcher: launcher.clone(),
+        network,
+        auth: None,
+        is_tuned: false,
+        program: PathBuf::new(),
+    });
+    Ok(ours.collect())
+}
+
+/// Ours over these networks, and beside each the same with frames authenticated otherwise.
+pub(super) fn ours_by(networks: &[String], auth: &[String]) -> Result<Vec<Library>, Error> {
+    let mut all = Vec::new();
+    for usual in ours(networks)? {
+        let also = AUTH
+            .into_iter()
+            .filter(|name| auth.iter().any(|one| one == name));
+        let also = also.map(|name| Library {
+            name: format!("{}-{name}", usual.name),
+            auth: Some(name),
+            ..usual.clone()
+        });
+        let also: Vec<_> = also.collect();
+        all.push(usual);
+        all.extend(also);
+    }
+    Ok(all)
+}
+
+/// Those that were named, then those that are installed, each over what it has in place of these
+/// networks.
+pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Library>, Error> {
+    let found = found(against)?;
+    let over = |network: &'static Network| {
+        found.iter().map(move |other| Library {
+            name: format!("{}{}", other.name, network.theirs.0),
+            network,
+            ..other.clone()
+        })
+    };
+    Ok(wanted(networks).flat_map(over).collect())
+}
+
+/// Each twice, as it is and tuned, over TCP between hosts.
+pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Library>, Error> {
+    let both = |other: Library| {
+        [false, true].map(|is_tuned| Library {
+            name: format!("{}{}", other.name, if is_tuned { "-tuned" } else { "" }),
+            network: &NETWORKS[1],
+            is_tuned,
+            ..other.clone()
+        })
+    };
+    Ok(found(against)?.into_iter().flat_map(both).collect())
+}
+
+/// Broadcasts of another kind over raw Ethernet, without MPI.
+pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Library>, Error> {
+    let launcher = library::executable()?;
+    let network = &NETWORKS[NETWORKS.len() - 1];
+    let one = |kind: &Bursts| Library {
+        name: kind.name.to_owned(),
+        source: ProgramSource::Subcommand([bursts::NAME, kind.name]),
+        launcher: launcher.clone(),
+        network,
+        auth: None,
+        is_tuned: false,
+        program: PathBuf::new(),
+    };
+    Ok(kinds.iter().map(one).collect())
+}
+
+/// The networks to measure, refused where they cannot be: one machine has no wire, and hosts share
+/// no memory.
+pub(super) fn networks_for(names: &[String], hosts: bool) -> Result<Vec<String>, Error> {
+    if hosts && names.is_empty() {
+        return Ok(BETWEEN_HOSTS.map(String::from).into());
+    }
+    let wrong = |name: &&String| BETWEEN_HOSTS.contains(&&***name) != hosts && **name != "udp";
+    match names.iter().find(wrong) {
+        None => Ok(names.to_vec()),
+        Some(name) => Err(Error::Value {
+            what: "--net",
+            given: name.clone(),
+            want: if hosts {
+                "udp or ethernet with --hosts"
+            } else {
+                "shm or udp, or --hosts as well"
+            },
+        }),
+    }
+}
+
+fn found(against: &[PathBuf]) -> Result<Vec<Library>, Error> {
+    let mut found = Vec::new();
+    for directory in against {
+        add(&mut found, &name_of(directory), tools_in(directory)?);
+    }
+    for [name, compiler, launcher] in INSTALLED {
+        if let (Some(compiler), Some(launcher)) = (in_path(compiler), in_path(launcher)) {
+            add(&mut found, name, [compiler, launcher]);
+        }
+    }
+    Ok(found)
+}
+
+fn tools_in(directory: &Path) -> Result<Tools, Error> {
+    let tool = |name: &str| {
+        let path = std::path::absolute(directory.join("bin").join(name)).ok();
+        path.filter(|path| path.is_file())
+    };
+    match (tool("mpicc"), tool("mpiexec")) {
+        (Some(compiler), Some(launcher)) => Ok([compiler, launcher]),
+        _ => Err(Error::Value {
+            what: "--against",
+            given: directory.display().to_string(),
+            want: "a directory that has bin/mpicc and bin/mpiexec",
+        }),
+    }
+}
+
+/// The directory's last part.
+fn name_of(directory: &Path) -> String {
+    let whole = directory.canonicalize();
+    let whole = whole.as_deref().unwrap_or(directory);
+    let name = whole.file_name().unwrap_or("root".as_ref());
+    let text = name.to_string_lossy();
+    text.split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+/// The same compiler again, or our own, is left out; the same name again gets a number.
+fn add(found: &mut Vec<Library>, name: &str, [compiler, launcher]: Tools) {
+    let real = compiler.canonicalize().unwrap_or_else(|_| compiler.clone());
+    let is_same = |other: &Library| {
+        let theirs = other.compiler().map(Path::canonicalize);
+        matches!(theirs, Some(Ok(theirs)) if theirs == real)
+    };
+    if real.file_name() == Some(OURS.as_ref()) || found.iter().any(is_same) {
+        return;
+    }
+    let is_free = |name: &String| found.iter().all(|other| other.name != *name);
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let name = std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(is_free);
+    found.extend(name.map(|name| Library {
+        name,
+        source: ProgramSource::Theirs(compiler),
+        launcher,
+        network: &NETWORKS[0],
+        auth: None,
+        is_tuned: false,
+        program: PathBuf::new(),
+    }));
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|place| place.join(name))
+        .find(|file| file.is_file())
+}
+
+impl Library {
+    pub(super) fn is_ours(&self) -> bool {
+        self.source == ProgramSource::Ours
+    }
+
+    /// Whether it is there for this measurement: some are only for broadcasts.
+    pub(super) fn measures(&self, name: &str) -> bool {
+        let is_for_broadcasts =
+            self.is_tuned || matches!(self.source, ProgramSource::Subcommand(_));
+        !is_for_broadcasts || name.contains("cast")
+    }
+
+    fn compiler(&self) -> Option<&Path> {
+        match &self.source {
+            ProgramSource::Theirs(compiler) => Some(compiler),
+            _ => None,
+        }
+    }
+
+    /// Compiles beside the source, with the same options for all.
+    pub(super) fn compile(&mut self, source: &Path, jobs: &Jobs) -> Result<End, Error> {
+        self.program = source.with_file_name(format!("bench-{}", self.name));
+        if self.is_ours() {
+            compiler::compile(source, &self.program)?;
+        }
+        let Some(compiler) = self.compiler() else {
+            let took = Duration::ZERO;
+            return Ok(End::Done { took });
+        };
+        let mut command = Command::new(compiler);
+        command.arg("-O2").arg("-o").args([&*self.program, source]);
+        Ok(jobs.run(&mut command, COMPILE_LIMIT, |_| {}))
+    }
+
+    /// The command that starts the program, on hosts or here; its arguments are still to come.
+    pub(super) fn launch(&self, ranks: u32, cores: usize, hosts: Option<&Hosts>) -> Command {
+        let mut command = match hosts {
+            Some(hosts) => hosts.command(&self.launcher),
+            None => Command::new(&self.launcher),
+        };
+        if let ProgramSource::Subcommand(words) = self.source {
+            command.args(words).arg(ranks.to_string());
+            return command;
+        }
+        if self.is_ours() {
+            command.arg("run").args(self.network.ours);
+            command.envs(self.auth.map(|auth| ("POMBO_AUTH", auth)));
+        } else {
+            command.envs(USUAL_SETTINGS);
+            command.envs(self.network.theirs.1.iter().copied());
+            if ranks as usize > cores {
+                command.envs(YIELD_SETTINGS);
+            }
+            if self.is_tuned {
+                command.envs(TUNED_SETTINGS);
+            }
+        }
+        if let Some(hosts) = hosts {
+            command.envs(SETTINGS);
+            command.arg("--host").arg(hosts.names(ranks as usize));
+        }
+        command.arg("-n").arg(ranks.to_string()).arg(&self.program);
+        command
+    }
+
+    /// What carries its messages between hosts.
+    pub(super) fn carrier(&self) -> &'static str {
+        match self.source {
+            ProgramSource::Theirs(_) => "TCP",
+            _ => self.network.name,
+        }
+    }
+
+    /// Bytes of a packet that are not payload, between hosts: the headers of Pombo's groups and of
+    /// its frames, and the tag; of IP, UDP, the groups, and the tag; of IP and TCP with time stamps.
+    pub(super) fn besides(&self) -> usize {
+        let tagged = self.is_ours() && self.auth != Some("off");
+        let tag = if tagged { TAGGED } else { 0 };
+        match self.carrier() {
+            ETHERNET => 10 + HEADER_LEN + tag,
+            "TCP" => 20 + 32,
+            _ => 20 + 8 + HEADER_LEN + tag,
+        }
+    }
+
+    /// Those with the same are compared.
+    pub(super) fn compared_over(&self, hosts: bool) -> &'static str {
+        if hosts { HOSTS } else { self.network.name }
+    }
+
+    /// The compiled program.
+    pub(super) fn program(&self) -> &Path {
+        &self.program
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut found = Vec::new();
+        for (name, compiler) in [("mpich", "a"), ("other", "b"), ("mpich", "c")] {
+            add(&mut found, name, [compiler.into(), "run".into()]);
+        }
+        let names: Vec<&str> = found.iter().map(|library| &*library.name).collect();
+        assert_eq!(names, ["mpich", "other", "mpich-2"]);
+    }
+
+    #[test]
+    fn our_own_compiler_and_one_that_is_there_already_are_no_peers() {
+        let mut found = Vec::new();
+        let compiler = std::env::current_exe().unwrap();
+        for name in ["first", "again"] {
+            add(&mut found, name, [compiler.clone(), "run".into()]);
+        }
+        add(&mut found, "mpi", ["bin/pombo".into(), "run".into()]);
+        let names: Vec<&str> = found.iter().map(|library| &*library.name).collect();
+        assert_eq!(names, ["first"]);
+    }
+
+    #[test]
+    fn a_directory_without_tools_is_refused() {
+        let error = others(&["/nowhere/at/all".into()], &[]).err().unwrap();
+        let text = error.to_string();
+        assert!(text.contains("/nowhere/at/all"), "{text}");
+        assert!(text.contains("bin/mpicc"), "{text}");
+    }
+
+    #[test]
+    fn others_are_launched_with_manners_and_ours_is_not() {
+        let mut found = Vec::new();
+        add(&mut found, "other", ["cc".into(), "run".into()]);
+        let theirs = |ranks| found[0].launch(ranks, 2, None);
+        assert_eq!(theirs(2).get_envs().count(), USUAL_SETTINGS.len());
+        let yields = USUAL_SETTINGS.len() + YIELD_SETTINGS.len();
+        assert_eq!(theirs(8).get_envs().count(), yields);
+        let words: Vec<_> = theirs(8)
+            .get_args()
+            .take(2)
+            .map(ToOwned::to_owned)
+            .collect();
+        assert_eq!(words, ["-n", "8"]);
+        let ours = ours(&[]).unwrap()[0].launch(2, 2, None);
+        assert_eq!(ours.get_envs().count(), 0);
+        assert_eq!(ours.get_args().next().unwrap(), "run");
+    }
+
+    #[test]
+    fn only_the_networks_that_are_asked_for() {
+        let count = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
+            ours(&names).unwrap().len()
+        };
+        assert_eq!(count(&[]), 1);
+        assert_eq!(count(&["shm"]), 1);
+        assert_eq!(count(&["shm", "udp"]), 2);
+        assert_eq!(count(&["smoke"]), 0);
+    }
+
+    #[test]
+    fn directories_give_their_last_part() {
+        assert_eq!(name_of(Path::new("/nowhere/open mpi/")), "open-mpi");
+        assert_eq!(name_of(Path::new("/")), "root");
+    }
+}

@@ -1,0 +1,39 @@
+//! The limited network between hosts: its rate, and the payload that it carries. Only `multihost` uses it.
+
+use serde_json::{Value, json};
+
+use super::super::hosts::{self, MTU, Rate};
+use super::super::library::Library;
+
+/// The network that was measured.
+pub(super) struct Link {
+    pub(super) rate: Rate,
+    /// How TCP behaves on it.
+    pub(super) tcp: String,
+}
+
+impl Link {
+    /// Millions of bytes of payload that a receiver can have in a second: what the line carries, but
+    /// for what the library's frames have besides.
+    pub(super) fn ceiling(&self, library: &Library) -> f64 {
+        let besides = library.besides() as u32;
+        self.rate.bytes() * f64::from(MTU - besides) / f64::from(MTU + ETHERNET)
+    }
+
+    pub(super) fn value(&self, libraries: &[Library]) -> Value {
+        let ceilings = libraries
+            .iter()
+            .map(|one| (one.name.clone(), Value::from(self.ceiling(one))));
+        json!({
+            "megabits": self.rate.megabits,
+            "burst_bytes": hosts::BURST,
+            "queue_bytes": hosts::QUEUE,
+            "mtu": MTU,
+            "tcp": self.tcp,
+            "ceilings": Value::Object(ceilings.collect()),
+        })
+    }
+}
+
+/// Bytes of a frame that the shaper counts besides its content.
+const ETHERNET: u32 = 14;

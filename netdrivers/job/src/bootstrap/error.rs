@@ -1,0 +1,330 @@
+//! Why a process does not come to its place in a job, and what to do.
+
+#[cfg(feature = "hosts")]
+use super::raw_unavailable::RawUnavailable;
+use crate::text::Text;
+use core::fmt::{self, Write};
+#[cfg(feature = "hosts")]
+use core::net::SocketAddr;
+use pombo_netdrivers::Errno;
+use pombo_netdrivers::shm::ShmError;
+#[cfg(feature = "hosts")]
+use pombo_netdrivers::{ethernet::EthernetError, udp::UdpError};
+
+/// Why a process cannot join its job, or use what it has joined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum JobError {
+    /// An environment variable says something that cannot be.
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// What it must be.
+        must: &'static str,
+        /// What it says, if it is set and text.
+        got: Option<&'static str>,
+    },
+    /// An environment variable has another name now.
+    Renamed {
+        /// The former name, which is set.
+        name: &'static str,
+        /// The present one.
+        now: &'static str,
+    },
+    /// An environment variable asks for what this library is built without.
+    #[cfg(all(feature = "hosts", not(feature = "fault")))]
+    NotBuilt {
+        /// Its name.
+        name: &'static str,
+        /// The feature that has it.
+        feature: &'static str,
+    },
+    /// The memory that ranks of one host share.
+    Shm(ShmError),
+    /// A system call failed.
+    System {
+        /// What it was for.
+        doing: &'static str,
+        /// Its error number.
+        errno: i32,
+    },
+    /// The launcher has closed the connection.
+    LauncherGone {
+        /// What was asked of it.
+        asked: &'static str,
+    },
+    /// The launcher sent a line without an end.
+    LauncherLine {
+        /// The longest line in bytes.
+        limit: usize,
+    },
+    /// The launcher answered something else than what the protocol has.
+    LauncherAnswer {
+        /// What was asked of it.
+        asked: &'static str,
+        /// How its answer begins.
+        got: Excerpt,
+    },
+    /// The launcher said no.
+    LauncherRefused {
+        /// What was asked of it.
+        asked: &'static str,
+        /// Its reason.
+        said: Excerpt,
+    },
+    /// The launcher started several ranks, or may have, and does not tell them of each other.
+    ForeignLauncher {
+        /// Which it is.
+        by: &'static str,
+        /// What to start instead.
+        instead: &'static str,
+    },
+    /// What a rank says of itself makes no sense.
+    BusinessCard {
+        /// The rank.
+        rank: usize,
+        /// How it begins.
+        got: Excerpt,
+    },
+    /// The ranks do not come to one key.
+    #[cfg(feature = "hosts")]
+    NoAgreement,
+    /// A rank is a program with another composition.
+    Fingerprint {
+        /// The rank.
+        rank: usize,
+        /// This process's.
+        ours: u64,
+        /// That rank's.
+        theirs: u64,
+    },
+    /// No interface of this host has that name.
+    #[cfg(feature = "hosts")]
+    NoInterface {
+        /// The name.
+        name: Excerpt,
+    },
+    /// The network between hosts.
+    #[cfg(feature = "hosts")]
+    Udp(UdpError),
+    /// A seat on an Ethernet segment.
+    #[cfg(feature = "hosts")]
+    Ethernet(EthernetError),
+    /// Not all ranks can use raw Ethernet.
+    #[cfg(feature = "hosts")]
+    NoEthernet {
+        /// One that cannot.
+        rank: usize,
+        /// Why not.
+        why: RawUnavailable,
+    },
+    /// The channel over that network.
+    Kernel(pombo_kernel::Error),
+    /// More ranks than keep connections to each other.
+    TooManyRanks {
+        /// How many there are.
+        ranks: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A rank of another host cannot be reached.
+    #[cfg(feature = "hosts")]
+    Unreachable {
+        /// The rank.
+        rank: usize,
+        /// Where it said it is.
+        address: SocketAddr,
+        /// The error number of the connection.
+        errno: i32,
+    },
+    /// A rank ended before all had joined.
+    Ended {
+        /// The rank.
+        rank: usize,
+    },
+    /// A rank of another host did not come.
+    Missing {
+        /// The rank.
+        rank: usize,
+        /// How long this one waited.
+        seconds: u64,
+    },
+    /// The ranks are on several hosts and may not use a network.
+    NoNetwork {
+        /// How many hosts.
+        hosts: usize,
+        /// Why not.
+        why: &'static str,
+    },
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable { name, must, got } => match got {
+                Some(got) => write!(f, "{name} must be {must}, not '{}'", excerpt(got)),
+                None => write!(f, "{name} must be {must}"),
+            },
+            Self::Renamed { name, now } => {
+                write!(f, "{name} is set, which is called {now} now: set that instead")
+            }
+            #[cfg(all(feature = "hosts", not(feature = "fault")))]
+            Self::NotBuilt { name, feature } => write!(
+                f,
+                "{name} is set, but this library is built without the feature {feature}: unset it, or build with that"
+            ),
+            Self::Shm(error) => write!(f, "{error}"),
+            Self::System { doing, errno } => write!(f, "cannot {doing}: {}", Errno(*errno)),
+            Self::LauncherGone { asked } => write!(
+                f,
+                "the launcher has closed its connection when asked for {asked}: see its own messages"
+            ),
+            Self::LauncherLine { limit } => write!(
+                f,
+                "the launcher sent more than {limit} bytes without an end of line: PMI_FD or PMI_PORT leads elsewhere"
+            ),
+            Self::LauncherAnswer { asked, got } => write!(
+                f,
+                "asked for {asked}, the launcher answered '{got}': use one that speaks PMI-1, such as Hydra's mpiexec"
+            ),
+            Self::LauncherRefused { asked, said } => write!(
+                f,
+                "the launcher refused {asked}: {said}; see its own messages"
+            ),
+            Self::ForeignLauncher { by, instead } => write!(
+                f,
+                "{by} started this process without PMI-1, so several ranks cannot find each other: use {instead}; \
+                 POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own"
+            ),
+            Self::BusinessCard { rank, got } => write!(
+                f,
+                "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::NoAgreement => f.write_str(
+                "the ranks do not agree on a key: give all of them a POMBO_AUTH_KEY_FILE of the same content, or none; \
+                 if they have that, somebody changes what the launcher carries between them",
+            ),
+            Self::Fingerprint { rank, ours, theirs } => write!(
+                f,
+                "this rank is composed as {ours:016x}, rank {rank} as {theirs:016x}: \
+                 use the same build of the library on every host"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::NoInterface { name } => write!(
+                f,
+                "POMBO_NET names '{name}', which is neither an address nor an interface of this host"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::Udp(error) => write!(f, "{error}"),
+            #[cfg(feature = "hosts")]
+            Self::Ethernet(error) => write!(f, "{error}"),
+            #[cfg(feature = "hosts")]
+            Self::NoEthernet { rank, why } => write!(f, "no raw Ethernet: rank {rank} {why}"),
+            Self::Kernel(error) => write!(f, "{error}"),
+            Self::TooManyRanks { ranks, most } => write!(
+                f,
+                "{ranks} ranks on several hosts, but only {most} are possible: start fewer"
+            ),
+            #[cfg(feature = "hosts")]
+            Self::Unreachable {
+                rank,
+                address,
+                errno,
+            } => write!(
+                f,
+                "no connection to rank {rank} at {address}, {}: open that host's ports to this one, \
+                 or choose another interface with POMBO_NET",
+                Errno(*errno)
+            ),
+            Self::Ended { rank } => {
+                write!(f, "rank {rank} has ended: see its own messages")
+            }
+            Self::Missing { rank, seconds } => write!(
+                f,
+                "rank {rank} of another host did not come in {seconds} s: see its own messages, open this host's ports \
+                 to that one, or choose another interface with POMBO_NET"
+            ),
+            Self::NoNetwork { hosts, why } => {
+                write!(f, "the ranks are on {hosts} hosts, and {why}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for JobError {}
+
+impl From<ShmError> for JobError {
+    fn from(error: ShmError) -> Self {
+        Self::Shm(error)
+    }
+}
+
+#[cfg(feature = "hosts")]
+impl From<EthernetError> for JobError {
+    fn from(error: EthernetError) -> Self {
+        Self::Ethernet(error)
+    }
+}
+
+#[cfg(feature = "hosts")]
+impl From<UdpError> for JobError {
+    fn from(error: UdpError) -> Self {
+        Self::Udp(error)
+    }
+}
+
+impl From<pombo_kernel::Error> for JobError {
+    fn from(error: pombo_kernel::Error) -> Self {
+        Self::Kernel(error)
+    }
+}
+
+impl JobError {
+    /// A variable says something that cannot be.
+    pub(crate) fn variable(
+        name: &'static str,
+        must: &'static str,
+        got: Option<&'static str>,
+    ) -> Self {
+        Self::Variable { name, must, got }
+    }
+
+    /// What that rank says of itself makes no sense.
+    pub(crate) fn card(rank: usize, text: &str) -> Self {
+        Self::BusinessCard {
+            rank,
+            got: excerpt(text),
+        }
+    }
+
+    /// The call just made has failed.
+    pub(crate) fn last(doing: &'static str) -> Self {
+        Self::system(doing, Errno::last())
+    }
+
+    /// That call has failed.
+    pub(crate) fn system(doing: &'static str, Errno(errno): Errno) -> Self {
+        Self::System { doing, errno }
+    }
+
+    /// Was it that error number?
+    pub(crate) fn is(&self, number: i32) -> bool {
+        matches!(*self, Self::System { errno, .. } if errno == number)
+    }
+}
+
+/// The beginning of what somebody else sent, fit for a message.
+pub type Excerpt = Text<80>;
+
+/// Shows it without anything that would disturb a terminal.
+pub(crate) fn excerpt(text: &str) -> Excerpt {
+    let mut excerpt = Excerpt::new();
+    for letter in text.chars() {
+        let shown = if letter.is_control() { '?' } else { letter };
+        if excerpt.write_char(shown).is_err() {
+            break;
+        }
+    }
+    excerpt
+}

@@ -1,0 +1,70 @@
+//! Launchers that start several ranks and speak no PMI-1: each rank would take itself for a whole world, and the
+//! program would run that many times. `bootstrap` asks before it makes a world of one.
+
+use super::JobError;
+use crate::environment::{number, variable};
+use core::ffi::CStr;
+
+/// A number of ranks that such a launcher tells.
+struct SizeVariable {
+    variable: &'static CStr,
+    /// Who sets it.
+    by: &'static str,
+    /// What to start instead.
+    instead: &'static str,
+}
+
+const SUPPORTED_LAUNCHERS: &str = "pombo run, or the mpiexec of MPICH";
+
+/// A batch script and a shell in an allocation of Slurm's have no step: programs that they start are alone.
+const SLURM: SizeVariable = SizeVariable {
+    variable: c"SLURM_STEP_NUM_TASKS",
+    by: "srun",
+    instead: "srun --mpi=pmi2",
+};
+
+const OPEN_MPI: SizeVariable = SizeVariable {
+    variable: c"OMPI_COMM_WORLD_SIZE",
+    by: "the launcher of Open MPI",
+    instead: SUPPORTED_LAUNCHERS,
+};
+
+const PMI: SizeVariable = SizeVariable {
+    variable: c"PMI_SIZE",
+    by: "a launcher that gives no PMI_FD or PMI_PORT",
+    instead: SUPPORTED_LAUNCHERS,
+};
+
+/// PMIx tells a rank its number and no size: the first of many looks as one that is alone.
+const PMIX: [&CStr; 2] = [c"PMIX_RANK", c"PMIX_NAMESPACE"];
+
+/// PRRTE started this process, maybe inside a step of Slurm's, whose size is then that of its daemons.
+const PRRTE: &CStr = c"PRTE_LAUNCHED";
+
+impl SizeVariable {
+    /// What others set and this library cannot read says nothing.
+    fn read(&self) -> Option<usize> {
+        number(self.variable).ok().flatten()
+    }
+}
+
+/// Refuses to be alone where a launcher has started others, or may have.
+#[cold]
+pub(super) fn refuse() -> Result<(), JobError> {
+    let several = |size: &&SizeVariable| size.read().is_some_and(|ranks| ranks > 1);
+    if let Some(SizeVariable { by, instead, .. }) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
+        return Err(JobError::ForeignLauncher { by, instead });
+    }
+    let is_set = |name: &CStr| variable(name).is_some();
+    let alone = OPEN_MPI.read().or_else(|| match is_set(PRRTE) {
+        true => None,
+        false => SLURM.read(),
+    });
+    match PMIX.into_iter().any(is_set) && alone.is_none() {
+        true => Err(JobError::ForeignLauncher {
+            by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI)",
+            instead: SUPPORTED_LAUNCHERS,
+        }),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,111 @@
+//! `POMBO_AUTH_KEY_FILE`: what ranks of a job know beforehand, so that whoever changes what their launcher carries gains
+//! nothing. `key_agreement` only.
+
+use super::JobError;
+use super::descriptor::{Descriptor, check};
+use crate::environment::{variable, wrong};
+use crate::settings::{AUTH_KEY_FILE, KEY_FILE_BYTES};
+use alloc::vec::Vec;
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+
+const NAME: &CStr = AUTH_KEY_FILE.name;
+const SHORTEST: usize = KEY_FILE_BYTES.0;
+const LONGEST: usize = KEY_FILE_BYTES.1;
+
+/// What stands in the file; nothing where no file is named.
+pub(super) fn read() -> Result<Vec<u8>, JobError> {
+    match variable(NAME) {
+        Some(path) => read_at(path),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn read_at(path: &CStr) -> Result<Vec<u8>, JobError> {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    // SAFETY: the path is a C string.
+    let file = unsafe { libc::open(path.as_ptr(), flags) };
+    let file = Descriptor::returned(file, "open the file that POMBO_AUTH_KEY_FILE names")?;
+    let mut found = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the place has the size that the call fills.
+    let done = unsafe { libc::fstat(file.number(), found.as_mut_ptr()) };
+    check(done as isize, "look at the file of POMBO_AUTH_KEY_FILE")?;
+    // SAFETY: the call has filled it.
+    let found = unsafe { found.assume_init() };
+    // SAFETY: no memory is passed.
+    let own = found.st_uid == unsafe { libc::geteuid() };
+    if found.st_mode & libc::S_IFMT != libc::S_IFREG || !own {
+        return Err(wrong(NAME, "a file that belongs to this user"));
+    }
+    if found.st_mode & 0o077 != 0 {
+        return Err(wrong(
+            NAME,
+            "a file that its owner alone may read: chmod 600",
+        ));
+    }
+    let (mut bytes, mut end) = ([0; LONGEST + 1], 0);
+    while end < bytes.len() {
+        match file.read(&mut bytes[end..])? {
+            0 => break,
+            more => end += more,
+        }
+    }
+    match end {
+        SHORTEST..=LONGEST => Ok(Vec::from(&bytes[..end])),
+        _ => Err(AUTH_KEY_FILE.wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::ffi::CString;
+    use std::fs::{self, Permissions};
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+
+    fn at(path: &Path) -> Result<Vec<u8>, JobError> {
+        let path = CString::new(path.as_os_str().as_bytes()).expect("a path");
+        read_at(&path)
+    }
+
+    #[test]
+    fn only_a_file_that_nobody_else_reads_is_taken() {
+        let home = std::env::temp_dir().join(std::format!("pombo-key-{}", std::process::id()));
+        fs::create_dir(&home).expect("a place");
+        let file = home.join("key");
+        let must = |path: &Path| match at(path) {
+            Err(JobError::Variable { name, must, .. }) => {
+                assert_eq!(name, "POMBO_AUTH_KEY_FILE");
+                must
+            }
+            other => panic!("{other:?}"),
+        };
+        for (len, mode, refused) in [
+            (15, 0o600, Some("16 to 1024")),
+            (16, 0o600, None),
+            (1024, 0o400, None),
+            (1025, 0o600, Some("16 to 1024")),
+            (32, 0o640, Some("chmod 600")),
+            (32, 0o604, Some("chmod 600")),
+        ] {
+            let _ = fs::remove_file(&file);
+            fs::write(&file, std::vec![7; len]).expect("room");
+            fs::set_permissions(&file, Permissions::from_mode(mode)).expect("it is ours");
+            match refused {
+                None => assert_eq!(at(&file), Ok(std::vec![7; len])),
+                Some(why) => assert!(must(&file).contains(why), "{len} {mode:o}"),
+            }
+        }
+        assert!(must(&home).contains("belongs to this user"));
+        let link = home.join("link");
+        symlink(&file, &link).expect("room");
+        for missing in [link, home.join("none")] {
+            assert!(matches!(at(&missing), Err(JobError::System { .. })));
+        }
+        fs::remove_dir_all(&home).expect("it is ours");
+    }
+}

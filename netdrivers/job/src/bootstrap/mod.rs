@@ -1,0 +1,353 @@
+//! The place of this process in its job: what launcher and environment say of it, and what the ranks tell each other
+//! through them. `job_channel` makes a channel of it.
+//!
+//! | who started it | says so by | ranks meet |
+//! | --- | --- | --- |
+//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` names a network or `POMBO_FAKE_HOST` is set they only exchange addresses there |
+//! | somebody, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | by the name of the job |
+//! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | by the launcher's store of keys and values |
+//! | nobody | | alone |
+//!
+//! Ranks of a launcher that tells them nothing of each other are refused: `foreign_launcher`.
+
+mod auth;
+mod business_card;
+pub(crate) mod descriptor;
+mod error;
+mod exchanged_text;
+mod foreign_launcher;
+mod host;
+#[cfg(feature = "hosts")]
+mod key_agreement;
+#[cfg(feature = "hosts")]
+mod key_file;
+mod launcher;
+mod net;
+mod pmi;
+mod processor;
+#[cfg(feature = "hosts")]
+mod raw_unavailable;
+mod shm_exchange;
+
+pub(crate) use auth::Auth;
+pub(crate) use business_card::JobName;
+#[cfg(feature = "hosts")]
+pub(crate) use business_card::{JobKeys, KeyUse};
+pub use descriptor::let_go;
+pub(crate) use error::excerpt;
+pub use error::{Excerpt, JobError};
+#[cfg(feature = "hosts")]
+pub(crate) use key_agreement::{Block, RingKeys};
+pub use launcher::Launcher;
+pub(crate) use net::Net;
+#[cfg(feature = "hosts")]
+pub use raw_unavailable::RawUnavailable;
+
+use crate::environment::{number, wrong};
+use crate::hosts::Hosts;
+use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use business_card::BusinessCard;
+use core::ffi::c_int;
+use core::fmt;
+pub(crate) use exchanged_text::ExchangedText;
+use pmi::Pmi;
+use pombo_kernel::Peer;
+use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
+use shm_exchange::ShmExchange;
+
+/// What a process knows of its job before it has a channel to all ranks.
+pub struct Bootstrapped {
+    /// The memory that it shares with the ranks of its host.
+    pub(crate) shm: Shm,
+    pub(crate) hosts: Hosts,
+    /// The launcher, if it wants to hear of the end.
+    pub(crate) launcher: Option<Launcher>,
+    /// What the ranks have told each other, where they are on several hosts.
+    pub(crate) info: Option<JobInfo>,
+}
+
+/// Why a process cannot join. Who gets it says so and calls [`JoinError::abort`].
+pub struct JoinError {
+    pub(crate) error: JobError,
+    pub(crate) launcher: Option<Launcher>,
+}
+
+impl JoinError {
+    /// Why.
+    pub fn error(&self) -> &JobError {
+        &self.error
+    }
+
+    /// This process's rank, as well as it is known.
+    pub fn rank(&self) -> usize {
+        self.launcher.as_ref().map_or_else(rank, Launcher::rank)
+    }
+
+    /// Tells the launcher, if it was reached, that the job ends, with the code that this process will exit with: it does
+    /// not take the end of a process that has joined nothing for the end of the job, and the other ranks would wait for
+    /// ever. Gives back why.
+    pub fn abort(self, code: c_int) -> JobError {
+        match self.launcher {
+            Some(mut launcher) => {
+                launcher.abort(code);
+                // When its connection closes the launcher may kill this process before it has that code.
+                core::mem::forget(launcher);
+            }
+            None => pmi::wait_for_output(),
+        }
+        self.error
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.error, f)
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+impl core::error::Error for JoinError {}
+
+impl From<JobError> for Box<JoinError> {
+    fn from(error: JobError) -> Self {
+        let launcher = None;
+        Box::new(JoinError { error, launcher })
+    }
+}
+
+impl From<ShmError> for Box<JoinError> {
+    fn from(error: ShmError) -> Self {
+        JobError::from(error).into()
+    }
+}
+
+/// Finds the job that the environment names, or makes a job of one. `checked`: whether the variables say what they may,
+/// as [`crate::settings::check_own`] tells; `fingerprint`: what all ranks must be composed as, as
+/// [`pombo_kernel::fingerprint`] tells. Waits for the other ranks.
+///
+/// # Errors
+/// The environment says what cannot be, the launcher or another rank does not answer as it must, or this process was
+/// composed otherwise than another rank: [`JoinError::error`].
+#[cold]
+#[inline(never)]
+pub fn start(
+    checked: Result<(), JobError>,
+    fingerprint: u64,
+) -> Result<Bootstrapped, Box<JoinError>> {
+    let net = checked.and_then(|()| NET.read(Net::parse));
+    let shm = match (number(RANK.name)?, number(SIZE.name)?) {
+        (None, None) => match Pmi::connect()? {
+            Some(pmi) => return start_by_launcher(Launcher::pmi(pmi), net, fingerprint),
+            None => {
+                net?;
+                foreign_launcher::refuse()?;
+                Shm::alone()?
+            }
+        },
+        (Some(rank), Some(size)) if rank < size => {
+            let net = net?;
+            let shm = on_this_host(rank, size, fingerprint)?;
+            let apart = net.is_named() || host::configured().is_some();
+            if apart && size > 1 {
+                return start_by_launcher(
+                    Launcher::memory(ShmExchange::new(shm)),
+                    Ok(net),
+                    fingerprint,
+                );
+            }
+            processor::spread(rank, size, processor::number_of(shm.segment()));
+            shm
+        }
+        _ => {
+            let must = "a rank below a size, both set or neither";
+            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must).into());
+        }
+    };
+    let hosts = Hosts::single(shm.segment().ranks());
+    Ok(Bootstrapped {
+        shm,
+        hosts,
+        launcher: None,
+        info: None,
+    })
+}
+
+/// The rank as the environment tells it, before anybody has joined.
+pub fn rank() -> usize {
+    let rank = [RANK.name, c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
+    let rank = rank.into_iter();
+    rank.flat_map(number).flatten().next().unwrap_or(0)
+}
+
+fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobError> {
+    Ok(match (number(SHM_FD.name)?, JOB.text()) {
+        (Some(file), _) => {
+            let segment = Segment::open(file as c_int).map_err(|error| match error {
+                ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
+                    SHM_FD.name,
+                    "the launcher's descriptor: whatever starts the program has to leave it open",
+                ),
+                error => error.into(),
+            })?;
+            Shm::attach(segment, rank, fingerprint)?
+        }
+        (None, Some(job)) => shm::bootstrap(job, rank, size, fingerprint)?,
+        // A rank of a larger world that nobody can reach.
+        (None, None) if size > 1 => {
+            return Err(wrong(
+                c"POMBO_SHM_FD or POMBO_JOB",
+                "set where POMBO_SIZE is above 1",
+            ));
+        }
+        (None, None) => Shm::alone()?,
+    })
+}
+
+/// Every rank tells where it is; those of one host meet in memory.
+#[inline(never)]
+fn start_by_launcher(
+    mut launcher: Launcher,
+    net: Result<Net, JobError>,
+    fingerprint: u64,
+) -> Result<Bootstrapped, Box<JoinError>> {
+    let description = net.and_then(|net| {
+        let (info, hosts) = exchange_cards(&mut launcher, net, fingerprint)?;
+        let members = hosts.members(hosts.of(info.me));
+        let shm = attach_shm(info.job.id, info.me, members, fingerprint)?;
+        Ok((info, hosts, shm))
+    });
+    let launcher = Some(launcher);
+    match description {
+        Ok((info, hosts, shm)) => Ok(Bootstrapped {
+            shm,
+            launcher,
+            info: (!hosts.is_single()).then_some(info),
+            hosts,
+        }),
+        Err(error) => Err(Box::new(JoinError { error, launcher })),
+    }
+}
+
+/// What the ranks have told each other.
+pub(crate) struct JobInfo {
+    pub(crate) me: Peer,
+    /// What this rank was told.
+    pub(crate) net: Net,
+    pub(crate) job: JobName,
+    /// With the ranks before and after this one; none where all are on one host.
+    #[cfg(feature = "hosts")]
+    pub(crate) ring_keys: Option<RingKeys>,
+    /// All of them are on one machine, whatever hosts they pretend to be.
+    pub(crate) one_machine: bool,
+}
+
+#[cfg(all(test, feature = "hosts"))]
+impl JobInfo {
+    /// Of a rank that pretends to be on another host than the other one.
+    pub(crate) fn for_tests(net: Net) -> Self {
+        JobInfo {
+            me: Peer(0),
+            net,
+            job: JobName::new().expect("random numbers"),
+            ring_keys: None,
+            one_machine: true,
+        }
+    }
+}
+
+/// Exchanges cards.
+#[inline(never)]
+fn exchange_cards(
+    launcher: &mut Launcher,
+    net: Net,
+    fingerprint: u64,
+) -> Result<(JobInfo, Hosts), JobError> {
+    let rank = launcher.rank();
+    let (job, machine) = (JobName::new()?, host::machine());
+    #[cfg(feature = "hosts")]
+    let secret = key_agreement::Secret::new()?;
+    let card = BusinessCard {
+        host: host::configured().unwrap_or(machine),
+        machine,
+        fingerprint,
+        #[cfg(feature = "hosts")]
+        public: secret.public(),
+        job: (rank == 0).then_some(job),
+    };
+    let words = launcher.exchange("pombo", &card.text())?;
+    let cards = read(&words, BusinessCard::read)?;
+    let mut ranks = cards.iter().enumerate();
+    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
+        return Err(JobError::Fingerprint {
+            rank,
+            ours: fingerprint,
+            theirs: other.fingerprint,
+        });
+    }
+    let job = cards.first().and_then(|card| card.job).unwrap_or(job);
+    let before = cards.get(..rank).unwrap_or_default();
+    processor::spread(on(machine, before), on(machine, &cards), job.id);
+    let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
+    // A network that is asked for is used: on a single host every rank stands for one.
+    if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
+        hosts = (0..cards.len() as u64).collect();
+    }
+    let hosts = Hosts::by_names(&hosts);
+    let info = JobInfo {
+        me: Peer(rank as u16),
+        net,
+        #[cfg(feature = "hosts")]
+        ring_keys: match hosts.is_single() {
+            true => None,
+            false => {
+                let publics: Vec<_> = cards.iter().map(|card| card.public).collect();
+                Some(secret.links(rank, &words, &publics)?)
+            }
+        },
+        job,
+        one_machine: cards.iter().all(|card| card.machine == machine),
+    };
+    Ok((info, hosts))
+}
+
+/// How many are on that machine.
+#[inline(never)]
+fn on(machine: u64, cards: &[BusinessCard]) -> usize {
+    cards.iter().filter(|card| card.machine == machine).count()
+}
+
+/// What the words mean, by rank.
+pub(crate) fn read<T>(
+    words: &[ExchangedText],
+    read: impl Fn(usize, &str) -> Result<T, JobError>,
+) -> Result<Vec<T>, JobError> {
+    let words = words.iter().enumerate();
+    words
+        .map(|(rank, word)| read(rank, word.as_str()))
+        .collect()
+}
+
+/// Meets the ranks of this host.
+fn attach_shm(job: u64, me: Peer, members: &[Peer], fingerprint: u64) -> Result<Shm, JobError> {
+    let (Some(first), 2..) = (members.first(), members.len()) else {
+        return Ok(Shm::alone()?);
+    };
+    let place = members.iter().position(|peer| *peer == me);
+    let (name, ranks) = (
+        ExchangedText::of(format_args!("{job:016x}-{first}")),
+        members.len(),
+    );
+    Ok(shm::bootstrap(
+        name.as_str(),
+        place.unwrap_or(0),
+        ranks,
+        fingerprint,
+    )?)
+}

@@ -1,0 +1,312 @@
+//! The client of PMI-1, the protocol between a process and the launcher that started it: Hydra's `mpiexec`, and
+//! `srun --mpi=pmi2`. Lines of `key=value`. `bootstrap` joins by it, `Launcher` leaves by it.
+
+use super::JobError;
+use super::descriptor::{Descriptor, check};
+use super::error::{Excerpt, excerpt};
+use super::exchanged_text::ExchangedText;
+use crate::environment::{number, text, wrong};
+use crate::text::Text;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_int};
+use core::mem::zeroed;
+use core::ptr::null_mut;
+
+/// The connection to the launcher.
+pub(crate) struct Pmi {
+    connection: PmiConnection,
+    rank: usize,
+    size: usize,
+    /// The name of the job's store of keys and values.
+    store: Text<256>,
+    /// Bytes of a value, at most.
+    longest: usize,
+}
+
+impl Pmi {
+    /// Says hello to the launcher, where the environment names one.
+    pub(super) fn connect() -> Result<Option<Self>, JobError> {
+        if let Some(descriptor) = number(c"PMI_FD")? {
+            let place = number(c"PMI_RANK")?.zip(number(c"PMI_SIZE")?);
+            let place = place.ok_or(wrong(c"PMI_RANK and PMI_SIZE", "set where PMI_FD is"))?;
+            let connection =
+                PmiConnection::over(Descriptor::returned(descriptor as c_int, "use PMI_FD")?);
+            return Self::begin(connection, place).map(Some);
+        }
+        let Some(port) = text(c"PMI_PORT") else {
+            return Ok(None);
+        };
+        let id = number(c"PMI_ID")?.ok_or(wrong(c"PMI_ID", "set where PMI_PORT is"))?;
+        let mut connection = PmiConnection::over(connect_to(port)?);
+        let place = connection.exchange_cards(id)?;
+        Self::begin(connection, place).map(Some)
+    }
+
+    fn begin(
+        mut connection: PmiConnection,
+        (rank, size): (usize, usize),
+    ) -> Result<Self, JobError> {
+        if rank >= size {
+            return Err(wrong(c"PMI_RANK and PMI_SIZE", "a rank below a size"));
+        }
+        let hello = "cmd=init pmi_version=1 pmi_subversion=1\n";
+        connection.ask("version 1 of PMI", hello, "response_to_init")?;
+        let most = connection.ask("its limits", "cmd=get_maxes\n", "maxes")?;
+        let longest = most.number("vallen_max")?;
+        let name = "cmd=get_my_kvsname\n";
+        let name = connection.ask("the name of the job", name, "my_kvsname")?;
+        Ok(Pmi {
+            rank,
+            size,
+            longest,
+            store: Text::from(name.field("kvsname")?),
+            connection,
+        })
+    }
+
+    /// This process's rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Publishes a value: others can get it after a [`Pmi::barrier`].
+    fn put(&mut self, key: &str, value: &str) -> Result<(), JobError> {
+        let asked = "room for a value";
+        if value.len() >= self.longest {
+            return Err(JobError::LauncherRefused {
+                asked,
+                said: Excerpt::of(format_args!("a value has less than {} bytes", self.longest)),
+            });
+        }
+        let store = &self.store;
+        let line = PmiLine::of(format_args!(
+            "cmd=put kvsname={store} key={key} value={value}\n"
+        ));
+        self.connection
+            .ask(asked, line.as_str(), "put_result")
+            .map(drop)
+    }
+
+    /// Waits for all ranks, however long they take.
+    fn barrier(&mut self) -> Result<(), JobError> {
+        let answer = self
+            .connection
+            .ask("all ranks", "cmd=barrier_in\n", "barrier_out");
+        answer.map(drop)
+    }
+
+    /// What somebody has published.
+    fn get(&mut self, key: &str) -> Result<ExchangedText, JobError> {
+        let line = PmiLine::of(format_args!("cmd=get kvsname={} key={key}\n", self.store));
+        let asked = "a value of another rank";
+        let answer = self.connection.ask(asked, line.as_str(), "get_result")?;
+        Ok(ExchangedText::from(answer.field("value")?))
+    }
+
+    /// Tells the others a word and hears theirs, in the order of ranks.
+    pub(super) fn exchange(
+        &mut self,
+        name: &str,
+        own: &ExchangedText,
+    ) -> Result<Vec<ExchangedText>, JobError> {
+        let key = |rank: usize| ExchangedText::of(format_args!("{name}-{rank}"));
+        self.put(key(self.rank).as_str(), own.as_str())?;
+        self.barrier()?;
+        let ranks = 0..self.size;
+        ranks.map(|rank| self.get(key(rank).as_str())).collect()
+    }
+
+    /// Says that this rank goes in good order.
+    pub(crate) fn finish(&mut self) -> Result<(), JobError> {
+        let line = "cmd=finalize\n";
+        self.connection
+            .ask("leave to go", line, "finalize_ack")
+            .map(drop)
+    }
+
+    /// Says that the whole job has to end. Hydra then ends it at once, and what ranks have printed and it has not passed
+    /// on yet goes with it: so everybody gets the time to say what is wrong.
+    pub(crate) fn abort(&mut self, code: c_int) {
+        let line = PmiLine::of(format_args!("cmd=abort exitcode={code}\n"));
+        wait_for_output();
+        // Nobody is left to tell that it failed.
+        let _ = self.connection.descriptor.write_all(line.as_bytes());
+    }
+}
+
+/// Nanoseconds before an abort.
+const OUTPUT_PAUSE: i64 = 200_000_000;
+
+/// Gives such a launcher the time to pass on what ranks have said, if there is one.
+#[cold]
+pub(super) fn wait_for_output() {
+    if text(c"PMI_FD").or(text(c"PMI_PORT")).is_none() {
+        return;
+    }
+    let pause = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: OUTPUT_PAUSE,
+    };
+    // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
+    unsafe { libc::nanosleep(&pause, null_mut()) };
+}
+
+/// Lines to and from the launcher.
+struct PmiConnection {
+    descriptor: Descriptor,
+    /// What has arrived of lines not read yet, at most [`LINE`] bytes.
+    got: Vec<u8>,
+}
+
+/// The longest line in bytes: a value of 1024, the names of key and store, and the words around them.
+const LINE: usize = 1536;
+
+type PmiLine = Text<LINE>;
+
+impl PmiConnection {
+    fn over(descriptor: Descriptor) -> Self {
+        let got = Vec::new();
+        PmiConnection { descriptor, got }
+    }
+
+    /// Sends a line and reads the answer, which must be that command and no refusal.
+    fn ask(&mut self, asked: &'static str, line: &str, command: &str) -> Result<Answer, JobError> {
+        let sent = self.descriptor.write_all(line.as_bytes());
+        if sent.is_err_and(|error| error.is(libc::EPIPE)) {
+            return Err(JobError::LauncherGone { asked });
+        }
+        self.answer(asked, command)
+    }
+
+    fn answer(&mut self, asked: &'static str, command: &str) -> Result<Answer, JobError> {
+        let line = self.line(asked)?;
+        let answer = Answer { asked, line };
+        if answer.get("cmd") != Some(command) {
+            return Err(answer.wrong());
+        }
+        match answer.get("rc") {
+            None | Some("0") => Ok(answer),
+            Some(_) => Err(JobError::LauncherRefused {
+                asked,
+                said: excerpt(answer.get("msg").unwrap_or(answer.line.as_str())),
+            }),
+        }
+    }
+
+    fn line(&mut self, asked: &'static str) -> Result<PmiLine, JobError> {
+        loop {
+            if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
+                // What is no text is no answer either.
+                let line =
+                    PmiLine::from(core::str::from_utf8(&self.got[..end]).unwrap_or("(bytes)"));
+                self.got.drain(..=end);
+                return Ok(line);
+            }
+            if self.got.len() >= LINE {
+                return Err(JobError::LauncherLine { limit: LINE });
+            }
+            let mut bytes = [0; 512];
+            match self.descriptor.read(&mut bytes) {
+                Ok(0) => return Err(JobError::LauncherGone { asked }),
+                Err(error) if error.is(libc::ECONNRESET) => {
+                    return Err(JobError::LauncherGone { asked });
+                }
+                read => self.got.extend_from_slice(&bytes[..read?]),
+            }
+        }
+    }
+
+    /// The greeting of the port form: gives rank and size, which the descriptor form has in its environment.
+    fn exchange_cards(&mut self, id: usize) -> Result<(usize, usize), JobError> {
+        let asked = "a place";
+        let line = PmiLine::of(format_args!("cmd=initack pmiid={id}\n"));
+        self.ask(asked, line.as_str(), "initack")?;
+        let (mut rank, mut size) = (None, None);
+        for _ in 0..3 {
+            let set = self.answer(asked, "set")?;
+            if set.get("rank").is_some() {
+                rank = Some(set.number("rank")?);
+            } else if set.get("size").is_some() {
+                size = Some(set.number("size")?);
+            }
+        }
+        rank.zip(size).ok_or(JobError::LauncherAnswer {
+            asked,
+            got: Excerpt::from("neither rank nor size"),
+        })
+    }
+}
+
+/// A line of the launcher's.
+struct Answer {
+    asked: &'static str,
+    line: PmiLine,
+}
+
+impl Answer {
+    fn get(&self, key: &str) -> Option<&str> {
+        let mut pairs = self.line.as_str().split_ascii_whitespace();
+        pairs.find_map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            (name == key).then_some(value)
+        })
+    }
+
+    fn field(&self, key: &str) -> Result<&str, JobError> {
+        let value = self.get(key).filter(|value| !value.is_empty());
+        value.ok_or_else(|| self.wrong())
+    }
+
+    fn number(&self, key: &str) -> Result<usize, JobError> {
+        self.field(key)?.parse().map_err(|_| self.wrong())
+    }
+
+    fn wrong(&self) -> JobError {
+        JobError::LauncherAnswer {
+            asked: self.asked,
+            got: excerpt(self.line.as_str()),
+        }
+    }
+}
+
+/// Connects to `host:port`.
+fn connect_to(place: &str) -> Result<Descriptor, JobError> {
+    const DOING: &str = "connect to the launcher that PMI_PORT names";
+    let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
+    let (host, port) = place.rsplit_once(':').ok_or_else(must)?;
+    let name = |text: &str| Text::<256>::of(format_args!("{text}\0"));
+    let (host, port) = (name(host), name(port));
+    let (host, port) = (
+        CStr::from_bytes_until_nul(host.as_bytes()),
+        CStr::from_bytes_until_nul(port.as_bytes()),
+    );
+    let (host, port) = (host.map_err(|_| must())?, port.map_err(|_| must())?);
+    // SAFETY: zeros are valid hints.
+    let mut hints: libc::addrinfo = unsafe { zeroed() };
+    hints.ai_socktype = libc::SOCK_STREAM;
+    let mut list = null_mut();
+    // SAFETY: two C strings, valid hints, and a place for the answer.
+    if unsafe { libc::getaddrinfo(host.as_ptr(), port.as_ptr(), &hints, &mut list) } != 0 {
+        return Err(must());
+    }
+    let (mut result, mut entry) = (Err(must()), list.cast_const());
+    while !entry.is_null() && result.is_err() {
+        // SAFETY: not null, so an entry of the list, which is freed below; its address is valid for its length.
+        unsafe {
+            let (kind, address) = (libc::SOCK_STREAM | libc::SOCK_CLOEXEC, (*entry).ai_addr);
+            let socket = libc::socket((*entry).ai_family, kind, 0);
+            result = Descriptor::returned(socket, DOING).and_then(|socket| {
+                let connected = libc::connect(socket.number(), address, (*entry).ai_addrlen);
+                check(connected as isize, DOING).map(|_| socket)
+            });
+            entry = (*entry).ai_next;
+        }
+    }
+    // SAFETY: the list came from getaddrinfo, and nothing of it is used any more.
+    unsafe { libc::freeaddrinfo(list) };
+    result
+}
+
+#[cfg(test)]
+#[path = "pmi_tests.rs"]
+mod tests;

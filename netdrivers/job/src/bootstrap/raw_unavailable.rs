@@ -1,0 +1,75 @@
+//! Why a rank cannot use raw Ethernet, as ranks tell each other and as errors say it. `job_channel` finds it out.
+
+use super::JobError;
+use core::fmt;
+use pombo_netdrivers::ethernet::EthernetError;
+
+/// Why a rank cannot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RawUnavailable {
+    /// It was told to use something else.
+    NotAsked,
+    /// It has no right to send raw frames.
+    NoRight,
+    /// It finds no interface, or none of Ethernet.
+    NoInterface,
+    /// Its interface is down.
+    NoLink,
+    /// It does not hear that rank.
+    Unheard {
+        /// The rank.
+        rank: usize,
+    },
+}
+
+impl fmt::Display for RawUnavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RawUnavailable::NotAsked => "was told to use another network: give POMBO_NET to all alike",
+            RawUnavailable::NoRight => {
+                "has no right to send raw frames: `pombo setup` on its host tells how to get it"
+            }
+            RawUnavailable::NoInterface => "has no Ethernet interface that would do: name one in POMBO_NET",
+            RawUnavailable::NoLink => "has an interface that is down: set it up, and put its cable in",
+            RawUnavailable::Unheard { rank } => {
+                return write!(
+                    f,
+                    "hears no frames of rank {rank}: put all hosts on one segment that carries frames as long as \
+                     their interfaces do, or use UDP"
+                );
+            }
+        })
+    }
+}
+
+/// As they stand in the words of ranks.
+const NAMES: [(&str, RawUnavailable); 4] = [
+    ("other", RawUnavailable::NotAsked),
+    ("right", RawUnavailable::NoRight),
+    ("interface", RawUnavailable::NoInterface),
+    ("link", RawUnavailable::NoLink),
+];
+
+impl RawUnavailable {
+    pub(crate) fn name(self) -> &'static str {
+        let named = NAMES.iter().find(|(_, why)| *why == self);
+        named.map_or("interface", |(name, _)| name)
+    }
+
+    pub(crate) fn read(name: &str) -> Option<Self> {
+        let named = NAMES.iter().find(|(known, _)| *known == name);
+        named.map(|(_, why)| *why)
+    }
+
+    /// In short, for other ranks.
+    pub(crate) fn of(error: &JobError) -> Self {
+        match error {
+            JobError::NoEthernet { why, .. } => *why,
+            JobError::Ethernet(
+                EthernetError::NotPermitted { .. } | EthernetError::Forbidden { .. },
+            ) => RawUnavailable::NoRight,
+            _ => RawUnavailable::NoInterface,
+        }
+    }
+}

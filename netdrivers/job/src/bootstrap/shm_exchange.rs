@@ -1,0 +1,137 @@
+//! The ranks of `pombo run` where they are not to talk through memory: they meet there, exchange addresses, and part.
+//! `bootstrap` only.
+
+use super::JobError;
+use super::exchanged_text::ExchangedText;
+use alloc::vec;
+use alloc::vec::Vec;
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::{Part, Peer};
+use pombo_netdrivers::shm::Shm;
+
+/// All ranks of a job in the launcher's memory file.
+pub(crate) struct ShmExchange {
+    shm: Shm,
+    /// What every rank has said and this one has not read: at most the words of two rounds.
+    received: Vec<Vec<ExchangedText>>,
+}
+
+impl ShmExchange {
+    pub(super) fn new(shm: Shm) -> Self {
+        let received = vec![Vec::new(); shm.peers()];
+        ShmExchange { shm, received }
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.shm.me().index()
+    }
+
+    /// One word of each, in the order of ranks.
+    pub(super) fn exchange(&mut self, own: &ExchangedText) -> Result<Vec<ExchangedText>, JobError> {
+        let ranks = self.received.len() as u16;
+        for to in (0..ranks).map(Peer) {
+            self.send(to, own.as_bytes())?;
+        }
+        let mut idle = 0;
+        while self.received.iter().any(Vec::is_empty) {
+            self.progress(&mut idle)?;
+        }
+        Ok(self
+            .received
+            .iter_mut()
+            .map(|received| received.remove(0))
+            .collect())
+    }
+
+    fn send(&mut self, to: Peer, word: &[u8]) -> Result<(), JobError> {
+        let (parts, mut idle) = ([Part::Bytes(word)], 0);
+        loop {
+            match self.shm.try_send(to, Cookie::COPY, &parts) {
+                Ok(_) => return Ok(()),
+                Err(ChannelError::Full) => self.progress(&mut idle)?,
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+    }
+
+    fn progress(&mut self, idle: &mut u32) -> Result<(), JobError> {
+        let (received, mut lost) = (&mut self.received, None);
+        let any = self.shm.poll(|event| match event {
+            Event::Arrival(frame) => {
+                let mut word = Vec::new();
+                frame.for_each_chunk(0, frame.len(), |piece| word.extend_from_slice(piece));
+                let word = core::str::from_utf8(&word).unwrap_or_default();
+                received[frame.from().index()].push(ExchangedText::from(word));
+            }
+            Event::PeerLost(peer) => lost = Some(peer),
+            _ => {}
+        });
+        if let Some(peer) = lost.filter(|peer| self.received[peer.index()].is_empty()) {
+            return Err(JobError::Ended { rank: peer.index() });
+        }
+        *idle = if any.map_err(wrong)? { 0 } else { *idle + 1 };
+        match *idle {
+            0 => Ok(()),
+            idle => self.shm.wait(idle - 1).map_err(wrong),
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.shm.finish();
+    }
+}
+
+fn wrong(error: ChannelError) -> JobError {
+    match error {
+        ChannelError::PeerLost(peer) => JobError::Ended { rank: peer.index() },
+        error => JobError::Kernel(pombo_kernel::Error::Channel(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use alloc::format;
+    use pombo_netdrivers::shm;
+    use std::thread;
+
+    fn word(round: usize, rank: usize) -> ExchangedText {
+        ExchangedText::of(format_args!("{round} of {rank}"))
+    }
+
+    #[test]
+    fn everybody_gets_every_text_round_by_round() {
+        let job = format!("assembly-{}", std::process::id());
+        let ranks = (0..3).map(|rank| {
+            let job = job.clone();
+            thread::spawn(move || {
+                let shm = shm::bootstrap(&job, rank, 3, 7).expect("they meet");
+                let mut exchange = ShmExchange::new(shm);
+                for round in 0..50 {
+                    let received = exchange.exchange(&word(round, rank));
+                    let expected: Vec<_> = (0..3).map(|from| word(round, from)).collect();
+                    assert_eq!(received, Ok(expected));
+                }
+                exchange.finish();
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks
+            .into_iter()
+            .for_each(|rank| rank.join().expect("no panic"));
+    }
+
+    #[test]
+    fn one_who_ends_is_named() {
+        let job = format!("assembly-end-{}", std::process::id());
+        let other = job.clone();
+        let gone = thread::spawn(move || drop(shm::bootstrap(&other, 1, 2, 7)));
+        let mut exchange = ShmExchange::new(shm::bootstrap(&job, 0, 2, 7).expect("they meet"));
+        assert_eq!(
+            exchange.exchange(&ExchangedText::from("word")),
+            Err(JobError::Ended { rank: 1 })
+        );
+        gone.join().expect("no panic");
+    }
+}

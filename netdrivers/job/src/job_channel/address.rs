@@ -1,0 +1,64 @@
+//! Where this host's sockets are, and which of its addresses others can reach. `job_channel` only.
+
+use crate::bootstrap::descriptor::Descriptor;
+use crate::bootstrap::{JobError, excerpt};
+use core::net::{IpAddr, SocketAddr};
+use pombo_netdrivers::Errno;
+use pombo_netdrivers::udp::{Interface, SockAddr, interfaces};
+
+/// Where a socket is bound.
+pub(super) fn of_socket(socket: &Descriptor) -> Result<SocketAddr, JobError> {
+    let doing = "ask a socket for its address";
+    match SockAddr::local(socket.number()) {
+        Ok(Some(address)) => Ok(address),
+        Ok(None) => Err(JobError::system(doing, Errno(libc::EAFNOSUPPORT))),
+        Err(errno) => Err(JobError::system(doing, errno)),
+    }
+}
+
+/// This host's address on the network: the named one, or that of the named interface; else the one that leads out.
+pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError> {
+    if let Some(address) = by.and_then(|name| name.parse().ok()) {
+        return Ok(address);
+    }
+    let mut all = interfaces()?;
+    // Those of version 6 that hold for one segment name it by numbers that other hosts do not know.
+    all.retain(|one| !matches!(one.address, IpAddr::V6(ip) if ip.is_unicast_link_local()));
+    // Version 4 first: the network's groups have it.
+    let first = |fits: &dyn Fn(&Interface) -> bool| {
+        let mut fitting = all.iter().filter(|interface| fits(interface));
+        let four = fitting
+            .clone()
+            .find(|interface| interface.address.is_ipv4());
+        four.or_else(|| fitting.next())
+            .map(|interface| interface.address)
+    };
+    if let Some(name) = by {
+        return first(&|interface| interface.name == name).ok_or_else(|| JobError::NoInterface {
+            name: excerpt(name),
+        });
+    }
+    let outward = || first(&|interface| interface.running && !interface.loopback);
+    let address = way_out().or_else(outward);
+    address.ok_or(JobError::NoNetwork {
+        hosts,
+        why: "this one has no interface with an address that is up",
+    })
+}
+
+/// The address from which frames leave for the world. Nothing is sent to find out.
+fn way_out() -> Option<IpAddr> {
+    // Of a block that is nobody's.
+    let nobody = SockAddr::new(SocketAddr::from(([198, 51, 100, 1], 9)));
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    // SAFETY: no memory is passed.
+    let socket = unsafe { libc::socket(libc::AF_INET, kind, 0) };
+    let socket = Descriptor::returned(socket, "open a socket").ok()?;
+    let (place, len) = nobody.as_raw();
+    // SAFETY: the address is valid for its length.
+    if unsafe { libc::connect(socket.number(), place, len) } != 0 {
+        return None;
+    }
+    let ip = of_socket(&socket).ok()?.ip();
+    (!ip.is_loopback() && !ip.is_unspecified()).then_some(ip)
+}

@@ -1,0 +1,67 @@
+//! Shared memory beside a network, as one channel. `job_channel` only.
+
+use super::channel::WorldChannel;
+use super::inter_host::InterHost;
+use super::traffic::Traffic;
+use crate::hosts::Hosts;
+use core::fmt;
+use pombo_kernel::aspect::Cap;
+use pombo_kernel::{Channel, Peer};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::shm::Shm;
+use pombo_transport::Composite;
+
+/// To every rank of a job of up to so many: its rank is its peer.
+pub type JobChannel<const RANKS: usize> = Composite<Shm, InterHost<RANKS>, Cap<RANKS>, HeapStorage>;
+
+impl<const RANKS: usize> WorldChannel for JobChannel<RANKS> {
+    #[inline]
+    fn memory(&mut self) -> &mut Shm {
+        self.local_mut()
+    }
+
+    fn is_settled(&mut self) -> bool {
+        self.remote_mut().is_none_or(InterHost::is_settled)
+    }
+
+    fn leave(&mut self) {
+        self.local_mut().finish();
+        if let Some(far) = self.remote_mut() {
+            far.finish();
+        }
+    }
+
+    fn report_root_cause(&mut self, other: Peer) {
+        self.local_mut().report_root_cause(other);
+        if let Some(far) = self.remote() {
+            far.failure_detector().report_root_cause(other);
+        }
+    }
+
+    fn root_cause_of(&mut self, hosts: &Hosts, peer: Peer) -> Option<Peer> {
+        match hosts.share_host(self.me(), peer) {
+            true => self.local_mut().root_cause_of(hosts, peer),
+            false => self.remote()?.failure_detector().root_cause_of(peer),
+        }
+    }
+
+    fn has_finished(&mut self, hosts: &Hosts, peer: Peer) -> bool {
+        match hosts.share_host(self.me(), peer) {
+            true => self.local_mut().has_finished(hosts, peer),
+            false => self
+                .remote()
+                .is_some_and(|far| far.failure_detector().has_finished(peer)),
+        }
+    }
+
+    fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
+        match self.remote() {
+            Some(far) => far.link().inner().explain(errno, to),
+            None => Ok(()),
+        }
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.remote().map(InterHost::traffic).unwrap_or_default()
+    }
+}

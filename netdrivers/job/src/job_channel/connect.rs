@@ -1,0 +1,199 @@
+//! How a rank comes onto the network between hosts: it opens its sockets, the launcher carries all addresses round, and
+//! then it joins. `join` only.
+
+use super::address::choose;
+use super::failure_detector::Listener;
+use super::inter_host::InterHost;
+use super::link::{Device, Link};
+use super::loss::Loss;
+use super::raw_ethernet::{self, refuse};
+use super::remote_addresses::RemoteAddresses;
+use crate::bootstrap::ExchangedText;
+use crate::bootstrap::Launcher;
+use crate::bootstrap::{
+    Block, JobError, JobInfo, JobKeys, KeyUse, Net, RawUnavailable, RingKeys, read,
+};
+use crate::hosts::Hosts;
+use crate::output::LogLine as Description;
+use crate::settings;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+use pombo_kernel::Network;
+use pombo_netdrivers::ethernet::{BoundEthernet, Traffic};
+use pombo_netdrivers::udp::{BoundUdp, Udp};
+
+/// A rank with sockets, which does not know the others yet.
+struct LocalSockets {
+    ip: IpAddr,
+    /// Not where only raw Ethernet will do.
+    udp: Option<BoundUdp>,
+    /// If it fails, the others are to hear of it: none of them waits then, and all can name the rank.
+    raw: Result<BoundEthernet, JobError>,
+    listener: Listener,
+}
+
+/// Bytes of a frame over UDP, at most: what every network carries. The system cuts and joins such frames by itself, so
+/// longer ones bring little, and one that a switch does not carry never arrives.
+const DATAGRAM: usize = 1472;
+
+/// The network between hosts, and what is to be told of it.
+pub(super) fn open<const RANKS: usize>(
+    info: &JobInfo,
+    hosts: &Hosts,
+    ring_keys: RingKeys,
+    launcher: &mut Launcher,
+) -> Result<(InterHost<RANKS>, Description), JobError> {
+    let opening = LocalSockets::new(info, hosts)?;
+    let all = launcher.exchange("pombo-at", &opening.text(ring_keys.share()))?;
+    let all = read(&all, RemoteAddresses::read)?;
+    let shares: Vec<_> = all.iter().map(|at| at.word).collect();
+    let job = JobKeys {
+        name: info.job,
+        key: ring_keys.key(&shares)?,
+    };
+    opening.join((info, hosts), job, &all, launcher)
+}
+
+impl LocalSockets {
+    fn new(info: &JobInfo, hosts: &Hosts) -> Result<Self, JobError> {
+        let (ip, who) = (place(info, hosts.count())?, (info.job.id, info.me));
+        let raw = match info.net {
+            Net::Ethernet { by } => raw_ethernet::open(by, who, Traffic::Unicast),
+            Net::Auto => raw_ethernet::open_at(ip, who),
+            _ => Err(refuse(info.me.index(), RawUnavailable::NotAsked)),
+        };
+        let udp = match info.net {
+            Net::Ethernet { .. } => None,
+            _ => Some(Udp::bind(ip)?),
+        };
+        Ok(LocalSockets {
+            ip,
+            udp,
+            raw,
+            listener: Listener::open(ip)?,
+        })
+    }
+
+    /// To be published: a word of the agreement on a key, an IP address, two ports, what UDP carries, and an address of Ethernet or why there is none.
+    fn text(&self, word: Block) -> ExchangedText {
+        let udp = self.udp.as_ref();
+        let (udp, mtu) = udp.map_or((0, 0), |bound| (bound.address().port(), bound.mtu()));
+        let (ip, listener) = (self.ip, self.listener.address().port());
+        match &self.raw {
+            Ok(raw) => ExchangedText::of(format_args!(
+                "{word}/{ip}/{udp}/{listener}/{mtu}/{}",
+                raw.address()
+            )),
+            Err(error) => {
+                let why = RawUnavailable::of(error).name();
+                ExchangedText::of(format_args!("{word}/{ip}/{udp}/{listener}/{mtu}/{why}"))
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn join<const RANKS: usize>(
+        self,
+        (info, hosts): (&JobInfo, &Hosts),
+        job: JobKeys,
+        all: &[RemoteAddresses],
+        launcher: &mut Launcher,
+    ) -> Result<(InterHost<RANKS>, Description), JobError> {
+        let timeout = settings::HOST_TIMEOUT.number()? as u32;
+        let loss = Loss::read()?;
+        let raw = match (self.raw, &self.udp) {
+            // It can say more than the others.
+            (Err(error), None) => return Err(error),
+            (raw, _) => raw_ethernet::join(raw, (info, hosts), all, launcher),
+        };
+        // All ranks come to the same answer.
+        let (device, description) = match (raw, self.udp) {
+            (Ok(device), _) => {
+                let (interface, bytes) = (device.interface(), device.mtu());
+                let description = Description::of(format_args!(
+                    "raw Ethernet on {interface}, {bytes} bytes to a frame"
+                ));
+                (Device::Ethernet(device), description)
+            }
+            (Err(why), None) => return Err(why),
+            (Err(why), Some(mut bound)) => {
+                let description = match info.net {
+                    Net::Auto => Description::of(format_args!("UDP at {}: {why}", self.ip)),
+                    _ => Description::of(format_args!("UDP at {}", self.ip)),
+                };
+                let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
+                bound.shorten(mtus.min().unwrap_or(0));
+                let frames = all.iter().map(|at| at.frames).collect();
+                let mut device = bound.join(info.me, frames)?;
+                device.set_refused_limit(timeout);
+                (Device::Udp(device), description)
+            }
+        };
+        let listeners: Vec<_> = all.iter().map(|at| at.listener).collect();
+        let near = |peer| hosts.share_host(info.me, peer);
+        let failure_detector = self
+            .listener
+            .meet(info.me, &listeners, near, job, timeout)?;
+        let link = Link::new(device, job.frame_auth(KeyUse::Unicast))
+            .map_err(pombo_kernel::Error::from)?;
+        let far = InterHost::new(loss.over(link), failure_detector, (self.ip, timeout), job)?;
+        Ok((far, description))
+    }
+}
+
+/// This host's address: of frames where they are UDP's, and of the connections by which ranks learn who has gone.
+fn place(info: &JobInfo, hosts: usize) -> Result<IpAddr, JobError> {
+    match info.net {
+        Net::Udp { by: Some(by) } => choose(Some(by), hosts),
+        // No interface is needed, and no wall stands in the way.
+        _ if info.one_machine => Ok(IpAddr::from([127, 0, 0, 1])),
+        Net::Ethernet { by } => {
+            let ip = choose(Some(by), hosts).or_else(|_| choose(None, hosts));
+            ip.map_err(|_| JobError::NoNetwork {
+                hosts,
+                why: "raw Ethernet needs IP beside it, by which ranks learn who has gone: give every host an address",
+            })
+        }
+        _ => choose(None, hosts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn addresses_are_read_as_they_were_written() {
+        let info = JobInfo::for_tests(Net::Auto);
+        let opening =
+            LocalSockets::new(&info, &Hosts::by_names(&[0, 1])).expect("every host has it");
+        let word = Block([0xa5; 32]);
+        let at = RemoteAddresses::read(3, opening.text(word).as_str()).expect("addresses");
+        assert_eq!(at.word, word);
+        let bound = opening.udp.as_ref().expect("a socket");
+        assert_eq!(at.frames, bound.address());
+        assert_eq!(at.listener, opening.listener.address());
+        assert_eq!(at.raw, Err(RawUnavailable::NoInterface));
+        let raw = "02:00:00:00:00:01/1500";
+        let at =
+            RemoteAddresses::read(3, &format!("{word}/::1/1/2/1452/{raw}")).expect("addresses");
+        assert_eq!(at.raw, Ok(raw.parse().expect("an address")));
+        for text in [
+            "",
+            "127.0.0.1",
+            "127.0.0.1/1/2",
+            "127.0.0.1/1/2/1472",
+            "127.0.0.1/1/2/1472/",
+            "127.0.0.1/1/2/1472/none",
+            "127.0.0.1/1/2/long/right",
+            "127.0.0.1/1/2/1472/02:00:00:00:00:01",
+            "127.0.0.1/1/65536/1472/right",
+            "here/1/2/1472/right",
+        ] {
+            assert!(RemoteAddresses::read(3, text).is_err(), "{text}");
+            let text = format!("{word}/{text}");
+            assert!(RemoteAddresses::read(3, &text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Who lives on other hosts. Each pair of ranks on different hosts has a connection that carries nothing: the systems
+//! keep it up while both processes live, whatever they compute, close it when one ends, and give it up when a host is
+//! gone. A rank that goes in good order says so with one byte, one that goes because another has gone with that one's
+//! number.
+//!
+//! Whoever knocks at a rank's door shows first that it knows the job's key. A child that a rank forks lets go of the
+//! connections; one that is made without the C library's fork keeps them, and of such a rank the others learn only when
+//! the child has ended too.
+
+use super::address::of_socket;
+use super::pending_connections::PendingConnections;
+use crate::bootstrap::descriptor::{Descriptor, check};
+use crate::bootstrap::{JobError, JobKeys, KeyUse};
+use alloc::vec::Vec;
+use core::ffi::{c_int, c_long};
+use core::net::{IpAddr, SocketAddr};
+use pombo_kernel::Peer;
+use pombo_netdrivers::udp::SockAddr;
+
+/// Ranks that a job over several hosts has, at most: each keeps a connection to each.
+const MOST_RANKS: usize = 256;
+
+/// The connections of a rank.
+pub(super) struct FailureDetector {
+    connections: Vec<Connection>,
+    polled: Vec<libc::pollfd>,
+    /// Who has gone because of whom.
+    root_causes: Vec<(Peer, Peer)>,
+    /// Who has gone in good order.
+    finished: Vec<Peer>,
+}
+
+struct Connection {
+    peer: Peer,
+    socket: Descriptor,
+}
+
+/// What a rank says when it goes in good order.
+const GOODBYE: &[u8] = b"!";
+/// What it says before the number of another when it goes because of that one.
+const ROOT_CAUSE: u8 = b'?';
+
+impl FailureDetector {
+    fn new(connections: Vec<Connection>) -> Self {
+        let polled = connections.iter().map(|connection| libc::pollfd {
+            fd: connection.socket.number(),
+            events: libc::POLLIN,
+            revents: 0,
+        });
+        FailureDetector {
+            polled: polled.collect(),
+            connections,
+            root_causes: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
+    /// Calls `gone` with every rank that has gone since the last look.
+    pub(super) fn look(&mut self, mut gone: impl FnMut(Peer)) {
+        let (entries, count) = (self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t);
+        // SAFETY: the entries are valid for the call.
+        let ready = unsafe { libc::poll(entries, count, 0) };
+        if ready == 0 {
+            return;
+        }
+        // A process that may not have so many descriptors any more looks at each.
+        let all = ready < 0;
+        for index in (0..self.polled.len()).rev() {
+            let Connection { peer, socket } = &self.connections[index];
+            let said = |word| match word {
+                Farewell::Goodbye => self.finished.push(*peer),
+                Farewell::RootCause(other) => self.root_causes.push((*peer, other)),
+            };
+            if (all || self.polled[index].revents != 0) && has_ended(socket, said) {
+                self.polled.swap_remove(index);
+                gone(self.connections.swap_remove(index).peer);
+            }
+        }
+    }
+
+    /// Tells all that this rank goes because of that one.
+    pub(super) fn report_root_cause(&self, other: Peer) {
+        let [low, high] = other.0.to_le_bytes();
+        for connection in &self.connections {
+            send_bytes(&connection.socket, &[ROOT_CAUSE, low, high]);
+        }
+    }
+
+    /// Because of whom that rank has gone, if it has said so.
+    pub(super) fn root_cause_of(&self, peer: Peer) -> Option<Peer> {
+        let root_cause = self.root_causes.iter().find(|(who, _)| *who == peer);
+        root_cause.map(|(_, other)| *other)
+    }
+
+    /// Has that rank gone in good order?
+    pub(super) fn has_finished(&self, peer: Peer) -> bool {
+        self.finished.contains(&peer)
+    }
+
+    /// Says good-bye to all.
+    pub(super) fn finish(&mut self) {
+        for connection in self.connections.drain(..) {
+            send_bytes(&connection.socket, GOODBYE);
+            // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
+            unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
+        }
+        self.polled.clear();
+    }
+}
+
+/// What a rank that goes has said.
+enum Farewell {
+    Goodbye,
+    RootCause(Peer),
+}
+
+/// Whoever has gone does not listen, and nobody waits for it.
+fn send_bytes(socket: &Descriptor, bytes: &[u8]) {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the bytes are valid for their length.
+    unsafe { libc::send(socket.number(), bytes.as_ptr().cast(), bytes.len(), flags) };
+}
+
+/// Reads what is there. A connection at its end has lost its process, or that has finished; of one that was reset or
+/// given up the process or its host is gone.
+fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
+    let mut bytes = [0_u8; 16];
+    loop {
+        let (into, len) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: the buffer is valid for its length.
+        let got = unsafe { libc::recv(socket.number(), into, len, libc::MSG_DONTWAIT) };
+        match check(got, "hear of a rank") {
+            Ok(0) => return true,
+            // So few bytes come together.
+            Ok(3) if bytes[0] == ROOT_CAUSE => {
+                said(Farewell::RootCause(Peer(u16::from_le_bytes([
+                    bytes[1], bytes[2],
+                ]))));
+            }
+            Ok(1) if bytes[..1] == *GOODBYE => said(Farewell::Goodbye),
+            Ok(_) => {}
+            Err(error) if error.is(libc::EINTR) => {}
+            Err(error) => return !error.is(libc::EAGAIN),
+        }
+    }
+}
+
+/// Where ranks with higher numbers knock.
+pub(super) struct Listener {
+    socket: Descriptor,
+    address: SocketAddr,
+}
+
+/// Seconds that ranks wait for each other at the start.
+const CONNECT_TIMEOUT: u64 = 60;
+
+impl Listener {
+    pub(super) fn open(ip: IpAddr) -> Result<Self, JobError> {
+        const DOING: &str = "open a socket for other hosts";
+        let raw = SockAddr::new(SocketAddr::new(ip, 0));
+        let socket = stream(raw.family(), libc::SOCK_NONBLOCK, DOING)?;
+        let (address, len) = raw.as_raw();
+        // SAFETY: the address is valid for its length.
+        let bound = unsafe { libc::bind(socket.number(), address, len) };
+        check(bound as isize, DOING)?;
+        // SAFETY: no memory is passed.
+        let listening = unsafe { libc::listen(socket.number(), MOST_RANKS as c_int) };
+        check(listening as isize, DOING)?;
+        let address = of_socket(&socket)?;
+        Ok(Listener { socket, address })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connects to the doors of lower ranks and lets the higher ones in. A host that does not answer for `timeout`
+    /// seconds counts as gone from then on.
+    pub(super) fn meet(
+        self,
+        me: Peer,
+        listeners: &[SocketAddr],
+        is_near: impl Fn(Peer) -> bool,
+        job: JobKeys,
+        timeout: u32,
+    ) -> Result<FailureDetector, JobError> {
+        if listeners.len() > MOST_RANKS {
+            return Err(JobError::TooManyRanks {
+                ranks: listeners.len(),
+                most: MOST_RANKS,
+            });
+        }
+        let mut connections = Vec::new();
+        for (rank, listener) in listeners.iter().enumerate().take(me.index()) {
+            let peer = Peer(rank as u16);
+            if !is_near(peer) {
+                let socket = connect(peer, *listener, timeout)?;
+                socket.write_all(&Hello { from: me, to: peer }.bytes(job))?;
+                connections.push(Connection { peer, socket });
+            }
+        }
+        let ranks = listeners.len() as u16;
+        let higher = (me.0 + 1..ranks).map(Peer).filter(|peer| !is_near(*peer));
+        self.accept_peers(&mut connections, higher.collect(), (me, job))?;
+        for connection in &connections {
+            set_keepalive(&connection.socket, timeout)?;
+        }
+        Ok(FailureDetector::new(connections))
+    }
+
+    fn accept_peers(
+        &self,
+        connections: &mut Vec<Connection>,
+        mut missing: Vec<Peer>,
+        (me, job): (Peer, JobKeys),
+    ) -> Result<(), JobError> {
+        let end = now() + CONNECT_TIMEOUT * 1000;
+        let mut pending = PendingConnections::new(&MAGIC, MOST_RANKS);
+        while let Some(first) = missing.first() {
+            let left = end.saturating_sub(now());
+            if left == 0 {
+                return Err(JobError::Missing {
+                    rank: first.index(),
+                    seconds: CONNECT_TIMEOUT,
+                });
+            }
+            pending.poll(&self.socket, left, |said, socket| {
+                // Strangers are sent away.
+                let hello = Hello::read(said, job).filter(|hello| hello.to == me);
+                let place =
+                    hello.and_then(|hello| missing.iter().position(|peer| *peer == hello.from));
+                if let Some(place) = place {
+                    let peer = missing.swap_remove(place);
+                    connections.push(Connection { peer, socket });
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What one that knocks says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Hello {
+    from: Peer,
+    to: Peer,
+}
+
+const MAGIC: [u8; 8] = *b"pombo-2\n";
+/// Bytes of a hello: the magic, two ranks, and a tag that only ranks of the job can make.
+const SIZE: usize = 20;
+
+impl Hello {
+    fn bytes(self, job: JobKeys) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..10].copy_from_slice(&self.from.0.to_le_bytes());
+        bytes[10..12].copy_from_slice(&self.to.0.to_le_bytes());
+        let tag = job.key(KeyUse::Listener).tag(&bytes[..12]);
+        bytes[12..].copy_from_slice(&tag);
+        bytes
+    }
+
+    fn read(bytes: &[u8; SIZE], job: JobKeys) -> Option<Hello> {
+        let peer = |at: usize| Peer(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        let hello = Hello {
+            from: peer(8),
+            to: peer(10),
+        };
+        (hello.bytes(job) == *bytes).then_some(hello)
+    }
+}
+
+/// Knocks until the door is reached. A host whose cable is out for a while is not gone before `timeout` seconds are over.
+fn connect(peer: Peer, listener: SocketAddr, timeout: u32) -> Result<Descriptor, JobError> {
+    let end = now() + u64::from(timeout) * 1000;
+    loop {
+        match connect_once(peer, listener) {
+            Err(JobError::Unreachable { errno, .. }) if may_return(errno) && now() < end => {
+                let pause = libc::timespec {
+                    tv_sec: 0,
+                    tv_nsec: PAUSE,
+                };
+                // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
+                unsafe { libc::nanosleep(&pause, core::ptr::null_mut()) };
+            }
+            connected => return connected,
+        }
+    }
+}
+
+/// Nanoseconds between two knocks at a host that is not reached.
+const PAUSE: c_long = 50_000_000;
+
+/// There is no way to that host now.
+fn may_return(errno: c_int) -> bool {
+    use libc::{EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH};
+    [EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH].contains(&errno)
+}
+
+fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, JobError> {
+    const DOING: &str = "open a connection to another host";
+    let raw = SockAddr::new(listener);
+    let socket = stream(raw.family(), 0, DOING)?;
+    // It limits how long connecting takes as well.
+    let limit = libc::timeval {
+        tv_sec: CONNECT_TIMEOUT as libc::time_t,
+        tv_usec: 0,
+    };
+    set(&socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
+    let (address, len) = raw.as_raw();
+    // SAFETY: the address is valid for its length.
+    let connected = unsafe { libc::connect(socket.number(), address, len) };
+    match check(connected as isize, DOING) {
+        Ok(_) => Ok(socket),
+        Err(JobError::System { errno, .. }) => Err(JobError::Unreachable {
+            rank: peer.index(),
+            address: listener,
+            errno,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+/// Has the system look after the other side: the first question after two fifths of the time, then two more.
+fn set_keepalive(socket: &Descriptor, seconds: u32) -> Result<(), JobError> {
+    let (first, next) = ((seconds * 2 / 5).max(1), (seconds / 5).max(1));
+    set(socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &1_i32)?;
+    set(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_KEEPIDLE,
+        &(first as c_int),
+    )?;
+    set(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_KEEPINTVL,
+        &(next as c_int),
+    )?;
+    set(socket, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, &3_i32)?;
+    set(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_USER_TIMEOUT,
+        &(seconds * 1000),
+    )
+}
+
+fn stream(family: c_int, flags: c_int, doing: &'static str) -> Result<Descriptor, JobError> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
+    // SAFETY: no memory is passed.
+    Descriptor::returned(unsafe { libc::socket(family, kind, 0) }, doing)
+}
+
+fn set<T>(socket: &Descriptor, level: c_int, name: c_int, value: &T) -> Result<(), JobError> {
+    let size = size_of::<T>() as libc::socklen_t;
+    let value = (&raw const *value).cast();
+    // SAFETY: the option's value is valid for its size.
+    let set = unsafe { libc::setsockopt(socket.number(), level, name, value, size) };
+    check(set as isize, "set up a connection").map(drop)
+}
+
+/// Milliseconds on a clock that never goes back.
+fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the place is valid; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+}
+
+#[cfg(test)]
+#[path = "failure_detector_tests.rs"]
+mod tests;

@@ -1,0 +1,119 @@
+//! Makes the channel to all ranks of what `bootstrap` has found out. `job_channel` only.
+
+use super::JobChannel;
+#[cfg(feature = "hosts")]
+use super::connect;
+use crate::bootstrap::Launcher;
+#[cfg(feature = "hosts")]
+use crate::bootstrap::Net;
+use crate::bootstrap::{Bootstrapped, JobError, JobInfo, JoinError};
+#[cfg(feature = "hosts")]
+use crate::environment::variable;
+use crate::hosts::Hosts;
+#[cfg(feature = "hosts")]
+use crate::output::{self, LogLine};
+#[cfg(feature = "hosts")]
+use crate::settings::{STATS_FILE, VERBOSE};
+use alloc::boxed::Box;
+#[cfg(feature = "hosts")]
+use pombo_kernel::{Channel, Peer};
+use pombo_netdrivers::shm::Shm;
+
+/// What a process that has joined gets.
+pub struct Joined<const RANKS: usize> {
+    /// To all ranks.
+    pub channel: JobChannel<RANKS>,
+    /// On which host each rank is.
+    pub hosts: Hosts,
+    /// The launcher, if it wants to hear of the end.
+    pub launcher: Option<Launcher>,
+}
+
+/// Joins a job of up to so many ranks: a channel to all of them, whose peers are the ranks. Waits for the others.
+///
+/// # Errors
+/// There is no way to all ranks that the user allows: [`JoinError::error`]. A channel over hosts for more ranks than
+/// `RANKS` is [`JobError::Kernel`].
+#[cold]
+pub fn join<const RANKS: usize>(start: Bootstrapped) -> Result<Joined<RANKS>, Box<JoinError>> {
+    let Bootstrapped {
+        shm,
+        hosts,
+        mut launcher,
+        info,
+    } = start;
+    let channel = match (info, &mut launcher) {
+        (Some(info), Some(launcher)) => inter_host_channel::<RANKS>(info, &hosts, shm, launcher),
+        _ => Ok(single_host_channel::<RANKS>(shm)),
+    };
+    match channel {
+        Ok(channel) => Ok(Joined {
+            channel,
+            hosts,
+            launcher,
+        }),
+        Err(error) => Err(Box::new(JoinError { error, launcher })),
+    }
+}
+
+fn single_host_channel<const RANKS: usize>(shm: Shm) -> JobChannel<RANKS> {
+    #[cfg(feature = "hosts")]
+    return JobChannel::local_only(shm);
+    #[cfg(not(feature = "hosts"))]
+    shm
+}
+
+/// The network between hosts, and the memory of this one.
+#[cfg(feature = "hosts")]
+#[inline(never)]
+fn inter_host_channel<const RANKS: usize>(
+    mut info: JobInfo,
+    hosts: &Hosts,
+    shm: Shm,
+    launcher: &mut Launcher,
+) -> Result<JobChannel<RANKS>, JobError> {
+    if info.net == Net::Shm {
+        return Err(JobError::NoNetwork {
+            hosts: hosts.count(),
+            why: "POMBO_NET is shm: set it to auto, udp or ethernet",
+        });
+    }
+    let ring_keys = info.ring_keys.take().ok_or(JobError::NoAgreement)?;
+    let (far, description) = connect::open(&info, hosts, ring_keys, launcher)?;
+    let me = info.me;
+    if me == Peer(0) {
+        tell(&LogLine::of(format_args!(
+            "{} ranks on {} hosts, between hosts {description}",
+            far.peers(),
+            hosts.count()
+        )));
+        tell(&LogLine::from(info.job.auth.description()));
+    }
+    Ok(JobChannel::new(shm, far, hosts.members(hosts.of(me)))?)
+}
+
+/// To whoever wants to know by what the ranks talk.
+#[cfg(feature = "hosts")]
+fn tell(what: &LogLine) {
+    if VERBOSE.is_on() {
+        output::error(&LogLine::of(format_args!("pombo: {what}")));
+    }
+    if let Some(path) = variable(STATS_FILE.name) {
+        // That it cannot be written is said at the end.
+        let _ = output::append(path, &LogLine::of(format_args!("# {what}")));
+    }
+}
+
+#[cfg(not(feature = "hosts"))]
+fn inter_host_channel<const RANKS: usize>(
+    info: JobInfo,
+    hosts: &Hosts,
+    _: Shm,
+    _: &mut Launcher,
+) -> Result<JobChannel<RANKS>, JobError> {
+    let _ = (info.job, info.one_machine, info.net, info.me);
+    Err(JobError::NoNetwork {
+        hosts: hosts.count(),
+        why: "this library was built without the feature 'hosts'",
+    })
+}

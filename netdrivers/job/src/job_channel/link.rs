@@ -1,0 +1,175 @@
+//! What carries frames between hosts: UDP or raw Ethernet, authenticated or not. Chosen once, when a rank joins, so that
+//! the protocols above exist once. `job_channel` only.
+
+use core::fmt;
+use core::net::SocketAddr;
+use pombo_kernel::Peer;
+use pombo_kernel::channel::{ChannelError, WaitSet};
+use pombo_kernel::memory::Part;
+use pombo_kernel::network::{Broadcast, Network};
+use pombo_netdrivers::ethernet::Ethernet;
+use pombo_netdrivers::udp::{Udp, UdpMulticast};
+use pombo_transport::{Authenticated, ContiguousFrame};
+
+/// A device, whose frames only ranks of the job can write if there is a key.
+pub(super) type Link<U> = Authenticated<Device<U>>;
+
+/// A device that is there or another one, `U` being that of UDP.
+#[allow(clippy::large_enum_variant, reason = "a rank has two of them")]
+pub enum Device<U> {
+    /// Datagrams.
+    Udp(U),
+    /// Raw frames.
+    Ethernet(Ethernet),
+}
+
+/// Frames that were not believed, and those that found no room in this host as far as it tells.
+pub(super) fn refused<U: Datagrams>(link: &Link<U>) -> (u64, u64) {
+    let (foreign, dropped) = match link.inner() {
+        Device::Udp(device) => (device.foreign(), 0),
+        Device::Ethernet(device) => {
+            let counts = device.counts();
+            (counts.foreign + counts.truncated, counts.dropped)
+        }
+    };
+    let counts = link.counts();
+    (foreign + counts.forged + counts.replayed, dropped)
+}
+
+/// A device of UDP.
+pub trait Datagrams: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> {
+    /// Frames that were not believed.
+    fn foreign(&self) -> u64;
+
+    /// To what address this host refused to send, until that was an error.
+    fn refused(&self) -> Option<SocketAddr>;
+}
+
+impl Datagrams for Udp {
+    fn foreign(&self) -> u64 {
+        self.counts().foreign
+    }
+
+    fn refused(&self) -> Option<SocketAddr> {
+        Udp::refused(self)
+    }
+}
+
+impl Datagrams for UdpMulticast {
+    fn foreign(&self) -> u64 {
+        self.counts().foreign
+    }
+
+    fn refused(&self) -> Option<SocketAddr> {
+        UdpMulticast::refused(self)
+    }
+}
+
+/// The same with either.
+macro_rules! either {
+    ($self:expr, $device:ident => $does:expr) => {
+        match $self {
+            Device::Udp($device) => $does,
+            Device::Ethernet($device) => $does,
+        }
+    };
+}
+
+impl<U: Datagrams> Device<U> {
+    /// The interface of raw Ethernet.
+    pub(super) fn interface(&self) -> Option<&str> {
+        match self {
+            Device::Udp(_) => None,
+            Device::Ethernet(device) => Some(device.interface()),
+        }
+    }
+
+    /// Does the interface still carry frames of the length that the job agreed on? Datagrams are cut by the system.
+    ///
+    /// # Errors
+    /// EMSGSIZE if it does not.
+    pub(super) fn check(&self) -> Result<(), ChannelError> {
+        match self {
+            Device::Udp(_) => Ok(()),
+            Device::Ethernet(device) => device.check_mtu(),
+        }
+    }
+
+    /// What is known of a failure, behind the system's words for that error number.
+    pub(super) fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
+        match self {
+            Device::Udp(device) => match device.refused() {
+                Some(address) => write!(
+                    to,
+                    ": this host has let no frame out to {address} for as long as POMBO_HOST_TIMEOUT says: \
+                     look at its firewall and at its routes"
+                ),
+                None => Ok(()),
+            },
+            Device::Ethernet(device) => {
+                let name = device.interface();
+                match device.reduced_mtu().filter(|_| errno == libc::EMSGSIZE) {
+                    Some((then, now)) => write!(
+                        to,
+                        ": the MTU of {name} went from {then} to {now}: leave it alone while a job runs"
+                    ),
+                    None => write!(
+                        to,
+                        ": interface {name} was taken away, or can no longer be used"
+                    ),
+                }
+            }
+        }
+    }
+}
+
+impl<U: Datagrams> Network for Device<U> {
+    type Frame<'a> = ContiguousFrame<'a>;
+
+    fn me(&self) -> Peer {
+        either!(self, device => device.me())
+    }
+
+    fn peers(&self) -> usize {
+        either!(self, device => device.peers())
+    }
+
+    fn mtu(&self) -> usize {
+        either!(self, device => device.mtu())
+    }
+
+    #[inline]
+    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        either!(self, device => device.transmit(to, parts))
+    }
+
+    fn set_corked(&mut self, on: bool) {
+        either!(self, device => device.set_corked(on));
+    }
+
+    #[inline]
+    fn poll(&mut self, mut f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
+        // What is done with a frame exists once, whatever brings it.
+        let f: &mut dyn FnMut(ContiguousFrame<'_>) = &mut f;
+        either!(self, device => device.poll(f))
+    }
+
+    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
+        either!(self, device => device.wait(idle, until))
+    }
+
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        either!(self, device => device.wait_sources())
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        either!(self, device => device.now())
+    }
+}
+
+impl<U: Datagrams + Broadcast> Broadcast for Device<U> {
+    fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        either!(self, device => device.broadcast(parts))
+    }
+}

@@ -1,0 +1,42 @@
+//! One channel to all ranks: shared memory among the ranks of a host, UDP or raw Ethernet between hosts. `join` makes it
+//! of what `bootstrap` has found out; whoever wants the memory or the network alone asks [`WorldChannel`].
+//!
+//! A job on one host pays a comparison for the network that is not there. Without the feature `hosts` there is none.
+
+#[cfg(feature = "hosts")]
+mod address;
+mod channel;
+#[cfg(feature = "hosts")]
+mod composite;
+#[cfg(feature = "hosts")]
+mod connect;
+#[cfg(feature = "hosts")]
+mod failure_detector;
+#[cfg(feature = "hosts")]
+mod inter_host;
+mod join;
+#[cfg(feature = "hosts")]
+mod link;
+#[cfg(feature = "hosts")]
+mod loss;
+#[cfg(feature = "hosts")]
+pub mod multicast_setup;
+#[cfg(feature = "hosts")]
+mod pending_connections;
+#[cfg(feature = "hosts")]
+mod raw_ethernet;
+#[cfg(feature = "hosts")]
+mod remote_addresses;
+mod traffic;
+
+pub use channel::WorldChannel;
+#[cfg(feature = "hosts")]
+pub use composite::JobChannel;
+#[cfg(feature = "hosts")]
+pub use inter_host::InterHost;
+pub use join::{Joined, join};
+pub use traffic::Traffic;
+
+/// To every rank of a job: its rank is its peer.
+#[cfg(not(feature = "hosts"))]
+pub type JobChannel<const RANKS: usize> = pombo_netdrivers::shm::Shm;

@@ -1,0 +1,149 @@
+//! The network of groups, one frame of which reaches all ranks: sockets of their own beside those of single frames, on
+//! the same network. Whoever has groups opens it.
+
+use super::JobChannel;
+use super::link::{self, Device, Link};
+use super::loss::{self, Loss, Lossy};
+use super::raw_ethernet;
+use crate::bootstrap::{JobKeys, KeyUse};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use pombo_kernel::Peer;
+use pombo_netdrivers::ethernet::{Address, BoundEthernet, Mac, Traffic};
+use pombo_netdrivers::udp::{BoundUdp, Udp, UdpMulticast, multicast_group};
+
+/// What carries frames of groups.
+pub type Net = Lossy<Link<UdpMulticast>>;
+
+/// Where a rank hears them: an interface and what it carries, or an IP address, what that carries, and a port. Zeros:
+/// nowhere.
+pub type MulticastAddress = [u8; 8];
+
+/// Bytes that a frame of usual length takes of what the system has granted.
+const FRAME_COST: usize = 2304;
+
+/// A rank's socket, which does not know the others yet.
+pub struct MulticastSocket {
+    at: UnboundSocket,
+    /// Seconds after which a host that does not answer counts as gone.
+    timeout: u32,
+    job: JobKeys,
+}
+
+/// Frames that were not believed, and those that found no room in this host as far as it tells.
+pub fn refused(net: &Net) -> (u64, u64) {
+    link::refused(loss::below(net))
+}
+
+/// Frames lost on purpose so far.
+pub fn lost(net: &Net) -> u64 {
+    loss::lost(net)
+}
+
+/// How one frame reaches all: the second where the first does not pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MulticastKind {
+    /// By multicast, or the broadcast of raw Ethernet.
+    Group,
+    /// By the broadcast of IP, to everybody on the segment.
+    Segment,
+}
+
+enum UnboundSocket {
+    Udp(BoundUdp),
+    Ethernet(BoundEthernet),
+}
+
+impl MulticastSocket {
+    /// On the network that single frames take, if there is one and it has room.
+    pub fn open<const RANKS: usize>(channel: &JobChannel<RANKS>, me: Peer) -> Option<Self> {
+        let far = channel.remote()?;
+        let job = far.job();
+        let at = match far.link().inner().interface() {
+            Some(name) => UnboundSocket::Ethernet(
+                raw_ethernet::open(name, (job.name.id, me), Traffic::Multicast).ok()?,
+            ),
+            None => UnboundSocket::Udp(Udp::bind(far.address()).ok()?),
+        };
+        let timeout = far.timeout();
+        Some(MulticastSocket { at, timeout, job })
+    }
+
+    /// To be told to the others.
+    pub fn address(&self) -> MulticastAddress {
+        let (address, number) = match &self.at {
+            UnboundSocket::Udp(bound) => match bound.address() {
+                SocketAddr::V4(at) => {
+                    let [a, b, c, d] = at.ip().octets();
+                    let [low, high] = (bound.mtu() as u16).to_le_bytes();
+                    ([a, b, c, d, low, high], at.port())
+                }
+                SocketAddr::V6(_) => ([0; 6], 0),
+            },
+            UnboundSocket::Ethernet(opened) => {
+                let Address { mac, mtu } = opened.address();
+                (mac.0, mtu.min(u16::MAX.into()) as u16)
+            }
+        };
+        let [a, b, c, d, e, f] = address;
+        let [low, high] = number.to_le_bytes();
+        [a, b, c, d, e, f, low, high]
+    }
+
+    /// Frames that can wait here.
+    pub fn room(&self) -> Option<usize> {
+        match &self.at {
+            UnboundSocket::Udp(bound) => Some(bound.buffers().ok()?.0 / FRAME_COST),
+            UnboundSocket::Ethernet(opened) => Some(opened.rx_slots()),
+        }
+    }
+
+    /// Hears all ranks that have told these cards, and the number that tells their frames from those of other jobs.
+    pub fn join(
+        self,
+        me: Peer,
+        addresses: &[MulticastAddress],
+        kind: MulticastKind,
+    ) -> Option<(Net, u32)> {
+        let MulticastSocket { at, timeout, job } = self;
+        if addresses.contains(&[0; 8]) {
+            return None;
+        }
+        let device = match at {
+            UnboundSocket::Udp(mut bound) => {
+                let mtu = |address: &MulticastAddress| u16::from_le_bytes([address[4], address[5]]);
+                bound.shorten(addresses.iter().map(mtu).min().unwrap_or(0).into());
+                let group = match kind {
+                    MulticastKind::Group => multicast_group(job.name.id),
+                    MulticastKind::Segment => bound.broadcast_group(job.name.id)?,
+                };
+                let all = addresses.iter().map(udp_address).collect();
+                let mut device = bound.join_multicast(me, all, group).ok()?;
+                device.set_refused_limit(timeout);
+                Device::Udp(device)
+            }
+            UnboundSocket::Ethernet(_) if kind == MulticastKind::Segment => return None,
+            UnboundSocket::Ethernet(opened) => {
+                let all: Vec<Address> = addresses.iter().map(ethernet_address).collect();
+                Device::Ethernet(opened.join(&all).ok()?)
+            }
+        };
+        let loss = Loss::read().ok()?;
+        let link = Link::new(device, job.frame_auth(KeyUse::Multicast)).ok()?;
+        Some((loss.over(link), job.name.id as u32))
+    }
+}
+
+fn udp_address(address: &MulticastAddress) -> SocketAddr {
+    let &[a, b, c, d, _, _, low, high] = address;
+    let ip = IpAddr::V4(Ipv4Addr::new(a, b, c, d));
+    SocketAddr::new(ip, u16::from_le_bytes([low, high]))
+}
+
+fn ethernet_address(address: &MulticastAddress) -> Address {
+    let &[a, b, c, d, e, f, low, high] = address;
+    Address {
+        mac: Mac([a, b, c, d, e, f]),
+        mtu: u16::from_le_bytes([low, high]).into(),
+    }
+}
