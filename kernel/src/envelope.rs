@@ -2,7 +2,7 @@
 //! Source: the EPOS communication system, section 3.2 (`buf` is the loan, `complete` is the ticket).
 
 use crate::aspect::{Announced, Length, RendezvousField, Transfer};
-use crate::config::{Config, Selected};
+use crate::composition::{Config, Selected};
 use crate::header::{Header, Peer};
 use zerocopy::little_endian::U16;
 

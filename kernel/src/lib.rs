@@ -7,7 +7,7 @@
 //! are served. Interrupt handlers and threads meet in the channel below, never here.
 //!
 //! ```
-//! use pombo_kernel::{Communicator, Error, Header, Lent, Peer, PointToPoint, Pattern};
+//! use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer, PointToPoint};
 //! use pombo_netdrivers::Loopback;
 //! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 //!
@@ -101,7 +101,7 @@
 pub mod aspect;
 pub mod channel;
 mod communicator;
-mod config;
+mod composition;
 mod envelope;
 mod error;
 mod frame;
@@ -109,8 +109,8 @@ pub mod header;
 pub mod matching;
 pub mod memory;
 pub mod network;
+mod patterns;
 pub mod prelude;
-mod select;
 mod slab;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
@@ -119,7 +119,7 @@ pub use communicator::{
     FlowControl, Lengths, Limits, Mode, Peeked, PointToPoint, Port, PortView, Ports, ReceiverHints,
     SCOPE_LOANS, Scope, SendCopies, Single,
 };
-pub use config::{Capacities, Composition, Config, Selected, Sizes, fingerprint};
+pub use composition::{Capacities, Composition, Config, Selected, Sizes, fingerprint};
 pub use envelope::Envelope;
 pub use error::{Error, Refused};
 pub use header::{Header, Pattern, Peer, Wire};
@@ -128,7 +128,7 @@ pub use memory::{
     Typed, Values, ValuesMut,
 };
 pub use network::Network;
-pub use select::{Any, Exact, Select};
+pub use patterns::{Any, Exact, Select};
 
 // What `header!` expands to names this package from outside, and its tests are inside.
 extern crate self as pombo_kernel;

@@ -114,7 +114,7 @@
 mod barrier;
 mod blocks;
 mod comm_executor;
-mod distributor;
+mod data_distribution;
 mod execution;
 mod gather_scatter;
 pub mod model;
@@ -134,7 +134,7 @@ mod tree;
 pub use barrier::{barrier, barrier_dissemination, barrier_tree};
 pub use blocks::{Blocks, Cut, OperationBuffers};
 pub use comm_executor::{CommCall, Protocol, UNDER_WAY};
-pub use distributor::Distributor;
+pub use data_distribution::Distributor;
 pub use execution::{Execution, Executor};
 pub use gather_scatter::{allgather_linear, gather, gather_tree, scatter, scatter_tree};
 pub use operator::{Combining, NoOperator, Operator};

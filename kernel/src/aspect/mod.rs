@@ -3,7 +3,7 @@
 
 mod buffering;
 mod datatypes;
-mod length;
+mod length_type;
 mod observer;
 mod representation;
 mod storage;
@@ -13,7 +13,7 @@ pub use buffering::{Buffered, Buffering, NoCopy, Unbuffered};
 pub use datatypes::{
     Basic, Contiguous, Datatypes, Element, Full, Level, Narrow, NoDatatypes, Value,
 };
-pub use length::Length;
+pub use length_type::Length;
 pub use observer::{Counter, Counters, Counting, Observer, Statistics, Unobserved};
 pub use representation::{
     Canonical, Heterogeneous, Homogeneous, Native, Opposite, Order, Representation,

@@ -17,7 +17,7 @@ use crate::memory::Part;
 /// # let device = pombo_netdrivers::Loopback::world(1).remove(0);
 /// # fn wait_for_interrupt() {}
 /// # fn set_timer(_nanoseconds: u64) {}
-/// let mut channel = Waiting::new(device, |_device, idle, within| {
+/// let mut channel = WithWaitPolicy::new(device, |_device, idle, within| {
 ///     if idle < 100 {
 ///         core::hint::spin_loop();
 ///     } else {

@@ -2,11 +2,11 @@
 
 use super::send_copies::SendCopies;
 use crate::aspect::{Buffering, Maybe, Representation, Slice, Storage};
-use crate::config::{Config, Sizes};
+use crate::composition::{Config, Sizes};
 use crate::memory::{BufferAccess, Loan, Memory, Part, Sink, Source, Ticket};
 use core::mem::MaybeUninit;
 
-/// A bank that takes loans of one kind of memory.
+/// What takes loans of one kind of memory.
 pub trait BufferLending<M: Memory> {
     /// Keeps what a send reads; it comes back when there is no room.
     fn lend_send(&mut self, ticket: Ticket, out: M::Out) -> Result<(), M::Out>;

@@ -1,6 +1,6 @@
 //! What the user gets of an operation that is over.
 
-use crate::config::Config;
+use crate::composition::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::Header;

@@ -8,7 +8,7 @@ use super::port_mux::PortMux;
 use super::post::Mode;
 use super::state::State;
 use crate::channel::{Arrival, Channel, Event, FrameHandler};
-use crate::config::Config;
+use crate::composition::Config;
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
@@ -79,7 +79,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_
         self.state.open_send(&tx, to, header, mode, len)
     }
 
-    /// Puts an opened send in its place. Its loan is in the bank by now.
+    /// Puts an opened send in its place. Its loan is in the buffer table by now.
     #[inline(always)]
     pub(super) fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
         self.state.enqueue_send(to, ticket);

@@ -4,7 +4,7 @@
 use super::operation::{OpState, Owner};
 use super::state::State;
 use crate::aspect::{Maybe, Transfer};
-use crate::config::Config;
+use crate::composition::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::Header;
@@ -82,7 +82,7 @@ impl<H: Header, C: Config> State<H, C> {
         operation.is_some_and(|operation| operation.owner == Owner::Probe)
     }
 
-    /// Receives such a message; its buffer is in the bank by now.
+    /// Receives such a message; its buffer is in the buffer table by now.
     pub(crate) fn irecv_matched(&mut self, ticket: Ticket, buffers: &mut impl BufferAccess) {
         let Some(operation) = self.operation(ticket) else {
             return;

@@ -2,34 +2,34 @@
 
 mod buffer_table;
 mod completed;
-mod endpoint;
 mod engine;
 mod flow_control;
 mod frame_tx;
 mod matched_probe;
 mod operation;
-mod operators;
 mod peer_loss;
 mod peer_state;
 mod point_to_point;
 mod port_mux;
+mod ports;
 mod post;
 mod probe;
-mod probe_queries;
 mod receive_path;
 mod receiver_initiated;
+mod remote_probes;
 mod rendezvous;
 mod scope;
 mod send_copies;
 mod send_path;
+mod shift_operators;
 mod state;
 
 pub use buffer_table::{BufferLending, BufferTable};
 pub use completed::{Completed, Peeked};
-pub use endpoint::{Communicator, Endpoint, Lengths, Limits, Port, PortView, Ports, Single};
 pub use engine::Engine;
 pub use peer_state::{FlowControl, ReceiverHints};
 pub use point_to_point::PointToPoint;
+pub use ports::{Communicator, Endpoint, Lengths, Limits, Port, PortView, Ports, Single};
 pub use post::Mode;
 pub use scope::{SCOPE_LOANS, Scope};
 pub use send_copies::{COPY_OVERHEAD, SendCopies};

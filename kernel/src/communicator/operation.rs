@@ -1,7 +1,7 @@
 //! One send or receive, and where it stands. It knows no queue and no peer: `state` keeps it.
 
 use crate::aspect::{Buffering, Length, Maybe, Transfer};
-use crate::config::Config;
+use crate::composition::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;

@@ -2,7 +2,7 @@
 //! keeps it, and `flow_control`, `receiver_initiated` and what sends or takes frames fill it.
 
 use crate::aspect::{Buffering, Maybe, Representation, Transfer};
-use crate::config::Config;
+use crate::composition::Config;
 use crate::frame::{Handle, Kind, PREAMBLE, preamble};
 use crate::header::Header;
 use crate::memory::Ticket;

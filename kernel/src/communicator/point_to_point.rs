@@ -9,7 +9,7 @@ use super::post::Mode;
 use super::scope::Scope;
 use crate::aspect::{Buffering, Capacity, Transfer};
 use crate::channel::Channel;
-use crate::config::{Config, Sizes};
+use crate::composition::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
@@ -48,7 +48,7 @@ pub trait PointToPoint {
     ///
     /// Bytes that are lent do not change before they come back. This is refused by the compiler,
     /// ```compile_fail,E0506
-    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Peer, PointToPoint, Pattern};
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer, PointToPoint};
     /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]
@@ -69,7 +69,7 @@ pub trait PointToPoint {
     /// ```
     /// and this is not:
     /// ```
-    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Peer, PointToPoint, Pattern};
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer, PointToPoint};
     /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]
@@ -483,7 +483,7 @@ pub trait PointToPoint {
     /// Runs `f` with a [`Scope`] whose buffers may live shorter than this communicator.
     ///
     /// ```
-    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Peer, PointToPoint, Pattern};
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer, PointToPoint};
     /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]
@@ -507,7 +507,7 @@ pub trait PointToPoint {
     /// ```
     /// A buffer that dies before the scope is refused by the compiler:
     /// ```compile_fail,E0597
-    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Peer, PointToPoint, Pattern};
+    /// # use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer, PointToPoint};
     /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
     /// # #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     /// # #[repr(C)]

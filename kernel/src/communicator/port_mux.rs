@@ -152,7 +152,7 @@ pub trait PortMux<L: Channel> {
     where
         L: 'x;
 
-    /// The same lane, for a scope.
+    /// The same, for a scope.
     type Reborrowed<'x>: PortMux<L>
     where
         Self: 'x;
@@ -172,7 +172,7 @@ pub trait PortMux<L: Channel> {
     /// [`Error::Channel`].
     fn flush_others(&mut self, channel: &mut L) -> Result<bool, Error>;
 
-    /// The same lane, for a scope.
+    /// The same, for a scope.
     fn reborrow(&mut self) -> Self::Reborrowed<'_>;
 }
 

@@ -4,7 +4,7 @@ use super::operation::{OpState, Owner};
 use super::port_mux::PortTx;
 use super::state::{ANY, State};
 use crate::aspect::{Capacity, Cell, Counter, Counters, Maybe, Transfer};
-use crate::config::{Config, Sizes};
+use crate::composition::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::{Header, Pattern, Peer};
@@ -63,7 +63,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(ticket)
     }
 
-    /// Puts an opened send in its place in the order. The loan is in the bank by now.
+    /// Puts an opened send in its place in the order. The loan is in the buffer table by now.
     #[inline]
     pub(crate) fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
         if let Some(state) = self.peer_states.as_mut().get_mut(to.index()) {

@@ -6,10 +6,10 @@
 //! posted, or nobody comes for it and the place is needed.
 
 use super::peer_state::{PeerState, QuerySent};
-use super::probe_queries::{Answer, AskResult, MAX_QUERIES, ProbeQuery, is_newer};
+use super::remote_probes::{Answer, AskResult, MAX_QUERIES, ProbeQuery, is_newer};
 use super::state::State;
 use crate::aspect::Maybe;
-use crate::config::Config;
+use crate::composition::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::{Header, Pattern, Peer};

@@ -10,7 +10,7 @@ use super::point_to_point::PointToPoint;
 use super::port_mux::{PortMux, SinglePort};
 use super::state::State;
 use crate::channel::Channel;
-use crate::config::Config;
+use crate::composition::Config;
 use crate::header::Header;
 use crate::memory::{BufferAccess, Lent, Loan, Part, Source, Ticket};
 

@@ -8,7 +8,7 @@
 
 use super::buffer_table::swaps;
 use crate::aspect::{Buffering, Capacity, Cell, Slice, Storage};
-use crate::config::{Config, Sizes};
+use crate::composition::{Config, Sizes};
 use crate::matching::CellOf;
 use crate::memory::{Source, Ticket};
 

@@ -9,12 +9,12 @@
 
 use super::operation::{OpState, Operation, Owner};
 use super::peer_state::{FlowControl, PeerState};
-use super::probe_queries::ProbeQueries;
+use super::remote_probes::ProbeQueries;
 use crate::aspect::{
     Buffering, Capacity, Counter, Counters, Maybe, Observer, Representation, Slice, Storage,
     Transfer,
 };
-use crate::config::{Config, Sizes};
+use crate::composition::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
@@ -123,7 +123,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// A posted receive or a probe of `source` may have to be pulled.
+    /// A posted receive or a probe of `source` may have to be asked for.
     #[inline]
     pub(crate) fn mark_holders(&mut self, source: Option<Peer>) {
         if self.probes.get().is_some_and(|probes| probes.holders > 0) {

@@ -25,7 +25,7 @@ pub use none::{Fifo, NoExpected, NoQueues};
 pub use sequence::Sequence;
 
 use crate::aspect::{Cell, Storage, Transfer};
-use crate::config::{Config, Sizes};
+use crate::composition::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Pattern, Peer};
 

@@ -4,8 +4,8 @@
 //! [`Lent`] is the safe one over slices. A facade with foreign memory (C, a device) brings its own.
 //! Loans live beside the queues in a [`BufferAccess`], named by [`Ticket`]s; the kernel never keeps an address.
 
+mod machine_words;
 mod typed;
-mod words;
 
 pub use typed::{Items, Repeated, Segmented, Segments, Typed, Values, ValuesMut};
 
@@ -234,7 +234,7 @@ pub enum Loan<M: Memory> {
     Received(M::In),
 }
 
-/// Where loans lie. Scopes chain: an inner bank asks the outer one for tickets that it does not hold, so progress
+/// Where loans lie. Scopes chain: an inner table asks the outer one for tickets that it does not hold, so progress
 /// inside a scope completes outer receives too. `None` says that the loan is dead.
 pub trait BufferAccess {
     /// Bytes a receive can take.

@@ -5,11 +5,11 @@ use core::ffi::{c_int, c_void};
 use pombo_mpi::buffered::{self, Attached};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::Error;
-use pombo_mpi::{memory, request};
+use pombo_mpi::{request, user_buffer};
 
 fn attached(address: *mut c_void, size: i64) -> Result<Attached, Error> {
     let size = usize::try_from(size).map_err(|_| Error::Count { got: size })?;
-    memory::present(address, size)?;
+    user_buffer::present(address, size)?;
     Ok(Attached { address, size })
 }
 

@@ -10,17 +10,17 @@ mod export;
 mod arguments;
 mod buffered;
 mod collectives;
+mod datatypes;
 mod environment;
 mod errors;
-mod handles;
+mod handle_conversion;
 mod lifetime;
 mod messages;
+#[cfg(all(panic = "abort", not(feature = "pnet")))]
+mod no_std_support;
 mod operations;
 mod request_some;
 mod request_status;
 mod requests;
-#[cfg(all(panic = "abort", not(feature = "pnet")))]
-mod runtime;
 mod statuses;
-mod types;
 mod unsupported;

@@ -4,7 +4,7 @@ use crate::arguments::Out;
 use core::ffi::{c_int, c_void};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error, Kind};
-use pombo_mpi::{memory, op};
+use pombo_mpi::{op, user_buffer};
 
 mpi! {
     fn MPI_Op_commutative(op: Op, commute: Out<c_int>) {
@@ -29,14 +29,14 @@ fn reduce_local(
     datatype: Datatype,
     op: Op,
 ) -> Result<(), Error> {
-    let items = memory::items(count)?;
+    let items = user_buffer::items(count)?;
     let reduction = op::reduction(op, datatype)?;
     if items == 0 {
         return Ok(());
     }
     let inout = inoutbuf.cast_const();
-    memory::present(inbuf, items)?;
-    memory::present(inout, items)?;
+    user_buffer::present(inbuf, items)?;
+    user_buffer::present(inout, items)?;
     if inbuf == inout {
         return Err(Error::Argument {
             class: Class::Buffer,

@@ -1,8 +1,8 @@
 //! What a status says, and how to change it.
 
 use crate::arguments::{In, Out, OutPointer};
+use crate::datatypes::known;
 use crate::export::{count, int};
-use crate::types::known;
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use pombo_mpi::constants::*;

@@ -8,7 +8,7 @@ use crate::world::{self, CommError, World};
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 use pombo_job::WorldChannel;
-use pombo_job::output::{self, LogLine};
+use pombo_job::log::{self, LogLine};
 use pombo_kernel::Peer;
 use pombo_kernel::channel::ChannelError;
 
@@ -92,7 +92,7 @@ fn abort_job(function: &'static str, error: &Error) -> ! {
     }
     // Of a process that could not join this was said.
     if *error != Error::NotJoined {
-        output::error(&line);
+        log::error(&line);
     }
     exit(error.code())
 }

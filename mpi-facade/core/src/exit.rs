@@ -5,7 +5,7 @@ use crate::phase::{self, Phase, phase};
 use crate::world;
 use core::ffi::c_int;
 use core::fmt::Write;
-use pombo_job::output::{self, LogLine};
+use pombo_job::log::{self, LogLine};
 
 /// Ends this process with the code; the launcher ends the others.
 pub fn abort(comm: Comm, code: c_int) -> ! {
@@ -21,7 +21,7 @@ pub fn abort(comm: Comm, code: c_int) -> ! {
         MPI_COMM_SELF => line.write_str("MPI_COMM_SELF"),
         other => write!(line, "communicator {:#x}", other.0),
     };
-    output::error(&line);
+    log::error(&line);
     exit(code)
 }
 

@@ -10,14 +10,14 @@ use crate::header::{FINGERPRINT, RANKS};
 use crate::kernel::Kernel;
 use crate::phase::{Phase, phase};
 #[cfg(feature = "progress-thread")]
-use crate::progress;
+use crate::progress_thread;
 use crate::settings;
 use crate::world::{self, CommError, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use core::fmt::Write;
 use pombo_job::environment::variable;
-use pombo_job::output::{self, LogLine};
+use pombo_job::log::{self, LogLine};
 use pombo_job::settings::{STATS_FILE, Variable};
 use pombo_job::{JobError, JoinError, Joined, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
@@ -59,14 +59,14 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     world::begin(world, threads);
     collective::open_multicast()?;
     #[cfg(feature = "progress-thread")]
-    progress::start().map_err(|error| refuse(&error))?;
+    progress_thread::start().map_err(|error| refuse(&error))?;
     Ok(threads)
 }
 
 /// Waits for everybody, lets the last frames leave, and ends the world.
 pub fn finalize() -> Result<(), CommError> {
     #[cfg(feature = "progress-thread")]
-    progress::stop();
+    progress_thread::stop();
     buffered::flush()?;
     // The others may need repairs of what this rank has broadcast.
     world::with(|world| {
@@ -125,7 +125,7 @@ fn report(world: &mut World) {
         line,
         "{rank} {messages} {bytes} {frames} {resent} {repairs} {duplicates} {dropped} {rejected}"
     );
-    if let Err(errno) = output::append(path, &line) {
+    if let Err(errno) = log::append(path, &line) {
         // On other hosts the launcher's file is not there.
         if errno.0 == libc::ENOENT && rank.index() > 0 {
             return;
@@ -136,7 +136,7 @@ fn report(world: &mut World) {
             }
             _ => "",
         };
-        output::error(&LogLine::of(format_args!(
+        log::error(&LogLine::of(format_args!(
             "pombo: rank {rank} cannot write the file that POMBO_STATS_FILE names: {errno}{must}"
         )));
     }
@@ -162,6 +162,6 @@ fn refuse_as(rank: usize, error: &JobError) -> Error {
     let mut line = LogLine::new();
     // A line that is too long is cut.
     let _ = write!(line, "pombo: rank {rank} cannot join its job: {error}");
-    output::error(&line);
+    log::error(&line);
     Error::NotJoined
 }

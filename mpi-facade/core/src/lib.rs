@@ -14,27 +14,27 @@ pub mod datatype;
 pub mod errhandler;
 pub mod error;
 pub mod exit;
-mod extensions;
 pub mod header;
 mod hosts;
 pub mod init;
 mod kernel;
 pub mod matched;
-pub mod memory;
 pub mod op;
 pub mod p2p;
 mod phase;
 #[cfg(feature = "progress-thread")]
-mod progress;
+mod progress_thread;
 pub mod request;
 pub mod request_some;
 pub mod request_status;
 pub mod settings;
-mod stall;
+mod stall_recovery;
 pub mod status;
 mod test_backoff;
 #[cfg(feature = "progress-thread")]
 mod turn;
+mod type_map;
+pub mod user_buffer;
 mod world;
 
 pub use error::CommError;

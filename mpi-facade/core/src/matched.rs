@@ -4,10 +4,10 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::header::MpiPattern;
 use crate::kernel::Posted;
-use crate::memory;
 use crate::p2p::{pattern, region, wait_for};
 use crate::request;
 use crate::status::Status;
+use crate::user_buffer;
 use crate::world::{self, CommError, World};
 use core::ffi::{c_int, c_void};
 use pombo_kernel::Ticket;
@@ -108,7 +108,7 @@ unsafe fn post<'w>(
     let handle = *message;
     if handle == MPI_MESSAGE_NO_PROC {
         // Nobody looks at the buffer and its type.
-        memory::items(count)?;
+        user_buffer::items(count)?;
         *message = Message::NULL;
         return Ok(Posted::over(world, request::RECEIVED_FROM_NOBODY));
     }

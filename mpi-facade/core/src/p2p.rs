@@ -8,9 +8,9 @@ use crate::errhandler;
 use crate::error::{Error, Kind};
 use crate::header::{MpiHeader, MpiPattern};
 use crate::kernel::Posted;
-use crate::memory::{self, Region, Shape};
 use crate::request;
 use crate::status::Status;
+use crate::user_buffer::{self, Region, Shape};
 use crate::world::{self, CommError, World};
 use core::ffi::{c_int, c_void};
 use pombo_kernel::{Mode, Peer};
@@ -279,12 +279,12 @@ pub(crate) unsafe fn region(
     count: i64,
     datatype: Datatype,
 ) -> Result<Region, Error> {
-    let items = memory::items(count)?;
+    let items = user_buffer::items(count)?;
     let known = datatype::predefined(datatype).ok_or(Error::Handle {
         kind: Kind::Datatype,
         got: datatype.0,
     })?;
-    memory::present(buf, items)?;
+    user_buffer::present(buf, items)?;
     // SAFETY: the caller's promise.
     Ok(unsafe { Region::new(buf, items, Shape::of(known)) })
 }
@@ -344,7 +344,7 @@ unsafe fn check_send(
     let tag = check_tag(tag).map_err(&failure)?;
     let Some(peer) = partner(record, to).map_err(&failure)? else {
         // Nobody looks at the buffer and its type.
-        memory::items(count).map_err(&failure)?;
+        user_buffer::items(count).map_err(&failure)?;
         return Ok(None);
     };
     // SAFETY: the caller's promise.
@@ -394,7 +394,7 @@ unsafe fn check_receive(
     let record = world.comms.get(comm)?;
     let pattern = pattern_of(record, from, tag).map_err(&failure)?;
     if from == MPI_PROC_NULL {
-        memory::items(count).map_err(&failure)?;
+        user_buffer::items(count).map_err(&failure)?;
         return Ok(None);
     }
     // SAFETY: the caller's promise.

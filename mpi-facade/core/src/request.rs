@@ -11,7 +11,7 @@ use crate::constants::*;
 use crate::errhandler;
 use crate::error::{Error, Kind};
 use crate::header::{MpiComposition, MpiHeader};
-use crate::stall;
+use crate::stall_recovery;
 use crate::status::Status;
 use crate::world::{self, CommError, World};
 use pombo_kernel::Ticket;
@@ -151,7 +151,7 @@ pub(crate) fn wait_one(
 ) -> Result<(), CommError> {
     let mut failed = None;
     let waited = *request;
-    let attend = |world: &mut World| stall::check(world, &[waited]);
+    let attend = |world: &mut World| stall_recovery::check(world, &[waited]);
     wait_until_over(world, waited, Some(status), &mut failed, attend)?;
     *request = Request::NULL;
     match failed {
@@ -190,7 +190,7 @@ pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, CommErro
     world::with(|world| {
         world.make_progress()?;
         if any_source_failure::is_due_once(world) {
-            stall::check(world, &[*request]);
+            stall_recovery::check(world, &[*request]);
         }
         let standing = test_one(world, *request, status)?;
         if let RequestState::Pending = standing {
@@ -223,7 +223,7 @@ pub fn wait_all(
             };
             let status_of = wanted.then_some(&mut status);
             let request = left[0];
-            let attend = |world: &mut World| stall::check(world, left);
+            let attend = |world: &mut World| stall_recovery::check(world, left);
             wait_until_over(world, request, status_of, &mut failed, attend)?;
             left[0] = Request::NULL;
             let index = next;

@@ -4,7 +4,7 @@ use crate::any_source_failure;
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::request::{self, RequestState, test_one};
-use crate::stall;
+use crate::stall_recovery;
 use crate::status::Status;
 use crate::world::{self, CommError, World};
 use pombo_kernel::Ticket;
@@ -26,7 +26,7 @@ pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Complet
         world.until(|world| match first_complete(world, requests, status)? {
             Completion::Pending => {
                 if any_source_failure::is_due(world.idle_counts.waiting) {
-                    stall::check(world, requests);
+                    stall_recovery::check(world, requests);
                 }
                 Ok(None)
             }
@@ -40,7 +40,7 @@ pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Complet
     world::with(|world| {
         world.make_progress()?;
         if any_source_failure::is_due_once(world) {
-            stall::check(world, requests);
+            stall_recovery::check(world, requests);
         }
         let seen = first_complete(world, requests, status)?;
         if let Completion::Pending = seen {

@@ -6,7 +6,7 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::request::{self, RequestState, test_one};
 use crate::request_some::Completion;
-use crate::stall;
+use crate::stall_recovery;
 use crate::status::Status;
 use crate::world::{self, CommError};
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ pub fn get_status_all(requests: &[Request], over: OnComplete<'_>) -> Result<bool
     world::with(|world| {
         world.make_progress()?;
         if any_source_failure::is_due_once(world) {
-            stall::check(world, requests);
+            stall_recovery::check(world, requests);
         }
         let (mut status, mut all) = (Status::EMPTY, true);
         for &request in requests {
@@ -82,7 +82,7 @@ pub fn get_status(
         if first == 0 {
             world.make_progress()?;
             if any_source_failure::is_due_once(world) {
-                stall::check(world, requests);
+                stall_recovery::check(world, requests);
             }
         }
         let mut seen = Completion::NoneActive;

@@ -6,10 +6,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::console::tell;
 use crate::error::Error;
 use crate::install::{self, Prefix};
 use crate::library::STATIC;
-use crate::terminal::tell;
 use crate::variables;
 
 /// What is compiled.

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use pombo_netdrivers::ethernet::EthernetError;
 use pombo_netdrivers::shm::ShmError;
 
-use crate::terminal::warn;
+use crate::console::warn;
 
 /// A failure of the launcher itself; a failing rank is not one.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::console::tell;
 use crate::error::Error;
 use crate::library;
-use crate::terminal::tell;
 
 /// It lies beside the launcher.
 pub(crate) const HELPER: &str = "pombo-ethernet";

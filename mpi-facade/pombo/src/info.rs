@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::console::tell;
 use crate::error::Error;
-use crate::terminal::tell;
 use crate::{install, library, run, variables};
 use pombo_mpi::collective;
 

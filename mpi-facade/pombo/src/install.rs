@@ -9,10 +9,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::compiler::quoted;
+use crate::console::tell;
 use crate::error::Error;
 use crate::helper::{self, HELPER};
 use crate::library::{self, Library, SHARED, SONAME, STATIC};
-use crate::terminal::tell;
 
 /// The header that programs are compiled with.
 const HEADER: &str = include_str!("../../abi/include/mpi.h");

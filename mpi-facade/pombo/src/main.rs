@@ -7,6 +7,7 @@ mod bench;
 mod capture;
 mod cli;
 mod compiler;
+mod console;
 mod demo;
 mod error;
 mod helper;
@@ -15,7 +16,6 @@ mod install;
 mod library;
 mod run;
 mod setup;
-mod terminal;
 mod variables;
 
 use std::ffi::OsString;
@@ -60,9 +60,9 @@ fn dispatch(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
         Some("mpirun" | "mpiexec" | "mpicc" | "mpicxx" | "mpic++" | "mpiCC") => {
             dispatch(&first.to_string_lossy(), rest)
         }
-        Some(run::child::NAME) => run::child::main(rest),
+        Some(run::exec_shim::NAME) => run::exec_shim::main(rest),
         Some(run::guard::NAME) => run::guard::main(),
-        Some(bench::bursts::NAME) => bench::bursts::main(rest),
+        Some(bench::burst_broadcast::NAME) => bench::burst_broadcast::main(rest),
         _ => cli::main(arguments),
     }
 }

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use pombo_job::settings;
 
+use crate::console::tell;
 use crate::error::Error;
 use crate::helper::{self, HELPER};
-use crate::terminal::tell;
 
 /// The variable that names it where it is not on the path.
 const VARIABLE: &str = settings::ETHERNET_HELPER.name();

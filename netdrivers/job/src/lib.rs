@@ -79,20 +79,20 @@
 extern crate alloc;
 
 mod bootstrap;
+mod enter_leave;
 pub mod environment;
-mod hosts;
+mod fixed_string;
+mod host_map;
 mod job_channel;
-pub mod output;
-mod session;
+pub mod log;
 pub mod settings;
-mod text;
 
 #[cfg(feature = "hosts")]
 pub use bootstrap::RawUnavailable;
 pub use bootstrap::{Bootstrapped, Excerpt, JobError, JoinError, Launcher, let_go, rank, start};
-pub use hosts::Hosts;
+pub use enter_leave::{enter, leave};
+pub use fixed_string::Text;
+pub use host_map::Hosts;
 #[cfg(feature = "hosts")]
 pub use job_channel::{InterHost, multicast_setup};
 pub use job_channel::{JobChannel, Joined, Traffic, WorldChannel, join};
-pub use session::{enter, leave};
-pub use text::Text;

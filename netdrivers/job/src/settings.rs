@@ -1,23 +1,23 @@
 //! The environment variables of a job: what each may say, what holds without it, what it means. A package above has a
 //! table of its own, made by the same macro; whoever starts up checks all tables at once, so that a job says it once.
 
+#[doc(hidden)]
+pub mod const_format;
 pub(crate) mod loss;
 mod table;
 mod values;
 mod variable;
-#[doc(hidden)]
-pub mod words;
 
+pub use const_format::words;
 pub use table::*;
 pub use values::{Values, numbers};
 #[doc(hidden)]
 pub use variable::named;
 pub use variable::{Variable, variables};
-pub use words::words;
 
 use crate::bootstrap::{self, JobError};
 use crate::environment;
-use crate::output::{self, LogLine};
+use crate::log::{self, LogLine};
 
 /// What a variable is found to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +83,7 @@ pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Jo
                 return Err(JobError::variable(name, must, value.to_str().ok()));
             }
             Verdict::Renamed { name, now } => return Err(JobError::Renamed { name, now }),
-            Verdict::Unknown if warns => output::error(&unknown(name)),
+            Verdict::Unknown if warns => log::error(&unknown(name)),
             Verdict::Unknown => {}
         }
     }

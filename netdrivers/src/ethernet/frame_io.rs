@@ -2,8 +2,8 @@
 
 use super::error::EthernetError;
 use super::frame::{HEADER_LEN, HeaderBytes};
-use super::pace::Pace;
 use super::rx_ring::RxRing;
+use super::send_queue_limit::Pace;
 use super::socket::Socket;
 use crate::udp::iovec::IoVecs;
 use alloc::vec::Vec;

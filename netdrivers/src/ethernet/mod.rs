@@ -34,11 +34,11 @@ mod filter;
 mod frame;
 mod frame_io;
 mod interface;
-mod pace;
 #[cfg(feature = "pnet")]
 mod pnet;
 mod privileged_helper;
 mod rx_ring;
+mod send_queue_limit;
 mod sniffer;
 mod socket;
 mod table;

@@ -8,9 +8,9 @@ use core::ptr::NonNull;
 
 use super::cma::RemoteBuffer;
 use super::event_count::EventCount;
-use super::frame::{EventHandler, Frame};
 use super::layout::Control;
 use super::read_acks::{ReadAck, ReadAcks};
+use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, Producer, RingError};
 use super::ring_memory::RingMemory;
 use super::segment::Segment;

@@ -15,10 +15,10 @@ use pombo_kernel::memory::Part;
 use super::channel::{Shm, announce};
 use super::cma::{self, DESCRIPTOR_LEN};
 use super::event_count::WaitFor;
-use super::frame::EventHandler;
 use super::layout::FRAME_LIMIT;
 use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
+use super::received_frame::EventHandler;
 
 /// Which long messages their receiver reads from the sender's memory, in one copy. All others go through the ring, in
 /// two that overlap; so do those of a sender whose memory the receiver may not read.

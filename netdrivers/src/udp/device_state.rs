@@ -7,7 +7,7 @@ use super::address::{PeerTable, SockAddr};
 use super::gso::GsoBatch;
 use super::iovec::IoVecs;
 use super::recv_batch::RecvBatch;
-use super::refused::RefusalTracker;
+use super::send_refusals::RefusalTracker;
 use super::socket::{SendOutcome, Socket};
 use super::wait_policy::NetworkWaitPolicy;
 use pombo_kernel::channel::ChannelError;

@@ -36,7 +36,7 @@ mod interface;
 pub(crate) mod iovec;
 mod multicast;
 mod recv_batch;
-mod refused;
+mod send_refusals;
 mod socket;
 pub(crate) mod wait_policy;
 

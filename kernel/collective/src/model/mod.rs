@@ -8,8 +8,8 @@
 
 mod hockney;
 mod hold_end;
-mod optimal;
+mod optimal_tree;
 
 pub use hockney::Hockney;
 pub use hold_end::{Hold, Multicast};
-pub use optimal::Optimal;
+pub use optimal_tree::Optimal;

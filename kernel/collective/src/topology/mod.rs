@@ -22,12 +22,12 @@ mod folded_ranks;
 mod grid;
 mod hypercube;
 mod line;
-mod links;
 mod metrics;
 mod nested;
 mod rank_range;
-mod shapes;
+mod routing;
 mod tree;
+mod tree_shapes;
 
 pub use circle::Circle;
 pub use complete_star_bus::{Bus, Complete, Others, Star, TreeNetwork};
@@ -35,12 +35,12 @@ pub use folded_ranks::{FoldedRanks, FoldedRole};
 pub use grid::{Grid, Mesh, Torus};
 pub use hypercube::{CubeTree, Hypercube};
 pub use line::{BothSides, Linear, Ring};
-pub use links::{FarthestFirst, Links, Routed, UpstreamRanks};
 pub use metrics::NetworkMetrics;
 pub use nested::{Nested, NestedLine, NestedTree};
 pub use rank_range::RankRange;
-pub use shapes::{Binomial, Blocked, Chain, Kary, Sequential};
+pub use routing::{FarthestFirst, Links, Routed, UpstreamRanks};
 pub use tree::{Children, Contiguous, Ranges, Rooted, Shape, Tree};
+pub use tree_shapes::{Binomial, Blocked, Chain, Kary, Sequential};
 
 /// A network as collective operations see it. Ranks and roots are below [`Topology::ranks`] everywhere; that is for
 /// the caller to see to.

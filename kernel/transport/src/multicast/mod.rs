@@ -26,18 +26,18 @@
 //! ECCLib's stop-and-wait bursts are here as well ([`Repair::Bursts`]), to compare with.
 
 mod frame;
+mod index_coding;
 mod message_ring;
 mod packet_bitmap;
-mod reassembly;
+mod reassembly_buffer;
 mod receiver;
 mod receiver_state;
-mod repair_set;
 mod sender;
 mod table;
 mod tx;
 
 pub use frame::HEADER_LEN;
-pub use reassembly::ReassemblyBuffer;
+pub use reassembly_buffer::ReassemblyBuffer;
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use table::{BufferProvider, GroupTable, NoBuffers};

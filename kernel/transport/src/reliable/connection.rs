@@ -1,13 +1,13 @@
 //! Both directions of one peer together: what comes in and what has to go out. `reliable` only.
 
-use super::arrived::{Arrived, ArrivedOf};
+use super::capacities::Windows;
 use super::frame;
 use super::frame::{ASK, DATA, FrameHeader, HEADER_LEN, REPORT};
+use super::received_frame::{Arrived, ArrivedOf};
 use super::receiver::{ArrivalOrder, Receiver};
 use super::sender::{AckInfo, Sender};
 use super::stats::ReliableStats;
 use super::timing::Timing;
-use super::windows::Windows;
 use pombo_kernel::aspect::Storage;
 use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::header::Peer;

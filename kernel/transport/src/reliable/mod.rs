@@ -15,22 +15,23 @@
 //! A peer that says nothing is asked more and more rarely, and never given up: it may compute. That it is dead comes
 //! from outside, by [`Reliable::declare_lost`].
 
-mod arrived;
+mod capacities;
+mod congestion_window;
 mod connection;
 pub(crate) mod frame;
+mod received_frame;
 mod receiver;
-mod send_window;
 mod sender;
 mod stats;
 pub(crate) mod timing;
-mod windows;
 
-pub use arrived::Arrived;
-use arrived::ArrivedOf;
+pub use capacities::{Window, Windows};
+pub use received_frame::Arrived;
+use received_frame::ArrivedOf;
 pub use stats::ReliableStats;
 pub use timing::Timing;
-pub use windows::{Window, Windows};
 
+use capacities::frames;
 use connection::{Connection, Liveness, Tx};
 use frame::{FrameHeader, HEADER_LEN};
 use pombo_kernel::Error;
@@ -39,7 +40,6 @@ use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent,
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{MIN_MTU, Network};
-use windows::frames;
 
 /// A reliable channel over a network that may do anything.
 ///

@@ -1,7 +1,7 @@
 //! One direction from one peer: what was handed on, and what came too early. `reliable` only.
 
+use super::capacities::{Frame, Windows, slot_of};
 use super::sender::grow;
-use super::windows::{Frame, Windows, slot_of};
 use pombo_kernel::aspect::{Slice, Storage};
 use pombo_kernel::channel::Arrival;
 

@@ -1,8 +1,8 @@
 //! One direction to one peer: what was sent and not acknowledged, and when to send it again. `reliable` only.
 
-use super::send_window::SendWindow;
+use super::capacities::{Frame, Windows, slot_of};
+use super::congestion_window::SendWindow;
 use super::timing::{RoundTrip, Timing};
-use super::windows::{Frame, Windows, slot_of};
 use pombo_kernel::aspect::{Slice, Storage};
 use pombo_kernel::memory::Part;
 

@@ -4,7 +4,7 @@ use super::layout::{Cut, Layout};
 use crate::constants::*;
 use crate::datatype;
 use crate::error::{Class, Error, Kind};
-use crate::memory::{self, Region, Shape};
+use crate::user_buffer::{self, Region, Shape};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use pombo_collective::Segments;
@@ -96,7 +96,7 @@ fn listed(is_null: bool) -> Result<(), Error> {
 }
 
 /// A number of items, checked.
-pub(super) use crate::memory::items;
+pub(super) use crate::user_buffer::items;
 
 /// A datatype's shape.
 pub(super) fn shape(datatype: Datatype) -> Result<Shape, Error> {
@@ -172,7 +172,7 @@ impl Buffer {
     #[inline]
     fn check(&self, times: usize) -> Result<(usize, Shape), Error> {
         let (items, shape) = (items(self.count)?, shape(self.datatype)?);
-        let all = memory::times(items, times)?;
+        let all = user_buffer::times(items, times)?;
         present(self.address, all, shape)?;
         Ok((all, shape))
     }

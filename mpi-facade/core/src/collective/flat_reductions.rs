@@ -1,6 +1,7 @@
 //! Reduce and all-reduce among ranks of one host, or of all hosts alike: over boards, and by messages. `reductions` and
 //! `hierarchical` call it.
 
+use super::blocked_buffers::{BlockedBuffer, ShmBuffers};
 use super::buffers::distinct;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
@@ -9,12 +10,11 @@ use super::prepare::{Call, CallError, cut};
 use super::schedule::Position;
 use super::scratch::Scratch;
 use super::shared_memory::Method;
-use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Buffer, Operation};
 use crate::constants::{Datatype, Op};
 use crate::error::Error;
-use crate::memory::Region;
 use crate::op::{self, Reduction};
+use crate::user_buffer::Region;
 use core::ffi::c_void;
 use pombo_collective as schedules;
 use pombo_kernel::Source;

@@ -1,6 +1,6 @@
 //! Where the blocks of an operation's buffers lie.
 
-use crate::memory::{Region, Shape};
+use crate::user_buffer::{Region, Shape};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::ptr::null_mut;

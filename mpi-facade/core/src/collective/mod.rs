@@ -11,6 +11,7 @@
 //! A rank that loses another one during a broadcast over the network's own may be left behind: its next operations of
 //! that kind on the communicator, of the same root, fail with the same error. Messages and other communicators go on.
 
+mod blocked_buffers;
 mod buffers;
 mod data_movement;
 mod flat_movement;
@@ -32,7 +33,6 @@ mod schedule;
 mod scratch;
 mod selection;
 mod shared_memory;
-mod shm_buffers;
 mod shm_executor;
 
 pub use buffers::{Buffer, Buffers, Numbers, Types};

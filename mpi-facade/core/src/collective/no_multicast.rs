@@ -2,7 +2,7 @@
 
 use super::prepare::Call;
 use crate::error::Error;
-use crate::memory::Region;
+use crate::user_buffer::Region;
 use crate::world::{CommError, World};
 use pombo_job::Traffic;
 use pombo_kernel::Peer;

@@ -1,6 +1,6 @@
 //! Boards in shared memory as a schedule sees them.
 
-use super::shm_buffers::{BYTES, ShmBuffers};
+use super::blocked_buffers::{BYTES, ShmBuffers};
 use core::ops::Range;
 use pombo_collective::{Buffer, Executor, Piece};
 use pombo_kernel::{Peer, Sink, Source};

@@ -12,7 +12,7 @@ pub(crate) use posted::Posted;
 pub(crate) use posted_set::PostedSet;
 
 use crate::header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
-use crate::memory::{Foreign, Region};
+use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
 use pombo_kernel::{
     Communicator, Completed, Error, Limits, Loan, Mode, Peeked, Peer, PointToPoint, Ticket,

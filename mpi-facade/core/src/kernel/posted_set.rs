@@ -2,7 +2,7 @@
 
 use super::Kernel;
 use crate::header::{MpiHeader, MpiPattern};
-use crate::memory::Region;
+use crate::user_buffer::Region;
 use alloc::collections::VecDeque;
 use pombo_kernel::{Error, Loan, Mode, Peer, Sink, Source, Ticket};
 

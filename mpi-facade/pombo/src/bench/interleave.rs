@@ -3,16 +3,16 @@
 
 use std::time::{Duration, Instant};
 
+use super::bench_process::{LIMIT, Session};
 use super::figure::{Figure, Key, Spread};
-use super::hosts::Hosts;
 use super::job::{End, Jobs};
 use super::layers;
 use super::library::Library;
+use super::network_namespaces::Hosts;
 use super::plan::{self, Effort, LAUNCH, Task};
 use super::results::Results;
-use super::session::{LIMIT, Session};
 use super::table::number;
-use crate::terminal::{progress, warn};
+use crate::console::{progress, warn};
 
 /// Everything that a measurement needs and fills.
 pub(super) struct Interleaved<'a> {

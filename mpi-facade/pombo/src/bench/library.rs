@@ -8,9 +8,9 @@ use std::time::Duration;
 use pombo_transport::authenticated::HEADER_LEN as TAGGED;
 use pombo_transport::multicast::HEADER_LEN;
 
-use super::hosts::{Hosts, SETTINGS};
 use super::job::{End, Jobs};
-use super::multihost::bursts::{self, Bursts};
+use super::multihost::burst_broadcast::{self, Bursts};
+use super::network_namespaces::{Hosts, SETTINGS};
 use crate::error::Error;
 use crate::{compiler, library};
 
@@ -218,7 +218,7 @@ pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Library>, Error> {
     let network = &NETWORKS[NETWORKS.len() - 1];
     let one = |kind: &Bursts| Library {
         name: kind.name.to_owned(),
-        source: ProgramSource::Subcommand([bursts::NAME, kind.name]),
+        source: ProgramSource::Subcommand([burst_broadcast::NAME, kind.name]),
         launcher: launcher.clone(),
         network,
         auth: None,

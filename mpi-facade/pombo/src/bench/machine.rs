@@ -30,7 +30,7 @@ impl Machine {
     pub(super) fn here() -> Machine {
         let moment = SystemTime::now().duration_since(UNIX_EPOCH);
         let arguments = std::env::args().skip(1);
-        let arguments = arguments.filter(|word| word != super::hosts::INSIDE);
+        let arguments = arguments.filter(|word| word != super::network_namespaces::INSIDE);
         let words = std::iter::once("pombo".to_owned()).chain(arguments);
         Machine {
             name: format!("{}, Linux {}", processor(), kernel()),

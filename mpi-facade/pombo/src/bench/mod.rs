@@ -5,21 +5,21 @@
 //! The programs of all libraries wait beside each other and take turns, so that what disturbs
 //! the machine disturbs them alike; what counts is the ratio between them.
 
+mod bench_process;
 mod figure;
-mod hosts;
 mod interleave;
 mod job;
+mod json;
 mod layers;
 mod library;
 mod machine;
 mod multihost;
+mod network_namespaces;
 mod options;
 mod plan;
 mod plot;
 mod program;
-mod report;
 mod results;
-mod session;
 mod table;
 mod targets;
 
@@ -27,13 +27,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::console::tell;
 use crate::error::Error;
-use crate::terminal::tell;
 use interleave::Interleaved;
 use job::Jobs;
 use library::Library;
 use machine::Machine;
-pub(crate) use multihost::bursts;
+pub(crate) use multihost::burst_broadcast;
 pub(crate) use options::Options;
 use options::create;
 use plan::Effort;
@@ -82,7 +82,7 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         tell(&short);
     }
     if let Some((file, path)) = json {
-        report::write(&results, &machine, Value::Null, file).map_err(Error::file("write", path))?;
+        json::write(&results, &machine, Value::Null, file).map_err(Error::file("write", path))?;
     }
     if let Some((file, path)) = svg {
         plot::write(&results, &machine, file).map_err(Error::file("write", path))?;

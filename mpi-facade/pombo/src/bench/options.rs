@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 
-use super::hosts::Rate;
 use super::library;
+use super::network_namespaces::Rate;
 use crate::error::Error;
 
 /// What `pombo bench` was asked for.

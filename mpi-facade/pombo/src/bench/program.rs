@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::job::{End, Jobs};
 use super::library::Library;
+use crate::console::{progress, warn};
 use crate::error::Error;
-use crate::terminal::{progress, warn};
 
 pub(super) const SOURCE: &str = include_str!("../../../../examples/ported/bench.c");
 

@@ -17,9 +17,9 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use pombo_netdrivers::ethernet::{EthernetError, Sniffer};
 
+use crate::console::warn;
 use crate::error::Error;
 use crate::install::is_same_file;
-use crate::terminal::warn;
 use pcapng::{Reader, Writer};
 
 /// Arguments of `pombo capture`.

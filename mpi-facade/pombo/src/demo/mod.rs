@@ -1,7 +1,7 @@
 //! `pombo demo`: compiles the heat solver of `examples/ported` as a user would, runs it, and
 //! tells what it took. `cli` calls it.
 
-mod costs;
+mod resource_usage;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use pombo_job::settings;
 
 use crate::compiler;
+use crate::console::tell;
 use crate::error::Error;
 use crate::run::{self, Context, Request};
-use crate::terminal::tell;
 
 const SOURCE: &str = include_str!("../../../../examples/ported/heat.c");
 const DECK: &str = include_str!("../../../../examples/ported/heat.deck");
@@ -36,7 +36,7 @@ pub(crate) fn main(directory: &Path, ranks: usize) -> Result<u8, Error> {
     tell(&format!("mpirun -n {ranks} ./heat heat.deck"));
     let code = run::launch(&request(&files, ranks))?;
     if code == 0 {
-        tell(&costs::report(&files.traffic)?);
+        tell(&resource_usage::report(&files.traffic)?);
         let picture = &files.picture;
         fs::metadata(picture).map_err(Error::file("find the picture", picture))?;
         tell(&format!("picture   {}", picture.display()));

@@ -13,8 +13,8 @@ use clap::{Args, Command, FromArgMatches, ValueEnum};
 use pombo_job::settings::{self, Verdict};
 
 use super::other_launchers::{self, Meaning};
+use crate::console::warn;
 use crate::error::Error;
-use crate::terminal::warn;
 use crate::variables;
 
 /// A job as asked for.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use object::read::elf::{FileHeader, SectionTable};
 use object::{Endianness, ReadCache, elf};
 
+use crate::console::warn;
 use crate::error::Error;
-use crate::terminal::warn;
 
 /// Our library, and any other of the standard ABI.
 const OURS: &str = "libmpi_abi";

@@ -1,17 +1,17 @@
 //! `pombo run`: from the command line to the exit code of a job. `main` and `demo` call it.
 
 mod arguments;
-pub(crate) mod child;
+pub(crate) mod exec_shim;
 mod foreign;
 pub(crate) mod guard;
-mod hydra;
+mod hydra_delegation;
 mod input;
-mod job;
+mod job_segment;
 mod other_launchers;
 mod output;
 mod poll;
 mod program;
-mod rank;
+mod rank_process;
 mod settings;
 mod signals;
 mod spawn;
@@ -22,7 +22,7 @@ use std::ffi::OsString;
 
 use crate::error::Error;
 pub(crate) use arguments::{Context, Request};
-use job::Job;
+use job_segment::Job;
 use signals::Signals;
 pub(crate) use spawn::allowed_cores;
 use statistics::Statistics;
@@ -43,7 +43,7 @@ pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
 
 fn start(request: &Request) -> Result<u8, Error> {
     match &request.hosts {
-        Some(hosts) => hydra::launch(request, hosts),
+        Some(hosts) => hydra_delegation::launch(request, hosts),
         None => launch(request),
     }
 }

@@ -7,8 +7,8 @@ use std::ffi::{OsStr, OsString};
 use pombo_job::settings::Verdict;
 
 use super::arguments::Request;
+use crate::console::warn;
 use crate::error::Error;
-use crate::terminal::warn;
 use crate::variables;
 
 /// Refuses what no rank would accept; warns of what none knows.

@@ -12,8 +12,8 @@ use nix::unistd::Pid;
 use pombo_job::settings;
 
 use super::arguments::{Context, Request};
-use super::job::Job;
-use super::{child, foreign, input, program};
+use super::job_segment::Job;
+use super::{exec_shim, foreign, input, program};
 use crate::error::Error;
 
 /// A rank that can be started.
@@ -31,7 +31,7 @@ pub(crate) struct Rank<'a> {
 pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
     let sizes = request.contexts.iter().map(|context| context.ranks);
     let size = sizes.fold(0, usize::saturating_add);
-    super::job::check(size)?;
+    super::job_segment::check(size)?;
     let cores = match request.bind {
         true => allowed_cores(),
         false => Vec::new(),
@@ -60,7 +60,7 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
 /// Starts one rank with pipes for its output, in a process group of its own.
 pub(crate) fn start(rank: &Rank<'_>, job: &Job) -> io::Result<Child> {
     let context = rank.context;
-    let head = child::command_line(
+    let head = exec_shim::command_line(
         Pid::this(),
         rank.core,
         rank.file.as_os_str(),

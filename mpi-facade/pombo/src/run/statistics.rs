@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use pombo_job::settings;
 
 use super::arguments::Request;
+use crate::console::warn;
 use crate::error::Error;
-use crate::terminal::warn;
 
 /// The file of a job; it goes when this does, with its directory.
 pub(crate) struct Statistics {

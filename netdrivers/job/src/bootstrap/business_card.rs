@@ -2,7 +2,7 @@
 //! is secret. `bootstrap` only.
 
 use super::JobError;
-use super::auth::Auth;
+use super::auth_mode::Auth;
 use super::exchanged_text::ExchangedText;
 #[cfg(feature = "hosts")]
 use super::key_agreement::Block;

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "hosts")]
 use super::raw_unavailable::RawUnavailable;
-use crate::text::Text;
+use crate::fixed_string::Text;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;

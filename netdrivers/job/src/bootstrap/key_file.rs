@@ -2,7 +2,7 @@
 //! nothing. `key_agreement` only.
 
 use super::JobError;
-use super::descriptor::{Descriptor, check};
+use super::file_descriptor::{Descriptor, check};
 use crate::environment::{variable, wrong};
 use crate::settings::{AUTH_KEY_FILE, KEY_FILE_BYTES};
 use alloc::vec::Vec;

@@ -10,41 +10,41 @@
 //!
 //! Ranks of a launcher that tells them nothing of each other are refused: `foreign_launcher`.
 
-mod auth;
+mod auth_mode;
 mod business_card;
-pub(crate) mod descriptor;
 mod error;
 mod exchanged_text;
+pub(crate) mod file_descriptor;
 mod foreign_launcher;
 mod host;
 #[cfg(feature = "hosts")]
 mod key_agreement;
 #[cfg(feature = "hosts")]
 mod key_file;
-mod launcher;
-mod net;
+mod launcher_client;
+mod network_choice;
 mod pmi;
 mod processor;
 #[cfg(feature = "hosts")]
 mod raw_unavailable;
 mod shm_exchange;
 
-pub(crate) use auth::Auth;
+pub(crate) use auth_mode::Auth;
 pub(crate) use business_card::JobName;
 #[cfg(feature = "hosts")]
 pub(crate) use business_card::{JobKeys, KeyUse};
-pub use descriptor::let_go;
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, JobError};
+pub use file_descriptor::let_go;
 #[cfg(feature = "hosts")]
 pub(crate) use key_agreement::{Block, RingKeys};
-pub use launcher::Launcher;
-pub(crate) use net::Net;
+pub use launcher_client::Launcher;
+pub(crate) use network_choice::Net;
 #[cfg(feature = "hosts")]
 pub use raw_unavailable::RawUnavailable;
 
 use crate::environment::{number, wrong};
-use crate::hosts::Hosts;
+use crate::host_map::Hosts;
 use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
 use alloc::vec::Vec;

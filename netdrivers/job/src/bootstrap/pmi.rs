@@ -2,11 +2,11 @@
 //! `srun --mpi=pmi2`. Lines of `key=value`. `bootstrap` joins by it, `Launcher` leaves by it.
 
 use super::JobError;
-use super::descriptor::{Descriptor, check};
 use super::error::{Excerpt, excerpt};
 use super::exchanged_text::ExchangedText;
+use super::file_descriptor::{Descriptor, check};
 use crate::environment::{number, text, wrong};
-use crate::text::Text;
+use crate::fixed_string::Text;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;

@@ -1,9 +1,9 @@
 //! Shared memory beside a network, as one channel. `job_channel` only.
 
-use super::channel::WorldChannel;
 use super::inter_host::InterHost;
 use super::traffic::Traffic;
-use crate::hosts::Hosts;
+use super::world_channel::WorldChannel;
+use crate::host_map::Hosts;
 use core::fmt;
 use pombo_kernel::aspect::Cap;
 use pombo_kernel::{Channel, Peer};

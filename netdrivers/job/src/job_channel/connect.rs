@@ -1,11 +1,11 @@
 //! How a rank comes onto the network between hosts: it opens its sockets, the launcher carries all addresses round, and
 //! then it joins. `join` only.
 
-use super::address::choose;
 use super::failure_detector::Listener;
+use super::injected_loss::Loss;
 use super::inter_host::InterHost;
 use super::link::{Device, Link};
-use super::loss::Loss;
+use super::local_address::choose;
 use super::raw_ethernet::{self, refuse};
 use super::remote_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
@@ -13,8 +13,8 @@ use crate::bootstrap::Launcher;
 use crate::bootstrap::{
     Block, JobError, JobInfo, JobKeys, KeyUse, Net, RawUnavailable, RingKeys, read,
 };
-use crate::hosts::Hosts;
-use crate::output::LogLine as Description;
+use crate::host_map::Hosts;
+use crate::log::LogLine as Description;
 use crate::settings;
 use alloc::vec::Vec;
 use core::net::IpAddr;

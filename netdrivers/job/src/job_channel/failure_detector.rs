@@ -7,9 +7,9 @@
 //! connections; one that is made without the C library's fork keeps them, and of such a rank the others learn only when
 //! the child has ended too.
 
-use super::address::of_socket;
-use super::pending_connections::PendingConnections;
-use crate::bootstrap::descriptor::{Descriptor, check};
+use super::local_address::of_socket;
+use super::pending_handshakes::PendingConnections;
+use crate::bootstrap::file_descriptor::{Descriptor, check};
 use crate::bootstrap::{JobError, JobKeys, KeyUse};
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_long};

@@ -2,8 +2,8 @@
 //! has gone.
 
 use super::failure_detector::FailureDetector;
+use super::injected_loss::{self, Lossy};
 use super::link::{self, Link};
-use super::loss::{self, Lossy};
 use super::traffic::Traffic;
 use crate::bootstrap::JobKeys;
 use core::net::IpAddr;
@@ -76,13 +76,13 @@ impl<const RANKS: usize> InterHost<RANKS> {
     pub fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
-        let (strangers, overflow) = link::refused(loss::below(lossy));
+        let (strangers, overflow) = link::refused(injected_loss::below(lossy));
         Traffic {
             frames: counts.sent + counts.reports,
             resent: counts.resent,
             repairs: 0,
             duplicates: counts.duplicates,
-            dropped: counts.beyond + loss::lost(lossy) + overflow,
+            dropped: counts.beyond + injected_loss::lost(lossy) + overflow,
             rejected: strangers
                 + counts.foreign
                 + counts.corrupt
@@ -93,7 +93,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
 
     /// The network itself.
     pub(super) fn link(&self) -> &Link<Udp> {
-        loss::below(self.reliable.network())
+        injected_loss::below(self.reliable.network())
     }
 
     /// This host's address on the network between hosts.

@@ -9,9 +9,9 @@ use crate::bootstrap::Net;
 use crate::bootstrap::{Bootstrapped, JobError, JobInfo, JoinError};
 #[cfg(feature = "hosts")]
 use crate::environment::variable;
-use crate::hosts::Hosts;
+use crate::host_map::Hosts;
 #[cfg(feature = "hosts")]
-use crate::output::{self, LogLine};
+use crate::log::{self, LogLine};
 #[cfg(feature = "hosts")]
 use crate::settings::{STATS_FILE, VERBOSE};
 use alloc::boxed::Box;
@@ -96,11 +96,11 @@ fn inter_host_channel<const RANKS: usize>(
 #[cfg(feature = "hosts")]
 fn tell(what: &LogLine) {
     if VERBOSE.is_on() {
-        output::error(&LogLine::of(format_args!("pombo: {what}")));
+        log::error(&LogLine::of(format_args!("pombo: {what}")));
     }
     if let Some(path) = variable(STATS_FILE.name) {
         // That it cannot be written is said at the end.
-        let _ = output::append(path, &LogLine::of(format_args!("# {what}")));
+        let _ = log::append(path, &LogLine::of(format_args!("# {what}")));
     }
 }
 

@@ -4,38 +4,38 @@
 //! A job on one host pays a comparison for the network that is not there. Without the feature `hosts` there is none.
 
 #[cfg(feature = "hosts")]
-mod address;
-mod channel;
-#[cfg(feature = "hosts")]
 mod composite;
 #[cfg(feature = "hosts")]
 mod connect;
 #[cfg(feature = "hosts")]
 mod failure_detector;
 #[cfg(feature = "hosts")]
+mod injected_loss;
+#[cfg(feature = "hosts")]
 mod inter_host;
 mod join;
 #[cfg(feature = "hosts")]
 mod link;
 #[cfg(feature = "hosts")]
-mod loss;
+mod local_address;
 #[cfg(feature = "hosts")]
 pub mod multicast_setup;
 #[cfg(feature = "hosts")]
-mod pending_connections;
+mod pending_handshakes;
 #[cfg(feature = "hosts")]
 mod raw_ethernet;
 #[cfg(feature = "hosts")]
 mod remote_addresses;
 mod traffic;
+mod world_channel;
 
-pub use channel::WorldChannel;
 #[cfg(feature = "hosts")]
 pub use composite::JobChannel;
 #[cfg(feature = "hosts")]
 pub use inter_host::InterHost;
 pub use join::{Joined, join};
 pub use traffic::Traffic;
+pub use world_channel::WorldChannel;
 
 /// To every rank of a job: its rank is its peer.
 #[cfg(not(feature = "hosts"))]

@@ -2,8 +2,8 @@
 //! the same network. Whoever has groups opens it.
 
 use super::JobChannel;
+use super::injected_loss::{self, Loss, Lossy};
 use super::link::{self, Device, Link};
-use super::loss::{self, Loss, Lossy};
 use super::raw_ethernet;
 use crate::bootstrap::{JobKeys, KeyUse};
 use alloc::vec::Vec;
@@ -32,12 +32,12 @@ pub struct MulticastSocket {
 
 /// Frames that were not believed, and those that found no room in this host as far as it tells.
 pub fn refused(net: &Net) -> (u64, u64) {
-    link::refused(loss::below(net))
+    link::refused(injected_loss::below(net))
 }
 
 /// Frames lost on purpose so far.
 pub fn lost(net: &Net) -> u64 {
-    loss::lost(net)
+    injected_loss::lost(net)
 }
 
 /// How one frame reaches all: the second where the first does not pass.

@@ -4,7 +4,7 @@ use super::remote_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};
-use crate::hosts::Hosts;
+use crate::host_map::Hosts;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::IpAddr;

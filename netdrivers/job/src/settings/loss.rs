@@ -1,6 +1,6 @@
 //! What `POMBO_FAULT_LOSS` says: how many frames are lost on purpose. `settings` checks it, `job_channel` loses them.
 
-use super::words::words;
+use super::const_format::words;
 
 /// A rank that hears less than half of what is said to it seems to hang: that is no test of anything.
 const MOST: u32 = 500_000;

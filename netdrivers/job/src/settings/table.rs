@@ -1,9 +1,9 @@
 //! The one table of the variables of a job: those that ranks read here, and those that a launcher sets for them.
 
+use super::const_format::words;
 use super::loss;
 use super::values::{Values, numbers};
 use super::variable::variables;
-use super::words::words;
 use crate::bootstrap::{Auth, Net};
 
 /// Bytes of the file that [`AUTH_KEY_FILE`] names, at least and at most.

@@ -5,7 +5,7 @@ use crate::multicast::frame::{
     ANNOUNCE, EXTRA, FrameHeader, HEADER_LEN, PACKET, POLL, REPORT, UNICAST,
 };
 use crate::multicast::message_ring::MessageRing;
-use crate::multicast::reassembly::{add, place_of};
+use crate::multicast::reassembly_buffer::{add, place_of};
 use crate::multicast::{GroupSizes, ReassemblyBuffer};
 use pombo_kernel::Error;
 use pombo_kernel::aspect::{Capacity, Storage};

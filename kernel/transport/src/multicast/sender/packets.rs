@@ -5,10 +5,10 @@ use super::scheduler::NextFrame;
 use crate::multicast::frame::{
     ANNOUNCE, ASK, Announce, Deltas, EXTRA, FrameHeader, PACKET, POLL, REPAIR, UNICAST, WHOLE,
 };
+use crate::multicast::index_coding::RepairSet;
 use crate::multicast::packet_bitmap::WINDOW;
-use crate::multicast::reassembly::{add_to, place_of};
+use crate::multicast::reassembly_buffer::{add_to, place_of};
 use crate::multicast::receiver_state::ReceiverState;
-use crate::multicast::repair_set::RepairSet;
 use crate::multicast::tx::NOTHING;
 use crate::multicast::{GroupSizes, tx};
 use pombo_kernel::aspect::Storage;

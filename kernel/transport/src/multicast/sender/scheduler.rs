@@ -1,10 +1,10 @@
 //! What a sender sends next, and when it asks. `multicast` only.
 
 use super::Sender;
+use crate::multicast::index_coding::{RepairSet, choose_repair};
 use crate::multicast::message_ring::MessageRing;
 use crate::multicast::packet_bitmap::{PacketBitmap, WINDOW};
 use crate::multicast::receiver_state::ReceiverState;
-use crate::multicast::repair_set::{RepairSet, choose_repair};
 use crate::multicast::{GroupSizes, Repair};
 use pombo_kernel::aspect::Storage;
 

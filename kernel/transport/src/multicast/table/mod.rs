@@ -103,7 +103,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         Self::with(network, epoch, SenderConfig::default(), Timing::default())
     }
 
-    /// With other habits and times.
+    /// With other settings and times.
     pub fn with(network: N, epoch: u32, config: SenderConfig, timing: Timing) -> Self {
         GroupTable {
             network,

@@ -6,7 +6,7 @@ use crate::collective::prepare::Call;
 use crate::collective::selection::Conditions;
 use crate::collective::{Algorithm, Operation};
 use crate::error::Error;
-use crate::memory::Region;
+use crate::user_buffer::Region;
 use pombo_kernel::Peer;
 
 impl Call<'_> {

@@ -1,7 +1,7 @@
 //! Broadcasts over the network's own: one frame for all hosts. Which communicators have it, and an operation of one
 //! rank. Only the other collective calls, `init` and `comm::create` look here.
 //!
-//! Every communicator whose ranks are on several hosts has a group of the kernel's [`Casts`], as long as all its ranks
+//! Every communicator whose ranks are on several hosts has a group of the kernel's [`GroupTable`], as long as all its ranks
 //! have a place for one; else it does as without. The first rank of every host is in the group, and hands on to the
 //! others of its host. Messages of one root on one communicator carry no tag: they come in the order of the calls.
 //!
@@ -15,7 +15,7 @@
 //! | ranks | 64 of a job | the same |
 //! | small messages of a root that not all have | 32, of up to 1024 bytes | the root waits |
 //!
-//! [`Casts`]: pombo_transport::multicast::Casts
+//! [`GroupTable`]: pombo_transport::multicast::GroupTable
 
 mod begin;
 mod operation;

@@ -2,7 +2,7 @@
 
 use super::table::{MulticastBcast, OpenGroups};
 use crate::error::Error;
-use crate::memory::Region;
+use crate::user_buffer::Region;
 use crate::world::World;
 use pombo_kernel::{ChannelError, Peer};
 use pombo_transport::multicast::SendStatus;

@@ -1,7 +1,7 @@
 //! The groups of a rank, and the memory that they are shown. `multicast_bcast` only.
 
 use crate::error::Error;
-use crate::memory::Region;
+use crate::user_buffer::Region;
 use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;

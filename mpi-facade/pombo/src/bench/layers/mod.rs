@@ -2,19 +2,19 @@
 //! ranks are threads of this process, over the same driver and the same composition.
 //! Only `bench` uses it.
 
+mod endpoints;
 mod pair;
-mod ranks;
 
 use std::io;
 
+use super::bench_process::{LIMIT, Session};
 use super::figure::{Figure, Key, Spread};
 use super::job::Jobs;
 use super::library::Library;
 use super::plan::{Effort, Task};
 use super::results::Results;
-use super::session::{LIMIT, Session};
+use crate::console::{progress, warn};
 use crate::error::Error;
-use crate::terminal::{progress, warn};
 use pair::{Failure, Pattern};
 
 /// The layers from below: what heads the column, what it is, how it is measured.
@@ -22,13 +22,13 @@ const LAYERS: [(&str, &str, Measure); 3] = [
     (
         "line",
         "a cache line that two threads write in turn",
-        ranks::line,
+        endpoints::line,
     ),
-    ("driver", "frames in shared memory", ranks::driver),
+    ("driver", "frames in shared memory", endpoints::driver),
     (
         "kernel",
         "blocking sends and receives with MPI's header and composition",
-        ranks::kernel,
+        endpoints::kernel,
     ),
 ];
 const TOP: usize = LAYERS.len();
@@ -114,6 +114,6 @@ pub(super) fn line(cores: usize) -> Option<f64> {
     if cores < 2 {
         return None;
     }
-    let spread = ranks::line(Pattern::PingPong, 0, 0.005).ok()??;
+    let spread = endpoints::line(Pattern::PingPong, 0, 0.005).ok()??;
     Some(spread.low * 1e3)
 }

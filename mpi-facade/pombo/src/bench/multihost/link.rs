@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::hosts::{self, MTU, Rate};
 use super::super::library::Library;
+use super::super::network_namespaces::{self, MTU, Rate};
 
 /// The network that was measured.
 pub(super) struct Link {
@@ -26,8 +26,8 @@ impl Link {
             .map(|one| (one.name.clone(), Value::from(self.ceiling(one))));
         json!({
             "megabits": self.rate.megabits,
-            "burst_bytes": hosts::BURST,
-            "queue_bytes": hosts::QUEUE,
+            "burst_bytes": network_namespaces::BURST,
+            "queue_bytes": network_namespaces::QUEUE,
             "mtu": MTU,
             "tcp": self.tcp,
             "ceilings": Value::Object(ceilings.collect()),

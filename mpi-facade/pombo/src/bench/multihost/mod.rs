@@ -4,27 +4,27 @@
 //! First on cables as fast as they come: what a short message and a short broadcast take, and
 //! bandwidth by the size of frames. Then on slow ones: how fast one host hands out its data.
 
-pub(crate) mod bursts;
-mod figures;
+pub(crate) mod burst_broadcast;
 mod link;
 mod plan;
+mod plot;
 mod table;
 
 use std::time::Duration;
 
-use super::hosts::{self, Hosts};
+use super::bench_process::LIMIT;
 use super::interleave::Interleaved;
 use super::job::Jobs;
+use super::json;
 use super::library::{self, Library};
 use super::machine::Machine;
+use super::network_namespaces::{self, Hosts};
 use super::options::{Options, create};
 use super::plan::Effort;
 use super::program::{compile, prepare};
-use super::report;
 use super::results::Results;
-use super::session::LIMIT;
+use crate::console::{progress, tell};
 use crate::error::Error;
-use crate::terminal::{progress, tell};
 use link::Link;
 use plan::Stage;
 
@@ -61,11 +61,11 @@ pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> 
         });
     }
     if !options.inside {
-        return hosts::inside();
+        return network_namespaces::inside();
     }
     let mut libraries = library::ours_by(networks, &options.auth)?;
     if !options.alone {
-        libraries.extend(library::bursts(&bursts::KINDS)?);
+        libraries.extend(library::bursts(&burst_broadcast::KINDS)?);
         libraries.extend(library::others_on_hosts(&options.against)?);
     }
     let json = options.json.as_deref().map(create).transpose()?;
@@ -85,10 +85,10 @@ pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> 
     tell(&super::table::measured_on(&machine, &results));
     if let Some((file, path)) = json {
         let network = link.value(&libraries);
-        report::write(&results, &machine, network, file).map_err(Error::file("write", path))?;
+        json::write(&results, &machine, network, file).map_err(Error::file("write", path))?;
     }
     if let Some((file, path)) = svg {
-        let drawn = figures::write(&results, &link, &libraries, &machine, file);
+        let drawn = plot::write(&results, &link, &libraries, &machine, file);
         drawn.map_err(Error::file("write", path))?;
     }
     Ok(if is_whole { 0 } else { 1 })

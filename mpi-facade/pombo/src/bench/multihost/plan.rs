@@ -1,6 +1,6 @@
 //! What is measured between hosts. Only `multihost` uses it.
 
-use super::super::hosts::MTU;
+use super::super::network_namespaces::MTU;
 use super::super::plan::{Task, is_wanted};
 use crate::error::Error;
 

@@ -1,8 +1,8 @@
 //! Figures between hosts for the terminal: a line for each library. Only `multihost` uses it.
 
 use super::super::figure::Spread;
-use super::super::hosts::{BURST, MTU, QUEUE};
 use super::super::library::Library;
+use super::super::network_namespaces::{BURST, MTU, QUEUE};
 use super::super::results::{Results, Row};
 use super::super::table::{ABSENT, aligned, cell};
 use super::link::Link;

@@ -6,7 +6,7 @@
 //! | guests that have not said all | as many as a job has ranks | the one that has been there longest is sent away |
 
 use crate::bootstrap::JobError;
-use crate::bootstrap::descriptor::{Descriptor, check};
+use crate::bootstrap::file_descriptor::{Descriptor, check};
 use alloc::vec::Vec;
 
 /// Guests of one door, of which each is to say `SIZE` bytes that begin with `begin`.

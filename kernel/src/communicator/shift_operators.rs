@@ -1,12 +1,12 @@
 //! The paper's operators (section 3.3): `&mut comm << (to, header, payload)` sends, `&mut comm >> (pattern, buffer)`
 //! receives. Both return at once, with the ticket or with the buffer on its way back.
 
-use super::endpoint::{Communicator, Port, PortView};
 use super::point_to_point::PointToPoint;
 use super::port_mux::{OtherPorts, PortMux};
+use super::ports::{Communicator, Port, PortView};
 use super::scope::Scope;
 use crate::channel::Channel;
-use crate::config::Config;
+use crate::composition::Config;
 use crate::error::Refused;
 use crate::header::{Header, Peer};
 use crate::memory::{Memory, Ticket};

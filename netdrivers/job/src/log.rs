@@ -1,6 +1,6 @@
 //! Lines to standard error and to files, without an allocator.
 
-use crate::text::Text;
+use crate::fixed_string::Text;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use pombo_netdrivers::Errno;

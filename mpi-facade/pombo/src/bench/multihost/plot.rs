@@ -5,12 +5,12 @@ use std::io::{self, Write};
 
 use plotters::prelude::*;
 
-use super::super::hosts::BURST;
 use super::super::library::Library;
 use super::super::machine::Machine;
+use super::super::network_namespaces::BURST;
 use super::super::plot::{Drawing, Outcome, save};
 use super::super::results::Results;
-use super::bursts::KINDS;
+use super::burst_broadcast::KINDS;
 use super::link::Link;
 use super::plan::{FLOAT, PUBLISHED, PUBLISHED_SIZES};
 

@@ -21,8 +21,8 @@ use pombo_transport::multicast::{
 use pombo_transport::reliable::Timing;
 
 use super::super::figure::Spread;
+use crate::console::tell;
 use crate::error::Error;
-use crate::terminal::tell;
 
 /// The subcommand's name.
 pub(crate) const NAME: &str = "__bursts";

@@ -1,7 +1,7 @@
 //! The questions of probes to senders that hold messages back, and what was answered. It knows no peer: `state` keeps
 //! it, `probe` asks by it.
 
-use crate::config::Config;
+use crate::composition::Config;
 use crate::envelope::Envelope;
 use crate::frame::Handle;
 use crate::header::{Header, Pattern, Peer};

@@ -11,7 +11,7 @@ use super::port_mux::{Demuxed, MultiPort, NumberedTx, OtherPorts, SinglePort};
 use super::state::State;
 use crate::aspect::{Counters, Datatypes, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};
-use crate::config::{Config, Selected};
+use crate::composition::{Config, Selected};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::{Handle, PREAMBLE};

@@ -6,7 +6,7 @@ use crate::any_source_failure;
 use crate::constants::Request;
 use crate::request::ticket;
 use crate::world::World;
-use pombo_job::output::{self, LogLine};
+use pombo_job::log::{self, LogLine};
 use pombo_kernel::Error;
 
 /// Looks in a row that found no room for a copy, and the user is told, once: what comes next is a sleep.
@@ -32,7 +32,7 @@ fn warn(world: &mut World) {
         return;
     }
     let rank = world.kernel.me();
-    output::error(&LogLine::of(format_args!(
+    log::error(&LogLine::of(format_args!(
         "pombo: rank {rank} waits in a send until its receive is posted: all POMBO_SEND_BUFFER_BYTES are taken by short \
          messages that nobody has received yet"
     )));

@@ -1,6 +1,6 @@
 //! Where this host's sockets are, and which of its addresses others can reach. `job_channel` only.
 
-use crate::bootstrap::descriptor::Descriptor;
+use crate::bootstrap::file_descriptor::Descriptor;
 use crate::bootstrap::{JobError, excerpt};
 use core::net::{IpAddr, SocketAddr};
 use pombo_netdrivers::Errno;

@@ -1,8 +1,8 @@
 //! The memory of an operation over boards, and how it is cut: by bytes of data, as texts are.
 
 use super::Operation;
-use crate::memory::Region;
 use crate::op::Reduction;
+use crate::user_buffer::Region;
 use core::ops::Range;
 use pombo_collective::{Buffer, Piece};
 use pombo_kernel::{Sink, Source};

@@ -15,8 +15,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
 
 use super::signals;
+use crate::console::warn;
 use crate::error::Error;
-use crate::terminal::warn;
 
 /// The subcommand's name.
 pub(crate) const NAME: &str = "__child";

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use super::arguments::{Hosts, Request};
 use super::program;
+use crate::console::warn;
 use crate::error::Error;
-use crate::terminal::warn;
 
 /// Launchers that may be Hydra, by what they are called.
 const NAMES: [&str; 3] = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];

@@ -8,8 +8,8 @@ macro_rules! __words {
     ($($text:expr, $number:expr),* $(; $end:expr)?) => {{
         const PARTS: &[(&str, usize)] = &[$(($text, $number)),*];
         const END: &str = concat!($($end)?);
-        const LEN: usize = $crate::settings::words::len(PARTS, END);
-        const BYTES: [u8; LEN] = $crate::settings::words::join(PARTS, END);
+        const LEN: usize = $crate::settings::const_format::len(PARTS, END);
+        const BYTES: [u8; LEN] = $crate::settings::const_format::join(PARTS, END);
         match core::str::from_utf8(&BYTES) {
             Ok(text) => text,
             Err(_) => panic!("text and digits"),

@@ -1,7 +1,7 @@
 //! What a rank asks of its channel beside messages.
 
 use super::traffic::Traffic;
-use crate::hosts::Hosts;
+use crate::host_map::Hosts;
 use core::fmt;
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::shm::{RankState, Shm};
