@@ -49,7 +49,7 @@ fn act() -> impl Strategy<Value = Act> {
     let tag = || prop::option::of(0..3);
     let len = || prop_oneof![0..20usize, 55..70usize];
     // Kinds that rendezvous would know are not forged: they bring credit before they are rejected.
-    let kind = prop_oneof![Just(0_u8), Just(1), Just(6), 14..=255_u8];
+    let kind = prop_oneof![Just(0_u8), Just(1), Just(6), 18..=255_u8];
     let frame = (kind, 0..3_u8, prop::collection::vec(any::<u8>(), 0..90));
     let frame = frame.prop_map(|(kind, credit, mut rest)| {
         rest.splice(0..0, [kind, credit]);
