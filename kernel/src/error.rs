@@ -1,6 +1,7 @@
 //! What the kernel says when something did not work.
 
 use crate::channel::ChannelError;
+use crate::channel::GroupId;
 use crate::header::Peer;
 
 /// Errors of a communicator.
@@ -19,7 +20,7 @@ pub enum Error {
     /// There is no such peer on this channel.
     NoSuchPeer(Peer),
     /// There is no such group here: open each number once, in ascending order.
-    NoSuchGroup(u32),
+    NoSuchGroup(GroupId),
     /// The channel has more peers than the composition has places for.
     TooManyPeers {
         /// Peers on the channel.

@@ -5,7 +5,7 @@
 //! | module | makes |
 //! | --- | --- |
 //! | [`reliable`] | a channel of a network that loses frames |
-//! | [`multicast`] | reliable broadcast to groups of peers, of such a network |
+//! | [`multicast`] | reliable broadcast to groups of peers, of such a network; a channel that serves groups beside its own frames |
 //! | [`composite`] | one channel of two |
 //! | `authenticated`, a feature | of a network one whose frames only who has the job's key can write |
 //!
@@ -28,4 +28,5 @@ pub mod reliable;
 pub use authenticated::Authenticated;
 pub use composite::Composite;
 pub use contiguous_frame::ContiguousFrame;
+pub use multicast::WithMulticast;
 pub use reliable::Reliable;

@@ -1,13 +1,13 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
 use crate::buffered;
-use crate::collective::{self, Collective, MulticastBcast};
+use crate::collective::{self, Collective};
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::exit::world_rank;
 use crate::header::{FINGERPRINT, RANKS};
-use crate::kernel::Kernel;
+use crate::kernel::{GroupBuffers, Kernel};
 use crate::phase::{Phase, phase};
 #[cfg(feature = "progress-thread")]
 use crate::progress_thread;
@@ -40,7 +40,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         hosts,
         launcher,
     } = pombo_job::start(settings::check_all(), FINGERPRINT)
-        .and_then(pombo_job::join::<RANKS>)
+        .and_then(pombo_job::join::<RANKS, GroupBuffers>)
         .map_err(turn_away)?;
     let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
     channel
@@ -71,11 +71,8 @@ pub fn finalize() -> Result<(), CommError> {
     // The others may need repairs of what this rank has broadcast.
     world::with(|world| {
         world.until(|world| {
-            Ok(world
-                .extensions
-                .get::<MulticastBcast>()
-                .is_settled()
-                .then_some(()))
+            let channel = world.kernel.channel_mut();
+            Ok(channel.has_settled_groups().then_some(()))
         })
     })?;
     collective::barrier(MPI_COMM_WORLD).run()?;
@@ -108,17 +105,6 @@ fn report(world: &mut World) {
         mut rejected,
     } = world.kernel.channel().traffic();
     rejected += world.kernel.rejected();
-    let multicast = world.extensions.get::<MulticastBcast>().traffic();
-    let (frames, resent, repairs) = (
-        frames + multicast.frames,
-        resent + multicast.resent,
-        repairs + multicast.repairs,
-    );
-    let (duplicates, dropped) = (
-        duplicates + multicast.duplicates,
-        dropped + multicast.dropped,
-    );
-    rejected += multicast.rejected;
     let mut line = LogLine::new();
     // A line of nine numbers fits.
     let _ = write!(

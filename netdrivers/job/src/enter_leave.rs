@@ -11,7 +11,7 @@ use pombo_kernel::{Communicator, Config, Error, Header, Memory, PointToPoint, fi
 /// # Errors
 /// What keeps it out. The launcher has been told that the job ends with exit code 1, which this process has to end with.
 pub fn enter<H: Header, C: Config, const RANKS: usize>() -> Result<Joined<RANKS>, JobError> {
-    let joined = start(check_own(), fingerprint::<H, C>()).and_then(join::<RANKS>);
+    let joined = start(check_own(), fingerprint::<H, C>()).and_then(join::<RANKS, _>);
     joined.map_err(|refused| refused.abort(1))
 }
 

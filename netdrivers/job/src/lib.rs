@@ -94,5 +94,5 @@ pub use enter_leave::{enter, leave};
 pub use fixed_string::Text;
 pub use host_map::Hosts;
 #[cfg(feature = "hosts")]
-pub use job_channel::{InterHost, multicast_setup};
+pub use job_channel::groups;
 pub use job_channel::{JobChannel, Joined, Traffic, WorldChannel, join};

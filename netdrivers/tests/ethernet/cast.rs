@@ -3,13 +3,15 @@
 use pombo_kernel::Peer;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::HeapStorage;
-use pombo_transport::multicast::{GroupCapacities, GroupId, Receiver, Sender, SenderConfig};
+use pombo_transport::multicast::{
+    GroupCapacities, GroupId, Receiver, Sender, SenderConfig, WireGroup,
+};
 use pombo_transport::reliable::Timing;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-pub(crate) const NAME: GroupId = GroupId {
-    group: 3,
+pub(crate) const NAME: WireGroup = WireGroup {
+    group: GroupId(3),
     epoch: 0x5eed,
 };
 /// One path: frames do not overtake each other.

@@ -7,11 +7,12 @@ use pombo_netdrivers::fault::{Faults, SeededRng};
 use pombo_testing::{DeviceLimits, LinkParameters, Sim, SimNetwork};
 use pombo_transport::multicast::{
     GroupCapacities, GroupId, HEADER_LEN, MulticastStats, Receiver, Repair, Sender, SenderConfig,
+    WireGroup,
 };
 use pombo_transport::reliable::Timing;
 
-pub(crate) const NAME: GroupId = GroupId {
-    group: 3,
+pub(crate) const NAME: WireGroup = WireGroup {
+    group: GroupId(3),
     epoch: 0x5eed,
 };
 

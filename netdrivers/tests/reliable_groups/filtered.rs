@@ -4,7 +4,9 @@ use pombo_kernel::Peer;
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::{BroadcastFilter, Sim, SimNetwork};
-use pombo_transport::multicast::{BufferProvider, GroupCapacities, GroupTable, SendStatus};
+use pombo_transport::multicast::{
+    BufferProvider, GroupCapacities, GroupId, GroupTable, SendStatus,
+};
 
 const PEERS: u16 = 4;
 /// Polls of all peers; some thousands are usual.
@@ -21,11 +23,11 @@ impl BufferProvider for Memory {
     type Out = &'static [u8];
     type Into = [u8];
 
-    fn outgoing(&mut self, _: u32) -> Option<&&'static [u8]> {
+    fn outgoing(&mut self, _: GroupId) -> Option<&&'static [u8]> {
         (!self.out.is_empty()).then_some(&self.out)
     }
 
-    fn incoming(&mut self, _: u32, _: Peer) -> Option<&mut [u8]> {
+    fn incoming(&mut self, _: GroupId, _: Peer) -> Option<&mut [u8]> {
         (!self.into.is_empty()).then_some(&mut self.into)
     }
 }
@@ -37,7 +39,8 @@ fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
     let table = |network| Table::new(filtered(network), 0x5eed);
     let mut peers: Vec<Table> = networks.into_iter().map(table).collect();
     for peer in &mut peers {
-        peer.open(1, (0..PEERS).map(Peer)).expect("a place");
+        peer.open(GroupId(1), (0..PEERS).map(Peer))
+            .expect("a place");
     }
     let long: Vec<u8> = (0..100_000_u32).map(|i| (i * 7 / 8) as u8).collect();
     let long: &'static [u8] = long.leak();
@@ -54,11 +57,11 @@ fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
     let (mut sent, mut lent) = (0, false);
     let mut got = vec![0; PEERS.into()];
     for _ in 0..HANG {
-        if lent && peers[0].is_sent(1).expect("it is open") {
+        if lent && peers[0].is_sent(GroupId(1)).expect("it is open") {
             (sent, lent) = (sent + 1, false);
         }
         if sent < messages.len() && !lent {
-            match peers[0].send(1, &messages[sent]) {
+            match peers[0].send(GroupId(1), &messages[sent]) {
                 Ok(SendStatus::Borrowed) => lent = true,
                 Ok(_) => sent += 1,
                 Err(_) => {}
@@ -67,7 +70,7 @@ fn all_get_all(passes: u32, faults: Faults, seed: u64) -> bool {
         for to in 1..usize::from(PEERS) {
             let into = &mut memories[to].into[..];
             if got[to] < messages.len()
-                && let Ok(Some(received)) = peers[to].receive(1, Peer(0), into)
+                && let Ok(Some(received)) = peers[to].receive(GroupId(1), Peer(0), into)
             {
                 let expected = messages[got[to]];
                 assert_eq!(received, expected.len());

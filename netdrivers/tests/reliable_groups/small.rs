@@ -5,7 +5,9 @@ use pombo_kernel::{Error, Peer};
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, Rate};
 use pombo_testing::{DeviceLimits, Sim, SimNetwork};
-use pombo_transport::multicast::{GroupCapacities, GroupTable, HEADER_LEN, NoBuffers, SendStatus};
+use pombo_transport::multicast::{
+    GroupCapacities, GroupId, GroupTable, HEADER_LEN, NoBuffers, SendStatus,
+};
 
 type Table = GroupTable<SimNetwork, GroupCapacities<7, 1500>, HeapStorage>;
 
@@ -21,7 +23,9 @@ fn world(faults: Faults) -> (Sim, Vec<Table>) {
     let (sim, networks) = Sim::with(PEERS, DeviceLimits::default(), WIRE, faults, 3);
     let table = |network| {
         let mut table = Table::new(network, 7);
-        table.open(1, (0..PEERS).map(Peer)).expect("there is room");
+        table
+            .open(GroupId(1), (0..PEERS).map(Peer))
+            .expect("there is room");
         table
     };
     (sim, networks.into_iter().map(table).collect())
@@ -42,7 +46,10 @@ fn send_due(peers: &mut [Table]) {
 fn take(peer: &mut Table) -> usize {
     let mut text = [0; LEN];
     let mut taken = 0;
-    while let Some(len) = peer.receive(1, SOURCE, &mut text[..]).expect("it is up") {
+    while let Some(len) = peer
+        .receive(GroupId(1), SOURCE, &mut text[..])
+        .expect("it is up")
+    {
         assert_eq!(len, LEN);
         taken += 1;
     }
@@ -56,7 +63,7 @@ fn time(faults: Faults) -> (u64, u64, u64) {
     let (mut there, mut known) = (Vec::new(), 0);
     for _ in 0..1000 {
         let start = sim.now();
-        let begun = peers[0].send(1, &&message[..]);
+        let begun = peers[0].send(GroupId(1), &&message[..]);
         assert_eq!(begun, Ok(SendStatus::Copied), "it returns at once");
         let mut have = vec![0; usize::from(PEERS)];
         let mut everywhere = 0;
@@ -101,7 +108,7 @@ fn small_messages_fill_the_wire() {
     let (mut sent, mut have) = (0, vec![0; usize::from(PEERS)]);
     while have[1..].iter().any(|have| *have < many) {
         while sent < many {
-            match peers[0].send(1, &&message[..]) {
+            match peers[0].send(GroupId(1), &&message[..]) {
                 Ok(_) => sent += 1,
                 Err(Error::Channel(_)) => break,
                 Err(error) => panic!("{error}"),

@@ -9,7 +9,8 @@ use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, SeededRng};
 use pombo_testing::{DeviceLimits, LinkParameters, Sim, SimNetwork};
 use pombo_transport::multicast::{
-    BufferProvider, GroupCapacities, GroupTable, MulticastStats, Repair, SendStatus, SenderConfig,
+    BufferProvider, GroupCapacities, GroupId, GroupTable, MulticastStats, Repair, SendStatus,
+    SenderConfig,
 };
 use pombo_transport::reliable::Timing;
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ type Table<const KEPT: usize> =
 /// The messages of every member of one group, by their lengths.
 #[derive(Debug)]
 struct Plan {
-    id: u32,
+    id: GroupId,
     members: Vec<u16>,
     messages: HashMap<u16, Vec<usize>>,
 }
@@ -44,19 +45,19 @@ struct Rank<const KEPT: usize> {
 
 #[derive(Default)]
 struct Memory {
-    out: HashMap<u32, &'static [u8]>,
-    into: HashMap<(u32, u16), Vec<u8>>,
+    out: HashMap<GroupId, &'static [u8]>,
+    into: HashMap<(GroupId, u16), Vec<u8>>,
 }
 
 impl BufferProvider for Memory {
     type Out = &'static [u8];
     type Into = [u8];
 
-    fn outgoing(&mut self, group: u32) -> Option<&&'static [u8]> {
+    fn outgoing(&mut self, group: GroupId) -> Option<&&'static [u8]> {
         self.out.get(&group)
     }
 
-    fn incoming(&mut self, group: u32, source: Peer) -> Option<&mut [u8]> {
+    fn incoming(&mut self, group: GroupId, source: Peer) -> Option<&mut [u8]> {
         let buffer = self.into.get_mut(&(group, source.0));
         buffer.map(|buffer| &mut buffer[..])
     }
@@ -248,7 +249,7 @@ fn plans(rng: &mut SeededRng, peers: u16) -> Vec<Plan> {
             (*source, (0..count).map(len).collect())
         });
         Plan {
-            id,
+            id: GroupId(id),
             messages: messages.collect(),
             members,
         }
@@ -257,10 +258,10 @@ fn plans(rng: &mut SeededRng, peers: u16) -> Vec<Plan> {
 }
 
 /// Bytes that differ with the message and with every place in it.
-fn payload(group: u32, source: u16, nth: usize, len: usize) -> &'static [u8] {
+fn payload(group: GroupId, source: u16, nth: usize, len: usize) -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     let bytes = BYTES.get_or_init(|| crate::cast::bytes(1 << 17, 9));
-    let start = (group as usize * 7919 + usize::from(source) * 4057 + nth * 131) % 50_000;
+    let start = (group.0 as usize * 7919 + usize::from(source) * 4057 + nth * 131) % 50_000;
     &bytes[start..start + len]
 }
 
@@ -307,7 +308,7 @@ impl<const KEPT: usize> Rank<KEPT> {
         through != Ok(false)
     }
 
-    fn send(&mut self, group: u32, bytes: &'static [u8]) -> Result<bool, Error> {
+    fn send(&mut self, group: GroupId, bytes: &'static [u8]) -> Result<bool, Error> {
         if self.memory.out.contains_key(&group) {
             let sent = self.table.is_sent(group).expect("it is open");
             if sent {
@@ -328,7 +329,7 @@ impl<const KEPT: usize> Rank<KEPT> {
         }
     }
 
-    fn receive(&mut self, group: u32, source: u16, bytes: &[u8]) -> Result<bool, Error> {
+    fn receive(&mut self, group: GroupId, source: u16, bytes: &[u8]) -> Result<bool, Error> {
         let room = || vec![0; bytes.len()];
         let buffer = self.memory.into.entry((group, source)).or_insert_with(room);
         match self.table.receive(group, Peer(source), &mut buffer[..]) {

@@ -8,7 +8,9 @@ use pombo_kernel::{Arrival, Peer};
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{FaultyNetwork, Rate, SeededRng};
 use pombo_netdrivers::udp::{BoundUdp, UdpError, UdpMulticast, multicast_group};
-use pombo_transport::multicast::{GroupCapacities, GroupId, Receiver, Sender, SenderConfig};
+use pombo_transport::multicast::{
+    GroupCapacities, GroupId, Receiver, Sender, SenderConfig, WireGroup,
+};
 use pombo_transport::reliable::Timing;
 use std::net::{Ipv6Addr, SocketAddrV4, UdpSocket};
 use std::sync::mpsc;
@@ -76,8 +78,8 @@ fn groups_need_version_four() {
     assert_eq!(refused.err(), Some(expected));
 }
 
-const NAME: GroupId = GroupId {
-    group: 3,
+const NAME: WireGroup = WireGroup {
+    group: GroupId(3),
     epoch: 0x5eed,
 };
 type Inbox = Receiver<GroupCapacities<8, 1472>, HeapStorage>;

@@ -5,7 +5,9 @@ use super::line::{Line, PEERS, number};
 use pombo_kernel::aspect::Static;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::{Error, Peer};
-use pombo_transport::multicast::{BufferProvider, GroupCapacities, GroupTable, SendStatus};
+use pombo_transport::multicast::{
+    BufferProvider, GroupCapacities, GroupId, GroupTable, SendStatus,
+};
 use std::collections::HashMap;
 
 type Small = GroupTable<Line, GroupCapacities<2, 256, 4, 40, 2>, Static>;
@@ -23,14 +25,14 @@ struct Table {
     table: Small,
     line: Line,
     next: u32,
-    open: Vec<u32>,
+    open: Vec<GroupId>,
     memory: Memory,
     stale: u64,
 }
 
 struct Memory {
     /// The long message of a group that is under way.
-    out: HashMap<u32, &'static [u8]>,
+    out: HashMap<GroupId, &'static [u8]>,
     /// Any message may be put together here: it is only memory.
     into: Vec<u8>,
     shown: usize,
@@ -40,11 +42,11 @@ impl BufferProvider for Memory {
     type Out = &'static [u8];
     type Into = [u8];
 
-    fn outgoing(&mut self, group: u32) -> Option<&&'static [u8]> {
+    fn outgoing(&mut self, group: GroupId) -> Option<&&'static [u8]> {
         self.out.get(&group)
     }
 
-    fn incoming(&mut self, _: u32, _: Peer) -> Option<&mut [u8]> {
+    fn incoming(&mut self, _: GroupId, _: Peer) -> Option<&mut [u8]> {
         self.into.get_mut(..self.shown)
     }
 }
@@ -141,19 +143,19 @@ impl Table {
     }
 
     fn open(&mut self, feed: &mut Feed<'_>) {
-        let group = self.next + feed.below(3) as u32;
+        let group = GroupId(self.next + feed.below(3) as u32);
         let room = self.table.has_room();
         let opened = self.table.open(group, (0..PEERS).map(Peer));
         assert_eq!(opened, if room { Ok(()) } else { Err(Error::Full) });
         if room {
             self.open.push(group);
-            self.next = group + 1;
+            self.next = group.0 + 1;
         }
         let old = self.table.open(group, [Peer(1)]);
         assert!(old.is_err(), "numbers grow");
     }
 
-    fn nth(&self, feed: &mut Feed<'_>) -> Option<u32> {
+    fn nth(&self, feed: &mut Feed<'_>) -> Option<GroupId> {
         let nth = feed.below(4);
         self.open.get(nth).copied()
     }
@@ -225,7 +227,7 @@ impl Table {
         self.line.pass(1_000_000_000);
         self.poll();
         for _ in 0..2 {
-            let opened = self.table.open(self.next, [Peer(0)]);
+            let opened = self.table.open(GroupId(self.next), [Peer(0)]);
             assert_eq!(opened, Ok(()));
             self.next += 1;
         }

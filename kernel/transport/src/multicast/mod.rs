@@ -35,15 +35,18 @@ mod receiver_state;
 mod sender;
 mod table;
 mod tx;
+mod with_multicast;
 
 pub use frame::HEADER_LEN;
 pub use reassembly_buffer::ReassemblyBuffer;
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use table::{BufferProvider, GroupTable, NoBuffers};
+pub use with_multicast::WithMulticast;
 
 use crate::reliable::frame::Refusal;
 use pombo_kernel::aspect::{Cap, Capacity};
+pub use pombo_kernel::channel::GroupId;
 
 /// How much is kept.
 pub trait GroupSizes: 'static {
@@ -94,9 +97,9 @@ pub enum SendStatus {
 
 /// Which group, in which life of the job: the same at all its peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GroupId {
+pub struct WireGroup {
     /// Among the groups of the job.
-    pub group: u32,
+    pub group: GroupId,
     /// A random number for the job, as for [`Reliable`](crate::Reliable).
     pub epoch: u32,
 }

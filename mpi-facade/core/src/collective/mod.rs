@@ -41,7 +41,9 @@ pub use data_movement::{
     scatterv,
 };
 pub use flat_reductions::Reduced;
-pub(crate) use multicast_bcast::{MulticastBcast, open as open_multicast};
+pub(crate) use multicast_bcast::{
+    close_group, has_room as has_group_room, open as open_multicast, open_group,
+};
 pub use prepare::Collective;
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 pub(crate) use selection::KINDS;

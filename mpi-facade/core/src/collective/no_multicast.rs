@@ -4,34 +4,24 @@ use super::prepare::Call;
 use crate::error::Error;
 use crate::user_buffer::Region;
 use crate::world::{CommError, World};
-use pombo_job::Traffic;
 use pombo_kernel::Peer;
-
-/// There are none.
-#[derive(Default)]
-pub(crate) struct MulticastBcast {}
+use pombo_kernel::channel::GroupId;
 
 /// There is none.
 pub(super) enum MulticastOperation {}
 
-impl MulticastBcast {
-    pub(crate) fn has_room(&self) -> bool {
-        false
-    }
+pub(crate) fn has_room(_: &mut World) -> bool {
+    false
+}
 
-    pub(crate) fn enter(&mut self, _: u32, _: &[Peer]) -> bool {
-        false
-    }
+pub(crate) fn open_group(_: &mut World, _: u32, _: &[Peer]) -> bool {
+    false
+}
 
-    pub(crate) fn leave(&mut self, _: u32) {}
+pub(crate) fn close_group(_: &mut World, _: u32) {}
 
-    pub(crate) fn traffic(&self) -> Traffic {
-        Traffic::default()
-    }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        true
-    }
+pub(super) fn take_ended(_: &mut World) -> bool {
+    false
 }
 
 pub(crate) fn open() -> Result<(), CommError> {
@@ -44,7 +34,7 @@ impl Call<'_> {
     }
 
     pub(super) fn multicast(&mut self, _: usize, _: Region) -> Result<MulticastOperation, Error> {
-        Err(pombo_kernel::Error::NoSuchGroup(0).into())
+        Err(pombo_kernel::Error::NoSuchGroup(GroupId(0)).into())
     }
 }
 

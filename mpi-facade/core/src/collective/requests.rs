@@ -1,5 +1,6 @@
 //! Collective operations under way without a call that waits for them.
 
+use super::multicast_bcast::take_ended;
 use super::operation::Operation;
 use super::scratch::Pool;
 use crate::constants::Request;
@@ -141,7 +142,11 @@ fn poll_some(world: &mut World, idle: &mut u32, came: bool) {
             queue.push_back(index);
         }
     }
-    if active_operations(world).unpolled > 0 {
+    if take_ended(world) {
+        let all = active_operations(world);
+        all.unpolled = all.queue.len();
+        *idle = 0;
+    } else if active_operations(world).unpolled > 0 {
         *idle = 1.min(*idle);
     }
 }

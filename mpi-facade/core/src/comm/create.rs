@@ -1,6 +1,6 @@
 //! Calls that make and free communicators. Source: MPI 5.0, chapter 7.
 
-use crate::collective::{self, Buffer, Collective, MulticastBcast, Reduced};
+use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::comm::{Boards, CommRecord};
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -103,10 +103,7 @@ fn insert(world: &mut World, mut record: CommRecord, agreed: Agreed) -> Comm {
         record.boards = collective::enter(world, &record.peers, area, first);
     }
     if let Some(layout) = record.host_layout.as_ref().filter(|_| multicast) {
-        record.multicast = world
-            .extensions
-            .get::<MulticastBcast>()
-            .enter(record.context, layout.leaders());
+        record.multicast = collective::open_group(world, record.context, layout.leaders());
     }
     world.comms.insert(record)
 }
@@ -119,7 +116,7 @@ pub fn free(comm: Comm) -> Result<(), CommError> {
         let context = world.comms.get(comm).map(|record| record.context);
         world.comms.free(comm)?;
         if let Ok(context) = context {
-            world.extensions.get::<MulticastBcast>().leave(context);
+            collective::close_group(world, context);
         }
         if let Ok(Boards::Area(area)) = boards {
             world.shm().leave_group(area.into());
@@ -137,7 +134,7 @@ fn agree(comm: Comm) -> Result<Agreed, CommError> {
         world.comms.get(comm)?;
         let mut own = [0; 2 + REGIONS];
         own[0] = u64::from(world.comms.next_context);
-        own[1] = u64::from(!world.extensions.get::<MulticastBcast>().has_room());
+        own[1] = u64::from(!collective::has_group_room(world));
         for (first, area) in own[2..].iter_mut().zip(collective::areas(world)) {
             *first = area.unwrap_or(TAKEN);
         }

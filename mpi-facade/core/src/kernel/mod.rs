@@ -5,9 +5,13 @@
 //! [`Posted`] is a blocking call's or becomes the program's request, [`PostedSet`] is a collective operation's. Either
 //! withdraws what is not over when it is left by an error.
 
+#[cfg(feature = "hosts")]
+mod group_buffers;
 mod posted;
 mod posted_set;
 
+#[cfg(feature = "hosts")]
+pub(crate) use group_buffers::{Destination, GroupBuffers};
 pub(crate) use posted::Posted;
 pub(crate) use posted_set::PostedSet;
 
@@ -22,7 +26,11 @@ use pombo_kernel::{
 pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, MpiComposition>;
 
 /// The channel to all ranks of a world.
-pub(crate) type JobChannel = pombo_job::JobChannel<RANKS>;
+pub(crate) type JobChannel = pombo_job::JobChannel<RANKS, GroupBuffers>;
+
+/// There are no groups between hosts.
+#[cfg(not(feature = "hosts"))]
+pub(crate) type GroupBuffers = pombo_transport::multicast::NoBuffers;
 
 /// The kernel with MPI's header, over the ways to all ranks.
 pub(crate) struct Kernel(Communicator<MpiHeader, JobChannel, Foreign, MpiComposition>);

@@ -7,7 +7,7 @@ use super::link::{self, Link};
 use super::traffic::Traffic;
 use crate::bootstrap::JobKeys;
 use core::net::IpAddr;
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, WaitSet};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, SHORT_SLEEP, Sent, WaitSet};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Peer};
 use pombo_netdrivers::udp::Udp;
@@ -36,11 +36,9 @@ pub struct InterHost<const RANKS: usize> {
     /// Seconds after which a host that does not answer counts as gone.
     timeout: u32,
     job: JobKeys,
-    /// What wakes the groups.
-    also: Option<WaitSet>,
 }
 
-/// Idle so often it sleeps for the groups too: before the network does, which does not hear of them.
+/// Idle so often it sleeps for others too: before the network does, which does not hear of them.
 const CALM: u32 = 400;
 /// Polls between two looks at the clock.
 const POLLS: u32 = 64;
@@ -68,12 +66,11 @@ impl<const RANKS: usize> InterHost<RANKS> {
             address,
             timeout,
             job,
-            also: None,
         })
     }
 
     /// What has happened to frames so far.
-    pub fn traffic(&self) -> Traffic {
+    pub(super) fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
         let (strangers, overflow) = link::refused(injected_loss::below(lossy));
@@ -109,11 +106,6 @@ impl<const RANKS: usize> InterHost<RANKS> {
     /// The job that it was opened for.
     pub(super) fn job(&self) -> JobKeys {
         self.job
-    }
-
-    /// The groups beside it are woken by this; whoever sleeps next sleeps for it too.
-    pub fn wakes_also_by(&mut self, groups: Option<WaitSet>) {
-        self.also = groups;
     }
 
     /// Has everything arrived that was sent, or its receiver gone? And have others had the time to be told of all that
@@ -209,22 +201,22 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         // It may sleep.
         self.polls = 0;
-        let nanoseconds = nanoseconds.min(LONGEST_SLEEP);
-        match self.also {
-            Some(_) if idle >= CALM => match self.wait_sources() {
-                Some(wake) => wait_fds(wake.at_most(nanoseconds)).map_err(ChannelError::Device),
-                None => Ok(()),
-            },
-            _ => self.reliable.wait_timeout(idle, nanoseconds),
-        }
+        self.reliable
+            .wait_timeout(idle, nanoseconds.min(LONGEST_SLEEP))
     }
 
     fn wait_sources(&mut self) -> Option<WaitSet> {
         self.polls = 0;
-        let wake = self.reliable.wait_sources()?.at_most(LONGEST_SLEEP);
-        match self.also.take() {
-            Some(groups) => wake.or(groups),
-            None => Some(wake),
+        Some(self.reliable.wait_sources()?.at_most(LONGEST_SLEEP))
+    }
+
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
+        if idle < CALM {
+            return self.wait_timeout(idle, other.timeout);
+        }
+        match self.wait_sources().and_then(|own| own.or(other)) {
+            Some(both) => wait_fds(both).map_err(ChannelError::Device),
+            None => self.wait_timeout(idle, other.timeout.min(SHORT_SLEEP)),
         }
     }
 

@@ -18,24 +18,30 @@ use alloc::boxed::Box;
 #[cfg(feature = "hosts")]
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::shm::Shm;
+#[cfg(feature = "hosts")]
+use pombo_transport::WithMulticast;
+use pombo_transport::multicast::{BufferProvider, NoBuffers};
 
 /// What a process that has joined gets.
-pub struct Joined<const RANKS: usize> {
+pub struct Joined<const RANKS: usize, B: BufferProvider + Default + 'static = NoBuffers> {
     /// To all ranks.
-    pub channel: JobChannel<RANKS>,
+    pub channel: JobChannel<RANKS, B>,
     /// On which host each rank is.
     pub hosts: Hosts,
     /// The launcher, if it wants to hear of the end.
     pub launcher: Option<Launcher>,
 }
 
-/// Joins a job of up to so many ranks: a channel to all of them, whose peers are the ranks. Waits for the others.
+/// Joins a job of up to so many ranks: a channel to all of them, whose peers are the ranks. Waits for the others. `B`
+/// shows users' memory to the [groups](crate::groups) that may be opened on it.
 ///
 /// # Errors
 /// There is no way to all ranks that the user allows: [`JoinError::error`]. A channel over hosts for more ranks than
 /// `RANKS` is [`JobError::Kernel`].
 #[cold]
-pub fn join<const RANKS: usize>(start: Bootstrapped) -> Result<Joined<RANKS>, Box<JoinError>> {
+pub fn join<const RANKS: usize, B: BufferProvider + Default + 'static>(
+    start: Bootstrapped,
+) -> Result<Joined<RANKS, B>, Box<JoinError>> {
     let Bootstrapped {
         shm,
         hosts,
@@ -43,8 +49,8 @@ pub fn join<const RANKS: usize>(start: Bootstrapped) -> Result<Joined<RANKS>, Bo
         info,
     } = start;
     let channel = match (info, &mut launcher) {
-        (Some(info), Some(launcher)) => inter_host_channel::<RANKS>(info, &hosts, shm, launcher),
-        _ => Ok(single_host_channel::<RANKS>(shm)),
+        (Some(info), Some(launcher)) => inter_host_channel::<RANKS, B>(info, &hosts, shm, launcher),
+        _ => Ok(single_host_channel::<RANKS, B>(shm)),
     };
     match channel {
         Ok(channel) => Ok(Joined {
@@ -56,7 +62,9 @@ pub fn join<const RANKS: usize>(start: Bootstrapped) -> Result<Joined<RANKS>, Bo
     }
 }
 
-fn single_host_channel<const RANKS: usize>(shm: Shm) -> JobChannel<RANKS> {
+fn single_host_channel<const RANKS: usize, B: BufferProvider + 'static>(
+    shm: Shm,
+) -> JobChannel<RANKS, B> {
     #[cfg(feature = "hosts")]
     return JobChannel::local_only(shm);
     #[cfg(not(feature = "hosts"))]
@@ -66,12 +74,12 @@ fn single_host_channel<const RANKS: usize>(shm: Shm) -> JobChannel<RANKS> {
 /// The network between hosts, and the memory of this one.
 #[cfg(feature = "hosts")]
 #[inline(never)]
-fn inter_host_channel<const RANKS: usize>(
+fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>(
     mut info: JobInfo,
     hosts: &Hosts,
     shm: Shm,
     launcher: &mut Launcher,
-) -> Result<JobChannel<RANKS>, JobError> {
+) -> Result<JobChannel<RANKS, B>, JobError> {
     if info.net == Net::Shm {
         return Err(JobError::NoNetwork {
             hosts: hosts.count(),
@@ -89,6 +97,7 @@ fn inter_host_channel<const RANKS: usize>(
         )));
         tell(&LogLine::from(info.job.auth.description()));
     }
+    let far = WithMulticast::new(far, B::default());
     Ok(JobChannel::new(shm, far, hosts.members(hosts.of(me)))?)
 }
 
@@ -105,12 +114,12 @@ fn tell(what: &LogLine) {
 }
 
 #[cfg(not(feature = "hosts"))]
-fn inter_host_channel<const RANKS: usize>(
+fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>(
     info: JobInfo,
     hosts: &Hosts,
     _: Shm,
     _: &mut Launcher,
-) -> Result<JobChannel<RANKS>, JobError> {
+) -> Result<JobChannel<RANKS, B>, JobError> {
     let _ = (info.job, info.one_machine, info.net, info.me);
     Err(JobError::NoNetwork {
         hosts: hosts.count(),

@@ -10,6 +10,8 @@ mod connect;
 #[cfg(feature = "hosts")]
 mod failure_detector;
 #[cfg(feature = "hosts")]
+pub mod groups;
+#[cfg(feature = "hosts")]
 mod injected_loss;
 #[cfg(feature = "hosts")]
 mod inter_host;
@@ -18,8 +20,6 @@ mod join;
 mod link;
 #[cfg(feature = "hosts")]
 mod local_address;
-#[cfg(feature = "hosts")]
-pub mod multicast_setup;
 #[cfg(feature = "hosts")]
 mod pending_handshakes;
 #[cfg(feature = "hosts")]
@@ -31,12 +31,24 @@ mod world_channel;
 
 #[cfg(feature = "hosts")]
 pub use composite::JobChannel;
-#[cfg(feature = "hosts")]
-pub use inter_host::InterHost;
 pub use join::{Joined, join};
 pub use traffic::Traffic;
 pub use world_channel::WorldChannel;
 
 /// To every rank of a job: its rank is its peer.
 #[cfg(not(feature = "hosts"))]
-pub type JobChannel<const RANKS: usize> = pombo_netdrivers::shm::Shm;
+pub type JobChannel<const RANKS: usize, B = pombo_transport::multicast::NoBuffers> =
+    <B as OneHost>::Channel;
+
+/// There are no groups between hosts, whatever would show them memory.
+#[cfg(not(feature = "hosts"))]
+#[doc(hidden)]
+pub trait OneHost {
+    /// To the ranks of this host.
+    type Channel;
+}
+
+#[cfg(not(feature = "hosts"))]
+impl<B> OneHost for B {
+    type Channel = pombo_netdrivers::shm::Shm;
+}

@@ -14,6 +14,9 @@ pub trait WorldChannel: Channel {
     /// Has everything that this rank sent arrived, and has it told others what has arrived here?
     fn is_settled(&mut self) -> bool;
 
+    /// Has everything arrived that this rank sent to groups? Their members have to be there until then.
+    fn has_settled_groups(&mut self) -> bool;
+
     /// Goes in good order.
     fn leave(&mut self);
 
@@ -41,6 +44,10 @@ impl WorldChannel for Shm {
     }
 
     fn is_settled(&mut self) -> bool {
+        true
+    }
+
+    fn has_settled_groups(&mut self) -> bool {
         true
     }
 

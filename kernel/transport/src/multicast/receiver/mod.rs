@@ -5,7 +5,7 @@ mod report;
 
 use super::message_ring::MessageRing;
 use super::packet_bitmap::{PacketBitmap, WINDOW};
-use super::{GroupId, GroupSizes, MulticastStats, ReassemblyBuffer};
+use super::{GroupSizes, MulticastStats, ReassemblyBuffer, WireGroup};
 use crate::reliable::Timing;
 use pombo_kernel::Error;
 use pombo_kernel::aspect::Storage;
@@ -16,7 +16,7 @@ use pombo_kernel::header::Peer;
 /// Small messages are kept until the user comes for them, long ones wait for a buffer: [`Receiver::receive`] takes the
 /// one and begins the other.
 pub struct Receiver<Z: GroupSizes, S: Storage> {
-    id: GroupId,
+    id: WireGroup,
     sender: Peer,
     timing: Timing,
     /// It reports when nothing has come for so long, asked or not.
@@ -70,7 +70,7 @@ struct MessageSize {
 impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
     /// For messages of that sender. With `quiet` it reports, unasked too, when nothing has come for so many
     /// nanoseconds.
-    pub fn new(id: GroupId, sender: Peer, timing: Timing, quiet: Option<u64>) -> Self {
+    pub fn new(id: WireGroup, sender: Peer, timing: Timing, quiet: Option<u64>) -> Self {
         Receiver {
             id,
             sender,

@@ -23,7 +23,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         me: Option<Peer>,
     ) {
         match FrameHeader::read(frame, self.id.epoch, me) {
-            Ok(head) if head.group.get() == self.id.group => {
+            Ok(head) if head.group.get() == self.id.group.0 => {
                 self.on_group_frame(&head, frame, Some(buffer), now);
             }
             Ok(_) => self.counts.foreign += 1,

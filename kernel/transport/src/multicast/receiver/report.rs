@@ -87,7 +87,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
             len: U16::ZERO,
             check: U32::ZERO,
             epoch: U32::new(self.id.epoch),
-            group: U32::new(self.id.group),
+            group: U32::new(self.id.group.0),
             credit: U16::new(credit as u16),
             message: U32::new(self.answer),
             packet: U32::new(packet),

@@ -9,7 +9,7 @@ use super::frame::{EXTRA, HEADER_LEN};
 use super::message_ring::MessageRing;
 use super::packet_bitmap::{PacketBitmap, WINDOW};
 use super::receiver_state::ReceiverState;
-use super::{GroupId, GroupSizes, MulticastStats, SendStatus, SenderConfig};
+use super::{GroupSizes, MulticastStats, SendStatus, SenderConfig, WireGroup};
 use crate::reliable::Timing;
 use crate::reliable::timing::RoundTrip;
 use pombo_kernel::Error;
@@ -20,7 +20,7 @@ use pombo_kernel::memory::Source as Bytes;
 
 /// Sends messages to all peers of a group, in order.
 pub struct Sender<Z: GroupSizes, S: Storage> {
-    id: GroupId,
+    id: WireGroup,
     config: SenderConfig,
     timing: Timing,
     receiver_states: S::Slice<ReceiverState, Z::Members>,
@@ -77,7 +77,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
     /// # Errors
     /// [`Error::TooManyPeers`].
     pub fn new(
-        id: GroupId,
+        id: WireGroup,
         receivers: impl IntoIterator<Item = Peer>,
         mtu: usize,
         config: SenderConfig,

@@ -15,7 +15,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
     /// [`Network::is_checked`](pombo_kernel::Network::is_checked).
     pub fn on_frame<A: Arrival>(&mut self, frame: &A, now: u64, me: Option<Peer>) {
         match FrameHeader::read(frame, self.id.epoch, me) {
-            Ok(head) if head.group.get() == self.id.group => self.on_report(&head, frame, now),
+            Ok(head) if head.group.get() == self.id.group.0 => self.on_report(&head, frame, now),
             Ok(_) => self.counts.foreign += 1,
             Err(refusal) => self.counts.refuse(refusal),
         }

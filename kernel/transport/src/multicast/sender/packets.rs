@@ -95,7 +95,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
             len: U16::ZERO,
             check: U32::ZERO,
             epoch: U32::new(self.id.epoch),
-            group: U32::new(self.id.group),
+            group: U32::new(self.id.group.0),
             credit: U16::ZERO,
             message: U32::new(self.message),
             packet: U32::new(self.next),

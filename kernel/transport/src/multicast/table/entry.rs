@@ -4,7 +4,7 @@ use super::BufferProvider;
 use crate::multicast::frame::{FrameHeader, REPORT};
 use crate::multicast::{
     GroupId, GroupSizes, MulticastStats, ReassemblyBuffer, Receiver, SendStatus, Sender,
-    SenderConfig,
+    SenderConfig, WireGroup,
 };
 use crate::reliable::Timing;
 use pombo_kernel::Error;
@@ -15,7 +15,7 @@ use pombo_kernel::memory::Source as Bytes;
 use pombo_kernel::network::Broadcast;
 
 pub(super) struct Entry<Z: GroupSizes, S: Storage> {
-    id: u32,
+    id: GroupId,
     sender: Sender<Z, S>,
     receivers: S::Slice<Receiver<Z, S>, Z::Members>,
     closed: bool,
@@ -26,7 +26,7 @@ pub(super) struct Entry<Z: GroupSizes, S: Storage> {
 
 impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
     pub(super) fn new(
-        id: GroupId,
+        id: WireGroup,
         others: impl Iterator<Item = Peer>,
         mtu: usize,
         config: SenderConfig,
@@ -53,7 +53,7 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
         })
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(super) fn id(&self) -> GroupId {
         self.id
     }
 

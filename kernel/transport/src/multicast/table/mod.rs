@@ -6,13 +6,13 @@ mod unknown_groups;
 use super::frame::FrameHeader;
 use super::{
     GroupCapacities, GroupId, GroupSizes, MulticastStats, ReassemblyBuffer, SendStatus,
-    SenderConfig,
+    SenderConfig, WireGroup,
 };
 use crate::reliable::Timing;
 use entry::Entry;
 use pombo_kernel::Error;
 use pombo_kernel::aspect::{Slice, Static, Storage};
-use pombo_kernel::channel::{Arrival, ChannelError, WaitSet};
+use pombo_kernel::channel::{Arrival, ChannelError, Multicast, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Source as Bytes;
 use pombo_kernel::network::Broadcast;
@@ -24,7 +24,7 @@ use unknown_groups::UnknownGroups;
 /// In every group every member may broadcast: the messages of one sender in one group arrive in order.
 ///
 /// ```
-/// use pombo_transport::multicast::{SendStatus, GroupTable, GroupCapacities, NoBuffers};
+/// use pombo_transport::multicast::{GroupCapacities, GroupId, GroupTable, NoBuffers, SendStatus};
 /// use pombo_kernel::{Error, Peer};
 /// use pombo_netdrivers::fault::{Faults, Rate};
 /// use pombo_testing::Sim;
@@ -33,12 +33,12 @@ use unknown_groups::UnknownGroups;
 /// let (_sim, networks) = Sim::new(3, Faults::NONE.loss(Rate::percent(20)), 1);
 /// let mut peers: Vec<Table> = networks.into_iter().map(|n| Table::new(n, 0x5eed)).collect();
 /// for peer in &mut peers {
-///     peer.open(1, [Peer(0), Peer(1), Peer(2)])?;
+///     peer.open(GroupId(1), [Peer(0), Peer(1), Peer(2)])?;
 /// }
-/// assert_eq!(peers[0].send(1, &&b"to all"[..])?, SendStatus::Copied);
+/// assert_eq!(peers[0].send(GroupId(1), &&b"to all"[..])?, SendStatus::Copied);
 /// let mut text = [0; 16];
 /// for to in [1, 2] {
-///     while peers[to].receive(1, Peer(0), &mut text[..])?.is_none() {
+///     while peers[to].receive(GroupId(1), Peer(0), &mut text[..])?.is_none() {
 ///         for peer in &mut peers {
 ///             if !peer.poll(&mut NoBuffers)? {
 ///                 peer.wait(0)?;
@@ -73,25 +73,30 @@ pub trait BufferProvider {
     type Into: ReassemblyBuffer + ?Sized;
 
     /// The long message that this peer sends in that group.
-    fn outgoing(&mut self, group: u32) -> Option<&Self::Out>;
+    fn outgoing(&mut self, group: GroupId) -> Option<&Self::Out>;
 
     /// The buffer for the next message of that sender in that group.
-    fn incoming(&mut self, group: u32, sender: Peer) -> Option<&mut Self::Into>;
+    fn incoming(&mut self, group: GroupId, sender: Peer) -> Option<&mut Self::Into>;
+
+    /// Does a user wait for a message, or for the end of one? If not, the device is polled less often.
+    fn is_waiting(&self) -> bool {
+        true
+    }
 }
 
 /// Nobody has anything in hand: small messages travel, long ones wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NoBuffers;
 
 impl BufferProvider for NoBuffers {
     type Out = &'static [u8];
     type Into = [u8];
 
-    fn outgoing(&mut self, _: u32) -> Option<&Self::Out> {
+    fn outgoing(&mut self, _: GroupId) -> Option<&Self::Out> {
         None
     }
 
-    fn incoming(&mut self, _: u32, _: Peer) -> Option<&mut [u8]> {
+    fn incoming(&mut self, _: GroupId, _: Peer) -> Option<&mut [u8]> {
         None
     }
 }
@@ -132,7 +137,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
     }
 
     /// Is that group open here?
-    pub fn is_open(&self, group: u32) -> bool {
+    pub fn is_open(&self, group: GroupId) -> bool {
         let mut entries = self.entries.as_ref().iter().flatten();
         entries.any(|entry| entry.id() == group && !entry.is_closed())
     }
@@ -152,16 +157,16 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
     /// all that were opened here.
     pub fn open(
         &mut self,
-        group: u32,
+        group: GroupId,
         members: impl IntoIterator<Item = Peer>,
     ) -> Result<(), Error> {
-        if !self.unknown_groups.is_new(group) {
+        if !self.unknown_groups.is_new(group.0) {
             return Err(Error::NoSuchGroup(group));
         }
         if !self.has_room() {
             return Err(Error::Full);
         }
-        let id = GroupId {
+        let id = WireGroup {
             group,
             epoch: self.epoch,
         };
@@ -170,7 +175,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         let mtu = self.network.mtu();
         let mut entry = Entry::new(id, others, mtu, self.config, self.timing)?;
         self.unknown_groups
-            .opened(group, |from, stamp| entry.report_missed(from, stamp));
+            .opened(group.0, |from, stamp| entry.report_missed(from, stamp));
         let entries = self.entries.as_mut();
         match entries.iter().position(Option::is_none) {
             Some(place) => entries[place] = Some(entry),
@@ -185,7 +190,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
     ///
     /// # Errors
     /// [`Error::NoSuchGroup`].
-    pub fn close(&mut self, group: u32) -> Result<(), Error> {
+    pub fn close(&mut self, group: GroupId) -> Result<(), Error> {
         let (entry, _) = self.find(group)?;
         entry.close();
         self.alarm = 0;
@@ -197,7 +202,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
     /// # Errors
     /// [`ChannelError::Full`] as [`Error::Channel`]: poll, then try again. [`Error::NoSuchGroup`], [`Error::TooLong`]
     /// and what the network says.
-    pub fn send(&mut self, group: u32, message: &impl Bytes) -> Result<SendStatus, Error> {
+    pub fn send(&mut self, group: GroupId, message: &impl Bytes) -> Result<SendStatus, Error> {
         let (entry, network) = self.find(group)?;
         let sent = entry.send(network, message);
         self.alarm = 0;
@@ -208,7 +213,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
     ///
     /// # Errors
     /// [`Error::NoSuchGroup`].
-    pub fn is_sent(&mut self, group: u32) -> Result<bool, Error> {
+    pub fn is_sent(&mut self, group: GroupId) -> Result<bool, Error> {
         self.find(group).map(|(entry, _)| !entry.is_lent())
     }
 
@@ -220,7 +225,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
     /// [`Error::NoSuchGroup`], [`Error::NoSuchPeer`], and what the network says.
     pub fn receive(
         &mut self,
-        group: u32,
+        group: GroupId,
         sender: Peer,
         into: &mut (impl ReassemblyBuffer + ?Sized),
     ) -> Result<Option<usize>, Error> {
@@ -230,7 +235,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         received
     }
 
-    fn find(&mut self, group: u32) -> Result<(&mut Entry<Z, S>, &mut N), Error> {
+    fn find(&mut self, group: GroupId) -> Result<(&mut Entry<Z, S>, &mut N), Error> {
         let entries = self.entries.as_mut().iter_mut().flatten();
         let mut open = entries.filter(|entry| !entry.is_closed());
         let entry = open.find(|entry| entry.id() == group);
@@ -261,7 +266,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
                 Ok(head) => head,
                 Err(refusal) => return counts.refuse(refusal),
             };
-            let group = head.group.get();
+            let group = GroupId(head.group.get());
             let mut open = entries.iter_mut().flatten();
             let concerned = match open.find(|entry| entry.id() == group) {
                 Some(entry) => entry.on_frame(&head, &frame, provider, now),
@@ -291,7 +296,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
             let Some(entry) = place else { continue };
             served = served.and(entry.send_due(&mut self.network, provider, now));
             if entry.is_over() {
-                self.unknown_groups.closed(entry.id());
+                self.unknown_groups.closed(entry.id().0);
                 entry.count(&mut self.counts);
                 *place = None;
             } else {
@@ -344,5 +349,29 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
     pub fn is_settled(&self) -> bool {
         let mut entries = self.entries.as_ref().iter().flatten();
         entries.all(|entry| entry.is_settled())
+    }
+}
+
+impl<N: Broadcast, Z: GroupSizes, S: Storage, B: BufferProvider> Multicast<B>
+    for GroupTable<N, Z, S>
+{
+    fn poll(&mut self, buffers: &mut B) -> Result<bool, ChannelError> {
+        GroupTable::poll(self, buffers)
+    }
+
+    fn is_due(&self, buffers: &B) -> bool {
+        buffers.is_waiting() || self.alarm <= self.network.now()
+    }
+
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        GroupTable::wait_sources(self)
+    }
+
+    fn declare_lost(&mut self, peer: Peer) {
+        GroupTable::declare_lost(self, peer);
+    }
+
+    fn is_settled(&self) -> bool {
+        GroupTable::is_settled(self)
     }
 }

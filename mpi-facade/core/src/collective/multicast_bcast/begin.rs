@@ -1,7 +1,7 @@
 //! Which broadcasts go over the network's own, and their beginning.
 
 use super::operation::MulticastOperation;
-use super::table::{self, MulticastBcast};
+use super::root_queues::{begin, group_of};
 use crate::collective::prepare::Call;
 use crate::collective::selection::Conditions;
 use crate::collective::{Algorithm, Operation};
@@ -34,15 +34,8 @@ impl Call<'_> {
         let record = self.record()?;
         let first = record.host_layout.as_ref().map(|layout| layout.leaders());
         let root = first.and_then(|first| first.get(host).copied());
-        let (group, root) = (table::number(record.context), root.unwrap_or(Peer(0)));
-        // They are sent in the order of the calls, not in that in which they can begin.
-        let groups = self.world.extensions.get::<MulticastBcast>().open()?;
-        let number = groups.map(|groups| groups.begin(group, root));
-        Ok(MulticastOperation::new(
-            group,
-            root,
-            region,
-            number.unwrap_or(0),
-        ))
+        let (group, root) = (group_of(record.context), root.unwrap_or(Peer(0)));
+        let number = begin(self.world, group, root)?;
+        Ok(MulticastOperation::new(group, root, region, number))
     }
 }

@@ -1,7 +1,7 @@
 //! Broadcasts over the network's own: one frame for all hosts. Which communicators have it, and an operation of one
 //! rank. Only the other collective calls, `init` and `comm::create` look here.
 //!
-//! Every communicator whose ranks are on several hosts has a group of the kernel's [`GroupTable`], as long as all its ranks
+//! Every communicator whose ranks are on several hosts has a group of the channel's [`GroupTable`], as long as all its ranks
 //! have a place for one; else it does as without. The first rank of every host is in the group, and hands on to the
 //! others of its host. Messages of one root on one communicator carry no tag: they come in the order of the calls.
 //!
@@ -19,9 +19,10 @@
 
 mod begin;
 mod operation;
+mod root_queues;
 mod setup;
-mod table;
 
 pub(super) use operation::MulticastOperation;
+pub(super) use root_queues::take_ended;
+pub(crate) use root_queues::{close_group, has_room, open_group};
 pub(crate) use setup::open;
-pub(crate) use table::MulticastBcast;

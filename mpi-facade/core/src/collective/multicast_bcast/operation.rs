@@ -1,15 +1,16 @@
 //! A broadcast over the network's own that is under way at one rank.
 
-use super::table::{MulticastBcast, OpenGroups};
+use super::root_queues::{OpenGroups, open_groups};
 use crate::error::Error;
 use crate::user_buffer::Region;
 use crate::world::World;
+use pombo_kernel::channel::GroupId;
 use pombo_kernel::{ChannelError, Peer};
 use pombo_transport::multicast::SendStatus;
 
 /// One rank's part in a broadcast.
 pub(in crate::collective) struct MulticastOperation {
-    group: u32,
+    group: GroupId,
     root: Peer,
     region: Region,
     /// Which one of its root's in this group.
@@ -21,7 +22,7 @@ pub(in crate::collective) struct MulticastOperation {
 
 impl MulticastOperation {
     /// The broadcast of that number in its group, not yet begun.
-    pub(super) fn new(group: u32, root: Peer, region: Region, number: u32) -> Self {
+    pub(super) fn new(group: GroupId, root: Peer, region: Region, number: u32) -> Self {
         MulticastOperation {
             group,
             root,
@@ -35,8 +36,7 @@ impl MulticastOperation {
     /// Goes as far as it can.
     pub(in crate::collective) fn poll(&mut self, world: &mut World) -> Result<bool, Error> {
         let own = world.kernel.me() == self.root;
-        let groups = world.extensions.get::<MulticastBcast>();
-        let Some(groups) = groups.open()? else {
+        let Some(mut groups) = open_groups(world)? else {
             // It was closed by an error that others were told of.
             return Err(pombo_kernel::Error::NoSuchGroup(self.group).into());
         };
@@ -45,7 +45,7 @@ impl MulticastOperation {
             return Ok(false);
         }
         let over = match own {
-            true => self.send(groups),
+            true => self.send(&mut groups),
             false => groups.receive(group, root, self.region),
         };
         if !matches!(over, Ok(false)) {
@@ -55,7 +55,7 @@ impl MulticastOperation {
         over
     }
 
-    fn send(&mut self, groups: &mut OpenGroups) -> Result<bool, Error> {
+    fn send(&mut self, groups: &mut OpenGroups<'_>) -> Result<bool, Error> {
         if self.lent {
             return groups.is_sent(self.group);
         }
@@ -72,7 +72,7 @@ impl MulticastOperation {
     /// Its memory goes away, for this error. What comes after it from the same root fails likewise: its frames may have
     /// reached some.
     pub(in crate::collective) fn abandon(&mut self, world: &mut World, error: Error) {
-        if let Ok(Some(groups)) = world.extensions.get::<MulticastBcast>().open()
+        if let Ok(Some(mut groups)) = open_groups(world)
             && !self.is_over
         {
             groups.abandon(self.group, self.root, error);

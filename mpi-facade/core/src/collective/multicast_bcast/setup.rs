@@ -1,23 +1,22 @@
 //! How the ranks of a job over several hosts come by groups: they open sockets, exchange addresses, and try whether
 //! frames for all arrive. `init` only.
 
-use super::table::{self, LentMemory, MulticastBcast, RANKS, Table};
+use super::root_queues::{open_group, table};
 use crate::collective::selection::Selector;
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
-use crate::header::RANKS as MOST;
+use crate::header;
 use crate::world::{self, CommError, World};
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_job::multicast_setup::{MulticastAddress, MulticastKind, MulticastSocket};
+use pombo_job::groups::{MulticastAddress, MulticastKind, MulticastSocket, RANKS};
+use pombo_kernel::channel::GroupId;
 use pombo_kernel::{Network, Peer};
-use pombo_transport::multicast::SenderConfig;
-use pombo_transport::reliable::Timing;
 
-const _: () = assert!(MOST >= RANKS);
+const _: () = assert!(header::RANKS >= RANKS);
 
 /// All ranks are in it, until the trial is over.
-const TRIAL_GROUP: u32 = 0;
+const TRIAL_GROUP: GroupId = GroupId(0);
 /// Nanoseconds that ranks wait for each other's first frames.
 const TRIAL: u64 = 1_000_000_000;
 
@@ -28,34 +27,40 @@ pub(crate) fn open() -> Result<(), CommError> {
             return Ok(());
         };
         let addresses = exchange(ranks, socket.as_ref())?;
-        let table = world::with(|world| Ok(join(world, socket, &addresses, kind)))?;
-        let tried = match table {
-            Some(table) => world::with(|world| try_reach(world, table, ranks))?,
-            None => None,
-        };
-        if all_have(tried.is_some())? {
-            return world::with(|world| adopt(world, tried));
+        let heard = world::with(|world| match join(world, socket, &addresses, kind) {
+            true => try_reach(world, ranks),
+            false => Ok(false),
+        })?;
+        let all = all_have(heard)?;
+        world::with(|world| adopt(world, all))?;
+        if all {
+            return Ok(());
         }
     }
     Ok(())
 }
 
-/// All ranks have heard each other.
-fn adopt(world: &mut World, tried: Option<Table>) -> Result<(), CommError> {
-    if let Some(mut table) = tried {
-        // It was open until now.
-        let _ = table.close(TRIAL_GROUP);
-        *world.extensions.get() = MulticastBcast::new(table);
-        world.register(table::progress);
+/// The groups stay if all ranks have heard each other.
+fn adopt(world: &mut World, all: bool) -> Result<(), CommError> {
+    match table(world).filter(|_| all) {
+        Some(table) => {
+            // It was open until now.
+            let _ = table.close(TRIAL_GROUP);
+        }
+        None => {
+            let far = world.kernel.channel_mut().remote_mut();
+            drop(far.and_then(|far| far.take_groups()));
+            return Ok(());
+        }
     }
-    let World {
-        comms, extensions, ..
-    } = world;
-    let record = comms.get(MPI_COMM_WORLD)?;
-    if let Some(layout) = &record.host_layout {
-        record.multicast = extensions
-            .get::<MulticastBcast>()
-            .enter(record.context, layout.leaders());
+    let record = world.comms.get(MPI_COMM_WORLD)?;
+    let leaders = record
+        .host_layout
+        .as_ref()
+        .map(|layout| layout.leaders().clone());
+    if let (context, Some(leaders)) = (record.context, leaders) {
+        let multicast = open_group(world, context, &leaders);
+        world.comms.get(MPI_COMM_WORLD)?.multicast = multicast;
     }
     Ok(())
 }
@@ -88,57 +93,50 @@ fn exchange(
     Ok(all)
 }
 
+/// The channel has groups from now on, unless there is no socket, or no way of this kind.
 fn join(
     world: &mut World,
     socket: Option<MulticastSocket>,
     addresses: &[MulticastAddress],
     kind: MulticastKind,
-) -> Option<Table> {
-    let (me, socket) = (world.kernel.me(), socket?);
-    let room = socket.room()?;
-    let (network, epoch) = socket.join(me, addresses, kind)?;
-    let config = SenderConfig {
-        // Others send as well.
-        window: (room / 2).clamp(16, 256) as u16,
-        ..SenderConfig::default()
-    };
-    // Frames of one sender stay in order on one segment.
-    let timing = Timing {
-        overtakers: 1,
-        ..Timing::default()
-    };
-    Some(Table::with(network, epoch, config, timing))
+) -> bool {
+    let me = world.kernel.me();
+    let groups = socket.and_then(|socket| socket.join(me, addresses, kind));
+    match (groups, world.kernel.channel_mut().remote_mut()) {
+        (Some(groups), Some(far)) => {
+            far.set_groups(groups);
+            true
+        }
+        _ => false,
+    }
 }
 
-/// Every rank says something to all. The table, if this rank has heard of all, and all of it.
-fn try_reach(
-    world: &mut World,
-    mut table: Table,
-    ranks: usize,
-) -> Result<Option<Table>, CommError> {
+/// Every rank says something to all. True if this rank has heard of all, and all of it.
+fn try_reach(world: &mut World, ranks: usize) -> Result<bool, CommError> {
     let me = world.kernel.me();
     let peers = || (0..ranks).map(|peer| Peer(peer as u16));
     let mut missing: Vec<Peer> = peers().filter(|peer| *peer != me).collect();
-    let end = table.network().now().saturating_add(TRIAL);
-    let opened = table.open(TRIAL_GROUP, peers());
-    if opened.is_err() || table.send(TRIAL_GROUP, &&b"?"[..]).is_err() {
-        return Ok(None);
+    let Some(groups) = table(world) else {
+        return Ok(false);
+    };
+    let end = groups.network().now().saturating_add(TRIAL);
+    let opened = groups.open(TRIAL_GROUP, peers());
+    if opened.is_err() || groups.send(TRIAL_GROUP, &&b"?"[..]).is_err() {
+        return Ok(false);
     }
-    // Of the kind that the calls use, so that the groups are compiled once.
-    let mut nothing = LentMemory::default();
-    let heard = world.until(|world| {
-        let polled = table.poll(&mut nothing);
-        if let Some(far) = world.kernel.channel_mut().remote_mut() {
-            far.wakes_also_by(table.wait_sources());
-        }
-        let mut heard = |peer| table.receive(TRIAL_GROUP, peer, &mut [0; 1][..]);
+    world.until(|world| {
+        let far = world.kernel.channel().remote();
+        let failed = far.is_none_or(|far| far.error().is_some());
+        let Some(groups) = table(world).filter(|_| !failed) else {
+            return Ok(Some(false));
+        };
+        let mut heard = |peer| groups.receive(TRIAL_GROUP, peer, &mut [0; 1][..]);
         missing.retain(|peer| !matches!(heard(*peer), Ok(Some(_))));
-        let all = missing.is_empty() && table.is_settled();
-        let over = polled.is_err() || table.network().now() >= end;
-        Ok((all || over).then_some(all))
-    })?;
-    // What reaches them one by one is better sent along a tree.
-    Ok((heard && !table.is_unicast_only()).then_some(table))
+        let all = missing.is_empty() && groups.is_settled();
+        let over = groups.network().now() >= end;
+        // What reaches them one by one is better sent along a tree.
+        Ok((all || over).then(|| all && !groups.is_unicast_only()))
+    })
 }
 
 /// Do all ranks say yes?

@@ -16,7 +16,7 @@ use pombo_kernel::network::Network;
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::ethernet::{Ethernet, FrameAddress, Traffic};
 use pombo_transport::multicast::{
-    GroupCapacities, GroupId, HEADER_LEN, Receiver, Repair, Sender, SenderConfig,
+    GroupCapacities, GroupId, HEADER_LEN, Receiver, Repair, Sender, SenderConfig, WireGroup,
 };
 use pombo_transport::reliable::Timing;
 
@@ -62,8 +62,8 @@ pub(in super::super) const KINDS: [Bursts; 2] = [
 
 /// No message is so short that it goes without being announced: so it was.
 type Sizes = GroupCapacities<64, 1500, 32, 1>;
-const GROUP: GroupId = GroupId {
-    group: 1,
+const GROUP: WireGroup = WireGroup {
+    group: GroupId(1),
     epoch: 0xecc1,
 };
 /// One path: frames do not overtake each other.

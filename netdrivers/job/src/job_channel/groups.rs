@@ -1,19 +1,40 @@
-//! The network of groups, one frame of which reaches all ranks: sockets of their own beside those of single frames, on
-//! the same network. Whoever has groups opens it.
+//! Groups of ranks over several hosts: [`JobGroups`], on a network of their own of which one frame reaches all ranks.
+//! Whoever has groups opens a [`MulticastSocket`], tells the others its address, and joins.
+//!
+//! | bound | is | beyond it |
+//! | --- | --- | --- |
+//! | groups of a rank | [`GROUPS`] | [`GroupTable::open`] is refused |
+//! | ranks of a job with groups | [`RANKS`] | [`MulticastSocket::join`] gives nothing |
+//! | small messages of a sender that not all have | 32, of up to 1024 bytes | the sender waits |
 
 use super::JobChannel;
 use super::injected_loss::{self, Loss, Lossy};
 use super::link::{self, Device, Link};
 use super::raw_ethernet;
+use super::traffic::Traffic;
 use crate::bootstrap::{JobKeys, KeyUse};
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::Peer;
-use pombo_netdrivers::ethernet::{Address, BoundEthernet, Mac, Traffic};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::ethernet::{self, Address, BoundEthernet, Mac};
 use pombo_netdrivers::udp::{BoundUdp, Udp, UdpMulticast, multicast_group};
+use pombo_transport::multicast::{BufferProvider, GroupCapacities, GroupTable, SenderConfig};
+use pombo_transport::reliable::Timing;
 
-/// What carries frames of groups.
-pub type Net = Lossy<Link<UdpMulticast>>;
+/// The groups of a rank.
+pub type JobGroups = GroupTable<
+    Lossy<Link<UdpMulticast>>,
+    GroupCapacities<{ RANKS - 1 }, FRAME, 32, 1024, GROUPS>,
+    HeapStorage,
+>;
+
+/// Groups of a rank at a time.
+pub const GROUPS: usize = 32;
+/// Ranks of a job that has groups.
+pub const RANKS: usize = 64;
+/// Bytes of a frame: what Ethernet carries with an address of version 4.
+const FRAME: usize = 1472;
 
 /// Where a rank hears them: an interface and what it carries, or an IP address, what that carries, and a port. Zeros:
 /// nowhere.
@@ -28,16 +49,6 @@ pub struct MulticastSocket {
     /// Seconds after which a host that does not answer counts as gone.
     timeout: u32,
     job: JobKeys,
-}
-
-/// Frames that were not believed, and those that found no room in this host as far as it tells.
-pub fn refused(net: &Net) -> (u64, u64) {
-    link::refused(injected_loss::below(net))
-}
-
-/// Frames lost on purpose so far.
-pub fn lost(net: &Net) -> u64 {
-    injected_loss::lost(net)
 }
 
 /// How one frame reaches all: the second where the first does not pass.
@@ -56,12 +67,15 @@ enum UnboundSocket {
 
 impl MulticastSocket {
     /// On the network that single frames take, if there is one and it has room.
-    pub fn open<const RANKS: usize>(channel: &JobChannel<RANKS>, me: Peer) -> Option<Self> {
-        let far = channel.remote()?;
+    pub fn open<const RANKS: usize, B: BufferProvider + 'static>(
+        channel: &JobChannel<RANKS, B>,
+        me: Peer,
+    ) -> Option<Self> {
+        let far = channel.remote()?.channel();
         let job = far.job();
         let at = match far.link().inner().interface() {
             Some(name) => UnboundSocket::Ethernet(
-                raw_ethernet::open(name, (job.name.id, me), Traffic::Multicast).ok()?,
+                raw_ethernet::open(name, (job.name.id, me), ethernet::Traffic::Multicast).ok()?,
             ),
             None => UnboundSocket::Udp(Udp::bind(far.address()).ok()?),
         };
@@ -91,22 +105,24 @@ impl MulticastSocket {
     }
 
     /// Frames that can wait here.
-    pub fn room(&self) -> Option<usize> {
+    fn room(&self) -> Option<usize> {
         match &self.at {
             UnboundSocket::Udp(bound) => Some(bound.buffers().ok()?.0 / FRAME_COST),
             UnboundSocket::Ethernet(opened) => Some(opened.rx_slots()),
         }
     }
 
-    /// Hears all ranks that have told these cards, and the number that tells their frames from those of other jobs.
+    /// The groups, none of which is open yet, of ranks with these addresses. `None` if one of them is nowhere, or the
+    /// network has no way of this kind.
     pub fn join(
         self,
         me: Peer,
         addresses: &[MulticastAddress],
         kind: MulticastKind,
-    ) -> Option<(Net, u32)> {
+    ) -> Option<JobGroups> {
+        let room = self.room()?;
         let MulticastSocket { at, timeout, job } = self;
-        if addresses.contains(&[0; 8]) {
+        if addresses.len() > RANKS || addresses.contains(&[0; 8]) {
             return None;
         }
         let device = match at {
@@ -130,7 +146,32 @@ impl MulticastSocket {
         };
         let loss = Loss::read().ok()?;
         let link = Link::new(device, job.frame_auth(KeyUse::Multicast)).ok()?;
-        Some((loss.over(link), job.name.id as u32))
+        let config = SenderConfig {
+            // Others send as well.
+            window: (room / 2).clamp(16, 256) as u16,
+            ..SenderConfig::default()
+        };
+        // Frames of one sender stay in order on one segment.
+        let timing = Timing {
+            overtakers: 1,
+            ..Timing::default()
+        };
+        let (network, epoch) = (loss.over(link), job.name.id as u32);
+        Some(JobGroups::with(network, epoch, config, timing))
+    }
+}
+
+/// What has become of frames of groups so far.
+pub(super) fn traffic(groups: &JobGroups) -> Traffic {
+    let (counts, network) = (groups.counts(), groups.network());
+    let (refused, overflow) = link::refused(injected_loss::below(network));
+    Traffic {
+        frames: counts.packets + counts.polls + counts.reports,
+        resent: counts.resent,
+        repairs: counts.repairs,
+        duplicates: counts.useless + counts.stale,
+        dropped: injected_loss::lost(network) + overflow,
+        rejected: refused + counts.foreign + counts.corrupt + counts.impossible,
     }
 }
 

@@ -1,0 +1,219 @@
+//! A channel that serves groups beside its own frames: [`WithMulticast`]. Whoever opens groups on a job's channel uses it.
+
+use pombo_kernel::channel::{
+    Channel, ChannelError, Cookie, Event, FrameHandler, Multicast, SHORT_SLEEP, Sent, WaitSet,
+};
+use pombo_kernel::header::Peer;
+use pombo_kernel::memory::Part;
+
+/// A channel, and the groups of this peer if there are any: one poll takes the frames of both, one wait sleeps for both,
+/// and the groups learn from the channel who is dead. Without groups a poll costs one comparison more.
+///
+/// A device of the groups that fails leaves the channel as it is: see [`WithMulticast::error`].
+///
+/// ```
+/// use pombo_kernel::channel::{Channel, GroupId};
+/// use pombo_kernel::Peer;
+/// use pombo_netdrivers::{HeapStorage, fault::Faults};
+/// use pombo_testing::{Sim, SimNetwork};
+/// use pombo_transport::multicast::{GroupCapacities, GroupTable, NoBuffers};
+/// use pombo_transport::{Reliable, WithMulticast, reliable::Window};
+///
+/// type Frames = Reliable<SimNetwork, Window<2, 8, 1500>, HeapStorage>;
+/// type Groups = GroupTable<SimNetwork, GroupCapacities<8, 1500>, HeapStorage>;
+/// // One device for frames to one peer, another one for frames to all.
+/// let (_sim, unicast) = Sim::new(2, Faults::NONE, 1);
+/// let (_other, multicast) = Sim::new(2, Faults::NONE, 2);
+/// let mut peers = Vec::new();
+/// for (unicast, multicast) in unicast.into_iter().zip(multicast) {
+///     let mut groups = Groups::new(multicast, 7);
+///     groups.open(GroupId(1), [Peer(0), Peer(1)])?;
+///     let mut channel = WithMulticast::new(Frames::new(unicast, 7)?, NoBuffers);
+///     channel.set_groups(groups);
+///     peers.push(channel);
+/// }
+/// let (groups, _) = peers[0].groups_mut().expect("set above");
+/// groups.send(GroupId(1), &&b"to all"[..])?;
+/// let mut text = [0; 16];
+/// while peers[1].groups_mut().expect("set above").0.receive(GroupId(1), Peer(0), &mut text[..])?.is_none() {
+///     for peer in &mut peers {
+///         if !peer.poll(|_| ())? {
+///             peer.wait(0)?;
+///         }
+///     }
+/// }
+/// assert_eq!(&text[..6], b"to all");
+/// # Ok::<(), pombo_kernel::Error>(())
+/// ```
+pub struct WithMulticast<C, G, B> {
+    channel: C,
+    groups: Option<G>,
+    buffers: B,
+    /// Polls before the next one of groups that are not due.
+    polls_left: u32,
+    error: Option<ChannelError>,
+}
+
+/// Polls of the channel for one of groups that are not due: a poll of a device is a call of the system.
+const IDLE_POLL_INTERVAL: u32 = 32;
+/// Idle so often, the channel may sleep, and has to be woken by the groups too.
+const CALM_POLLS: u32 = 50;
+
+impl<C: Channel, G: Multicast<B>, B: 'static> WithMulticast<C, G, B> {
+    /// The channel, without groups so far. The buffers show the users' memory to those that come.
+    pub const fn new(channel: C, buffers: B) -> Self {
+        WithMulticast {
+            channel,
+            groups: None,
+            buffers,
+            polls_left: 0,
+            error: None,
+        }
+    }
+
+    /// From now on these groups are served.
+    pub fn set_groups(&mut self, groups: G) {
+        self.groups = Some(groups);
+        self.error = None;
+    }
+
+    /// The groups, which are served no longer.
+    pub fn take_groups(&mut self) -> Option<G> {
+        self.groups.take()
+    }
+
+    /// The groups, if there are any.
+    pub fn groups(&self) -> Option<&G> {
+        self.groups.as_ref()
+    }
+
+    /// The groups, if there are any, and what shows them the users' memory.
+    pub fn groups_mut(&mut self) -> Option<(&mut G, &mut B)> {
+        let groups = self.groups.as_mut()?;
+        Some((groups, &mut self.buffers))
+    }
+
+    /// What the groups' device has failed with.
+    pub fn error(&self) -> Option<ChannelError> {
+        self.error
+    }
+
+    /// The channel alone.
+    pub fn channel(&self) -> &C {
+        &self.channel
+    }
+
+    /// The channel alone. Sending on it directly breaks the kernel's order.
+    pub fn channel_mut(&mut self) -> &mut C {
+        &mut self.channel
+    }
+
+    fn poll_groups(&mut self) -> bool {
+        let Some(groups) = &mut self.groups else {
+            return false;
+        };
+        if self.polls_left > 0 && !groups.is_due(&self.buffers) {
+            self.polls_left -= 1;
+            return false;
+        }
+        self.polls_left = IDLE_POLL_INTERVAL - 1;
+        groups.poll(&mut self.buffers).unwrap_or_else(|error| {
+            self.error = Some(error);
+            false
+        })
+    }
+
+    /// What wakes a channel that sleeps for the groups too; `None` where it has not to.
+    fn group_sources(&mut self, idle: u32) -> Option<WaitSet> {
+        let groups = self.groups.as_mut().filter(|_| idle >= CALM_POLLS)?;
+        self.polls_left = 0;
+        let sources = groups.wait_sources();
+        Some(sources.unwrap_or(WaitSet::timeout(SHORT_SLEEP)))
+    }
+}
+
+impl<C: Channel, G: Multicast<B>, B: 'static> Channel for WithMulticast<C, G, B> {
+    type Arrival<'a> = C::Arrival<'a>;
+
+    fn me(&self) -> Peer {
+        self.channel.me()
+    }
+
+    fn peers(&self) -> usize {
+        self.channel.peers()
+    }
+
+    fn limit(&self, to: Peer) -> usize {
+        self.channel.limit(to)
+    }
+
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+        self.channel.supports_single_copy(to, len)
+    }
+
+    fn try_send(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        self.channel.try_send(to, cookie, parts)
+    }
+
+    fn set_corked(&mut self, on: bool) {
+        self.channel.set_corked(on);
+    }
+
+    fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
+        let WithMulticast {
+            channel, groups, ..
+        } = self;
+        let any = channel.poll(|event| {
+            if let (Event::PeerLost(peer), Some(groups)) = (&event, groups.as_mut()) {
+                groups.declare_lost(*peer);
+            }
+            f(event);
+        })?;
+        Ok(self.poll_groups() || any)
+    }
+
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        self.poll(|event| handler.handle(event))
+    }
+
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        match self.group_sources(idle) {
+            Some(groups) => self.channel.wait_with(idle, groups),
+            None => self.channel.wait(idle),
+        }
+    }
+
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        match self.group_sources(idle) {
+            Some(groups) => self.channel.wait_with(idle, groups.at_most(nanoseconds)),
+            None => self.channel.wait_timeout(idle, nanoseconds),
+        }
+    }
+
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        let own = self.channel.wait_sources()?;
+        match self.group_sources(u32::MAX) {
+            Some(groups) => own.or(groups),
+            None => Some(own),
+        }
+    }
+
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
+        match self.group_sources(idle).map(|groups| groups.or(other)) {
+            Some(Some(both)) => self.channel.wait_with(idle, both),
+            Some(None) => self
+                .channel
+                .wait_timeout(idle, other.timeout.min(SHORT_SLEEP)),
+            None => self.channel.wait_with(idle, other),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.channel.now()
+    }
+}
