@@ -155,15 +155,14 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
             self.polls_left -= 1;
             return Ok(false);
         }
-        let (routes, mut any) = (self.routes.as_ref(), false);
-        self.channel.poll(|event| {
+        let routes = self.routes.as_ref();
+        // Groups that it serves beside its frames may have news without an event.
+        let any = self.channel.poll(|event| {
             // How a local peer lives is the local channel's to say.
             let local = matches!(event, Event::PeerLost(peer) if routes[peer.index()] != NOT_LOCAL);
-            if local {
-                return;
+            if !local {
+                f(event.map(Either::Remote));
             }
-            any = true;
-            f(event.map(Either::Remote));
         })?;
         self.polls_left = if any { 0 } else { REMOTE_POLL_INTERVAL - 1 };
         Ok(any)
