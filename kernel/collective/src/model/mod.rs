@@ -1,4 +1,4 @@
-//! What operations cost, and the trees that cost least: pure arithmetic for choosing while a program is built.
+//! Cost of operations, and the trees of least cost: `const` arithmetic for choosing at build time.
 //!
 //! | what | source |
 //! | --- | --- |
