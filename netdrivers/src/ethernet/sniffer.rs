@@ -60,8 +60,8 @@ impl Sniffer {
         Ok(Sniffer { socket, control })
     }
 
-    /// Waits up to `wait` milliseconds for the next frame and writes it to the beginning of `room`, truncated to its length.
-    /// Returns `None` after that time, and also when a signal arrived.
+    /// Waits up to `wait` milliseconds for the next frame and writes it to the beginning of `room`, truncated to its
+    /// length. Returns `None` after that time, and also when a signal arrived.
     ///
     /// # Errors
     /// [`EthernetError::System`], for example if the interface has gone or is down.
