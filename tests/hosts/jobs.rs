@@ -303,7 +303,7 @@ fn a_farm_without_mpi_on_four_hosts() {
 /// The result of eight ranks.
 const PI: &str = "pi is 3.141592554 after 1000 tasks\n";
 
-/// Builds the example with the options of the tests: cargo does so by itself only when all tests of the package run.
+/// The example, built as the tests are: cargo does so by itself only for those who run all tests of the package.
 fn farm() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([

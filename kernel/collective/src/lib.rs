@@ -67,7 +67,7 @@
 //! | gather | [`gather`]: line reverse | [`gather_tree`] |
 //! | scatter | [`scatter`]: line straight | [`scatter_tree`] |
 //! | all-gather | [`allgather`]: circle, both directions | [`allgather_recursive_doubling`], [`allgather_spread_out`], [`allgather_linear`] |
-//! | all-to-all | [`alltoall`]: turns of the circle, both directions | [`alltoall_bruck`] |
+//! | all-to-all | [`alltoall`]: pairwise on the circle, both directions | [`alltoall_bruck`] |
 //! | reduce | [`reduce`]: tree reverse | [`reduce_line`]: in order on every topology |
 //! | all-reduce | [`allreduce`]: reduce, then broadcast | [`allreduce_recursive_doubling`], [`allreduce_rabenseifner`], [`allreduce_ring`] |
 //! | reduce-scatter | [`reduce_scatter`]: reduce, then scatter | [`reduce_scatter_ring`] |
@@ -90,7 +90,7 @@
 //! | --- | --- | --- | --- | --- | --- |
 //! | barriers | | | | | |
 //! | broadcast | | segments, everywhere | | | |
-//! | broadcast scattered | | n blocks, everywhere | | | |
+//! | broadcast by scatter and all-gather | | n blocks, everywhere | | | |
 //! | gather, gather by tree | 1 | n at the root | n (tree; output at the root) | | block of the root |
 //! | scatter, scatter by tree | n at the root | 1 | n (tree, not at the root) | | block of the root |
 //! | all-gather | 1 | n | | | own block |

@@ -17,9 +17,8 @@ pub trait Buffering: 'static {
 pub struct Unbuffered;
 
 /// [`send_buffered`](crate::PointToPoint::send_buffered) copies what cannot leave at once, and
-/// [`detach`](crate::PointToPoint::detach) copies what waits for credit. The number of copies is bounded by the
-/// composition's operations, each is at most a cell long, and together they take at most
-/// [`Limits::copies`](crate::Limits::copies) bytes.
+/// [`detach`](crate::PointToPoint::detach) what waits for credit: as many messages as the composition has operations, each
+/// up to a cell long, within the bytes of [`Limits::copies`](crate::Limits::copies).
 #[derive(Clone, Copy, Debug)]
 pub struct Buffered;
 

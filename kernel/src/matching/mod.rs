@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | [`Linear`] | up to n | 0 |
 //! | [`Binned`] | a few for each class of patterns ([`Pattern::CLASSES`]) | 20 expected, 68 unexpected |
-//! | [`Adaptive`] | as `Linear` while searches are short, then as `Binned` | as `Binned`; with growing storage none before it switches |
+//! | [`Adaptive`] | as `Linear` while searches are short, then as `Binned` | as `Binned`; growing storage: only then |
 //! | [`NoQueues`] | 1 | there are no expected entries; 0 unexpected |
 
 #![allow(clippy::len_without_is_empty, reason = "a length is a statistic here")]

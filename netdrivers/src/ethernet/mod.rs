@@ -16,9 +16,9 @@
 //! | bound | |
 //! | --- | --- |
 //! | frames taken at once | 32 |
-//! | frames that wait for a poll | 640 where 1500 bytes are the longest, 112 with 9000, 32 with 65000: 1 MiB, or 2; beyond it they are lost, and counted |
-//! | frames that wait to leave | what the line takes in 3 ms, 24 to what it grants of [`SEND_BYTES`]; beyond it the device is full |
-//! | bytes of a frame | what the interfaces of all peers carry |
+//! | frames that wait for a poll | 640 at MTU 1500, 112 at 9000, 32 at 65000 (1 MiB, or 2); then lost and counted |
+//! | frames that wait to leave | 3 ms of the link's rate; at least 24, at most what is granted of [`SEND_BYTES`] |
+//! | bytes of a frame | the smallest MTU of all peers' interfaces |
 //! | peers | 65535 |
 //!
 //! An interface that is down is no error: frames are lost and counted, and when it is up again communication continues.

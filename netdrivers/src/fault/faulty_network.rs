@@ -78,7 +78,7 @@ impl<N> FaultyNetwork<N> {
 impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetwork<N> {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    /// Returns the answer of the network below, unless the plan changes bytes.
+    /// As the network below, unless the plan changes bytes.
     #[inline]
     fn is_checked(&self) -> bool {
         self.keeps_bytes && self.inner.is_checked()

@@ -17,7 +17,7 @@
 //! | frames that leave at once | 64, below 64 KiB together, to one address |
 //! | frames that wait for a poll | what the system grants of [`RECEIVE_BYTES`]; beyond it they are lost |
 //! | frames that wait to leave | what it grants of [`SEND_BYTES`]; beyond it the device is full |
-//! | bytes of a frame | what the interface carries in one piece |
+//! | bytes of a frame | what the interface carries without fragmentation |
 //! | peers | 65535 |
 //!
 //! A receiver that does not exist, or a network that is down, is no error: frames are lost and counted. The loss of a

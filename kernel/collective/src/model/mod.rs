@@ -2,7 +2,7 @@
 //!
 //! | what | source |
 //! | --- | --- |
-//! | [`Hold`]: a message keeps its sender busy for one time and reaches its receiver after another | parameterised multicast trees |
+//! | [`Hold`]: the times of a message at its sender and until its receiver has it | parameterised multicast trees |
 //! | [`Optimal`]: the best broadcast tree for these two times | the same |
 //! | [`Hockney`]: start-up, time for each byte, hops, one shared medium or physical broadcast | ECCLib, chapter 4 |
 

@@ -12,7 +12,7 @@
 //! | [`Hypercube`] | farthest first | binomial, along the links | Gray code |
 //! | [`Complete`], [`Star`], [`Bus`] | ascending from the root | binomial | ascending |
 //! | [`TreeNetwork`], a network that is a tree itself | farthest first | along the links | ascending |
-//! | [`Nested`], any in any | the upper line, each host replaced by its own | the upper tree over the first of each host | host by host |
+//! | [`Nested`], any in any | upper line, each host replaced by its own | upper tree over the leaders | host by host |
 //!
 //! Trees that belong to no network are [`Rooted`] [`Shape`]s.
 

@@ -8,10 +8,10 @@
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
-//! | frames under way to a peer | [`Windows::Frames`], [`Windows::BYTES`], the peer's credit, losses | [`ChannelError::Full`] |
-//! | frames of a peer that came too early | the same, without the latter two | dropped and counted; sent again |
-//! | peers | [`Windows::Peers`] | [`Error::TooManyPeers`] when it is made |
-//! | bytes of a frame | [`Windows::Mtu`], the network, 65535 | the shorter one counts |
+//! | frames under way to a peer | [`Windows::Frames`], [`Windows::BYTES`], credit, losses | [`ChannelError::Full`] |
+//! | frames that arrived too early | the same, without the latter two | dropped, counted, sent again |
+//! | peers | [`Windows::Peers`] | [`Error::TooManyPeers`] at creation |
+//! | bytes of a frame | [`Windows::Mtu`], the network, 65535 | the smallest counts |
 //!
 //! A peer that is silent is probed at growing intervals and never given up, because it may be computing. The user
 //! reports a dead peer by [`Reliable::declare_lost`].

@@ -31,7 +31,7 @@ pub(crate) struct Request {
     pub(crate) stats: bool,
     /// The time limit of the job.
     pub(crate) timeout: Option<Duration>,
-    /// Options for the launcher that starts ranks on other hosts, in its own spelling.
+    /// For the launcher that starts ranks on other hosts, as it spells them.
     pub(crate) hydra: Vec<OsString>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn kill_timeout() -> Result<Duration, Error> {
     })
 }
 
-/// Time limits of a job.
+/// How long a job may take.
 pub(crate) struct Limits {
     /// Time between asking the ranks to end and killing them.
     pub(crate) kill_timeout: Duration,
@@ -60,7 +60,7 @@ pub(crate) struct Supervisor {
 /// close before the launcher can wait for it.
 const EXIT_POLLS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(1));
 
-/// The reason why a job ends, and its deadline.
+/// Why and until when.
 struct Ending {
     code: u8,
     by_signal: bool,

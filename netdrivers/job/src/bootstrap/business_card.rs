@@ -57,7 +57,7 @@ pub(crate) enum KeyUse {
     Listener,
 }
 
-/// The prefix of every card, which distinguishes versions.
+/// In front of all: other versions are told apart.
 const VERSION: &str = "pombo3";
 
 impl BusinessCard {

@@ -57,7 +57,7 @@ use pombo_kernel::Peer;
 use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
 use shm_exchange::ShmExchange;
 
-/// The knowledge of a process about its job before it has a channel to all ranks.
+/// What a process knows of its job before it has a channel to all ranks.
 pub struct Bootstrapped {
     /// The memory that it shares with the ranks of its host.
     pub(crate) shm: Shm,
@@ -128,13 +128,13 @@ impl From<ShmError> for Box<JoinError> {
     }
 }
 
-/// Joins the job that the environment names, or creates a world of one, and waits for the other ranks. `checked` is the
-/// result of [`crate::settings::check_own`]; `fingerprint` is the composition that all ranks must have, as
-/// [`pombo_kernel::fingerprint`] returns it.
+/// Finds the job that the environment names, or makes a job of one. `checked`: whether the variables say what they may,
+/// as [`crate::settings::check_own`] tells; `fingerprint`: what all ranks must be composed as, as
+/// [`pombo_kernel::fingerprint`] tells. Waits for the other ranks.
 ///
 /// # Errors
-/// The environment is invalid, the launcher or another rank does not answer correctly, or another rank has another
-/// composition: [`JoinError::error`].
+/// The environment says what cannot be, the launcher or another rank does not answer as it must, or this process was
+/// composed otherwise than another rank: [`JoinError::error`].
 #[cold]
 #[inline(never)]
 pub fn start(

@@ -137,7 +137,7 @@ impl Pmi {
 /// Nanoseconds before an abort.
 const OUTPUT_PAUSE: i64 = 200_000_000;
 
-/// Waits until a launcher of this kind, if there is one, has forwarded the output of the ranks.
+/// Gives such a launcher the time to pass on what ranks have said, if there is one.
 #[cold]
 pub(super) fn wait_for_output() {
     if text(c"PMI_FD").or(text(c"PMI_PORT")).is_none() {
@@ -147,7 +147,7 @@ pub(super) fn wait_for_output() {
         tv_sec: 0,
         tv_nsec: OUTPUT_PAUSE,
     };
-    // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not requested.
+    // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
     unsafe { libc::nanosleep(&pause, null_mut()) };
 }
 
