@@ -1,4 +1,4 @@
-//! The C library from outside: what it exports, what its header declares, and that both agree with each other and
+//! Tests the C library from outside: what it exports, what its header declares, and that both agree with each other and
 //! with the Rust side. Needs the C compiler (`CC`, or `cc`) and the tools that come with it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ const HEADER: &str = include_str!("../mpi-facade/abi/include/mpi.h");
 const CONSTANTS: &str = include_str!("../mpi-facade/core/src/constants.rs");
 const CLASSES: &str = include_str!("../mpi-facade/core/src/error/class.rs");
 
-/// Where cargo puts the test and, for the launcher depends on it, the library.
+/// Returns cargo's directory of this test and of the library, on which the launcher depends.
 fn build_directory() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     test.parent().expect("it lies in a directory").to_owned()
@@ -26,7 +26,7 @@ fn abi(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// Runs a command that must succeed and gives what it printed.
+/// Runs a command that must succeed and returns what it printed.
 fn run(command: &mut Command) -> String {
     let output = command
         .output()
@@ -96,7 +96,7 @@ fn the_header_declares_what_the_library_exports() {
     assert_eq!(declared.into_iter().collect::<BTreeSet<_>>(), exports);
 }
 
-/// A value as the header or the Rust side writes it: the number in it, whatever the casts around it.
+/// Returns the number in a value as the header or the Rust side writes it, whatever the casts around it.
 fn number(text: &str) -> Option<i64> {
     let token = text
         .rsplit(['(', ')', ' '])
@@ -147,7 +147,7 @@ fn the_header_is_clean_c_and_cxx() {
             .args(["-pedantic", "-fsyntax-only", "-x", "c"])
             .arg(&user));
     }
-    // C++ is checked where there is a compiler for it: the project does not ask for one.
+    // C++ is tested only where a C++ compiler is installed, because the project does not require one.
     let cxx = compiler("CXX", "c++");
     if Command::new(&cxx).arg("--version").output().is_ok() {
         for standard in ["c++11", "c++17"] {
@@ -176,7 +176,7 @@ fn what_needs_no_world_works_from_c() {
         .arg("-o")
         .arg(&program)
         .arg(library()));
-    // The program asks for the library by the name inside it.
+    // The program loads the library by its soname.
     let versioned = build_directory().join("abi_exports_library");
     std::fs::create_dir_all(&versioned).expect("the build directory is writable");
     let link = versioned.join("libmpi_abi.so.1");

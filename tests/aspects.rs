@@ -1,5 +1,6 @@
-//! Every aspect in every combination: a smoke suite over datatypes x representation x transfer x buffering x matcher,
-//! and over more ranks, threads and storage for the extremes. One composition's choice never shows in another's.
+//! Tests every aspect in every combination: a smoke suite over datatypes x representation x transfer x buffering x
+//! matcher, and over more ranks, threads and storage for the extremes. The choice of one composition never affects
+//! another.
 
 mod common;
 
@@ -20,7 +21,7 @@ use zerocopy::little_endian::{U32, U64};
 
 type Small = Capacities<64, 8, 64, 4>;
 
-/// Two communicators of maybe different compositions, in one thread.
+/// Two communicators of possibly different compositions, in one thread.
 struct Pair<M: Memory, N: Memory, A: Config, B: Config> {
     zero: Communicator<Tagged, Loopback, M, A>,
     one: Communicator<Tagged, Loopback, N, B>,
@@ -47,7 +48,7 @@ impl<M: Memory, N: Memory, A: Config, B: Config> Pair<M, N, A, B> {
         self.one.check_messages().expect("loopback does not break");
     }
 
-    /// Lets both make progress until both operations are over: the receive's loan, and what each outcome was.
+    /// Polls both until both operations are complete. Returns the receive's loan and the outcome of each operation.
     fn finish(&mut self, sent: Ticket, received: Ticket) -> (Loan<N>, Result<usize, Error>) {
         let mut turns = 0..10_000;
         let completed = loop {
@@ -69,20 +70,20 @@ impl<M: Memory, N: Memory, A: Config, B: Config> Pair<M, N, A, B> {
     }
 }
 
-/// Memory for as long as the test runs.
+/// Returns memory that lives as long as the test runs.
 fn room(len: usize) -> &'static mut [u8] {
     vec![0; len].leak()
 }
 
-/// A level's own kind of memory, which contains those below: plain bytes, and the values that it knows.
+/// The memory of a level, which includes the levels below: plain bytes, and the values of that level.
 trait Kind: Memory {
     fn out(bytes: &'static [u8]) -> Self::Out;
     fn into(bytes: &'static mut [u8]) -> Self::In;
-    /// What a receive has got.
+    /// Returns the bytes of a receive.
     fn bytes(got: &Self::In) -> Vec<u8>;
-    /// A message of [`INTS`] and [`REALS`], as much of it as the level knows.
+    /// Returns a message of [`INTS`] and [`REALS`], as far as the level supports them.
     fn values() -> Self::Out;
-    /// Room for it, in other pieces where the level has pieces.
+    /// Returns memory for that message, divided differently where the level has pieces.
     fn values_room() -> Self::In;
 }
 
@@ -209,7 +210,7 @@ impl Kind for Segmented<'static, 5> {
     }
 }
 
-/// Sends a message from one to the other and gives what arrived.
+/// Sends a message from one to the other and returns what arrived.
 fn across<M: Kind, A: Config, B: Config>(
     out: M::Out,
     into: M::In,
@@ -235,7 +236,7 @@ fn across<M: Kind, A: Config, B: Config>(
     (got, outcome)
 }
 
-/// Receive first, or send first; without queues a receive cannot wait.
+/// Returns whether the receive is posted late, for both orders; without queues a receive cannot wait.
 fn orders<C: Config>() -> impl Iterator<Item = bool> {
     let queues = <C::Matcher as Matcher>::QUEUES;
     [false, true]
@@ -243,7 +244,7 @@ fn orders<C: Config>() -> impl Iterator<Item = bool> {
         .filter(move |late| queues || *late)
 }
 
-/// Bytes travel in any composition.
+/// Checks that bytes travel in any composition.
 fn bytes<M: Kind, C: Config>() {
     let rendezvous = <C::Transfer as Transfer>::RENDEZVOUS;
     let longest = if rendezvous { 1000 } else { 64 };
@@ -269,7 +270,7 @@ fn bytes<M: Kind, C: Config>() {
     );
 }
 
-/// A copied message needs nothing of its sender's memory.
+/// Checks that a copied message no longer needs its sender's memory.
 fn buffered<M: Kind, C: Config>() {
     let mut pair = Pair::<M, M, C, C>::new();
     let mut message = payload(3, 60);
@@ -286,7 +287,7 @@ fn buffered<M: Kind, C: Config>() {
         .zero
         .send_buffered(Peer(1), tagged(1), &[0; 65].as_slice());
     assert_eq!(long, Err(Error::TooLong { limit: 64 }));
-    // Without rendezvous a message beyond the credit is refused, otherwise it is kept.
+    // Without rendezvous a message beyond the credit is refused; with rendezvous it is held.
     let mut taken = 1;
     while taken < 10 {
         let next = [taken as u8; 9];
@@ -311,7 +312,7 @@ fn buffered<M: Kind, C: Config>() {
         let ticket = loop {
             match pair.one.irecv(wanted(None, None), into) {
                 Ok(ticket) => break ticket,
-                // Without queues it has to be here first.
+                // Without queues the message has to arrive before the receive.
                 Err(refused) => into = refused.loan,
             }
             pair.turn();
@@ -333,8 +334,8 @@ fn buffered<M: Kind, C: Config>() {
     assert_eq!(pair.zero.lengths().operations, 0, "copies free themselves");
 }
 
-/// Values arrive as values. `B` is how the receiver is composed; a `foreign` one has the other byte order, so that the
-/// same values lie in its memory with their bytes the other way round.
+/// Checks that values arrive as values. `B` is the composition of the receiver; a `foreign` one has the other byte
+/// order, so the same values lie in its memory with their bytes reversed.
 fn values<M: Kind, A: Config, B: Config>(foreign: bool) {
     if !<A::Transfer as Transfer>::RENDEZVOUS && M::values().len() > 64 {
         return;
@@ -356,7 +357,7 @@ fn values<M: Kind, A: Config, B: Config>(foreign: bool) {
 type Made<T, M, D, R, B, S = Static> =
     Composition<U32, T, M, S, Small, pombo_kernel::aspect::Unobserved, D, R, B>;
 
-/// One test for every transfer and matcher, over all of the rest.
+/// Makes one test for every transfer and matcher, over all policies of the other families.
 macro_rules! combinations {
     ($($name:ident: $transfer:ty, $matcher:ty;)*) => {$(
         #[test]
@@ -395,7 +396,7 @@ combinations! {
     receiver_first_linear: ReceiverInitiated<16>, Linear;
 }
 
-/// A machine of the other byte order on one side.
+/// One side is a machine of the other byte order.
 #[test]
 fn values_cross_byte_orders() {
     fn both<M: Kind, D: Datatypes, T: Transfer>() {
@@ -411,7 +412,7 @@ fn values_cross_byte_orders() {
     both::<Segmented<'static, 5>, Full, Rendezvous<16>>();
 }
 
-/// Words of a machine with 32 bits meet words of one with 64, in frames that are cut anywhere.
+/// One side has words of 32 bits, the other words of 64, in frames that are split at any byte.
 #[test]
 fn words_cross_word_sizes() {
     type Of<T, R> = Made<T, Linear, Basic, R, Unbuffered>;
@@ -468,7 +469,7 @@ fn words_cross_word_sizes() {
     );
 }
 
-/// What is off takes no bytes.
+/// Checks that an aspect that is off takes no bytes.
 #[test]
 fn nothing_costs_nothing() {
     type Off = Made<Eager, Linear, NoDatatypes, Homogeneous, Unbuffered>;
@@ -486,7 +487,7 @@ fn nothing_costs_nothing() {
     );
 }
 
-/// The same job counts the same, and a communicator without an observer has nothing to tell.
+/// Checks that equal jobs give equal statistics, and that a communicator without an observer has none.
 #[test]
 fn statistics() {
     type Counted = Composition<U64, Rendezvous<16>, Linear, HeapStorage, Small, Counting>;
@@ -529,7 +530,7 @@ fn statistics() {
     assert_eq!(silent.zero.statistics(), None);
 }
 
-/// The paper's operators.
+/// Tests the operators of the paper.
 #[test]
 fn operators() -> Result<(), Error> {
     let (mut room, mut again) = ([0; 5], [0; 5]);
@@ -548,7 +549,7 @@ fn operators() -> Result<(), Error> {
     Ok(())
 }
 
-/// Time-outs end a call and leave nothing behind.
+/// Checks that a time-out ends a call and leaves no operation behind.
 #[test]
 fn time_outs() -> Result<(), Error> {
     const SOON: u64 = 2_000_000;
@@ -558,7 +559,7 @@ fn time_outs() -> Result<(), Error> {
     assert_eq!(nothing.map(|envelope| envelope.len()), Err(Error::TimedOut));
     assert!(pair.one.wait_probe_timeout(any, SOON)?.is_none());
     assert!(pair.one.wait_matched_probe_timeout(any, SOON)?.is_none());
-    // Nobody receives: the announce is taken back, and the receiver never sees it.
+    // There is no receive: the announcement is revoked, and the receiver never sees it.
     let long = [7; 100];
     let sent = pair.zero.send_timeout(Peer(1), tagged(1), &long, SOON);
     assert_eq!(sent, Err(Error::TimedOut));
@@ -568,7 +569,7 @@ fn time_outs() -> Result<(), Error> {
     assert!(pair.one.probe(any)?.is_none());
     assert_eq!(pair.zero.lengths(), pair.one.lengths());
     assert_eq!(pair.zero.lengths().operations, 0);
-    // In time, all is as without a limit.
+    // Within the limit a call behaves as without a limit.
     pair.zero
         .send_timeout(Peer(1), tagged(2), &[8; 5], u64::MAX)?;
     let envelope = pair.one.recv_timeout(any, &mut room, u64::MAX)?;

@@ -1,7 +1,7 @@
-//! The kernel in a program without a standard library and without an allocator: it builds, it runs, and it is small.
+//! Tests the kernel in a program without a standard library and without an allocator: it builds, runs, and is small.
 //!
-//! The program is in `bare/`. It is built here, in a package of its own, so that no feature and no profile of the
-//! workspace reaches it.
+//! The program is in `bare/`. It is built in a package of its own, so that no feature and no profile of the workspace
+//! affects it.
 
 #[cfg(not(all(
     target_os = "linux",
@@ -46,10 +46,10 @@ panic = "abort"
 [workspace]
 "#;
 
-    /// No library, no loader, and no padding that a loader would protect.
+    /// Linker options: no libraries, no loader, and no padding that a loader would protect.
     const LINK: [&str; 4] = ["-nostartfiles", "-nostdlib", "-static", "-Wl,-z,norelro"];
 
-    /// Sections of a program, in bytes, as `size` has them: `text` is code and constants.
+    /// Sizes of a program's sections in bytes, as `size` reports them: `text` is code and constants.
     #[derive(Debug)]
     struct Sizes {
         text: u64,
@@ -62,7 +62,7 @@ panic = "abort"
         kernel.parent().expect("the workspace").to_owned()
     }
 
-    /// Builds the program and says where it is.
+    /// Builds the program and returns its path.
     fn build(features: &[&str]) -> PathBuf {
         let package = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(["bare", features.join("-").as_str()].concat());
@@ -72,7 +72,7 @@ panic = "abort"
             .replace("{bare}", &root.join("tests/bare").display().to_string())
             .replace("{kernel}", &root.join("kernel").display().to_string());
         fs::write(package.join("Cargo.toml"), manifest).expect("the manifest");
-        // The same versions as everywhere, and nothing to be downloaded.
+        // The lock file gives the workspace's versions, so that cargo downloads nothing.
         fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock")).expect("the lock file");
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let target = package.parent().expect("it has one").join("bare-target");
@@ -103,7 +103,7 @@ panic = "abort"
         const WRITE: u64 = 1;
         const ALLOC: u64 = 2;
         let file = fs::read(program).expect("the program");
-        // Its name would stand in the symbol table.
+        // The name of that module would be in the symbol table.
         let formats = file.windows(9).any(|name| name == b"4core3fmt");
         assert!(
             !formats,
@@ -138,7 +138,7 @@ panic = "abort"
         sizes
     }
 
-    /// Builds, runs, measures. `text` is the budget in bytes.
+    /// Builds, runs and measures the program. `text` is the budget in bytes.
     fn run(features: &[&str], text: u64) {
         let program = build(features);
         let ended = Command::new(&program).status().expect("it starts");
@@ -149,7 +149,7 @@ panic = "abort"
             sizes.text <= text,
             "{sizes:?} is more than {text} bytes of text"
         );
-        // Nothing is static but what the program itself says, and it says nothing.
+        // Only the program itself could have static data, and it has none.
         assert!(sizes.data + sizes.bss <= 64, "{sizes:?}");
     }
 

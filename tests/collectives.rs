@@ -1,5 +1,5 @@
-//! Topologies and collective operations: the published tables, the laws of every topology, and every operation by every
-//! algorithm on every topology against what each rank can compute alone.
+//! Tests topologies and collective operations: the published tables, the laws of every topology, and every operation by
+//! every algorithm on every topology against what each rank can compute alone.
 
 #[path = "collectives/algorithms.rs"]
 mod algorithms;

@@ -1,9 +1,9 @@
-//! What the types forbid: a lent buffer that is touched or dies too early, another header, and other misuse.
+//! Tests what the types forbid: a lent buffer that is touched or dies too early, another header, and other misuse.
 //!
-//! Every file of `compile_fail/` is built twice: as it is, and with the feature `wrong`. As it is it must compile. Wrong
-//! it must be refused, at each line that ends with `//~ CODE` and for that reason, and nowhere else. `//~^ CODE` speaks
-//! of the line above, `//~ kernel CODE` of some line of the kernel. Codes change less than texts, so the compiler's
-//! words are not compared.
+//! Every file of `compile_fail/` is built twice: as it is, and with the feature `wrong`. Without the feature it must
+//! compile. With the feature the compiler must refuse it, at each line that ends with `//~ CODE` and with that code,
+//! and nowhere else. `//~^ CODE` refers to the line above, `//~ kernel CODE` to some line of the kernel. Error codes
+//! change less often than messages, so the messages are not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ path = "{path}"
 crate-type = ["lib"]
 "#;
 
-/// A line (none if it is not in the case's file) and the code of an error there.
+/// The line of an error (`None` if it is not in the case's file) and its code.
 type Mistakes = BTreeSet<(Option<usize>, String)>;
 
 fn root() -> PathBuf {
@@ -46,7 +46,7 @@ fn root() -> PathBuf {
     kernel.parent().expect("the workspace").to_owned()
 }
 
-/// The cases by name.
+/// Returns the cases by name.
 fn cases() -> BTreeMap<String, PathBuf> {
     let files = fs::read_dir(root().join("tests/compile_fail")).expect("the cases");
     let files = files.map(|file| file.expect("a file").path());
@@ -58,7 +58,7 @@ fn cases() -> BTreeMap<String, PathBuf> {
     cases.map(named).collect()
 }
 
-/// What a case says about itself.
+/// Returns the errors that a case declares.
 fn expected(case: &Path) -> Mistakes {
     let text = fs::read_to_string(case).expect("the case");
     let lines = text.lines().zip(1..);
@@ -74,7 +74,7 @@ fn expected(case: &Path) -> Mistakes {
     marked.map(mistake).collect()
 }
 
-/// A package with all the cases.
+/// Creates a package with all cases.
 fn package(cases: &BTreeMap<String, PathBuf>) -> PathBuf {
     let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail");
     fs::create_dir_all(&package).expect("a directory for the package");
@@ -86,13 +86,13 @@ fn package(cases: &BTreeMap<String, PathBuf>) -> PathBuf {
     }
     fs::write(package.join("Cargo.toml"), manifest).expect("the manifest");
     fs::write(package.join("nothing.rs"), "").expect("an empty library");
-    // The same versions as everywhere, and nothing to be downloaded.
+    // The lock file gives the workspace's versions, so that cargo downloads nothing.
     let lock = root().join("Cargo.lock");
     fs::copy(lock, package.join("Cargo.lock")).expect("the lock file");
     package
 }
 
-/// Builds all the cases and says what the compiler found in each.
+/// Builds all cases and returns the errors that the compiler found in each.
 fn found(package: &Path, wrong: bool) -> BTreeMap<String, Mistakes> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = package.parent().expect("it has one");
@@ -124,12 +124,12 @@ fn found(package: &Path, wrong: bool) -> BTreeMap<String, Mistakes> {
     found
 }
 
-/// The error with a code in one line of what cargo said: whose it is, where, and its code.
+/// Parses the error in one line of cargo's output: its case, line and code.
 fn mistake(line: &str) -> Option<(String, (Option<usize>, String))> {
     let after = |key: &str| Some(line.split_once(key)?.1);
     let code = after(r#""code":{"code":""#)?.split('"').next()?;
     let case = after(r#""name":""#)?.split('"').next()?;
-    // "path:line:column: error[code]: words", or ": error: words" from a lint.
+    // The format is "path:line:column: error[code]: words", or ": error: words" from a lint.
     let (place, _) = after(r#""rendered":""#)?.split_once(": error")?;
     let mut parts = place.rsplit(':').skip(1);
     let line = parts.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What the fuzzers have found worth keeping, replayed; and as many random inputs as take a moment.
+//! Replays the inputs that the fuzzers have found, and a number of random inputs.
 
 #[path = "fuzz/src/lib.rs"]
 mod fuzz;
@@ -6,7 +6,7 @@ mod fuzz;
 use std::fs;
 use std::path::Path;
 
-/// Random inputs for each target.
+/// Number of random inputs for each target.
 const RANDOM: u64 = 3000;
 
 fn replay(target: &str, run: fn(&[u8])) {
@@ -22,7 +22,7 @@ fn replay(target: &str, run: fn(&[u8])) {
     assert!(inputs > 10, "the corpus of {target} is there");
 }
 
-/// A generator that needs no crate: splitmix64.
+/// Generates random inputs by splitmix64, which needs no crate.
 fn random(run: fn(&[u8])) {
     let mut state = 1_u64;
     let mut next = || {

@@ -1,7 +1,7 @@
-//! The kernel on channels with profile, and with ranks that crash: thousands of schedules, each from a seed.
+//! Tests the kernel on adversarial channels, and with ranks that crash: thousands of schedules, each from a seed.
 //!
-//! A schedule is random traffic among two to four ranks that take turns in one thread: sends of all sizes and modes,
-//! receives with wildcards, cancels, probes, waiting. Nothing in it depends on anything but its seed.
+//! A schedule is random traffic among two to four ranks that are polled in turn in one thread: sends of all sizes and
+//! modes, receives with wildcards, cancels, probes, waiting. A schedule depends on its seed alone.
 //!
 //! `POMBO_SCHEDULES=1000000` runs more of them than usual; `POMBO_SCHEDULE=SEED` runs one and prints its steps.
 
@@ -29,10 +29,10 @@ use std::time::Duration;
 use world::{End, World};
 
 const USUAL: u64 = 10_000;
-/// A schedule takes a few milliseconds at most.
+/// The hang limit; a schedule takes a few milliseconds at most.
 const HANG: Duration = Duration::from_secs(120);
 
-/// What has happened, to show that the schedules are worth something.
+/// Counts of what has happened, which show that the schedules cover the cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Tally {
     schedules: u64,
@@ -42,14 +42,14 @@ struct Tally {
     cancelled: u64,
     /// Operations that ended because a rank was lost.
     lost: u64,
-    /// Of these, receives whose message broke off.
+    /// Of these, receives whose message was lost in the middle.
     broken: u64,
-    /// Receives whose message was taken back.
+    /// Receives whose message was withdrawn.
     revoked: u64,
     probes: u64,
 }
 
-/// One schedule from its seed.
+/// Runs one schedule from its seed.
 fn run(seed: u64, loud: bool) -> Tally {
     let _told = Told(seed);
     let plan = Plan::new(seed);
@@ -86,7 +86,7 @@ fn run(seed: u64, loud: bool) -> Tally {
     tally(&world)
 }
 
-/// Says which schedule it was when it fails.
+/// Prints the seed if the schedule fails.
 struct Told(u64);
 
 impl Drop for Told {
@@ -131,7 +131,7 @@ impl Tally {
     }
 }
 
-/// Seeds from 0, shared out among as many threads as there are cores.
+/// Runs the seeds from 0, distributed over as many threads as there are cores.
 fn run_all(schedules: u64) -> Tally {
     let (next, total) = (AtomicU64::new(0), Mutex::new(Tally::default()));
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -146,7 +146,7 @@ fn run_all(schedules: u64) -> Tally {
                     if seed >= schedules {
                         break;
                     }
-                    // The watch outlives this thread.
+                    // The watching thread outlives this thread.
                     let _ = alive.send(seed);
                     sum.add(run(seed, false));
                 }
@@ -186,7 +186,7 @@ fn no_schedule_fails() {
     eprintln!("{tally:?}");
     assert_eq!(tally.schedules, schedules);
     if schedules >= USUAL {
-        // About half of what it is.
+        // The minimum is about half of the usual count.
         let least = [
             (tally.crashes, 30),
             (tally.messages, 900),
@@ -205,7 +205,7 @@ fn no_schedule_fails() {
     }
 }
 
-/// A seed is a schedule, to the last step.
+/// Checks that a seed determines a schedule to the last step.
 #[test]
 fn a_schedule_repeats_exactly() {
     for seed in 0..50 {

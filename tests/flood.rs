@@ -1,8 +1,8 @@
-//! A million small sends to a rank that does not receive: memory stays below its limit, the rank's other traffic goes
-//! on, and when it receives at last nothing is missing.
+//! Sends a million small messages to a rank that does not receive: memory stays below its limit, the rank's other
+//! traffic continues, and when the rank receives at last no message is missing.
 //!
-//! The limits: static storage takes no heap at all, whatever comes; a growing sender takes [`EACH`] bytes for a send
-//! under way; the channel takes [`ON_THE_WAY`] bytes for its frames.
+//! The limits: static storage takes no heap in any case; a growing sender takes [`EACH`] bytes for a send under way;
+//! the channel takes [`ON_THE_WAY`] bytes for its frames.
 
 mod common;
 #[path = "flood/heap.rs"]
@@ -28,20 +28,20 @@ use zerocopy::little_endian::{I32, U32};
 
 const MILLION: u64 = 1_000_000;
 
-/// Places in the pool for each of two peers.
+/// Cells in the pool for each of two peers.
 const CREDIT: usize = 4;
-/// Operations that a static rank has at a time.
+/// Number of operations of a static rank at a time.
 const OPERATIONS: usize = 64;
 
-/// Everything in place.
+/// A composition that stores everything in place.
 type Held = Composition<U32, Rendezvous<64>, Linear, Static, Capacities<OPERATIONS, 8, 64, 2>>;
-/// The same without rendezvous: a send without credit is refused.
+/// The same composition without rendezvous: a send without credit is refused.
 type Refusing = Composition<U32, Eager, Linear, Static, Capacities<OPERATIONS, 8, 64, 2>>;
-/// A table of a million operations on the heap; the frames are the same.
+/// A composition with a million operations on the heap and the same frames.
 type Patient =
     Composition<U32, Rendezvous<64>, Linear, HeapStorage, Capacities<{ 1 << 20 }, 8, 64, 2>>;
 
-/// Messages that need no memory elsewhere: a number.
+/// Memory of messages that need no bytes elsewhere, because they are numbers.
 struct Numbers;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,11 +77,11 @@ type Rank<C> = Communicator<Numbered, Loopback, Numbers, C>;
 const _: () = assert!(size_of::<Rank<Held>>() < 12 << 10);
 const _: () = assert!(size_of::<Rank<Refusing>>() < 12 << 10);
 
-/// Bytes on the heap for a send under way: its operation and its loan, in tables that grow by doubling and are in
-/// two places while they do.
+/// Bytes on the heap for a send under way: its operation and its loan, in tables that grow by doubling and exist twice
+/// while they do.
 const EACH: usize = 192;
-/// Bytes on the heap for frames in flight, the loopback's own tables, and the threads of the tests. One byte for each of
-/// a million messages would be far above it.
+/// Bytes on the heap for frames in flight, the loopback's own tables, and the threads of the tests. One byte for each
+/// of a million messages would far exceed it.
 const ON_THE_WAY: usize = 64 << 10;
 
 fn world() -> Vec<Loopback> {
@@ -113,12 +113,12 @@ fn message(number: u64) -> Number {
     Number(number.to_le_bytes())
 }
 
-/// Room for a message, with something else in it.
+/// Returns memory for a message, with another number in it.
 fn room() -> Number {
     message(u64::MAX)
 }
 
-/// The number that has come.
+/// Returns the number that has arrived.
 fn number(loan: Loan<Numbers>) -> u64 {
     match loan {
         Loan::Received(Number(bytes)) => u64::from_le_bytes(bytes),
@@ -134,7 +134,7 @@ fn poll<C: Config>(rank: &mut Rank<C>) -> bool {
     rank.check_messages().expect("loopback does not break")
 }
 
-/// Takes the next message, which must be the one of that number; `turn` lets the others get on.
+/// Receives the next message, which must be `number`; `turn` lets the other ranks make progress.
 fn take<C: Config>(rank: &mut Rank<C>, number: u64, mut turn: impl FnMut() -> bool) {
     let posted = rank.irecv(select(Some(0), Some(7)), room());
     let ticket = posted.map_err(Error::from).expect("there is room");
@@ -154,7 +154,7 @@ fn take<C: Config>(rank: &mut Rank<C>, number: u64, mut turn: impl FnMut() -> bo
     assert_eq!(self::number(completed.loan), number);
 }
 
-/// What a rank that does not receive may hold.
+/// Checks the bounds of a rank that does not receive.
 fn assert_bounded<C: Config>(rank: &Rank<C>) {
     let lengths = rank.lengths();
     assert!(lengths.unexpected <= CREDIT, "{lengths:?}");
@@ -162,8 +162,8 @@ fn assert_bounded<C: Config>(rank: &Rank<C>) {
     assert_eq!(rank.rejected(), 0);
 }
 
-/// A million tries. What is taken is `bound` sends, the others come back with `refusal`; then everything goes through,
-/// a million messages in all.
+/// Posts a million sends. `bound` of them are accepted, the others come back with `refusal`; then all messages go
+/// through, a million in all.
 fn posts<C: Config>(measure: &Measure, bound: usize, refusal: Error) {
     let (mut from, mut to) = pair::<C, C>();
     let mut under_way = std::collections::VecDeque::with_capacity(OPERATIONS);
@@ -230,7 +230,7 @@ fn without_rendezvous_credit_refuses_posts() {
     });
 }
 
-/// A million posts are taken and kept, and all the memory for them is the sender's.
+/// A million sends are accepted and held, and all the memory for them is the sender's.
 #[test]
 fn a_growing_sender_keeps_a_million() {
     let measure = Measure::begin();
@@ -257,7 +257,7 @@ fn a_growing_sender_keeps_a_million() {
             take(&mut to, number, || poll(&mut from));
             assert_bounded(&to);
         }
-        // Nothing more was needed to bring them over.
+        // Their delivery took no further memory.
         assert_eq!(measure.peak(), peak);
         for ticket in tickets {
             let over = from.claim(ticket).expect("known").expect("it was received");
@@ -267,7 +267,7 @@ fn a_growing_sender_keeps_a_million() {
     });
 }
 
-/// Blocking sends stop at the bound until somebody receives.
+/// Checks that blocking sends stop at the bound until the receiver receives.
 fn blocks<C: Config>(name: &str) {
     let measure = Measure::begin();
     let sent = AtomicU64::new(0);
@@ -313,7 +313,7 @@ fn blocking_sends_wait_for_credit() {
     blocks::<Refusing>("blocking_sends_wait_for_credit");
 }
 
-/// A million sends to a port where nobody receives, and one message after another on the port beside it.
+/// Sends a million messages to a port without receives, and one message after another to the port beside it.
 fn floods_one_port<C: Config>(measure: &Measure) {
     type Two<C> = Endpoint<
         Loopback,
@@ -329,7 +329,7 @@ fn floods_one_port<C: Config>(measure: &Measure) {
     for letter in 0..LETTERS {
         for number in 0..MILLION / LETTERS {
             let flood = letter * (MILLION / LETTERS) + number;
-            // At the bound it comes back, which is all that happens.
+            // At the bound the message comes back, without any other effect.
             let _ = from
                 .port::<0>()
                 .isend(Peer(1), header(flood), message(flood));

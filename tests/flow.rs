@@ -1,6 +1,6 @@
-//! What happens to messages on their way: floods, waiting, cancels, losses, bad frames, foreign headers.
+//! Tests the transport of messages: floods, waiting, cancels, losses, bad frames, unusual headers.
 //!
-//! Ranks are threads over loopback where they must run at the same time, and take turns in one thread where the
+//! Ranks are threads over loopback where they must run at the same time, and are polled in turn in one thread where the
 //! exact order of events matters.
 
 #[path = "flow/bounds.rs"]

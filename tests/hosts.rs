@@ -1,5 +1,5 @@
-//! Jobs on several hosts: network namespaces with a bridge between them, started by an `mpiexec` that other software
-//! brings. Where the system allows no such hosts, or has no such program, the tests say so and pass.
+//! Tests jobs on several hosts: network namespaces with a bridge between them, started by an `mpiexec` of other
+//! software. Where the system permits no such hosts, or has no such program, the tests report so and pass.
 
 #[path = "common/hosts.rs"]
 mod common;
@@ -7,7 +7,7 @@ mod common;
 #[allow(dead_code, reason = "the launcher's own tests use the rest")]
 mod support;
 
-/// The path of the test of that name in this module.
+/// Returns the path of the test of that name in this module.
 macro_rules! here {
     ($test:ident) => {
         concat!(module_path!(), "::", stringify!($test))

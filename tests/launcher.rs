@@ -1,5 +1,5 @@
-//! The launcher from outside: jobs of shell scripts, watched through their output, exit codes
-//! and the processes they leave (none); and what the compiler wrappers make.
+//! Tests the launcher from outside: jobs of shell scripts, observed by their output, their exit codes and the processes
+//! that remain (none); and the programs that the compiler wrappers make.
 
 #[path = "launcher/compiled.rs"]
 mod compiled;

@@ -1,5 +1,5 @@
-//! Memory lent for the length of a scope: it comes back however the scope ends, nothing of a dead scope stays
-//! behind, and nobody waits for it.
+//! Tests memory that is lent to a scope: it comes back however the scope ends, nothing of a dead scope remains, and no
+//! rank waits for it.
 
 mod common;
 
@@ -17,14 +17,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 type Rank<L> = Communicator<Tagged, L, Owned, Tiny>;
 type Inner<'a, 'buf, L> = Scope<'a, 'buf, Tagged, L, Tiny>;
 
-/// One place in the pool for each.
+/// One cell in the pool for each peer.
 const LIMITS: Limits = Limits {
     credit: Some(1),
     eager: None,
     copies: None,
 };
 
-/// Few frames in flight and one place in the pool, so that everything takes its longest way.
+/// Returns ranks with few frames in flight and one cell in the pool, so that messages take the longest way.
 fn world(peers: u16, frames_in_flight: usize) -> Vec<Comm<Tiny>> {
     let channel = loopback::Limits {
         frame: 128,
@@ -79,7 +79,7 @@ fn are_empty<L: Channel>(ranks: &[Rank<L>]) {
     }
 }
 
-/// The very slices that were lent come back, filled.
+/// The same slices that were lent come back, filled.
 #[test]
 fn buffers_come_back() {
     let mut ranks = world(1, 4);
@@ -134,7 +134,7 @@ fn blocking_calls_lend_for_the_call() {
     nothing_left(&mut [left, right.join().expect("it ends well")]);
 }
 
-/// Progress two scopes deep completes what was lent outside, short and long.
+/// Progress within two nested scopes completes operations of the outer ones, short and long.
 #[test]
 fn outer_receives_complete_inside() {
     for len in [4, 64, 1000] {
@@ -163,7 +163,7 @@ fn outer_receives_complete_inside() {
                 let third = inner.claim(third).expect("known").expect("over");
                 assert_eq!(third.outcome, Ok(len));
             });
-            // No progress any more: all was done inside.
+            // The second receive needs no further progress: it was completed inside.
             let second = middle.claim(second).expect("known").expect("over");
             assert_eq!(second.outcome, Ok(len));
         });
@@ -178,7 +178,7 @@ fn outer_receives_complete_inside() {
     }
 }
 
-/// The ways in which a scope can end early.
+/// The ways in which a scope can end.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Return,
@@ -188,7 +188,7 @@ enum End {
 
 const ENDS: [End; 3] = [End::Return, End::Panic, End::Forget];
 
-/// Opens a scope, lets `begin` put operations into it, and ends it.
+/// Opens a scope, lets `begin` start operations in it, and ends it.
 fn cut_short<'buf, L: Channel>(
     rank: &mut Rank<L>,
     end: End,
@@ -199,7 +199,7 @@ fn cut_short<'buf, L: Channel>(
             let tickets = begin(scope);
             match end {
                 End::Return => Err(scope.cancel(other_ticket(&tickets)).unwrap_err())?,
-                // Without the panic hook, which would print.
+                // `resume_unwind` avoids the panic hook, which would print.
                 End::Panic => std::panic::resume_unwind(Box::new("cut short")),
                 End::Forget => core::mem::forget(tickets),
             }
@@ -214,13 +214,13 @@ fn cut_short<'buf, L: Channel>(
     }
 }
 
-/// A ticket that this scope does not have.
+/// Returns a ticket that this scope does not have.
 fn other_ticket(tickets: &[Ticket]) -> Ticket {
     let bits = tickets.first().map_or(0, |ticket| ticket.to_bits());
     Ticket::from_bits(bits ^ 1 << 40)
 }
 
-/// Receives of a dead scope are unposted: their messages go to others, their bytes stay as they are.
+/// Receives of a dead scope are withdrawn: their messages go to others, and their buffers stay unchanged.
 #[test]
 fn receives_are_unposted() {
     for end in ENDS {
@@ -246,8 +246,8 @@ fn receives_are_unposted() {
     }
 }
 
-/// A receive that had matched a long message dies before or amid its data: not one byte more comes into the buffer,
-/// and the sender is done.
+/// A receive that had matched a long message dies before or amid its data: no further byte reaches the buffer, and the
+/// send completes.
 #[test]
 fn a_dead_receive_gets_no_bytes() {
     for end in ENDS {
@@ -272,7 +272,7 @@ fn a_dead_receive_gets_no_bytes() {
             if let Some(sent) = sent {
                 assert_eq!(sent.outcome, Ok(1000), "after {rounds} rounds");
             } else {
-                // It had not matched: the next receive takes it.
+                // The dead receive had not matched: the next receive takes the message.
                 let alive = post(&mut ranks[0], None, None, 1000);
                 settle(&mut ranks);
                 assert_eq!(bytes(&mut ranks[0], alive), Ok(payload(9, 1000)));
@@ -283,8 +283,8 @@ fn a_dead_receive_gets_no_bytes() {
     }
 }
 
-/// Sends of a dead scope vanish, or their receives say that they were revoked; what is behind comes through. In
-/// every state: held, announced, offered, asked for, streaming.
+/// Sends of a dead scope disappear, or their receives fail with an error; later messages arrive. This holds in every
+/// state: held, announced, offered, requested, streaming.
 #[test]
 fn sends_are_taken_back() {
     let (mut revoked, mut vanished, mut arrived) = (0, 0, 0);
@@ -316,7 +316,7 @@ fn sends_are_taken_back() {
     );
 }
 
-/// What the receive learned, if it matched at all.
+/// Lets a send die and returns the outcome of the receive, if it matched at all.
 fn send_dies(
     (end, len, mode, full, posted_first, rounds): (End, usize, Mode, bool, bool, usize),
 ) -> Option<Result<Vec<u8>, Error>> {
@@ -338,7 +338,7 @@ fn send_dies(
     });
     drop(out);
     let posted = *posted.get_or_insert_with(|| post(&mut peer, None, Some(1), 1000));
-    // The message behind takes the receive when the first one has vanished.
+    // The later message goes to the receive if the first one has disappeared.
     let behind = put(&mut ranks[0], 1, 1, b"behind");
     ranks.push(peer);
     settle(&mut ranks);
@@ -367,13 +367,13 @@ fn send_dies(
     }
     settle(&mut ranks);
     assert_eq!(ranks[1].lengths().operations, 0);
-    // Only the message that filled the pool is still to be claimed by its sender.
+    // The sender has still to claim only the message that filled the pool.
     assert_eq!(ranks[0].lengths().operations, usize::from(full));
     assert_eq!(ranks[0].rejected() + ranks[1].rejected(), 0);
     (!vanished).then_some(result)
 }
 
-/// A scope holds so many loans and no more; the next buffer comes back, and a claim makes room.
+/// A scope holds a bounded number of loans; the next buffer comes back, and a claim makes room.
 #[test]
 fn a_scope_is_bounded() {
     let mut ranks = world(1, 4);
@@ -397,19 +397,19 @@ fn a_scope_is_bounded() {
             (refused_send.error, refused_send.loan),
             (Error::Full, &b"no room"[..])
         );
-        // An inner scope has places of its own.
+        // An inner scope has slots of its own.
         scope.send(Peer(0), tagged(3), b"inside").expect("sent");
         let third = scope.wait(tickets[3]).expect("known");
         assert_eq!(third.outcome, Ok(6));
         let posted = scope.irecv(wanted(None, None), refused.loan);
         posted.map_err(Error::from).expect("there is room again");
-        // A refused operation left nothing behind.
+        // A refused operation leaves nothing behind.
         assert_eq!(scope.claim(tickets[3]).err(), Some(Error::UnknownTicket));
     });
     nothing_left(&mut ranks);
 }
 
-/// Scopes that die by the thousand leave nothing behind, whatever state they were in.
+/// Thousands of scopes that end in any state leave nothing behind.
 #[derive(Clone, Debug)]
 enum Act {
     /// A scope at a rank with sends and receives, some progress, and an end.
@@ -445,7 +445,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Runs a scope in the rank `at`; the others take turns with it.
+/// Runs a scope in the rank `at`, alternating with the other ranks.
 fn run_scope<L: Channel>(ranks: &mut [Rank<L>], at: usize, act: &Act) {
     let Act::Scope {
         sends,
@@ -482,14 +482,14 @@ fn run_scope<L: Channel>(ranks: &mut [Rank<L>], at: usize, act: &Act) {
     });
 }
 
-/// Plays, then receives all that somebody still wants; then nothing is left.
+/// Performs the acts and receives all remaining messages. Then checks that nothing is left.
 fn play<L: Channel>(mut ranks: Vec<Rank<L>>, settle: fn(&mut [Rank<L>]), acts: &[Act]) {
     let mut sent = Vec::new();
     for act in acts {
         match *act {
             Act::Scope { at, .. } => run_scope(&mut ranks, at, act),
             Act::Send { from, to, len } => {
-                // Its tag is no scope's, so only wildcards of scopes can have taken it.
+                // No scope uses this tag, so only wildcards of scopes can have taken the message.
                 let ticket = put(&mut ranks[from], to, 9, &payload(2, len));
                 sent.push((from, len, ticket));
             }
@@ -531,7 +531,7 @@ proptest! {
         play(world(3, in_flight), settle, &acts);
     }
 
-    /// Also where frames are late and need their memory after the scope.
+    /// The same holds where frames complete late and need their memory after the end of the scope.
     #[test]
     fn dead_scopes_leave_nothing_in_a_moody_channel(
         acts in prop::collection::vec(act(), 1..60),

@@ -1,5 +1,5 @@
-//! Every matcher against a model that searches two vectors in order, against the linear one inside whole
-//! communicators, and the growth of its searches with the length of its queues.
+//! Tests every matcher against a model that searches two vectors in order, and against the linear matcher within whole
+//! communicators; and the growth of its searches with the length of its queues.
 
 mod common;
 #[path = "matchers/fifo.rs"]

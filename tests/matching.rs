@@ -1,11 +1,11 @@
-//! Matching against the rules of MPI, written down as simply as they can be: no message and no receive may both
-//! have reason to complain.
+//! Tests matching against the rules of MPI, written as simply as possible: no message and no receive may both violate
+//! the order.
 //!
-//! Random sends, receives, cancels, probes, matched probes and polls on up to four ranks, through channels and pools of the
-//! smallest sizes. In the end every matching message and receive must have found each other, in an order that the
-//! standard allows (MPI 5.0, section 3.5): a message goes to the first receive that matches, a receive takes the
-//! first message of a source that matches. A probe has named the message that a receive would have taken. What is
-//! left is found by probing and received, and then nothing at all is left.
+//! The tests perform random sends, receives, cancels, probes, matched probes and polls on up to four ranks, through
+//! channels and pools of the smallest sizes. In the end every matching message and receive must have found each other,
+//! in an order that the standard allows (MPI 5.0, section 3.5): a message goes to the first receive that matches, a
+//! receive takes the first message of a source that matches. A probe must have named the message that a receive would
+//! have taken. The remaining messages are found by probing and received, and then nothing is left.
 
 #[path = "matching/check.rs"]
 mod check;
@@ -70,7 +70,7 @@ enum Act {
     Poll {
         at: u16,
     },
-    /// Takes back all that is over, so that operations take the places of others.
+    /// Claims all complete operations, so that new ones reuse their slots.
     Claim,
 }
 
@@ -98,7 +98,7 @@ fn act(ranks: u16) -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Over threads' channels, polled in turn.
+/// Runs the acts over threads' channels, polled in turn.
 fn over_loopback<C: Config>(ranks: u16, acts: &[Act], frames_in_flight: usize, limits: Limits) {
     let channel = loopback::Limits {
         frame: 128,
@@ -121,7 +121,7 @@ fn settle_loopback<C: Config>(ranks: &mut [Communicator<Numbered, Loopback, Owne
     panic!("the ranks never come to rest");
 }
 
-/// Over a channel that is full, slow or late at random.
+/// Runs the acts over a channel that is full, slow or late at random.
 fn over_moods<C: Config>(ranks: u16, acts: &[Act], profile: Difficult, seed: u64, limits: Limits) {
     let (channel, profile) = profile;
     let channels = AdversarialChannel::world(Loopback::world_with(ranks, channel), profile, seed);
@@ -138,16 +138,16 @@ fn credit(places: u32) -> Limits {
 
 /// The smallest pool and cells that a composition can have with four ranks.
 type Smallest = Composition<U32, Rendezvous<1>, Linear, Static, Capacities<512, 4, 1, 4>>;
-/// Everything short fits, several places for each.
+/// Every short message fits, with several cells for each peer.
 type Roomy = Composition<U32, Rendezvous<64>, Linear, HeapStorage, Capacities<4096, 64, 64, 4>>;
-/// Found by bins, of which there are far too few, from the first entry on.
+/// Matching by bins, of which there are far too few, from the first entry on.
 type Bins = Composition<U32, Rendezvous<16>, Binned<1>, Static, Capacities<512, 4, 64, 4>>;
-/// Found by bins when it gets crowded, and by search when it is empty again.
+/// Matching by bins when a queue is long, and by linear search when it is empty again.
 type Adapting =
     Composition<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Capacities<4096, 64, 64, 4>>;
-/// With hints, so that data may come unasked.
+/// With hints, so that data may arrive before it is requested.
 type Hinted = Composition<U32, ReceiverInitiated<1>, Linear, Static, Capacities<512, 4, 1, 4>>;
-/// With hints, and several places for each.
+/// With hints, and several cells for each peer.
 type HintedRoomy = Composition<
     U32,
     ReceiverInitiated<16>,
@@ -155,7 +155,7 @@ type HintedRoomy = Composition<
     HeapStorage,
     Capacities<4096, 64, 64, 4>,
 >;
-/// Without rendezvous, with few places.
+/// Without rendezvous, with few cells.
 type PlainFew = Composition<U32, Eager, Linear, Static, Capacities<512, 12, 64, 4>>;
 
 type Difficult = (loopback::Limits, Profile);
@@ -230,7 +230,7 @@ proptest! {
         over_moods::<PlainFew>(4, &acts, profile, seed, credit(places));
     }
 
-    /// Two ranks and one tag: long queues of messages that all look alike.
+    /// Two ranks and one tag give long queues of equal messages.
     #[test]
     fn crowds_keep_their_order(
         acts in prop::collection::vec(act(2), 100..400),

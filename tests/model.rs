@@ -1,20 +1,20 @@
-//! Small worlds explored to the end: every program within bounds, in every order of events that a channel allows.
+//! Explores small worlds exhaustively: every program within bounds, in every order of events that a channel permits.
 //!
-//! Two or three ranks run the kernel as it is over a channel whose every answer the explorer decides: which rank does
-//! its next act, which sender's next frame a poll hands out, when the channel is full, when it still needs the
-//! memory of a frame, when a rank dies. `explore` says how all orders are covered without taking each of them.
+//! Two or three ranks run the real kernel over a channel whose every answer the explorer decides: which rank performs
+//! its next act, which sender's next frame a poll reports, when the channel is full, when it still needs the memory of
+//! a frame, when a rank dies. `explore` explains how all orders are covered without running each of them.
 //!
-//! Held at any time: no panic, no frame of an honest peer rejected, no more messages in a pool than there is credit
-//! for, nothing due after a poll that says that nothing moved. Held when nothing more happens by itself (`check`): no
-//! message and no receive that match each other have both reason to complain, every operation has the outcome that
-//! the pairs imply, cancels have settled, queues are as long as they must be, every place in every pool is used or
-//! its sender's again, probes have named the messages that a receive would have taken and find what waits. What a
-//! matched probe takes counts as received where the probe stands, and a message is kept back only for one that had no
-//! success. Then the rest is received, and nothing is left (`epilogue`).
+//! Invariants at any time: no panic, no frame of an honest peer rejected, no more messages in a pool than there is
+//! credit for, nothing due after a poll that reports no progress. Conditions when nothing more happens (`check`): no
+//! message and no receive that match each other both violate the order, every operation has the outcome that the pairs
+//! imply, cancels have settled, queues have the expected lengths, every cell in every pool is in use or available to
+//! its sender again, probes have named the messages that a receive would have taken and find those that wait. A message
+//! that a matched probe takes counts as received by that probe, and a message is held back only for a matched probe
+//! without success. Then the rest is received, and nothing is left (`epilogue`).
 //!
-//! What is not covered: more acts than the bounds say; a cancelled message that a probe still finds although a third
-//! rank could know of the cancel; time-outs; ports. Run with `POMBO_MODEL=deep` for larger bounds (minutes), and
-//! with `--nocapture` for what was explored.
+//! Not covered are: more acts than the bounds permit; a cancelled message that a probe still finds although a third
+//! rank could know of the cancel; time-outs; ports. Run with `POMBO_MODEL=deep` for larger bounds (minutes), and with
+//! `--nocapture` to see what was explored.
 
 #[path = "model/check.rs"]
 mod check;
@@ -55,12 +55,12 @@ use programs::{
 use rank::{Act, Kind, Setup, Wish};
 use zerocopy::little_endian::U32;
 
-/// Three peers, two places for each in every pool, cells of four bytes.
+/// Three peers, two cells for each in every pool, cells of four bytes.
 type Sizes = Capacities<16, 6, 4, 3>;
 type Small = Composition<U32, Rendezvous<4>, Linear, Static, Sizes>;
-/// Matched by bins of which there are too few.
+/// Matching by bins, of which there are too few.
 type Bins = Composition<U32, Rendezvous<4>, Binned<1>, Static, Sizes>;
-/// With sends that are copied.
+/// With buffered sends.
 type SendCopies = Composition<
     U32,
     Rendezvous<4>,
@@ -72,7 +72,7 @@ type SendCopies = Composition<
     Homogeneous,
     Buffered,
 >;
-/// The same, also of messages that are announced.
+/// With buffered sends, also of messages that are announced.
 type LongCopies = Composition<
     U32,
     Rendezvous<4>,
@@ -87,7 +87,7 @@ type LongCopies = Composition<
 /// Without rendezvous.
 type Plain = Composition<U32, Eager, Linear, Static, Sizes>;
 
-/// Bounds of a run are larger with `POMBO_MODEL=deep`.
+/// Returns whether `POMBO_MODEL=deep` asks for larger bounds.
 fn deep() -> bool {
     std::env::var("POMBO_MODEL").is_ok_and(|depth| depth == "deep")
 }
@@ -96,7 +96,7 @@ fn pick<T>(usual: T, deeper: T) -> T {
     if deep() { deeper } else { usual }
 }
 
-/// Vertices at most, before the ranks' histories are forgotten.
+/// Largest number of vertices before the histories of the ranks are discarded.
 const VERTICES: usize = 1_000_000;
 
 const BENIGN: Bounds = Bounds {
@@ -151,7 +151,7 @@ const ALL_KINDS: [Kind; 6] = [
 ];
 const ROOM: u8 = 20;
 
-/// Programs in which rank 0 only sends and rank 1 only receives, with so many acts at most.
+/// Returns programs in which rank 0 only sends and rank 1 only receives, with at most `acts` acts.
 fn one_way(senders: &[Vec<Act>], receivers: &[Vec<Act>], acts: usize) -> Programs {
     let mut programs = Programs::default();
     for sender in senders {
@@ -164,7 +164,7 @@ fn one_way(senders: &[Vec<Act>], receivers: &[Vec<Act>], acts: usize) -> Program
     programs
 }
 
-/// The same, and each of them with one rank's list changed in every way that `change` knows.
+/// Returns the programs, and each of them with one rank's list changed in every way of `change`.
 fn changed(programs: Programs, rank: usize, change: fn(&[Act]) -> Vec<Vec<Act>>) -> Programs {
     let mut all = Programs::default();
     for program in programs.finish() {
@@ -244,7 +244,7 @@ fn to_oneself() {
     explore::<Small>("to oneself", BENIGN, alone(pick(3, 4)));
 }
 
-/// Programs of one rank with so many acts at most, one of them maybe cancelled.
+/// Returns programs of one rank with at most `acts` acts, one of them possibly cancelled.
 fn alone(acts: usize) -> Programs {
     let sends = sends(0, &TAGS, &[Kind::Short, Kind::Huge, Kind::EmptySync]);
     let each = [sends, receives(&[Some(0)], &[ROOM])].concat();
@@ -288,7 +288,7 @@ fn two_cancels() {
     explore::<Small>("cancelled send and receive", bounds, both);
 }
 
-/// Receivers with up to so many receives that probe, and take what they find.
+/// Returns receivers with up to `receives` receives that probe, and receive what they find.
 fn probers(receives: usize) -> Vec<Vec<Act>> {
     let wishes = wishes(&[Some(0)]);
     let mut receivers = lists_up_to(&self::receives(&[Some(0)], &[ROOM]), receives);
@@ -320,7 +320,7 @@ fn probes() {
     );
 }
 
-/// Probes that may find what was cancelled: the answer is old, and the news are late.
+/// Probes may find a cancelled message: the answer is old, and the frame about the cancel is late.
 #[test]
 fn ghosts() {
     let send = |tag| Act::Send {
@@ -356,7 +356,7 @@ fn ghosts() {
         ..BENIGN
     };
     explore::<Small>("ghosts", bounds, programs);
-    // Neither of the two frames that tell of the cancel leaves before the next message.
+    // Neither of the two frames about the cancel leaves before the next message.
     let mut programs = Programs::default();
     for kind in [Kind::Short, Kind::Now] {
         let last = Act::Send {
@@ -399,7 +399,7 @@ fn three_ranks() {
     explore::<Small>("three ranks", BENIGN, two_to_one(&first));
 }
 
-/// Programs in which rank 0 sends such lists to rank 2, as does rank 1.
+/// Returns programs in which rank 0 sends such lists to rank 2, and so does rank 1.
 fn two_to_one(first: &[Vec<Act>]) -> Programs {
     let second = lists_up_to(&sends(2, &[1], &SHORT_OR_LONG), pick(1, 2));
     let receives = [
@@ -420,7 +420,7 @@ fn two_to_one(first: &[Vec<Act>]) -> Programs {
     programs
 }
 
-/// Every rank has one message for the next one, and maybe one for the one behind.
+/// Every rank has one message for the next rank, and possibly one for the rank behind that.
 #[test]
 fn a_ring() {
     let mut programs = Programs::default();
@@ -442,7 +442,7 @@ fn a_ring() {
     explore::<Small>("a ring", BENIGN, programs);
 }
 
-/// Two senders, a receiver that takes from any: with a cancel, probes, or a death.
+/// Two senders and a receiver from any source: with a cancel, with probes, or with a death.
 #[test]
 fn any_source() {
     let first = lists_up_to(&sends(2, &TAGS, &[Kind::Short]), 2);
@@ -551,7 +551,7 @@ fn copies() {
     explore::<SendCopies>("copies and deaths", bounds, programs());
 }
 
-/// Sends that go on as copies: before anything has left, while they are held or offered, and after their announce.
+/// Sends that are detached: before anything has left, while they are held or offered, and after their announcement.
 #[test]
 fn detached_sends() {
     let kinds = [Kind::Short, Kind::Long, Kind::ShortSync];
@@ -642,7 +642,7 @@ fn without_rendezvous() {
     explore::<Plain>("without rendezvous, credit 2", bounds, programs);
 }
 
-/// Messages that leave at once between others.
+/// Messages that are injected between others.
 #[test]
 fn at_once() {
     let kinds = [Kind::Now, Kind::Short, Kind::Long];

@@ -1,5 +1,5 @@
-//! Ported programs on the C library: every program of `tests/c`, compiled by `mpicc` and started by `mpirun`, and the
-//! heat solver of `examples/ported` beside MPICH where that is installed.
+//! Tests ported programs on the C library: every program of `tests/c`, compiled by `mpicc` and started by `mpirun`, and
+//! the heat solver of `examples/ported`, compared with MPICH where that is installed.
 
 #[path = "launcher/support.rs"]
 #[allow(dead_code, reason = "the launcher's own tests use the rest")]

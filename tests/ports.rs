@@ -1,4 +1,4 @@
-//! Several headers over one channel: each port has its own queues, pool and credit.
+//! Tests several headers over one channel: each port has its own queues, pool and credit.
 
 mod common;
 
@@ -8,7 +8,7 @@ use pombo_netdrivers::{Loopback, loopback};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// A protocol unlike MPI's: letters to numbered mailboxes, from anybody.
+/// A protocol unlike MPI's: letters to numbered mailboxes, from any sender.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct Letter {
@@ -57,13 +57,13 @@ fn limits() -> loopback::Limits {
     }
 }
 
-/// Whatever lies unread at one port, the others go on.
+/// Unread messages at one port do not block the other ports.
 #[test]
 fn unread_traffic_on_one_port_does_not_stop_another() {
     let mut world = Loopback::world_with(2, limits()).into_iter();
     let mut next = || Two::two(world.next().expect("a world of two")).expect("it fits");
     let (mut zero, mut one) = (next(), next());
-    // Fills the pool of port 0 at rank 1, and more.
+    // These fill the pool of port 0 at rank 1, and more.
     let unread: Vec<_> = (0..100)
         .map(|id| {
             let sent = zero
@@ -109,7 +109,7 @@ fn unread_traffic_on_one_port_does_not_stop_another() {
         assert_eq!(sent.outcome, Ok(8));
     }
     assert!(one.port::<0>().lengths().unexpected <= 4);
-    // And nothing of port 0 is lost.
+    // No message of port 0 is lost.
     for id in 0..100 {
         let posted = one
             .port::<0>()
@@ -143,7 +143,7 @@ fn unread_traffic_on_one_port_does_not_stop_another() {
     );
 }
 
-/// Three ports at blocking work in threads: messages of one never reach another, scopes included.
+/// Three ports block in threads: messages of one never reach another, scopes included.
 #[test]
 fn three_ports_do_not_mix() {
     let ranks: Vec<_> = Loopback::world_with(2, limits())

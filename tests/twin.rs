@@ -1,9 +1,9 @@
-//! "What is off costs nothing": the kernel with everything off against a twin that was written by hand for the same
-//! protocol. Both behave alike, whatever happens to them; both take the same bytes; and the kernel executes at most so
-//! many instructions more as [`RATIO`] says.
+//! Tests that "what is off costs nothing": the kernel with every aspect off against a twin that was written by hand for
+//! the same protocol. Both behave alike in all cases; both take the same bytes; and the ratio of the kernel's
+//! instructions to the twin's is at most [`RATIO`].
 //!
-//! Instructions are counted in a program of its own (`twin/measure`), built in release mode as one codegen unit, one
-//! call at a time.
+//! Instructions are counted in a separate program (`twin/measure`), built in release mode as one codegen unit, one call
+//! at a time.
 
 #[path = "twin/behaviour.rs"]
 mod behaviour;
@@ -19,10 +19,10 @@ mod measured;
 #[path = "twin/protocol.rs"]
 mod protocol;
 
-/// Instructions of the kernel for each of the twin, over all measured calls.
+/// Largest ratio of the kernel's instructions to the twin's, over all measured calls.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 const RATIO: f64 = 1.02;
-/// Bytes of the kernel for each of the twin.
+/// Largest ratio of the kernel's bytes to the twin's.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 const BYTES: f64 = 1.0;
 
@@ -41,7 +41,7 @@ fn what_is_off_costs_nothing() {
     let (mut kernel, mut twin) = (0, 0);
     for line in &lines {
         match line.what.as_str() {
-            // Instructions, and bytes of a communicator: for the table of the crate's page.
+            // Instructions, and bytes of a communicator, for the table in the crate's documentation.
             "aspect" => {}
             "bytes" => {
                 let ratio = line.ours as f64 / line.hand as f64;

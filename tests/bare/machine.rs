@@ -1,4 +1,4 @@
-//! What a standard library would bring: the entry, the end, and the five functions that compiled code may call.
+//! Replaces the standard library: the entry point, the exit, and the five functions that compiled code may call.
 
 use core::arch::{asm, global_asm};
 
@@ -47,21 +47,21 @@ fn panicked(_: &core::panic::PanicInfo<'_>) -> ! {
     exit(101)
 }
 
-// Volatile accesses, so that the compiler does not make these loops into calls of themselves.
+// Volatile accesses keep the compiler from turning these loops into calls of the same functions.
 
 /// # Safety
-/// As in C.
+/// As for the function of C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     for i in 0..len {
-        // SAFETY: the caller says that both are valid for `len` bytes.
+        // SAFETY: the caller promises that both are valid for `len` bytes.
         unsafe { to.add(i).write_volatile(from.add(i).read()) }
     }
     to
 }
 
 /// # Safety
-/// As in C.
+/// As for the function of C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     if to.addr().wrapping_sub(from.addr()) >= len {
@@ -69,29 +69,30 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u
         return unsafe { memcpy(to, from, len) };
     }
     for i in (0..len).rev() {
-        // SAFETY: the caller says that both are valid for `len` bytes; downwards, as `to` lies behind `from`.
+        // SAFETY: the caller promises that both are valid for `len` bytes; the loop goes downwards, as `to` lies behind
+        // `from`.
         unsafe { to.add(i).write_volatile(from.add(i).read()) }
     }
     to
 }
 
 /// # Safety
-/// As in C.
+/// As for the function of C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
     for i in 0..len {
-        // SAFETY: the caller says that `to` is valid for `len` bytes.
+        // SAFETY: the caller promises that `to` is valid for `len` bytes.
         unsafe { to.add(i).write_volatile(byte as u8) }
     }
     to
 }
 
 /// # Safety
-/// As in C.
+/// As for the function of C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, len: usize) -> i32 {
     for i in 0..len {
-        // SAFETY: the caller says that both are valid for `len` bytes.
+        // SAFETY: the caller promises that both are valid for `len` bytes.
         let (a, b) = unsafe { (a.add(i).read_volatile(), b.add(i).read_volatile()) };
         if a != b {
             return i32::from(a) - i32::from(b);
@@ -101,7 +102,7 @@ unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, len: usize) -> i32 {
 }
 
 /// # Safety
-/// As in C.
+/// As for the function of C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, len: usize) -> i32 {
     // SAFETY: the same contract.

@@ -1,5 +1,5 @@
-//! A program of its own: the kernel without a standard library, an allocator, or an operating system beyond one
-//! system call to end. It sends messages to itself and exits with 0, or with the number of the step that failed.
+//! A program of its own: the kernel without a standard library, an allocator, or an operating system beyond one system
+//! call for the exit. It sends messages to itself and exits with 0, or with the number of the step that failed.
 //!
 //! The test `bare` builds it, with rendezvous and without, runs it, and measures it.
 #![no_std]
@@ -37,7 +37,7 @@ const ME: Peer = Peer(0);
 
 type Comm<'buf> = Communicator<Port, Mirror, Lent<'buf>, Selected>;
 
-/// Where the program begins, on a stack that the machine has prepared.
+/// Begins the program, on a stack that `machine` has prepared.
 fn main() -> ! {
     let long = pattern::<200>(3);
     let short = pattern::<5>(9);
@@ -46,7 +46,7 @@ fn main() -> ! {
     let Ok(mut comm) = Comm::new(Mirror::new()) else {
         exit(1)
     };
-    // The receives wait in the other order than the messages come.
+    // The receives are posted in the opposite order of the messages.
     let Ok(second) = comm.irecv(Port(2), &mut into_short) else {
         exit(2)
     };
@@ -72,7 +72,7 @@ fn main() -> ! {
     exit(0)
 }
 
-/// A receive must bring exactly these bytes.
+/// Checks that a receive gets exactly these bytes.
 fn check(comm: &mut Comm<'_>, ticket: Ticket, expected: &[u8], step: u8) {
     let Ok(over) = comm.wait(ticket) else {
         exit(step)
@@ -85,7 +85,7 @@ fn check(comm: &mut Comm<'_>, ticket: Ticket, expected: &[u8], step: u8) {
     }
 }
 
-/// A message longer than a cell and than a frame, asked for by its receiver.
+/// Sends a message longer than a cell and than a frame, which the receiver requests.
 #[cfg(feature = "rendezvous")]
 fn announced() {
     let long = pattern::<3000>(7);

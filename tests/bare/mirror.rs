@@ -1,9 +1,9 @@
-//! A channel with one peer: what it sends comes back. It holds two frames, in place.
+//! A channel with one peer that returns every frame. It holds two frames, in place.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::{Peer, Part};
 
-/// The longest frame.
+/// The longest frame, in bytes.
 const FRAME: usize = 256;
 
 pub(crate) struct Mirror {
@@ -11,7 +11,7 @@ pub(crate) struct Mirror {
     /// Lengths of the frames that wait, oldest first.
     lens: [usize; 2],
     waiting: usize,
-    /// Polls and waits so far: a clock that is good enough for one peer.
+    /// Number of polls and waits so far, which is the clock.
     ticks: u64,
 }
 

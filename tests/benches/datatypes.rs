@@ -1,5 +1,5 @@
-//! What it takes to gather a message from user memory and to scatter it, for each level of datatypes, beside a plain
-//! copy. Everything stays in one core's caches.
+//! Measures gathering a message from user memory and scattering it, for each level of datatypes, beside a plain copy.
+//! All data stays in one core's caches.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use pombo_kernel::memory::{Items, Segments, Values, ValuesMut};
 use pombo_kernel::{Sink, Source};
 
-/// Bytes of a message: of one value, of a frame's size, larger than the first cache.
+/// Bytes of a message: one value, the size of a frame, more than the first-level cache.
 const SIZES: [usize; 3] = [8, 4 << 10, 64 << 10];
 /// Pieces of a segmented message.
 const PIECES: usize = 8;
-/// Bytes of a frame's payload: longer messages go piece by piece.
+/// Bytes of a frame's payload: longer messages are split.
 const FRAME: usize = 4 << 10;
 
 fn gather(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, source: &dyn Source) {
@@ -93,7 +93,7 @@ fn scatters(c: &mut Criterion) {
     }
 }
 
-/// There are many of them.
+/// Returns short measuring times, because there are many measurements.
 fn brief() -> Criterion {
     let warm_up = Duration::from_millis(100);
     let measurement = Duration::from_millis(400);

@@ -1,5 +1,5 @@
-//! What it takes to find a receive for a message, and a message for a receive, while others wait. Everything stays
-//! in one core's caches: these are the instructions. `pombo bench` measures between processes.
+//! Measures finding a receive for a message, and a message for a receive, while others wait. All data stays in one
+//! core's caches, so the figures show the instructions. `pombo bench` measures between processes.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,15 +17,15 @@ use pombo_kernel::{Capacities, Composition, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::U32;
 
-/// As a hosted program has it; a message carries 8 bytes.
+/// The composition of a hosted program; a message carries 8 bytes.
 type Hosted<M> = Composition<U32, Eager, M, HeapStorage, Capacities<4096, 4096, 64, 4>>;
 
-/// How many wait.
+/// Number of waiting entries.
 const WAITING: [u16; 4] = [1, 16, 256, 4096];
 const SENDER: Peer = Peer(3);
 
-/// The n-th receive and its message. What was found waits again, behind the others: with the first of a circle
-/// first, or with the last of a row last.
+/// The n-th receive and its message. A matched entry is appended again: either all entries are matched in order, or
+/// always the last one.
 struct Case {
     name: &'static str,
     receive: fn(u16) -> Wanted,
@@ -61,7 +61,7 @@ const CASES: [Case; 4] = [
 ];
 
 impl Case {
-    /// Which of so many is looked for after this one.
+    /// Returns the number of the entry to match after `n`, with `waiting` entries.
     fn after(&self, n: u16, waiting: u16) -> u16 {
         match self.is_last {
             true => waiting - 1,
@@ -70,7 +70,7 @@ impl Case {
     }
 }
 
-/// A message finds its receive, which is posted again.
+/// Matches messages with posted receives, each of which is posted again.
 fn receives<M: Matcher>(c: &mut Criterion, matcher: &str) {
     for case in &CASES {
         let mut group = c.benchmark_group(format!("{matcher}, receives wait, {}", case.name));
@@ -103,7 +103,7 @@ fn receives<M: Matcher>(c: &mut Criterion, matcher: &str) {
     }
 }
 
-/// A receive finds its message, and the same comes again.
+/// Matches receives with unexpected messages, each of which arrives again.
 fn messages<M: Matcher>(c: &mut Criterion, matcher: &str) {
     for case in &CASES {
         let mut group = c.benchmark_group(format!("{matcher}, messages wait, {}", case.name));
@@ -139,7 +139,7 @@ fn every_matcher(c: &mut Criterion) {
     messages::<Adaptive>(c, "adaptive");
 }
 
-/// There are many of them.
+/// Returns short measuring times, because there are many measurements.
 fn brief() -> Criterion {
     let warm_up = Duration::from_millis(100);
     let measurement = Duration::from_millis(400);

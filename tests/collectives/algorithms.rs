@@ -1,4 +1,4 @@
-//! Every operation, by every algorithm, on every topology that some ranks can form.
+//! Every operation by every algorithm on every topology of a number of ranks.
 
 use crate::any::{Any, shapes, topologies};
 use pombo_collective::topology::*;
@@ -58,12 +58,12 @@ pub(crate) struct Algorithm {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) root: usize,
-    /// Does it keep the order of the operands?
+    /// Whether the algorithm keeps the order of the operands.
     pub(crate) ordered: bool,
-    /// Must all blocks be of one size?
+    /// Whether all blocks must have the same size.
     pub(crate) equal: bool,
     pub(crate) may_be_in_place: bool,
-    /// Into how many blocks data is cut that has no blocks of its own.
+    /// Number of blocks into which data without blocks of its own is divided.
     pub(crate) cut: usize,
     pub(crate) slices: Slices,
     steps: Box<dyn Fn(usize) -> Steps>,
@@ -87,7 +87,7 @@ impl Algorithm {
         }
     }
 
-    /// One rank's part.
+    /// Returns one rank's part.
     pub(crate) fn steps(&self, rank: usize) -> Steps {
         (self.steps)(rank)
     }
@@ -112,7 +112,7 @@ impl Algorithm {
     }
 }
 
-/// All of them, with roots, segments and slices by chance.
+/// Returns all algorithms, with random roots, segments and slices.
 pub(crate) fn algorithms(ranks: usize, rng: &mut SeededRng) -> Vec<Algorithm> {
     let mut all = Vec::new();
     for (name, topology) in topologies(ranks) {
@@ -126,7 +126,7 @@ pub(crate) fn algorithms(ranks: usize, rng: &mut SeededRng) -> Vec<Algorithm> {
     all
 }
 
-/// Reductions where every host has ranks that follow each other: in order, if rank 0 is the root.
+/// Adds reductions for hosts whose ranks are consecutive: in order, if rank 0 is the root.
 fn on_hosts(all: &mut Vec<Algorithm>, ranks: usize, rng: &mut SeededRng) {
     let (cut, mut left, mut hosts) = (1 + rng.index(5), ranks, Vec::new());
     while left > 0 {
@@ -150,7 +150,7 @@ fn on_hosts(all: &mut Vec<Algorithm>, ranks: usize, rng: &mut SeededRng) {
     );
 }
 
-/// What runs on a line, tree or circle that a network gives.
+/// Adds the algorithms that use the line, tree or circle of a network.
 pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, rng: &mut SeededRng) {
     let n = net.ranks();
     let (root, cut, ahead) = (rng.index(n), 1 + rng.index(5), rng.index(n + 2));
@@ -220,7 +220,7 @@ pub(crate) fn on_topology(all: &mut Vec<Algorithm>, name: &str, net: Any, rng: &
     ));
 }
 
-/// What runs on a shape of a tree; more, and in order, if its subtrees are spans.
+/// Adds the algorithms for a shape of a tree; more of them, and in order, if its subtrees are ranges.
 fn on_shape(all: &mut Vec<Algorithm>, index: usize, n: usize, rng: &mut SeededRng) {
     let (root, cut) = (rng.index(n), 1 + rng.index(9));
     let tree = move |rank, root| shapes(rank, n, root).swap_remove(index).1;
@@ -270,7 +270,7 @@ fn on_shape(all: &mut Vec<Algorithm>, index: usize, n: usize, rng: &mut SeededRn
     );
 }
 
-/// What runs on the numbers of the ranks alone.
+/// Adds the algorithms that need only the numbers of the ranks.
 fn on_numbers(all: &mut Vec<Algorithm>, n: usize) {
     let mut add = |algorithm| all.push(algorithm);
     for root in [0, n / 2, n - 1] {

@@ -1,10 +1,10 @@
-//! Topologies and trees whose kind is chosen while the test runs.
+//! Topologies and trees that are selected at run time.
 
 use pombo_collective::model::{Hold, Optimal};
 use pombo_collective::topology::*;
 use pombo_netdrivers::fault::SeededRng;
 
-/// What a topology can be asked, as an object.
+/// The methods of a topology, as a trait object.
 pub(crate) trait Erased {
     fn ranks(&self) -> usize;
     fn toward(&self, from: usize, to: usize) -> usize;
@@ -39,7 +39,7 @@ impl<T: Topology> Erased for T {
     }
 }
 
-/// Any topology. Tests are short, so nobody gives it back.
+/// Any topology. It is never freed, because tests are short.
 #[derive(Clone, Copy)]
 pub(crate) struct Any(&'static dyn Erased);
 
@@ -118,7 +118,7 @@ impl Ranges for AnyTree {
     }
 }
 
-/// Every topology that some ranks can form, with its name.
+/// Returns every topology of a number of ranks, with its name.
 pub(crate) fn topologies(ranks: usize) -> Vec<(String, Any)> {
     let mut all = vec![
         ("linear".to_owned(), Any::of(Linear::new(ranks))),
@@ -158,7 +158,7 @@ pub(crate) fn topologies(ranks: usize) -> Vec<(String, Any)> {
     all
 }
 
-/// Hosts of any sizes.
+/// Returns hosts of random sizes.
 fn hosts(ranks: usize, rng: &mut SeededRng) -> Any {
     let mut sizes = Vec::new();
     let mut left = ranks;
@@ -170,7 +170,7 @@ fn hosts(ranks: usize, rng: &mut SeededRng) -> Any {
     Any::of(Nested::new(Complete::new(sizes.len()), sizes.leak()).expect("as many"))
 }
 
-/// Compositions: hosts of different size, rings in a line, three levels.
+/// Returns compositions: hosts of different sizes, rings in a line, three levels.
 fn nested(ranks: usize) -> Vec<(String, Any)> {
     let mut all = Vec::new();
     for seed in 0..2 {
@@ -202,7 +202,7 @@ const TIMES: Hold = Hold { hold: 2, end: 5 };
 static BEST: Optimal<128> = Optimal::new(TIMES);
 static THREE_PORTS: Optimal<128> = Optimal::with_ports(TIMES, 3);
 
-/// Every shape of a tree, as one rank sees it, with its name; those whose subtrees are spans can tell them.
+/// Returns every shape of a tree, as one rank sees it, with its name and whether its subtrees are ranges.
 pub(crate) fn shapes(rank: usize, ranks: usize, root: usize) -> Vec<(String, AnyTree, bool)> {
     let ordered = |name: &str, tree| (name.to_owned(), tree, true);
     let mut all = vec![

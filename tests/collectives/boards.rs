@@ -1,5 +1,5 @@
-//! Every operation over boards against what each rank can compute alone: boards as small as they may be, ranks polled by
-//! chance, an operator for which the order of operands matters, operations one after the other.
+//! Tests every operation over boards against what each rank can compute alone: with the smallest boards, ranks polled
+//! in random order, an operator for which the order of operands matters, and operations one after the other.
 
 use pombo_collective::{self as collective, Buffer, Execution, Executor, Piece, Step};
 use pombo_netdrivers::fault::SeededRng;
@@ -14,13 +14,13 @@ fn compose([a, b]: Value, [c, d]: Value) -> Value {
     [a.wrapping_mul(c), a.wrapping_mul(d).wrapping_add(b)]
 }
 
-/// What all ranks see.
+/// The state that all ranks share.
 struct Boards {
-    /// Texts that not all have done with: by rank and round.
+    /// Publications that some ranks still need, by rank and round.
     texts: HashMap<(usize, usize), Vec<Value>>,
-    /// Rounds that each rank has ended.
+    /// Number of rounds that each rank has ended.
     ended: Vec<usize>,
-    /// Rounds that a board keeps.
+    /// Number of rounds that a board keeps.
     rounds: usize,
 }
 
@@ -134,15 +134,15 @@ impl Executor for Rank<'_> {
 /// One operation of all ranks.
 struct Case {
     name: String,
-    /// Blocks of each rank's input and output.
+    /// Numbers of blocks of each rank's input and output.
     blocks: (usize, usize),
     may_be_in_place: bool,
     steps: Box<dyn Fn(usize) -> Box<dyn Iterator<Item = Step>>>,
-    /// What a rank must have in its output, from all inputs; none if that is not looked at.
+    /// Returns what a rank must have in its output, from all inputs; `None` if the output is not checked.
     expected: Box<dyn Fn(usize, &[Vec<Value>]) -> Option<Vec<Value>>>,
 }
 
-/// `steps!(rank => schedule)` as a boxed function.
+/// Boxes the function `steps!(rank => schedule)`.
 macro_rules! steps {
     ($rank:ident => $schedule:expr) => {
         Box::new(move |$rank| Box::new($schedule) as Box<dyn Iterator<Item = Step>>)
@@ -160,7 +160,7 @@ fn sums(inputs: &[Vec<Value>]) -> Vec<Value> {
     blocks.map(|block| sum(block).expect("a rank")).collect()
 }
 
-/// All operations, for boards that keep so many rounds.
+/// Returns all operations, for boards that keep `rounds` rounds.
 fn cases(n: usize, rounds: usize, rng: &mut SeededRng) -> Vec<Case> {
     let (root, segments) = (rng.index(n), rng.index(6));
     let ahead = 1 + rng.index(rounds);

@@ -1,4 +1,4 @@
-//! One collective operation: everybody's data, everybody's memory, and what everybody must have at the end.
+//! One collective operation: the data and memory of all ranks, and the results that they must have.
 
 use crate::algorithms::{Algorithm, Kind};
 use pombo_collective::{Blocks, Combining, Cut, OperationBuffers, Operator, Segments, SharedBytes};
@@ -7,10 +7,10 @@ use pombo_netdrivers::fault::SeededRng;
 /// The map x -> a x + b over bytes. Composing two of them is associative, and the order matters.
 pub(crate) type Value = [u8; 2];
 const WIDTH: usize = size_of::<Value>();
-/// What memory holds before anybody writes to it.
+/// The initial contents of memory.
 const JUNK: Value = [0x6B, 0x6B];
 
-/// First the right one, then the left one.
+/// Composes two maps: the right one is applied first.
 fn compose([a, b]: Value, [c, d]: Value) -> Value {
     [a.wrapping_mul(c), a.wrapping_mul(d).wrapping_add(b)]
 }
@@ -22,9 +22,9 @@ fn add([a, b]: Value, [c, d]: Value) -> Value {
 pub(crate) struct Case {
     pub(crate) algorithm: Algorithm,
     pub(crate) ranks: usize,
-    /// Values of operations without blocks of their own for every rank.
+    /// Number of values in operations without a block for every rank.
     count: usize,
-    /// Values of block i where everybody has one.
+    /// Number of values of block i in operations with a block for every rank.
     sizes: Vec<usize>,
     in_place: bool,
     salt: u64,
@@ -71,7 +71,7 @@ impl Case {
         )
     }
 
-    /// What a rank contributes to a block.
+    /// Returns what a rank contributes to a block.
     fn data(&self, rank: usize, block: usize, values: usize) -> Vec<Value> {
         let mut rng = SeededRng::stream(self.salt, (rank * 64 + block) as u64);
         (0..values)
@@ -83,7 +83,7 @@ impl Case {
         self.algorithm.slices.of().slice(member, self.ranks)
     }
 
-    /// Values between two ranks, where every pair has a block.
+    /// Returns the number of values between two ranks, in operations with a block for every pair.
     fn pair(&self, a: usize, b: usize) -> usize {
         match self.algorithm.kind {
             Kind::Alltoall => self.sizes[a] + self.sizes[b],
@@ -117,7 +117,7 @@ impl Case {
         ranks.rev().reduce(sum).unwrap_or_default()
     }
 
-    /// What a rank must have in its output, or in its work buffer where the result lies there.
+    /// Returns what a rank must have in its output, or in its work buffer if that holds the result.
     pub(crate) fn expected(&self, rank: usize) -> Option<Vec<Value>> {
         let Algorithm { kind, root, .. } = self.algorithm;
         let (ranks, own) = (self.ranks, self.sizes.get(rank).copied().unwrap_or(0));
@@ -202,7 +202,7 @@ impl Case {
         }
     }
 
-    /// The memory as the operation sees it.
+    /// Returns the memory as the operation sees it.
     pub(crate) fn parts<'a>(&self, rank: usize, memory: &'a mut Memory) -> OperationBuffers<'a> {
         let Algorithm {
             kind, root, cut, ..
@@ -284,7 +284,7 @@ impl Case {
         parts
     }
 
-    /// Compares a rank's result, and looks whether its input is as it was.
+    /// Compares a rank's result, and checks that its input is unchanged.
     pub(crate) fn check(&self, rank: usize, parts: &OperationBuffers<'_>) {
         let read = |cells: SharedBytes<'_>| {
             let mut bytes = vec![0; cells.len()];

@@ -1,5 +1,6 @@
-//! The same operations over communicators with a header of their own: on loopback, on shared memory, on channels with
-//! profile, over a simulated network that loses and repeats frames, among all peers and among some of them.
+//! Runs the same operations over communicators with a header of their own: on loopback, on shared memory, on
+//! adversarial channels, over a simulated network that loses and repeats frames, among all peers and among some of
+//! them.
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
@@ -15,9 +16,9 @@ use pombo_testing::{AdversarialChannel, Profile, Sim, SimNetwork};
 use pombo_transport::reliable::{Reliable, Window};
 use zerocopy::little_endian::U32;
 
-/// Room for eight operations and two early messages from each of 20 peers; everything else waits or is announced.
+/// Eight operations and two early messages from each of 20 peers; everything else waits or is announced.
 type Narrow = Composition<U32, Rendezvous<16>, Linear, Static, Capacities<8, 40, 64, 20>>;
-/// Without announces a message fits a frame or it does not; a peer that has no credit left waits.
+/// Without rendezvous: a message must fit a frame, and a sender without credit waits.
 type Plain = Composition<U32, Eager, Linear, HeapStorage, Capacities<32, 80, 16384, 20>>;
 
 /// An operation's number and its members, all of them different peers.
@@ -41,7 +42,7 @@ impl Protocol<Tagged> for Members {
     }
 }
 
-/// As many of the peers as there are ranks, in any order.
+/// Returns as many of the peers as there are ranks, in random order.
 fn some(peers: usize, ranks: usize, rng: &mut SeededRng) -> Vec<u16> {
     let mut all: Vec<_> = (0..peers as u16).collect();
     for i in 1..peers {
@@ -51,12 +52,12 @@ fn some(peers: usize, ranks: usize, rng: &mut SeededRng) -> Vec<u16> {
     all
 }
 
-/// Runs cases one after the other on the same communicators, the ranks in one thread.
+/// Runs cases one after the other on the same communicators, with all ranks in one thread.
 fn run<L: Channel, C: Config>(channels: Vec<L>, cases: Vec<Case>, rng: &mut SeededRng) {
     run_in_time::<L, C>(channels, cases, rng, || ());
 }
 
-/// The same, with a clock that `tick` moves on.
+/// Runs cases in the same way, with a clock that `tick` advances.
 fn run_in_time<L: Channel, C: Config>(
     channels: Vec<L>,
     cases: Vec<Case>,
@@ -101,7 +102,7 @@ fn run_in_time<L: Channel, C: Config>(
                 .poll(&mut comms[usize::from(members.peers[rank])])
                 .expect("nothing fails");
             if rng.index(4) == 0 {
-                // Bystanders make progress too.
+                // Peers outside the operation make progress too.
                 let comm = rng.index(comms.len());
                 comms[comm].check_messages().expect("the channel works");
             }
@@ -120,7 +121,7 @@ pub(crate) fn run_all(ranks: usize, cases: Vec<Case>, rng: &mut SeededRng) {
     run::<_, Hosted>(Loopback::world(ranks as u16), cases, rng);
 }
 
-/// Every `stride`-th algorithm, from `first` on.
+/// Returns every `stride`-th algorithm, from `first` on.
 fn cases(ranks: usize, first: usize, stride: usize, rng: &mut SeededRng) -> Vec<Case> {
     let some = algorithms(ranks, rng)
         .into_iter()

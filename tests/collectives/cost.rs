@@ -1,11 +1,12 @@
-//! What iterators cost against loops written by hand. Instructions are counted in a program of its own
+//! The cost of iterators against hand-written loops. Instructions are counted in a separate program
 //! (`collectives/measure`), built in release mode as one codegen unit, one call at a time.
 
 use crate::measured;
 
-/// Instructions of all iterators for each of the loops.
+/// Largest ratio of instructions of all iterators to those of the loops.
 const ITERATORS: f64 = 1.02;
-/// Instructions of one operation for each of the loop, and for setting up what can stop and go on at every step.
+/// Largest ratio of instructions of one operation to those of the loop, and the additional instructions for setting up
+/// a schedule that can be suspended at every step.
 const OPERATION: (f64, u64) = (1.2, 250);
 
 #[test]

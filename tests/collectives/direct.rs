@@ -1,5 +1,5 @@
-//! Every algorithm over the plainest transport there is: memory to memory, in one thread. A send is over when it was
-//! received, or at once, by chance; a rank has as little room for messages as [`WIDTH`] says; ranks take turns by chance.
+//! Tests every algorithm over the simplest transport: memory to memory, in one thread. A send completes when it is
+//! received, or at once, at random; a rank has room for only [`WIDTH`] messages; ranks are polled in random order.
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
@@ -14,16 +14,16 @@ use std::rc::Rc;
 
 type Flag = Rc<Cell<bool>>;
 
-/// A message on its way: lent memory, or a copy of it.
+/// A message under way: lent memory, or a copy of it.
 enum Letter<'a> {
     Lent(SharedBytes<'a>, Flag),
     Copied(Vec<u8>),
 }
 
-/// A receive that waits: where to, and whether it is over.
+/// A receive that waits: its memory, and whether it is complete.
 type Posted<'a> = (SharedBytes<'a>, Flag);
 
-/// What is under way from one rank to another.
+/// The messages and receives under way from one rank to another.
 #[derive(Default)]
 struct Lane<'a> {
     letters: VecDeque<Letter<'a>>,
@@ -31,7 +31,7 @@ struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    /// First message, first receive.
+    /// Matches the first message with the first receive.
     fn meet(&mut self) {
         while !self.letters.is_empty() && !self.posted.is_empty() {
             let letter = self.letters.pop_front().expect("not empty");
@@ -55,7 +55,7 @@ impl Lane<'_> {
 
 type Lanes<'a> = RefCell<Vec<Lane<'a>>>;
 
-/// One rank of the plainest transport.
+/// One rank of the simplest transport.
 struct Direct<'a, 'w> {
     rank: usize,
     ranks: usize,
@@ -72,7 +72,7 @@ impl<'a> Direct<'a, '_> {
         self.parts.piece(piece)
     }
 
-    /// Messages meet late, so that a buffer that is used too early shows.
+    /// Matches late, so that the test detects a buffer that is used too early.
     fn meet(&mut self) {
         let mut lanes = self.lanes.borrow_mut();
         for other in 0..self.ranks {
@@ -203,7 +203,7 @@ fn every_algorithm_on_every_topology() {
     }
 }
 
-/// More ranks than any machine word has bits, for the arithmetic.
+/// Tests the arithmetic with more ranks than a machine word has bits.
 #[test]
 fn many_ranks() {
     let mut rng = SeededRng::new(7);

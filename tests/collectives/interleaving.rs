@@ -1,4 +1,5 @@
-//! Many operations at a time: whoever keeps polling all of them finishes all of them, in whatever order they were begun.
+//! Tests many operations at a time: a rank that keeps polling all of them completes all of them, in whatever order they
+//! began.
 
 use crate::algorithms::algorithms;
 use crate::case::Case;
@@ -22,7 +23,7 @@ fn comms<'buf>(ranks: usize) -> Vec<Comm<'buf>> {
         .collect()
 }
 
-/// Hundreds of different operations under way at once, begun in another order on every rank.
+/// Runs hundreds of different operations at once, which begin in another order on every rank.
 #[test]
 fn hundreds_in_flight() {
     for ranks in [2, 5, 8] {
@@ -63,7 +64,7 @@ fn hundreds_in_flight() {
                         CommCall::new(steps, members, own, case.operator())
                     })
                     .collect();
-                // The order in which this rank begins and polls them.
+                // The order in which this rank begins and polls the operations.
                 for i in 1..calls.len() {
                     calls.swap(i, rng.index(i + 1));
                 }
@@ -88,8 +89,8 @@ fn hundreds_in_flight() {
     }
 }
 
-/// Ranks as threads; each begins the operations of two groups in the order that suits it and waits for one, then for
-/// the other. Blocking calls in these orders would wait for each other for ever.
+/// Runs ranks as threads; each begins the operations of two groups in its own order and waits for one, then for the
+/// other. Blocking calls in these orders would deadlock.
 #[test]
 fn opposite_orders_on_two_groups() {
     const RANKS: usize = 4;
@@ -135,7 +136,7 @@ fn opposite_orders_on_two_groups() {
                         one.wait(&mut comm).expect("it works");
                         two.wait(&mut comm).expect("it works");
                     }
-                    // Others may still need this rank's help to take its messages.
+                    // Other ranks may still need this rank's progress to receive its messages.
                     let steps = collective::barrier_tree(Rooted::new(Binomial, rank, RANKS, 0));
                     let all = Members {
                         operation: 3,
@@ -157,7 +158,7 @@ fn opposite_orders_on_two_groups() {
     }
 }
 
-/// An operation whose partner is gone ends with an error, leaves nothing under way, and the communicator lives on.
+/// An operation whose partner is lost ends with an error and leaves nothing under way; the communicator stays usable.
 #[test]
 fn an_operation_with_a_lost_rank_fails() {
     let mut data = [0_u8; 4];

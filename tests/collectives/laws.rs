@@ -1,4 +1,4 @@
-//! What holds for every topology and every tree.
+//! The laws of every topology and every tree.
 
 use crate::any::{Any, AnyTree, shapes, topologies};
 use pombo_collective::topology::*;
@@ -62,7 +62,7 @@ fn ways_end_and_hops_count_them() {
     }
 }
 
-/// Every rank's view agrees with its parent's and its children's, and everybody hangs below the root.
+/// Checks that every rank's view agrees with its parent's and its children's, and that every rank is below the root.
 fn check_tree(name: &str, ranks: usize, root: usize, tree: impl Fn(usize) -> AnyTree) {
     for rank in 0..ranks {
         let own = tree(rank);
@@ -119,7 +119,7 @@ fn shapes_are_trees() {
     }
 }
 
-/// Everybody below a rank, itself included.
+/// Returns all ranks below a rank, itself included.
 fn below(tree: &impl Fn(usize) -> AnyTree, rank: usize) -> Vec<usize> {
     let children: Vec<_> = tree(rank).children().collect();
     let more = children.into_iter().flat_map(|child| below(tree, child));
@@ -151,7 +151,7 @@ fn spans_are_subtrees_and_follow_their_parent() {
     }
 }
 
-/// What a network's figures are by counting: links are the pairs of ranks one hop apart.
+/// Returns a network's metrics by counting: links are the pairs of ranks one hop apart.
 fn counted(topology: Any) -> (usize, usize) {
     let ranks = topology.ranks();
     let pairs = || (0..ranks).flat_map(|a| (0..a).map(move |b| (a, b)));
@@ -160,7 +160,7 @@ fn counted(topology: Any) -> (usize, usize) {
     (diameter.unwrap_or(0), links)
 }
 
-/// Links that must be cut to halve a network, by trying every half.
+/// Returns the number of links that must be cut to halve a network, by trying every half.
 fn cut(topology: Any) -> usize {
     let ranks = topology.ranks();
     let halves = (0_u32..1 << ranks).filter(|half| half.count_ones() as usize == ranks / 2);
@@ -174,7 +174,7 @@ fn cut(topology: Any) -> usize {
     halves.map(crossing).min().unwrap_or(0)
 }
 
-/// Links of the rank that has fewest: in these networks what must fail to cut somebody off.
+/// Returns the least number of links of a rank, which is the connectivity of these networks.
 fn thinnest(topology: Any) -> usize {
     let ranks = topology.ranks();
     let degree = |a| {
@@ -227,7 +227,7 @@ fn figures_are_what_counting_finds() {
         check_figures(mesh, mesh.metrics(), false);
         check_figures(torus, torus.metrics(), false);
     }
-    // Everybody hears the medium, so links between pairs mean nothing.
+    // Every rank receives from the medium, so links between pairs have no meaning.
     let shared = NetworkMetrics {
         diameter: 1,
         connectivity: 1,

@@ -1,4 +1,4 @@
-//! Cost models: the published example, and the best tree against the best that can be.
+//! Tests the cost models: the published example, and the computed tree against the best possible time.
 
 use pombo_collective::model::{Hockney, Hold, Multicast, Optimal};
 use pombo_collective::topology::{Binomial, Chain, Rooted, Sequential, Shape, Tree};
@@ -18,14 +18,14 @@ fn the_published_example() {
     assert_eq!(PAPER.multicast(Sequential, 4), of(6, 9));
     assert_eq!(PAPER.multicast(Binomial, 4), of(4, 10));
     assert_eq!(PAPER.multicast(Chain, 4), of(2, 15));
-    // The best tree is the sequential one here; the table is a constant.
+    // Here the best tree is the sequential one; the table is a constant.
     const BEST: Optimal<65> = Optimal::new(PAPER);
     assert_eq!(PAPER.multicast(&BEST, 4), of(6, 9));
     let children = |rank| Rooted::new(&BEST, rank, 4, 0).children().count();
     assert_eq!([0, 1, 2, 3].map(children), [3, 0, 0, 0]);
 }
 
-/// Whoever has the message sends it on as early as it can: nothing is faster.
+/// Returns the least possible time: every rank that has the message forwards it as early as it can.
 fn best(times: Hold, ranks: usize, ports: usize) -> u64 {
     let mut next_sends = BinaryHeap::from([Reverse(0)]);
     let (mut informed, mut last) = (1, 0);
@@ -66,7 +66,7 @@ fn no_tree_is_better() {
     }
 }
 
-/// With several ports every send reaches up to so many ranks; with one it is the published tree.
+/// With several ports every send reaches up to that many ranks; one port gives the published tree.
 #[test]
 fn more_ports_are_never_worse() {
     let mut rng = SeededRng::new(4);
@@ -94,7 +94,8 @@ fn more_ports_are_never_worse() {
     }
 }
 
-/// ECCLib's comparison: a tree beats the line, the physical broadcast beats both, whatever is sent again.
+/// ECCLib's comparison: a tree is faster than the line, and a physical broadcast is faster than both, even with
+/// retransmissions.
 #[test]
 fn broadcast_by_formula() {
     let net = Hockney {

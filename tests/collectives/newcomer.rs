@@ -1,4 +1,4 @@
-//! A new topology in less than 20 lines has every collective operation at once.
+//! A new topology of less than 20 lines works with every collective operation.
 
 use crate::algorithms::on_topology;
 use crate::any::Any;

@@ -1,4 +1,4 @@
-//! The tables and figures of the papers. Sources: the EPOS thesis, sections 2.2 and 4.4 (ranks count from 1 there);
+//! The tables and figures of the papers. Sources: the EPOS thesis, sections 2.2 and 4.4 (where ranks count from 1);
 //! parameterised multicast trees.
 
 use pombo_collective::topology::*;
@@ -8,7 +8,7 @@ fn from_one(ranks: impl Iterator<Item = usize>) -> Vec<usize> {
     ranks.map(|rank| rank + 1).collect()
 }
 
-/// Figure 4.2: from host 7 to host 2 on a ring of eight it is 3 hops to the right and 5 to the left.
+/// Checks figure 4.2: from host 7 to host 2 on a ring of eight it is 3 hops to the right and 5 to the left.
 #[test]
 fn the_ring_takes_the_shorter_way() {
     let ring = Ring::new(8);
@@ -20,7 +20,7 @@ fn the_ring_takes_the_shorter_way() {
     assert_eq!((ring.hops(6, 1), ring.ranks() - ring.hops(6, 1)), (3, 5));
 }
 
-/// Figure 4.3.
+/// Checks figure 4.3.
 #[test]
 fn the_order_of_scatter() {
     assert_eq!(from_one(Ring::new(8).line(0)), [5, 6, 4, 7, 3, 8, 2]);
@@ -49,23 +49,24 @@ fn the_order_of_scatter() {
     }
 }
 
-/// Figure 4.4: a line of hosts each of which is a ring. Every host is replaced by its ranks in the order of a ring.
+/// Checks figure 4.4: a line of hosts each of which is a ring. Every host is replaced by its ranks in the order of a
+/// ring.
 #[test]
 fn rings_in_a_line() {
     let rings = [Ring::new(4); 3];
     let both = Nested::new(Linear::new(3), &rings).unwrap();
     // Host 2 is the farthest: ranks 8 to 11, the opposite one first, the one at the line last; then host 1; then the
-    // others of the root's own ring.
+    // other ranks of the root's own ring.
     let line: Vec<_> = both.line(0).collect();
     assert_eq!(line, [10, 11, 9, 8, 6, 7, 5, 4, 2, 3, 1]);
-    // From the middle both sides come by turns.
+    // From the middle the two sides alternate.
     let line: Vec<_> = both.line(5).collect();
     assert_eq!(line, [10, 11, 9, 8, 2, 3, 1, 0, 7, 4, 6]);
     assert_eq!(both.hops(10, 2), 2 + 2 + 2);
 }
 
-/// Section 2.2. Two entries of the thesis are something else than they say: the diameter of a line is printed as N/2,
-/// which is the distance from its middle; the cost of a hypercube as d, which is the links of one host.
+/// Checks section 2.2. Two entries of the thesis differ: it prints the diameter of a line as N/2, which is the distance
+/// from its middle, and the cost of a hypercube as d, which is the number of links of one host.
 #[test]
 fn figures_of_the_basic_topologies() {
     let of = |diameter, connectivity, bisection, cost| NetworkMetrics {
@@ -115,10 +116,10 @@ fn receives(steps: impl Iterator<Item = Step>) -> Vec<usize> {
     steps.filter_map(from).collect()
 }
 
-/// What the root does, then what another rank does.
+/// The behaviour of the root and of the other ranks.
 #[derive(PartialEq, Eq, Debug)]
 enum Direction {
-    /// The root sends, the others receive (and may hand on).
+    /// The root sends; the others receive and may forward.
     Straight,
     Reverse,
     Bidirectional,
@@ -133,7 +134,7 @@ fn direction<S: Iterator<Item = Step>>(steps: impl Fn(usize) -> S) -> Direction 
     }
 }
 
-/// Tables 4.1 to 4.3: operation, topology, direction; told by whom the ranks really turn to.
+/// Checks tables 4.1 to 4.3 (operation, topology, direction) against the partners of each rank.
 #[test]
 fn operations_have_a_topology_and_a_direction() {
     const N: usize = 8;
@@ -158,7 +159,7 @@ fn operations_have_a_topology_and_a_direction() {
     assert_eq!(direction(reduce), Direction::Reverse);
     assert_eq!(receives(reduce(0)), backwards);
 
-    // The circle is the line closed: everybody sends to the one behind and receives from the one before.
+    // The circle is the closed line: every rank sends to its successor and receives from its predecessor.
     let allgather = |rank| collective::allgather(Circle::new(net, rank));
     assert_eq!(direction(allgather), Direction::Bidirectional);
     for rank in 0..N {
@@ -167,7 +168,7 @@ fn operations_have_a_topology_and_a_direction() {
         assert_eq!(receives(allgather(rank)), [circle.before(1); N - 1]);
     }
 
-    // N broadcasts with shifted order: in no turn do two ranks send to the same one.
+    // These are N broadcasts in shifted order: in no step do two ranks send to the same rank.
     let alltoall = |rank| collective::alltoall(Circle::new(net, rank), 1);
     assert_eq!(direction(alltoall), Direction::Bidirectional);
     for turn in 0..N - 1 {
@@ -176,7 +177,8 @@ fn operations_have_a_topology_and_a_direction() {
         assert_eq!(targets, (0..N).collect::<Vec<_>>());
     }
 
-    // Combinations: barrier = gather + broadcast, all-reduce = reduce + broadcast, reduce-scatter = reduce + scatter.
+    // Combinations are: barrier = gather + broadcast, all-reduce = reduce + broadcast, reduce-scatter = reduce +
+    // scatter.
     for rank in 0..N {
         let barrier = || collective::barrier(net, rank);
         assert_eq!(
@@ -204,7 +206,7 @@ fn operations_have_a_topology_and_a_direction() {
     }
 }
 
-/// Only the order of partners changes with the network, never the messages.
+/// Checks that the network changes only the order of partners, never the messages.
 #[test]
 fn the_network_changes_the_order_alone() {
     let sorted = |steps: Vec<usize>| {
@@ -225,7 +227,7 @@ fn the_network_changes_the_order_alone() {
     );
 }
 
-/// ECCLib's distributors say whose slice is which.
+/// Checks that ECCLib's distributors map every slice to its rank.
 #[test]
 fn distributors_map_slices_to_members() {
     let slice_of = |slices| {
@@ -247,7 +249,7 @@ fn distributors_map_slices_to_members() {
     assert_eq!(Buffer::Input.block(2).blocks, 1);
 }
 
-/// MPI-F's tree for nine ranks in blocks of three.
+/// Checks MPI-F's tree for nine ranks in blocks of three.
 #[test]
 fn the_blocked_binomial_tree() {
     let children = |rank| {
@@ -259,7 +261,7 @@ fn the_blocked_binomial_tree() {
     assert_eq!(children(1), [7]);
     assert_eq!(children(2), [8]);
     assert_eq!(children(3), [4, 5]);
-    // Blocks of one rank are the binomial tree, one block of all ranks is the sequential one.
+    // Blocks of one rank give the binomial tree, one block of all ranks gives the sequential one.
     for rank in 0..8 {
         let of = |block| Rooted::new(Blocked { block }, rank, 8, 0).children();
         assert!(of(1).eq(Rooted::new(Binomial, rank, 8, 0).children()));

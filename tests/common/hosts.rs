@@ -1,8 +1,8 @@
-//! Hosts made of network namespaces, for tests of jobs on several of them. No root needed: [`on_hosts`] starts the
-//! calling test once more, as root of a user namespace with processes, mounts and networks of its own. When it ends,
-//! the system takes all of that away.
+//! Simulates hosts by network namespaces, for tests of jobs on several hosts. This needs no root: [`on_hosts`] starts
+//! the calling test once more, as root of a user namespace with processes, mounts and networks of its own. The system
+//! removes all of that when the process ends.
 //!
-//! Host i is called `hI`, has the address 10.77.0.(i+1) on `eth0`, and hangs on a bridge. Names resolve.
+//! Host i is called `hI`, has the address 10.77.0.(i+1) on `eth0`, and is connected to a bridge. Names resolve.
 #![allow(
     dead_code,
     missing_docs,
@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Set in the process that has the hosts.
+/// The variable that is set in the process that has the hosts.
 const INSIDE: &str = "POMBO_TEST_HOSTS";
-/// Everything of the harness lies here, in a file system of its own.
+/// The directory of the harness, in a file system of its own.
 const HOME: &str = "/run/pombo";
-/// A test on hosts that takes longer hangs: every one takes seconds, for some twenty jobs.
+/// The hang limit of a test on hosts; each runs some twenty jobs in a few seconds each.
 const HANG: Duration = Duration::from_secs(1800);
 
-/// Switches of `unshare`, and what each is for: root; networks; mounts; processes, which end with the first of them.
+/// Switches of `unshare` for root, networks, mounts, and processes, which end with the first of them.
 const APART: [&str; 6] = [
     "--map-root-user",
     "--net",
@@ -33,8 +33,8 @@ const APART: [&str; 6] = [
     "--mount-proc",
 ];
 
-/// Runs `body` with that many hosts. `test` is the path of the calling test, crate first. Where the system does not
-/// allow it, it says so and that is all.
+/// Runs `body` with `count` hosts. `test` is the path of the calling test, crate first. If the system does not permit
+/// the namespaces, the test reports so and passes.
 pub fn on_hosts(test: &str, count: usize, body: impl FnOnce(&Hosts)) {
     if std::env::var_os(INSIDE).is_some() {
         return body(&Hosts::make(count));
@@ -69,7 +69,7 @@ fn apart() -> Command {
     command
 }
 
-/// Can this user have hosts here? Else why not.
+/// Returns whether this user may create hosts here, or else the reason.
 fn allowed() -> Result<(), String> {
     let mut command = apart();
     let script = "mount -t tmpfs none /run && ip link add a0 type veth peer name a1";
@@ -81,7 +81,7 @@ fn allowed() -> Result<(), String> {
     }
 }
 
-/// Hosts with a network between them.
+/// Hosts and a network between them.
 pub struct Hosts {
     count: usize,
 }
@@ -109,19 +109,19 @@ impl Hosts {
         hosts
     }
 
-    /// Gives the hosts names, and writes what enters one in place of a login.
+    /// Gives the hosts names, and writes the script that enters one in place of a login.
     fn name(&self) {
         let mut names = String::from("127.0.0.1 localhost\n");
         for host in 0..self.count {
             writeln!(names, "{} h{host}", self.address(host)).expect("memory");
         }
-        // No server is asked: none is there to answer.
+        // Names are resolved from files, because no name server can answer there.
         self.replace("/etc/hosts", &names);
         self.replace(
             "/etc/nsswitch.conf",
             "hosts: files\npasswd: files\ngroup: files\n",
         );
-        // As ssh: options, a host, and words that a shell takes apart.
+        // The script takes the arguments of ssh: options, a host, and words that a shell splits.
         let enter = "#!/bin/sh\n\
             while [ \"${1#-}\" != \"$1\" ]; do shift; done\n\
             host=$1; shift\n\
@@ -130,7 +130,7 @@ impl Hosts {
         sh(&format!("chmod +x {}", self.login().display()));
     }
 
-    /// Other contents for a file, while the hosts are there.
+    /// Replaces the contents of a file while the hosts exist.
     pub fn replace(&self, path: &str, contents: &str) {
         let copy = format!("{HOME}/{}", path.replace('/', "-"));
         std::fs::write(&copy, contents).expect("a file system of its own");
@@ -143,28 +143,28 @@ impl Hosts {
         self.count
     }
 
-    /// The address of a host.
+    /// Returns the address of a host.
     pub fn address(&self, host: usize) -> String {
         format!("10.77.0.{}", host + 1)
     }
 
-    /// All names with a comma between them.
+    /// Returns all names, separated by commas.
     pub fn names(&self) -> String {
         let names: Vec<String> = (0..self.count).map(|host| format!("h{host}")).collect();
         names.join(",")
     }
 
-    /// A program to be called as `ssh HOST WORDS..`.
+    /// Returns the program that is called as `ssh HOST WORDS..`.
     pub fn login(&self) -> PathBuf {
         Path::new(HOME).join("login")
     }
 
-    /// A directory that goes with the hosts, and that all of them see.
+    /// Returns a directory that all hosts see and that is removed with them.
     pub fn home(&self) -> &Path {
         Path::new(HOME)
     }
 
-    /// A command on a host.
+    /// Returns a command on a host.
     pub fn command(&self, host: usize, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/h{host}"));
@@ -172,7 +172,8 @@ impl Hosts {
         command
     }
 
-    /// An `mpiexec` of the Hydra kind, on host 0, that starts so many ranks on every host in turn: 0 0 1 1 for two.
+    /// Returns an `mpiexec` of the Hydra kind on host 0 that starts `ranks_per_host` ranks on every host in turn: 0 0 1
+    /// 1 for two.
     pub fn hydra(&self, mpiexec: &str, ranks_per_host: usize) -> Command {
         let mut command = self.command(0, mpiexec);
         command.args(["-iface", "eth0", "-launcher", "ssh", "-launcher-exec"]);
@@ -183,12 +184,12 @@ impl Hosts {
         command
     }
 
-    /// A script that changes the network, from outside the hosts.
+    /// Runs a script that changes the network, outside the hosts.
     pub fn set(&self, script: &str) {
         sh(script);
     }
 
-    /// From now on every host sends and receives no faster, through a queue of that many bytes on either side.
+    /// Limits the rate of every host in both directions, through queues of `queue` bytes on either side.
     pub fn shape(&self, megabits: u32, queue: u32) {
         let shape = format!("root tbf rate {megabits}mbit burst 16kb limit {queue}");
         for host in 0..self.count {
@@ -198,7 +199,7 @@ impl Hosts {
         }
     }
 
-    /// The switch passes on no multicast; what is for everybody still passes.
+    /// Makes the switch drop multicast; it still forwards broadcasts.
     pub fn filter_multicast(&self) {
         for host in 0..self.count {
             sh(&format!(
@@ -207,18 +208,18 @@ impl Hosts {
         }
     }
 
-    /// The host vanishes: its cable is out.
+    /// Makes a host vanish: takes its link down.
     pub fn unplug(&self, host: usize) {
         sh(&format!("ip link set v{host} down"));
     }
 
-    /// The cable is in again.
+    /// Takes the link of a host up again.
     pub fn plug(&self, host: usize) {
         sh(&format!("ip link set v{host} up"));
     }
 }
 
-/// Runs a script of the harness: it must succeed.
+/// Runs a script of the harness, which must succeed.
 fn sh(script: &str) {
     let mut command = Command::new("sh");
     let output = command.args(["-ec", script]).output().expect("a shell");

@@ -1,5 +1,5 @@
-//! Programs that count instructions: built by themselves, in release mode as one codegen unit, as what a test measures
-//! must not depend on how the test was built. Used by `twin` and `collectives`.
+//! Builds programs that count instructions, in release mode as one codegen unit, because the figures must not depend on
+//! the build of the test. `twin` and `collectives` use it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +29,7 @@ panic = "abort"
 [workspace]
 "#;
 
-/// One line of what such a program prints: what it is about, two figures, a name.
+/// One line of such a program's output: a subject, two figures, a name.
 pub(crate) struct Line {
     pub(crate) what: String,
     pub(crate) ours: u64,
@@ -74,7 +74,7 @@ fn build(folder: &str) -> PathBuf {
         .replace("{root}", &root.display().to_string())
         .replace("{folder}", folder);
     fs::write(package.join("Cargo.toml"), manifest).expect("the manifest");
-    // The same versions as everywhere, and nothing to be downloaded.
+    // The lock file gives the workspace's versions, so that cargo downloads nothing.
     fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock")).expect("the lock file");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = temporary.join(format!("{folder}-target"));

@@ -1,4 +1,4 @@
-//! What the kernel's system tests share: an MPI-like header, memory that the test owns, small compositions.
+//! Definitions that the kernel's system tests share: an MPI-like header, memory that the test owns, small compositions.
 #![allow(
     dead_code,
     missing_docs,
@@ -18,7 +18,7 @@ use pombo_testing::{AdversarialChannel, Profile};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Context and tag, as MPI has them; the source is the peer.
+/// A header of context and tag, as MPI's; the source is the peer.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -28,7 +28,7 @@ pub struct Tagged {
     pub tag: I32,
 }
 
-/// -1 as tag or 65535 as source stand for any.
+/// A pattern in which -1 as tag or 65535 as source matches any.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Wanted {
@@ -86,7 +86,7 @@ pub fn wanted(source: Option<u16>, tag: Option<i32>) -> Wanted {
     }
 }
 
-/// Vectors that travel through the communicator.
+/// Memory of vectors that move through the communicator.
 pub struct Owned;
 
 pub struct Bytes(pub Vec<u8>);
@@ -116,17 +116,17 @@ impl Sink for Bytes {
     }
 }
 
-/// 4 operations would be too few to test with, everything else is as small as it gets.
+/// The smallest composition, except for operations, of which 4 would be too few for tests.
 pub type Tiny = Composition<U32, Rendezvous<16>, Linear, Static, Capacities<512, 4, 64, 4>>;
-/// Without rendezvous.
+/// A composition without rendezvous.
 pub type Plain = Composition<U32, Eager, Linear, Static, Capacities<512, 64, 64, 4>>;
-/// As a hosted program has it.
+/// The composition of a hosted program.
 pub type Hosted =
     Composition<U32, Rendezvous<4096>, Linear, HeapStorage, Capacities<65536, 4096, 4096, 64>>;
 
 pub type Comm<C> = Communicator<Tagged, Loopback, Owned, C>;
 
-/// Lets every rank make progress until nothing moves any more.
+/// Polls every rank until nothing moves any more.
 pub fn settle<C: Config>(ranks: &mut [Comm<C>]) {
     for _ in 0..1_000_000 {
         let mut moved = false;
@@ -140,7 +140,7 @@ pub fn settle<C: Config>(ranks: &mut [Comm<C>]) {
     panic!("the ranks never come to rest");
 }
 
-/// Channels with profile for ranks that take turns, with room for so many short frames between two of them.
+/// Returns adversarial channels for ranks that are polled in turn, with room for `in_flight` short frames per pair.
 pub fn adversarial(
     peers: u16,
     in_flight: usize,
@@ -154,7 +154,7 @@ pub fn adversarial(
     AdversarialChannel::world(Loopback::world_with(peers, limits), profile, seed)
 }
 
-/// Lets every rank make progress until nothing is due, under way, or moving.
+/// Polls every rank until nothing is due, under way, or moving.
 pub fn settle_moody<H: Header, M: Memory, C: Config>(
     ranks: &mut [Communicator<H, AdversarialChannel<Loopback>, M, C>],
 ) {
@@ -163,7 +163,7 @@ pub fn settle_moody<H: Header, M: Memory, C: Config>(
         for rank in ranks.iter_mut() {
             rest &= !rank.check_messages().expect("this channel does not break");
         }
-        // A round without a move has taken all that was under way, unless a channel keeps something back.
+        // A round without progress has taken everything under way, unless a channel holds something back.
         if rest
             && ranks
                 .iter()
@@ -175,15 +175,15 @@ pub fn settle_moody<H: Header, M: Memory, C: Config>(
     panic!("the ranks never come to rest");
 }
 
-/// Payload that tells which message it is.
+/// Returns a payload from which the message can be identified.
 pub fn payload(id: usize, len: usize) -> Vec<u8> {
     (0..len)
         .map(|i| (id.wrapping_mul(31) ^ i.wrapping_mul(7) ^ (i >> 8)) as u8)
         .collect()
 }
 
-/// How many cases a property runs: `PROPTEST_CASES`, or the given number. Failures print the case itself, so no
-/// file of seeds is kept.
+/// Returns the number of cases of a property test: `PROPTEST_CASES`, or `default`. A failure prints the case itself, so
+/// no file of seeds is kept.
 pub fn cases(default: u32) -> proptest::test_runner::Config {
     let cases = std::env::var("PROPTEST_CASES")
         .ok()

@@ -1,4 +1,4 @@
-//! A header that numbers messages, for tests that check who got which.
+//! A header that numbers messages, for tests that check which receive got which message.
 #![allow(missing_docs, unreachable_pub, reason = "shared by tests")]
 
 use pombo_kernel::header::fold;
@@ -6,8 +6,7 @@ use pombo_kernel::{Header, Pattern, Peer};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// A tag to match by, and the message's number, at which matching does not look: so even an empty message can be
-/// told from the others.
+/// A tag for matching, and the message's number, which matching ignores: so even empty messages can be distinguished.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Numbered {
@@ -15,7 +14,7 @@ pub struct Numbered {
     pub number: U32,
 }
 
-/// -1 as tag or 65535 as source stand for any.
+/// A pattern in which -1 as tag or 65535 as source matches any.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Select {
@@ -49,7 +48,7 @@ impl Pattern<Numbered> for Select {
         (class, Self::key(class, Peer(self.source.get()), &header))
     }
 
-    /// Several tags share a key, so that a matcher by key has to look closer.
+    /// Several tags share a key, so that a matcher by key has to compare the pattern too.
     fn key(class: usize, from: Peer, header: &Numbered) -> u32 {
         let source = if class & 1 == 0 { from.0.into() } else { 0 };
         let tag = if class & 2 == 0 { header.tag.get() } else { 0 };

@@ -1,4 +1,4 @@
-//! What is lent is of the communicator's kind of memory.
+//! A communicator accepts loans of its own kind of memory only.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! The operators take what the methods take.
+//! The operators take the arguments of the methods.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! Receives and probes speak the communicator's protocol.
+//! Receives and probes take patterns of the communicator's protocol.
 mod help;
 use help::*;
 

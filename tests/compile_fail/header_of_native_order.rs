@@ -1,4 +1,4 @@
-//! A field of the machine's own byte order and alignment is refused by its type, so nobody forgets to convert it.
+//! The type of a header refuses a field of the machine's own byte order and alignment, so no conversion is forgotten.
 mod help;
 use help::*;
 

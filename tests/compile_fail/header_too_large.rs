@@ -1,4 +1,4 @@
-//! A header that leaves no room in the shortest frame is found when the program is built.
+//! The build detects a header that leaves no room in the shortest frame.
 mod help;
 use help::*;
 

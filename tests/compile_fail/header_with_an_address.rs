@@ -1,4 +1,4 @@
-//! A header is bytes: an address in it would mean nothing to the peer.
+//! A header is bytes: an address in it would have no meaning for the peer.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! Memory that knows more of its contents than the composition carries is found when the program is built.
+//! The build detects memory of a higher level of datatypes than the composition supports.
 mod help;
 use help::*;
 use pombo_kernel::aspect::{Full, Homogeneous, NoDatatypes, Unbuffered, Unobserved};

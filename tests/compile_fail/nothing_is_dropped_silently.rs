@@ -1,4 +1,4 @@
-//! Whoever drops a ticket, an outcome, or a refusal with a buffer in it, has to say so.
+//! A program must discard a ticket, an outcome, or a refusal with a buffer in it explicitly.
 #![deny(unused_must_use)]
 mod help;
 use help::*;

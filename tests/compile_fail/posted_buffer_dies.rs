@@ -1,4 +1,4 @@
-//! A buffer that waits for a message lives as long as the communicator; dropping the communicator ends the loan.
+//! A posted buffer must live as long as the communicator; dropping the communicator ends the loan.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! Only what may be written is posted.
+//! Only mutable memory can be posted.
 mod help;
 use help::*;
 

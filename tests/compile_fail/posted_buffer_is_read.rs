@@ -1,4 +1,4 @@
-//! Nobody looks into a buffer that a message may be written to.
+//! A program cannot read a buffer that a message may be written to.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! A buffer that is lent to a scope outlives the scope.
+//! A buffer that is lent to a scope must outlive the scope.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! A buffer that is lent to a scope is the scope's until it ends, or until the buffer comes back by a claim.
+//! A buffer that is lent to a scope is borrowed until the scope ends, or until a claim returns the buffer.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! A scope does not get out of its call, not even by being forgotten on the way.
+//! A scope cannot leave its call, not even by being forgotten.
 mod help;
 use help::*;
 

@@ -1,4 +1,4 @@
-//! While a scope is open nobody works around it.
+//! While a scope is open the communicator cannot be used directly.
 mod help;
 use help::*;
 

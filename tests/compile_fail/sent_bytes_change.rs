@@ -1,4 +1,4 @@
-//! Bytes that are being sent do not change before they come back.
+//! Bytes that are being sent cannot change before they come back.
 mod help;
 use help::*;
 

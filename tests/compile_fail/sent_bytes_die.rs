@@ -1,4 +1,4 @@
-//! Bytes that are lent to a communicator live as long as it does.
+//! Bytes that are lent to a communicator must live as long as it does.
 mod help;
 use help::*;
 

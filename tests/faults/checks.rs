@@ -1,6 +1,6 @@
-//! What must be true when a schedule has come to rest. The rules are MPI's, written down as simply as they can be: no
-//! message and no receive that match may both have reason to complain. A crash excuses the operations that only the
-//! crashed rank could finish, and these must have ended; it excuses nothing else.
+//! The conditions at the end of a schedule. The rules are MPI's, written as simply as possible: no message and no
+//! receive that match may both violate the order. A crash excuses the operations that only the crashed rank could
+//! finish, and these must have ended; it excuses nothing else.
 
 use crate::numbered::{Numbered, Select, select};
 use crate::world::{End, World};
@@ -8,7 +8,7 @@ use pombo_kernel::{Error, Lengths, Mode, Pattern, Peer};
 use zerocopy::little_endian::{I32, U32};
 
 impl World {
-    /// To be called when all is claimed.
+    /// Checks everything; called when all operations are claimed.
     pub(crate) fn check(&self) {
         let takers = self.takers();
         self.check_pairs(&takers);
@@ -20,12 +20,12 @@ impl World {
         self.messages[id].was_cancelled()
     }
 
-    /// A message that may never have come, without anybody being at fault: its sender crashed or took it back.
+    /// Returns whether a message may be missing without an error: its sender crashed or withdrew it.
     fn is_excused(&self, id: usize) -> bool {
         self.messages[id].withdrawn || !self.is_up(self.messages[id].from)
     }
 
-    /// Which receive took which message.
+    /// Returns which receive took each message.
     fn takers(&self) -> Vec<Option<usize>> {
         let mut takers = vec![None; self.messages.len()];
         for (index, receive) in self.receives.iter().enumerate() {
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// A probe names the message that a receive posted in its place would have taken.
+    /// Checks that a probe names the message that a receive posted in its place would have taken.
     fn check_probes(&self, takers: &[Option<usize>]) {
         let taken_before = |id: usize, index| takers[id].is_some_and(|handler| handler < index);
         for found in self.found.iter().filter(|found| self.is_up(found.at)) {
@@ -103,8 +103,8 @@ impl World {
         }
     }
 
-    /// Nothing waits for a lost rank; a synchronous send that is over was matched; a receive from anybody broke off
-    /// with a message that nobody got.
+    /// Checks that no operation waits for a lost rank, that a complete synchronous send was matched, and that a receive
+    /// from any source that was lost had matched a message that no other receive got.
     fn check_ends(&self, takers: &[Option<usize>]) {
         for (index, receive) in self.receives.iter().enumerate() {
             let source = usize::from(receive.pattern.source.get());
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// Probes for what is left and receives it. Then nothing is left.
+    /// Probes for what is left and receives it. Then checks that nothing is left.
     pub(crate) fn drain(&mut self) {
         for index in 0..self.receives.len() {
             self.cancel_receive(index);
@@ -161,7 +161,7 @@ impl World {
                 let over = self.was_cancelled(id) || takers[id].is_some();
                 assert!(over, "message {id} is lost");
             }
-            // Of a rank that has crashed, what it was told had left.
+            // Messages of a crashed rank must have arrived too if the rank was told that they had left.
             if self.is_up(message.to) && matches!(message.outcome, Some(Ok(_))) {
                 assert!(takers[id].is_some(), "message {id} had left, and is lost");
             }
@@ -184,7 +184,7 @@ impl World {
         }
     }
 
-    /// The first probe may have to ask the senders.
+    /// Finds a message by two probes, because the first one may only query the senders.
     fn find_left(&mut self, at: usize, port: usize) -> Option<usize> {
         (0..2).find_map(|_| {
             let id = self.probe(at, port, select(None, None));
@@ -193,7 +193,7 @@ impl World {
         })
     }
 
-    /// Whoever is left knows who is not: every call that names a lost rank says so at once.
+    /// Checks that the remaining ranks know the lost ones: every call that names a lost rank fails at once.
     pub(crate) fn check_losses(&mut self) {
         let ranks = self.ranks.len();
         for (at, lost) in (0..ranks).flat_map(|at| (0..ranks).map(move |lost| (at, lost))) {

@@ -1,4 +1,4 @@
-//! What a schedule is made of, all of it from its seed: composition, channel, profile, a crash, and the dice for the
+//! The plan of a schedule, derived from its seed: composition, channel, profile, crashes, and the random numbers of the
 //! traffic.
 
 use crate::common::{Hosted, Plain, Tiny};
@@ -13,16 +13,16 @@ use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use pombo_testing::{AdversarialChannel, Profile};
 use zerocopy::little_endian::{U32, U64};
 
-/// One place for each of four peers: everything else waits at its sender.
+/// One cell for each of four peers: everything else waits at its sender.
 type Smallest = Composition<U32, Rendezvous<1>, Linear, Static, Capacities<512, 4, 1, 4>>;
-/// Everything short fits, several places for each.
+/// Every short message fits, with several cells for each peer.
 type Roomy = Composition<U64, Rendezvous<64>, Linear, HeapStorage, Capacities<4096, 64, 64, 4>>;
-/// Found by bins, of which there are far too few.
+/// Matching by bins, of which there are far too few.
 type Bins = Composition<U32, Rendezvous<16>, Binned<1>, Static, Capacities<512, 4, 64, 4>>;
-/// Found by bins when it gets crowded.
+/// Matching by bins when a queue is long.
 type Adapting =
     Composition<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Capacities<4096, 64, 64, 4>>;
-/// Without rendezvous, with few places.
+/// Without rendezvous, with few cells.
 type PlainFew = Composition<U32, Eager, Linear, Static, Capacities<512, 12, 64, 4>>;
 /// With every other aspect as well.
 type All = Composition<
@@ -36,7 +36,7 @@ type All = Composition<
     Heterogeneous,
     Buffered,
 >;
-/// With copies of its own, and nothing announced.
+/// With buffered copies, and without announcements.
 type PlainCopying = Composition<
     U32,
     Eager,
@@ -65,15 +65,14 @@ const COMPOSITIONS: [(&str, Make); 11] = [
     ("Smallest and All", Pair::<Smallest, All>::boxed),
 ];
 
-/// What the ranks of a schedule like to do. Schedules differ in it, so that some do things often that are rare in
-/// most.
+/// The probabilities of a schedule. Schedules differ in them, so that some often do what is rare in most.
 #[derive(Debug)]
 pub(crate) struct Habits {
-    /// How often each kind of step is taken, in this order.
+    /// The weight of each kind of step, in this order.
     pub(crate) steps: [u64; STEPS.len()],
-    /// Different tags.
+    /// Number of different tags.
     pub(crate) tags: u64,
-    /// Receives and probes from anybody.
+    /// Receives and probes of any source.
     pub(crate) any_source: Rate,
     /// Receives and probes of any tag.
     pub(crate) any_tag: Rate,
@@ -134,7 +133,7 @@ pub(crate) struct Plan {
     pub(crate) ranks: Vec<Box<dyn Rank>>,
     pub(crate) acts: usize,
     pub(crate) habits: Habits,
-    /// Who crashes, and at which of its calls on the channel.
+    /// The ranks that crash, with the number of the call on the channel at which they do.
     pub(crate) crash: Vec<(usize, u64)>,
     pub(crate) profile: Profile,
     pub(crate) channel: loopback::Limits,
@@ -158,7 +157,7 @@ impl Plan {
         };
         let (composition, make) = COMPOSITIONS[rng.index(COMPOSITIONS.len())];
         let acts = 20 + rng.index(130);
-        // Half of the schedules have a crash, some have two.
+        // Half of the schedules have a crash, and some have two.
         let crash: Vec<_> = (0..[0, 0, 1, 1, 1, 2][rng.index(6)])
             .map(|_| (rng.index(peers), rng.below(3 * acts as u64 / peers as u64)))
             .collect();

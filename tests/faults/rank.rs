@@ -1,4 +1,4 @@
-//! One rank of a schedule, whatever its composition: a communicator, or an endpoint with two ports.
+//! One rank of a schedule, of any composition: a communicator, or an endpoint with two ports.
 
 use crate::common::{Bytes, Owned};
 use crate::numbered::{Numbered, Select};
@@ -11,10 +11,10 @@ use pombo_testing::AdversarialChannel;
 
 pub(crate) type Channel = AdversarialChannel<Loopback>;
 
-/// Whose message it was: sender, header, length.
+/// Sender, header and length of a message.
 pub(crate) type Whose = (u16, Numbered, usize);
 
-/// An operation that is over.
+/// A completed operation.
 pub(crate) struct Ended {
     pub(crate) outcome: Result<usize, Error>,
     pub(crate) whose: Option<Whose>,
@@ -66,7 +66,7 @@ pub(crate) trait Rank {
 /// A rank with one port.
 pub(crate) struct Solo<C: Config>(Communicator<Numbered, Channel, Owned, C>);
 
-/// A rank with two.
+/// A rank with two ports.
 pub(crate) struct Pair<A: Config, B: Config>(
     Endpoint<Channel, (Port<Numbered, Owned, A>, Port<Numbered, Owned, B>)>,
 );
@@ -79,7 +79,7 @@ impl<C: Config> Solo<C> {
 }
 
 impl<A: Config, B: Config> Pair<A, B> {
-    /// Two ports have no limits of their own.
+    /// Boxes a rank; the limits of two ports are the default ones.
     pub(crate) fn boxed(channel: Channel, _: Limits) -> Box<dyn Rank> {
         Box::new(Pair::<A, B>(Endpoint::two(channel).expect("it fits")))
     }

@@ -1,4 +1,4 @@
-//! The receives and probes of a schedule: how they are made, and what may come of them.
+//! The receives and probes of a schedule, and their outcomes.
 
 use crate::common::payload;
 use crate::numbered::{Select, select};
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// Blocks for a while. Nobody else makes progress meanwhile.
+    /// Blocks for some time, in which no other rank makes progress.
     pub(crate) fn wait_for_receive(&mut self) {
         let which = self.rng.index(self.receives.len());
         let time = self.patience();
@@ -91,7 +91,7 @@ impl World {
         }
     }
 
-    /// Notes the end of a receive, if it is over.
+    /// Records the end of a receive if it is complete.
     fn end(&mut self, which: usize, over: Option<Ended>) {
         let Some(Ended {
             outcome,
@@ -137,7 +137,8 @@ impl World {
                 let lost = peer.index();
                 assert!(!self.is_up(lost), "{peer} is not lost");
                 assert!(id.is_none_or(|id| self.messages[id].from == lost));
-                // A receive from anybody ends only when a message of the lost rank has broken off.
+                // A receive from any source ends only if a message of the lost rank had matched and was lost in the
+                // middle.
                 assert!(
                     id.is_some() || pattern.source.get() == peer.0,
                     "whose loss?"
@@ -178,7 +179,7 @@ impl World {
         }
     }
 
-    /// The number of a message at its receiver.
+    /// Returns the number of a message at its receiver.
     fn identify(&self, at: usize, port: usize, (from, header, len): Whose) -> usize {
         let id = header.number.get() as usize;
         let message = &self.messages[id];

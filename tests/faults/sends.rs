@@ -1,4 +1,4 @@
-//! The sends of a schedule: how they are made, and what may come of them.
+//! The sends of a schedule, and their outcomes.
 
 use crate::common::{Bytes, payload};
 use crate::numbered::Numbered;
@@ -18,7 +18,7 @@ impl World {
         }
     }
 
-    /// A message that will be the next one, if it is sent at all.
+    /// Returns the next message, which the caller may still fail to send.
     fn message(&mut self, from: usize, port: usize) -> (Message, Numbered, Peer) {
         let message = Message {
             from,
@@ -40,7 +40,7 @@ impl World {
         (message, header, to)
     }
 
-    /// In any mode that does not block.
+    /// Sends in any mode that does not block.
     pub(crate) fn send_somehow(&mut self, from: usize, port: usize) {
         let (mut message, header, to) = self.message(from, port);
         let (id, bytes) = (
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// Nobody else makes progress meanwhile, so it often runs out of time.
+    /// Sends by a blocking call. No other rank makes progress meanwhile, so it often times out.
     pub(crate) fn send_blocking(&mut self, from: usize, port: usize) {
         let (message, header, to) = self.message(from, port);
         let (id, bytes) = (
@@ -86,7 +86,7 @@ impl World {
         self.tell(|| {
             format!("{from} sends {id} in {time}: tag {tag}, {len} bytes to {to}, {sent:?}")
         });
-        // After a crash nobody knows how far it came.
+        // After a crash it is unknown how far the message came.
         let withdrawn = sent == Some(Err(Error::TimedOut)) || !self.is_up(from);
         match sent {
             None => {}
@@ -102,14 +102,14 @@ impl World {
         }
     }
 
-    /// Some compositions cannot send some messages, and nobody can send to a lost rank.
+    /// Checks a refusal: some compositions cannot send some messages, and no rank can send to a lost one.
     fn refused(&self, message: &Message, error: Error) {
         match error {
             Error::PeerLost(peer) => {
                 assert!(peer.index() == message.to && !self.is_up(message.to));
             }
             Error::NoCredit(_) | Error::TooLong { .. } | Error::FeatureDisabled(_) => {}
-            // A buffered one.
+            // The send was a buffered one.
             Error::Full => assert!(message.ticket.is_none()),
             error => assert!(!self.is_up(message.from), "{error}"),
         }
@@ -148,7 +148,7 @@ impl World {
             return;
         };
         assert_eq!(bytes, payload(index, len));
-        // Ports put their number into cookies, so this sees nothing of an endpoint with several.
+        // Ports put their number into cookies, so this lookup finds nothing for an endpoint with several ports.
         let cookie = Cookie(ticket.to_bits());
         let in_use = self.call(from, |rank| rank.channel().needs(cookie));
         assert_ne!(

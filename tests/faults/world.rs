@@ -1,4 +1,4 @@
-//! A schedule at work: random calls on random ranks, with a note of everything that was asked for and what came of it.
+//! Runs a schedule: random calls on random ranks, with a record of every operation and its outcome.
 
 use crate::numbered::Select;
 use crate::plan::{Habits, Plan, Step};
@@ -15,9 +15,9 @@ pub(crate) struct Message {
     pub(crate) len: usize,
     pub(crate) synchronous: bool,
     pub(crate) cancelling: bool,
-    /// A blocking send that ran out of time: it may come or not, and a receive that it matched may be told so.
+    /// Whether a blocking send timed out: the message may arrive or not, and a receive that it matched may be revoked.
     pub(crate) withdrawn: bool,
-    /// None for a send that nobody claims.
+    /// The ticket; `None` for a send that is not claimed.
     pub(crate) ticket: Option<Ticket>,
     pub(crate) outcome: Option<Result<usize, Error>>,
 }
@@ -36,23 +36,23 @@ pub(crate) enum End {
     Open,
     Got(usize),
     Cancelled,
-    /// By the loss of that rank, and of which of its messages.
+    /// A rank was lost, and which of its messages had matched.
     Lost(usize, Option<usize>),
-    /// By the sender of that message, which took it back.
+    /// The sender of this message withdrew it.
     Revoked,
 }
 
-/// A probe that found something.
+/// A successful probe.
 pub(crate) struct Found {
     pub(crate) at: usize,
     pub(crate) pattern: Select,
     pub(crate) id: usize,
-    /// Receives posted before it, over all ranks.
+    /// Number of receives posted before it, over all ranks.
     pub(crate) receives: usize,
 }
 
 pub(crate) struct World {
-    /// None for a rank that has crashed.
+    /// The ranks; `None` for one that has crashed.
     pub(crate) ranks: Vec<Option<Box<dyn Rank>>>,
     pub(crate) messages: Vec<Message>,
     pub(crate) receives: Vec<Receive>,
@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) habits: Habits,
     pub(crate) profile: Profile,
     pub(crate) rng: SeededRng,
-    /// Prints every step.
+    /// Whether every step is printed.
     pub(crate) loud: bool,
 }
 
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// Prints a step.
+    /// Prints a step if asked to.
     pub(crate) fn tell(&self, step: impl FnOnce() -> String) {
         if self.loud {
             eprintln!("{}", step());
@@ -101,7 +101,7 @@ impl World {
         self.ranks[rank].is_some()
     }
 
-    /// A rank that may be asked to do something, and one of its ports.
+    /// Returns a random live rank and one of its ports.
     pub(crate) fn somebody(&mut self) -> (usize, usize) {
         let up: Vec<_> = (0..self.ranks.len())
             .filter(|&rank| self.is_up(rank))
@@ -112,7 +112,7 @@ impl World {
         }
     }
 
-    /// Calls a rank, unless it has crashed. A rank that crashes in the call is no more, whatever it answers.
+    /// Calls a rank unless it has crashed. A rank that crashes in the call is dropped, whatever the call returns.
     pub(crate) fn call<R>(&mut self, rank: usize, f: impl FnOnce(&mut dyn Rank) -> R) -> Option<R> {
         let called = self.ranks[rank].as_mut()?;
         let answer = f(called.as_mut());
@@ -123,7 +123,7 @@ impl World {
         Some(answer)
     }
 
-    /// One random step.
+    /// Performs one random step.
     pub(crate) fn act(&mut self) {
         let (at, port) = self.somebody();
         match self.habits.step(&mut self.rng) {
@@ -148,12 +148,12 @@ impl World {
         }
     }
 
-    /// Nanoseconds for a blocking call: a channel's clock counts calls, a thousand each.
+    /// Returns the time-out of a blocking call in nanoseconds: a channel's clock counts calls, 1000 ns each.
     pub(crate) fn patience(&mut self) -> u64 {
         self.rng.below(30_000)
     }
 
-    /// True if anything moved.
+    /// Returns whether anything moved.
     fn poll(&mut self, rank: usize, port: usize) -> bool {
         match self.call(rank, |rank| rank.progress(port)) {
             None => false,
@@ -173,7 +173,7 @@ impl World {
         })
     }
 
-    /// Lets every rank make progress until nothing is under way or due, in all profile and then in none.
+    /// Polls every rank until nothing is under way or due, first with all adverse events and then with none.
     pub(crate) fn settle(&mut self) {
         let mut idle = 0;
         for _ in 0..100_000 {
@@ -181,7 +181,7 @@ impl World {
             match idle {
                 0 => self.set_calm(false),
                 8 => self.set_calm(true),
-                // The first calm round takes what was kept back; the second finds nothing; then nothing is left.
+                // The first benign round takes what was held back, the second finds nothing, and then nothing is left.
                 11 => return self.set_calm(false),
                 _ => {}
             }
@@ -198,7 +198,7 @@ impl World {
         }
     }
 
-    /// Who has not crashed by now never will.
+    /// Makes the remaining ranks immune to crashes.
     pub(crate) fn end_crashes(&mut self) {
         for rank in self.ranks.iter_mut().flatten() {
             let channel = rank.channel();
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// Claims everything that is over, checks it, and notes who got what.
+    /// Claims every complete operation, checks it, and records which message a receive got.
     pub(crate) fn claim(&mut self) {
         for index in 0..self.receives.len() {
             self.claim_receive(index);

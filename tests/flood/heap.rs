@@ -1,10 +1,10 @@
-//! Counts what the test program has on the heap, so that "memory stays below a limit" is a number.
+//! Counts the heap of the test program, so that a test can check a memory limit.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The allocator of the system, with two counters.
+/// The system's allocator, with two counters.
 struct Counted;
 
 #[global_allocator]
@@ -17,11 +17,11 @@ fn more(bytes: usize) {
     PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-// SAFETY: every call goes on to the system's allocator with the caller's arguments; counting allocates nothing.
+// SAFETY: every call is forwarded to the system's allocator with the caller's arguments; counting allocates nothing.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's promise is passed on to the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // While it moves, both are there.
+        // During the move both blocks exist.
         more(size);
         LIVE.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller's promise is passed on, and the memory came from the same allocator.
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// Measures from now on. One test at a time does, as the heap is everybody's.
+/// Measures from its creation on. Only one test at a time may do so, because the heap is shared by all.
 pub(crate) struct Measure {
     before: usize,
     _alone: MutexGuard<'static, ()>,
@@ -58,7 +58,7 @@ impl Measure {
         }
     }
 
-    /// The most bytes that were on the heap at a time, beyond those of the beginning.
+    /// Returns the largest number of bytes on the heap at a time, in excess of those at the beginning.
     pub(crate) fn peak(&self) -> usize {
         PEAK.load(Relaxed).saturating_sub(self.before)
     }

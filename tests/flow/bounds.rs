@@ -1,4 +1,4 @@
-//! What a communicator refuses, and that it says why.
+//! Tests the refusals of a communicator, and their errors.
 
 use crate::common::*;
 use crate::help::*;
@@ -8,7 +8,7 @@ use pombo_kernel::{Capacities, Communicator, Composition, Error, Peer, PointToPo
 use pombo_netdrivers::Loopback;
 use zerocopy::little_endian::U32;
 
-/// At the bound of operations sends and receives come back; a claim makes room again.
+/// At the bound of operations sends and receives are refused; a claim makes room again.
 #[test]
 fn a_full_table_gives_the_buffer_back() {
     let mut ranks = world::<Tiny>(1, 1);
@@ -64,7 +64,7 @@ fn nodes_that_do_not_exist() {
         assert_eq!((refused.error, refused.loan.0), (no_peer, vec![1]));
         assert_eq!(rank.send(Peer(peer), tagged(1), b"x"), Err(no_peer));
         if peer != 65535 {
-            // 65535 is this header's wildcard.
+            // 65535 is the wildcard of this header.
             let refused = rank.irecv(wanted(Some(peer), None), Bytes(vec![2]));
             let refused = refused.expect_err("no such peer");
             assert_eq!((refused.error, refused.loan.0), (no_peer, vec![2]));
@@ -74,7 +74,7 @@ fn nodes_that_do_not_exist() {
     }
 }
 
-/// A ticket is good for one claim.
+/// A ticket can be claimed once.
 #[test]
 fn a_ticket_is_claimed_once() {
     let mut ranks = world::<Tiny>(1, 1);
@@ -85,12 +85,12 @@ fn a_ticket_is_claimed_once() {
         assert_eq!(rank.claim(sent).err(), Some(Error::UnknownTicket));
         assert_eq!(rank.wait(sent).err(), Some(Error::UnknownTicket));
         assert_eq!(rank.cancel(sent), Err(Error::UnknownTicket));
-        // The slot is used again; the old ticket does not name the new operation.
+        // The slot is reused; the old ticket does not name the new operation.
         rank.post(Some(0), Some(9), 8);
     }
 }
 
-/// A scope and what is outside of it do not know each other's tickets.
+/// A scope and its communicator do not know each other's tickets.
 #[test]
 fn tickets_stay_in_their_scope() {
     let mut ranks = world::<Tiny>(1, 1);
@@ -120,7 +120,7 @@ fn tickets_stay_in_their_scope() {
     assert_eq!(ranks[0].bytes(outer), b"outer");
 }
 
-/// What did not fit the buffer is cut, and both lengths are told.
+/// A message that does not fit the buffer is truncated, and both lengths are reported.
 #[test]
 fn a_short_buffer_is_filled() {
     for (sent, room) in [(1, 0), (16, 15), (17, 16), (500, 499), (500, 0), (500, 130)] {

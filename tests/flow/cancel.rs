@@ -1,5 +1,5 @@
-//! Cancels in every state. Whatever comes first, both sides see the same: a message that arrives was sent, a send
-//! that says cancelled brings nothing. Random orders are in the matching test.
+//! Tests cancels in every state. In any order of events both sides agree: a message that arrives was sent, and a
+//! cancelled send delivers nothing. The matching test covers random orders.
 
 use crate::common::*;
 use crate::help::*;
@@ -15,7 +15,7 @@ fn synchronous(rank: &mut Comm<Tiny>, to: u16, tag: i32, bytes: &[u8]) -> Ticket
     sent.map_err(Error::from).expect("sent")
 }
 
-/// A pool that is full of something else, so that what follows is held.
+/// Returns ranks with a pool that is full of other messages, so that further ones are held.
 fn full(from: usize) -> Vec<Comm<Tiny>> {
     let mut ranks = world::<Tiny>(2, 1);
     ranks[from].put(1 - from as u16, 1, b"fills the pool");
@@ -23,7 +23,7 @@ fn full(from: usize) -> Vec<Comm<Tiny>> {
     ranks
 }
 
-/// Nothing of a cancelled message is left on either side; what was in front and behind comes through.
+/// Checks that nothing of a cancelled message is left on either side, and that the messages around it arrive.
 fn comes_through(ranks: &mut [Comm<Tiny>], from: usize, tags: &[i32]) {
     for tag in tags {
         let posted = ranks[1 - from].post(Some(from as u16), Some(*tag), 4000);
@@ -53,7 +53,7 @@ fn a_posted_receive() {
     assert!(ranks[0].all_zero());
 }
 
-/// The receive has been asked for at a holder, and is cancelled while the offer is on its way.
+/// The receiver has queried the holder; the receive is cancelled while the offer is under way.
 #[test]
 fn a_receive_whose_offer_is_on_its_way() {
     let mut ranks = full(1);
@@ -70,8 +70,8 @@ fn a_receive_whose_offer_is_on_its_way() {
     assert_eq!(ranks[1].outcome(held), Ok(4));
 }
 
-/// Another receive stands in the place of the cancelled one when the offer comes: it wants the first message, not the
-/// offered one.
+/// When the offer arrives another receive has replaced the cancelled one: it matches the first message, not the offered
+/// one.
 #[test]
 fn a_receive_in_the_place_of_another() {
     let mut ranks = full(1);
@@ -92,7 +92,7 @@ fn a_receive_in_the_place_of_another() {
     comes_through(&mut ranks, 1, &[2]);
 }
 
-/// Its data is coming: too late.
+/// The data is under way, so the cancel comes too late.
 #[test]
 fn a_receive_that_has_matched() {
     let mut ranks = world::<Tiny>(2, 1);
@@ -120,7 +120,7 @@ fn a_held_send() {
     }
 }
 
-/// The offer is taken before the cancel is known: the message arrives.
+/// The offer is accepted before the cancel is known: the message arrives.
 #[test]
 fn an_offered_send_that_is_taken() {
     for len in [4, 1000] {
@@ -139,7 +139,7 @@ fn an_offered_send_that_is_taken() {
     }
 }
 
-/// The offer is declined: the cancel comes first.
+/// The offer is rejected: the cancel comes first.
 #[test]
 fn an_offered_send_that_is_declined() {
     let mut ranks = full(1);
@@ -158,7 +158,7 @@ fn an_offered_send_that_is_declined() {
     comes_through(&mut ranks, 1, &[1, 3]);
 }
 
-/// Nobody has asked for it: the announce is taken back and its place in the pool is free.
+/// The message is not requested: the announcement is revoked and its cell is free.
 #[test]
 fn an_announced_send_that_is_revoked() {
     for len in [0, 4, 1000] {
@@ -178,7 +178,7 @@ fn an_announced_send_that_is_revoked() {
     }
 }
 
-/// The receiver has matched it already: it arrives.
+/// The receiver has matched the message already: it arrives.
 #[test]
 fn an_announced_send_that_is_requested() {
     for len in [0, 4, 1000] {
@@ -228,7 +228,7 @@ fn many_announced_sends_at_once() {
     assert!(ranks[0].all_zero() && ranks[1].all_zero());
 }
 
-/// Its data is leaving: too late.
+/// The data is leaving, so the cancel comes too late.
 #[test]
 fn a_send_that_is_under_way() {
     let mut ranks = narrow_world::<Tiny>(2, 1, 1);
@@ -244,7 +244,7 @@ fn a_send_that_is_under_way() {
     assert_eq!(ranks[0].bytes(posted), payload(1, 4000));
 }
 
-/// Nobody else has to make progress for it.
+/// The cancel needs no progress of another rank.
 #[test]
 fn a_send_to_oneself() {
     for mut ranks in [world::<Tiny>(1, 1), narrow_world::<Tiny>(1, 1, 1)] {
@@ -262,7 +262,7 @@ fn a_send_to_oneself() {
     }
 }
 
-/// Its announce was matched before the cancel: it comes through.
+/// The announcement was matched before the cancel: the message arrives.
 #[test]
 fn a_send_to_oneself_that_has_matched() {
     let mut ranks = world::<Tiny>(1, 1);

@@ -1,15 +1,15 @@
-//! Compositions without rendezvous: credit alone keeps the pool within its bound.
+//! Tests compositions without rendezvous: credit alone keeps the pool within its bound.
 
 use crate::common::*;
 use crate::help::*;
 use pombo_kernel::{Communicator, Error, Mode, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 
-/// Places that one of two peers has in the pool of [`Plain`].
+/// Cells that one of two peers has in the pool of [`Plain`].
 const CREDIT: usize = 32;
 
-/// At the bound a send is refused and its buffer comes back; what was taken before arrives. The bound is reached
-/// again and again: no place is forgotten.
+/// At the bound a send is refused and its buffer comes back; messages that were accepted before arrive. The bound is
+/// reached again and again, so that a lost cell would show.
 #[test]
 fn a_flood_is_refused_at_the_bound() {
     for to in [0, 1] {
@@ -44,7 +44,7 @@ fn a_flood_is_refused_at_the_bound() {
     }
 }
 
-/// Blocking sends wait for credit: nothing is lost and the order stays.
+/// Blocking sends wait for credit: no message is lost and the order is kept.
 #[test]
 fn blocking_sends_wait_for_credit() {
     const MANY: usize = 20_000;
@@ -80,7 +80,7 @@ fn blocking_sends_wait_for_credit() {
     }
 }
 
-/// Whatever the channel carries, a cell is the limit; the buffer comes back.
+/// A cell is the limit whatever the channel carries; the buffer comes back.
 #[test]
 fn what_fits_no_cell_is_refused() {
     let mut ranks = world::<Plain>(2, 1);
@@ -101,7 +101,7 @@ fn synchronous_sends_need_rendezvous() {
     assert!(ranks[0].all_zero());
 }
 
-/// A sender that waits for credit gets the places that are free, even if they are few.
+/// A sender that waits for credit gets the free cells, even if they are few.
 #[test]
 fn a_free_place_reaches_a_sender_that_waits() {
     for credit in 2..8usize {

@@ -1,4 +1,4 @@
-//! More messages than any pool has room for, received in an order that nobody would choose.
+//! Sends more messages than any pool has room for, and receives them in an unfavourable order.
 
 use crate::common::*;
 use crate::help::*;
@@ -18,16 +18,16 @@ const CREDIT_ONE: Limits = Limits {
     copies: None,
 };
 
-/// A sender with many sends under way; one place in the pool for each of two peers.
+/// A sender with many sends under way; the pool has one cell for each of two peers.
 type Sender = Composition<U32, Rendezvous<64>, Linear, HeapStorage, Capacities<16384, 2, 64, 2>>;
-/// The same frames, but four operations at a time and not one byte on the heap: its size is all that it ever takes.
+/// The same frames, but four operations at a time and no heap: the size of the type is all the memory it takes.
 type Receiver = Composition<U32, Rendezvous<64>, Linear, Static, Capacities<4, 2, 64, 2>>;
 
 type Rank<C> = Communicator<Tagged, Loopback, Stream, C>;
 
 const _: () = assert!(size_of::<Rank<Receiver>>() < 2048, "the receiver is small");
 
-/// Ten thousand sends of tag 1, then one of tag 2; nobody waits in between.
+/// Sends ten thousand messages of tag 1, then one of tag 2, without waiting in between.
 fn send_many<C: Config>(rank: &mut Rank<C>, to: u16, len: usize) -> Vec<pombo_kernel::Ticket> {
     let tags = (0..MANY).map(|number| (number, 1)).chain([(MANY, 2)]);
     tags.map(|(number, tag)| {
@@ -38,7 +38,7 @@ fn send_many<C: Config>(rank: &mut Rank<C>, to: u16, len: usize) -> Vec<pombo_ke
     .collect()
 }
 
-/// Tag 2 first, then all of tag 1 in their order.
+/// Receives tag 2 first, then all messages of tag 1 in their order.
 fn receive_many<C: Config>(rank: &mut Rank<C>, source: Option<u16>, tag: Option<i32>, len: usize) {
     for (index, number) in [MANY].into_iter().chain(0..MANY).enumerate() {
         let tag = if index == 0 { Some(2) } else { tag };
@@ -139,8 +139,8 @@ fn receives_posted_in_bulk() {
     }
 }
 
-/// A rank that makes no progress for a while: three others send thousands of messages meanwhile, by waiting for each
-/// or for all at the end.
+/// A rank makes no progress for a while; three others send thousands of messages meanwhile, and wait for each or for
+/// all at the end.
 #[test]
 fn a_sleeper_loses_nothing() {
     const EACH: u64 = 3000;
@@ -181,7 +181,7 @@ fn a_sleeper_loses_nothing() {
                     let ticket = rank.isend(Peer(0), tagged(1), item);
                     sent.push(ticket.map_err(|refused| refused.error).expect("sent"));
                     if me == 1 {
-                        // This one waits for each.
+                        // This rank waits for each send.
                         let ticket = sent.pop().expect("one");
                         assert_eq!(rank.wait(ticket).expect("known").outcome, Ok(item.len));
                     }

@@ -1,5 +1,5 @@
-//! Frames that no kernel has written: one rank of three forges whatever it likes. Nothing panics, what cannot be
-//! explained is counted, and the traffic of the two others stays as it is.
+//! Tests forged frames: one rank of three forges any frames. No rank panics, frames that violate the protocol are
+//! counted, and the traffic of the other two ranks is not affected.
 
 use crate::common::*;
 use pombo_kernel::{
@@ -13,10 +13,10 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The honest ranks are 0 and 1; this one forges.
+/// The forging rank; the honest ranks are 0 and 1.
 const FORGER: u16 = 2;
 
-/// Receives go into memory that the test can look at any time.
+/// Memory of receives that the test can read at any time.
 struct Watched;
 
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl Window {
 
 const UNTOUCHED: u8 = 0xA5;
 
-/// More frames than anybody forges at a time.
+/// More frames than are forged at a time.
 const IN_FLIGHT: usize = 200;
 
 type Rank = Communicator<Tagged, AdversarialChannel<Loopback>, Watched, Tiny>;
@@ -56,7 +56,7 @@ enum Act {
         to: u16,
         frame: Vec<u8>,
     },
-    /// Between the honest ranks.
+    /// A send between the honest ranks.
     Send {
         from: u16,
         len: usize,
@@ -65,7 +65,7 @@ enum Act {
     Receive {
         at: u16,
     },
-    /// To and from the forger.
+    /// A send to or from the forger.
     SendToForger {
         from: u16,
         len: usize,
@@ -89,7 +89,7 @@ enum Act {
     ForgerReads,
 }
 
-/// A frame with a known kind, or not, and fields that name something, or not.
+/// Generates frames of known and unknown kinds, with fields that name something or nothing.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
     let handle = || {
         prop_oneof![
@@ -152,9 +152,9 @@ fn act() -> impl Strategy<Value = Act> {
 struct World {
     ranks: Vec<Rank>,
     forger: AdversarialChannel<Loopback>,
-    /// Per sender, in order.
+    /// By sender, in order.
     sent: [Vec<(Ticket, Vec<u8>)>; 2],
-    /// Per receiver, in order.
+    /// By receiver, in order.
     received: [Vec<(Ticket, Window)>; 2],
     /// Operations with the forger.
     shady: [Vec<Ticket>; 2],
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// Puts a frame on its way that no kernel has written, whatever the mood.
+    /// Sends a forged frame, whatever the channel's profile.
     fn forge(&mut self, to: Peer, frame: &[u8]) {
         let below = self.forger.inner_mut().expect("it is up");
         let sent = below.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]);
@@ -209,7 +209,7 @@ impl World {
                 self.shady[usize::from(from)].push(sent.map_err(Error::from).expect("sent"));
             }
             &Act::ReceiveFromForger { at, wildcard, room } => {
-                // Tags up to 3 are the forger's, 7 is the honest ranks'.
+                // Tags up to 3 belong to the forger, 7 to the honest ranks.
                 let pattern = match wildcard {
                     true => wanted(None, Some(2)),
                     false => wanted(Some(FORGER), None),
@@ -244,7 +244,8 @@ impl World {
         self.received[usize::from(at)].push((ticket, window));
     }
 
-    /// The honest traffic came through: in order, whole, once. What has no message is untouched.
+    /// Checks that the honest traffic arrived in order, whole and once, and that buffers without a message are
+    /// unchanged.
     fn check(&mut self) {
         for at in 0..2 {
             while self.received[at].len() < self.sent[1 - at].len() {
@@ -279,7 +280,7 @@ impl World {
         }
     }
 
-    /// With the forger all that was shady goes.
+    /// Checks that the operations with the forger end when it leaves.
     fn close(self) {
         let World {
             mut ranks,
@@ -320,18 +321,18 @@ proptest! {
     }
 }
 
-/// Frames that end too early, unknown kinds, handles that name nothing: all are counted.
+/// Frames that end too early, unknown kinds and handles that name nothing are all counted.
 #[test]
 fn what_cannot_be_explained_is_counted() {
     let mut world = World::new(Profile::BENIGN, 1);
     let mut frames = vec![vec![0], vec![1], vec![0, 0], vec![14, 0], vec![255, 255]];
-    // Every kind whose fields matter, cut after the lead.
+    // Every kind with fields, cut after the preamble.
     frames.extend(
         (1..14)
             .filter(|kind| ![6, 10].contains(kind))
             .map(|kind| vec![kind, 0]),
     );
-    // Request, Data and Abort of an operation that is not there.
+    // Request, Data and Abort of an operation that does not exist.
     for kind in [3, 4, 5] {
         frames.push([&[kind, 0][..], &[0; 40]].concat());
     }
@@ -343,7 +344,7 @@ fn what_cannot_be_explained_is_counted() {
     assert_eq!(world.ranks[0].lengths().unexpected, 0);
 }
 
-/// A sender that ignores its credit takes no places of others.
+/// A sender that ignores its credit takes no cells of others.
 #[test]
 fn nobody_takes_the_places_of_others() {
     let mut world = World::new(Profile::BENIGN, 1);
@@ -359,7 +360,7 @@ fn nobody_takes_the_places_of_others() {
 }
 
 /// At every moment of an exchange by offer, request and data, a third rank names every operation in frames of every
-/// kind. It goes on as if nothing had happened.
+/// kind. The exchange is not affected.
 #[test]
 fn nobody_speaks_for_others() {
     for moment in 0..12 {

@@ -1,4 +1,4 @@
-//! Ranks as threads under a limit for hanging, and worlds of ranks that take turns.
+//! Runs ranks as threads with a hang limit, and worlds of ranks that are polled in turn.
 
 use crate::common::*;
 use pombo_kernel::{
@@ -11,16 +11,16 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// A test that takes longer hangs. Those here take a few seconds at most.
+/// The hang limit; tests take a few seconds at most.
 const HANG: Duration = Duration::from_secs(600);
 
-/// Runs `body` and ends the process when it hangs: a hanging thread cannot be ended any other way.
+/// Runs `body` and ends the process when it hangs, because a hanging thread cannot be ended in another way.
 pub(crate) fn watched<R>(name: &str, body: impl FnOnce() -> R) -> R {
     thread::scope(|scope| {
         let (end, ended) = mpsc::channel::<()>();
         let name = name.to_owned();
         scope.spawn(move || {
-            // The other end is dropped when the body returns or panics.
+            // The sender is dropped when the body returns or panics.
             if ended.recv_timeout(HANG) == Err(mpsc::RecvTimeoutError::Timeout) {
                 eprintln!("test {name} hangs");
                 std::process::abort();
@@ -32,7 +32,7 @@ pub(crate) fn watched<R>(name: &str, body: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Runs `body` as one thread per channel. A rank that panics is lost to the others.
+/// Runs `body` as one thread per channel. The other ranks lose a rank that panics.
 pub(crate) fn ranks<L: Send>(name: &str, channels: Vec<L>, body: impl Fn(L) + Sync) {
     watched(name, || {
         thread::scope(|scope| {
@@ -44,17 +44,17 @@ pub(crate) fn ranks<L: Send>(name: &str, channels: Vec<L>, body: impl Fn(L) + Sy
     });
 }
 
-/// Is this the channel of that peer?
+/// Returns whether this is the channel of that peer.
 pub(crate) fn channel_is(channel: &Loopback, peer: u16) -> bool {
     channel.me() == Peer(peer)
 }
 
-/// A world that takes turns in one thread.
+/// Returns a world whose ranks are polled in turn in one thread.
 pub(crate) fn world<C: Config>(peers: u16, credit: u32) -> Vec<Comm<C>> {
     world_over(Loopback::world(peers), credit)
 }
 
-/// The same over small frames, of which few are in flight.
+/// Returns such a world over small frames, of which few are in flight.
 pub(crate) fn narrow_world<C: Config>(
     peers: u16,
     credit: u32,
@@ -77,7 +77,7 @@ fn world_over<C: Config>(channels: Vec<Loopback>, credit: u32) -> Vec<Comm<C>> {
     channels.into_iter().map(over).collect()
 }
 
-/// Lets every rank make progress until nothing moves any more, whatever its header.
+/// Polls every rank until nothing moves any more, with any header.
 pub(crate) fn settle_any<H: Header, M: Memory, C: Config>(
     ranks: &mut [Communicator<H, Loopback, M, C>],
 ) {
@@ -93,13 +93,13 @@ pub(crate) fn settle_any<H: Header, M: Memory, C: Config>(
     panic!("the ranks never come to rest");
 }
 
-/// What tests do with a communicator all the time.
+/// Frequent calls of the tests.
 pub(crate) trait Short {
     fn post(&mut self, source: Option<u16>, tag: Option<i32>, room: usize) -> Ticket;
     fn put(&mut self, to: u16, tag: i32, bytes: &[u8]) -> Ticket;
-    /// The outcome; the operation must be over.
+    /// Returns the outcome of an operation, which must be complete.
     fn outcome(&mut self, ticket: Ticket) -> Result<usize, Error>;
-    /// The bytes of a receive that must be over and good.
+    /// Returns the bytes of a receive, which must be complete without an error.
     fn bytes(&mut self, ticket: Ticket) -> Vec<u8>;
     fn turn(&mut self);
     fn all_zero(&self) -> bool;

@@ -1,4 +1,4 @@
-//! A channel that takes frames now and needs their memory until later.
+//! Tests a channel that accepts frames and needs their memory until later.
 
 use crate::common::*;
 use pombo_kernel::{
@@ -10,7 +10,7 @@ use pombo_testing::{AdversarialChannel, Profile};
 
 type Rank = Communicator<Tagged, AdversarialChannel<Loopback>, Owned, Tiny>;
 
-/// Every frame with a loan is late, and completions wait until they are let go.
+/// Every frame with a loan completes late, and completions are held back until a test releases them.
 const LATE: Profile = Profile {
     later: Rate::ALWAYS,
     late_completion: Rate::ALWAYS,
@@ -40,7 +40,7 @@ fn outcome(rank: &mut Rank, ticket: Ticket) -> Option<Result<usize, Error>> {
     Some(rank.claim(ticket).expect("known")?.outcome)
 }
 
-/// Short and long messages: a send is over when the channel no longer needs its memory, not before.
+/// A send, short or long, is complete when the channel no longer needs its memory, and not before.
 #[test]
 fn a_send_is_over_when_its_memory_is_free() {
     for len in [0, 10, 17, 1000] {
@@ -65,7 +65,7 @@ fn a_send_is_over_when_its_memory_is_free() {
     }
 }
 
-/// The peer is lost while frames need their memory: no completion follows, and the sends are over.
+/// The peer is lost while frames need their memory: no completion follows, and the sends are complete.
 #[test]
 fn a_loss_ends_sends_whose_memory_is_in_use() {
     for len in [10, 1000] {
@@ -89,8 +89,8 @@ fn a_loss_ends_sends_whose_memory_is_in_use() {
     }
 }
 
-/// That a frame cannot leave any more says nothing of those before it: their memory is in use until the channel says
-/// otherwise.
+/// That a frame can no longer be sent says nothing about the frames before it: their memory is in use until the channel
+/// reports otherwise.
 #[test]
 fn a_refused_frame_frees_no_memory() {
     for completed in [false, true] {
@@ -104,7 +104,7 @@ fn a_refused_frame_frees_no_memory() {
         drop(too_late);
         assert_eq!(outcome(&mut left, sent), None, "its memory is in use");
         if completed {
-            // The completion comes before the news of the loss.
+            // The completion is reported before the loss.
             left.channel_mut().set_profile(Profile {
                 skipped_sender: Rate::ALWAYS,
                 ..Profile::BENIGN
@@ -121,7 +121,8 @@ fn a_refused_frame_frees_no_memory() {
     }
 }
 
-/// A scope ends while the channel needs its memory: the operation goes when the channel says so, or with the peer.
+/// A scope ends while the channel needs its memory: the operation ends when the channel completes it or the peer is
+/// lost.
 #[test]
 fn a_dead_scope_leaves_nothing_behind() {
     for (len, in_flight, outcome_there) in [
@@ -156,7 +157,7 @@ fn a_dead_scope_leaves_nothing_behind() {
     }
 }
 
-/// Synchronous sends of nothing, as long ones, wait for the receive alone: no frame carries their memory.
+/// Empty synchronous sends, like long ones, wait for the receive alone: no frame carries their memory.
 #[test]
 fn an_empty_synchronous_send_needs_no_completion() {
     let (mut left, mut right) = late_world(8);
@@ -176,7 +177,7 @@ fn an_empty_synchronous_send_needs_no_completion() {
     settle_moody(&mut ranks);
 }
 
-/// Completions find their way among several ports, however many operations there have been before.
+/// Completions reach the right one of several ports, however many operations there were before.
 #[test]
 fn completions_find_their_port() {
     type Two = Endpoint<

@@ -1,5 +1,5 @@
-//! A peer that goes away in every phase: what it has sent still comes, what needs it ends and says who is gone,
-//! everybody else goes on.
+//! Tests a peer that leaves in every phase: what it has sent still arrives, operations that need it end and name it,
+//! and all others continue.
 
 use crate::common::*;
 use crate::help::*;
@@ -24,7 +24,7 @@ fn messages_sent_before_the_end_arrive() {
     assert_eq!(ranks[0].bytes(posted), b"farewell");
 }
 
-/// The data of a long message was all sent before the end.
+/// All data of a long message was sent before the end.
 #[test]
 fn a_long_message_sent_before_the_end_arrives() {
     let mut ranks = world::<Tiny>(2, 2);
@@ -41,7 +41,7 @@ fn a_long_message_sent_before_the_end_arrives() {
     assert_eq!(ranks[0].bytes(posted), long);
 }
 
-/// Receives that name the lost rank end; those that do not wait for others. Later calls name it at once.
+/// Receives that name the lost rank end; other receives keep waiting. Later calls that name it fail at once.
 #[test]
 fn receives_and_later_calls() {
     let mut ranks = world::<Tiny>(3, 1);
@@ -74,7 +74,7 @@ fn receives_and_later_calls() {
     assert!(ranks[0].all_zero());
 }
 
-/// What had arrived whole can be received; what was only announced is gone.
+/// Messages that had arrived whole can be received; those that were only announced are lost.
 #[test]
 fn unexpected_messages_of_a_lost_rank() {
     let mut ranks = world::<Hosted>(2, 8);
@@ -136,7 +136,8 @@ fn sends_end_in_every_state() {
     }
 }
 
-/// A long message breaks off: its receive ends, by name or by wildcard, and gets nothing of the next.
+/// A long message is lost in the middle: its receive ends, by name or by wildcard, and gets nothing of the next
+/// message.
 #[test]
 fn a_long_receive_breaks_off() {
     for rounds in 1..10 {
@@ -160,7 +161,7 @@ fn a_long_receive_breaks_off() {
     }
 }
 
-/// What a probe has learned of a rank is forgotten with it.
+/// Probe results of a lost rank are discarded.
 #[test]
 fn a_probe_names_no_message_of_a_lost_rank() {
     let mut ranks = world::<Tiny>(3, 1);
@@ -172,7 +173,7 @@ fn a_probe_names_no_message_of_a_lost_rank() {
     assert!(ranks[0].probe(wanted(None, Some(2))).unwrap().is_none());
     ranks[1].turn();
     ranks[0].turn();
-    // The answer of rank 1 is here, rank 2 is silent.
+    // The answer of rank 1 is here, and rank 2 is silent.
     drop(ranks.remove(1));
     ranks[0].turn();
     for _ in 0..3 {
@@ -210,7 +211,7 @@ enum Act {
     },
 }
 
-/// Rank 2 is the one that goes.
+/// The rank that leaves.
 const DOOMED: u16 = 2;
 
 fn act() -> impl Strategy<Value = Act> {
@@ -242,7 +243,7 @@ struct Receive {
     at: u16,
     source: Option<u16>,
     ticket: Ticket,
-    /// The message that came, or why none did.
+    /// The length of the message, or why none arrived.
     got: Option<Result<usize, Error>>,
 }
 
@@ -345,7 +346,7 @@ impl World {
         }
     }
 
-    /// Receives all that can still come, by name.
+    /// Receives by name all that can still arrive.
     fn drain(&mut self) {
         for at in 0..2 {
             for source in 0..3 {
@@ -358,7 +359,7 @@ impl World {
         for index in 0..self.receives.len() {
             let Receive { at, ticket, .. } = self.receives[index];
             if at < DOOMED {
-                // Those that were claimed are not known any more.
+                // A claimed receive is unknown.
                 let _ = self.ranks[usize::from(at)].cancel(ticket);
             }
         }

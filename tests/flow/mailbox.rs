@@ -1,4 +1,4 @@
-//! A protocol quite unlike MPI's: letters with a priority to named boxes. A receive names the front of a box's name
+//! Tests a protocol unlike MPI's: letters with a priority to named boxes. A receive matches a prefix of a box's name
 //! and a least priority, never a rank.
 
 use crate::common::{Bytes, Hosted, Owned, Plain, Tiny, payload};
@@ -75,7 +75,7 @@ fn world<C: Config>(peers: u16, credit: u32) -> Vec<Rank<C>> {
     Loopback::world(peers).into_iter().map(over).collect()
 }
 
-/// Receives one letter and says which it was and who sent it.
+/// Receives one letter and returns its sender, address and bytes.
 fn read<C: Config>(ranks: &mut [Rank<C>], at: usize, pattern: Front) -> (Peer, Address, Vec<u8>) {
     let posted = ranks[at].irecv(pattern, Bytes(vec![0; 2000]));
     let posted = posted.map_err(Error::from).expect("posted");
@@ -98,7 +98,7 @@ fn put<C: Config>(rank: &mut Rank<C>, peer: u16, address: Address, bytes: Vec<u8
     sent.map_err(Error::from).expect("sent");
 }
 
-/// Letters come by the front of the name and the least priority, in their order, from whoever sent them.
+/// Checks that letters arrive by prefix and least priority, in order, from any sender.
 fn letters_find_their_boxes<C: Config>(credit: u32) {
     let mut ranks = world::<C>(3, credit);
     put(&mut ranks[1], 0, to("news/sport", 1), payload(1, 5));
@@ -138,7 +138,7 @@ fn letters_find_their_boxes_with_and_without_rendezvous() {
     letters_find_their_boxes::<Plain>(8);
 }
 
-/// A probe looks into every sender's held letters.
+/// A probe finds letters that any sender holds.
 #[test]
 fn a_probe_looks_into_the_post_bag() {
     let mut ranks = world::<Tiny>(3, 1);
@@ -171,7 +171,7 @@ fn a_probe_looks_into_the_post_bag() {
     }
 }
 
-/// Cancels, synchronous letters and blocking calls know nothing of ranks or tags either.
+/// Cancels, synchronous letters and blocking calls work without ranks or tags too.
 #[test]
 fn registered_letters() {
     let mut ranks = world::<Tiny>(2, 1);
@@ -193,7 +193,7 @@ fn registered_letters() {
     assert_eq!(outcome, [Err(Error::Cancelled), Ok(100)]);
 }
 
-/// The flood of floods: the urgent letter comes first, with one place in the pool.
+/// The urgent letter is received before a flood of others, with one cell in the pool.
 #[test]
 fn an_urgent_letter_passes_a_flood() {
     const MANY: usize = 5000;

@@ -1,11 +1,11 @@
-//! Probes of messages wherever they are: here, announced, or held back by their sender.
+//! Tests probes of messages in every place: arrived, announced, or held by their sender.
 
 use crate::common::*;
 use crate::help::*;
 use pombo_kernel::{Communicator, Error, Limits, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 
-/// A program that looks for two kinds of message in turn finds either, although both are held back.
+/// A program that probes alternately for two kinds of message finds either, although both are held.
 #[test]
 fn probes_of_two_patterns_take_turns() {
     for tag in [2, 3] {
@@ -26,7 +26,7 @@ fn probes_of_two_patterns_take_turns() {
     }
 }
 
-/// A program that looks for a message and receives others in between finds it.
+/// A program that probes for a message and receives others in between finds it.
 #[test]
 fn a_probe_lives_through_receives() {
     let mut ranks = world::<Tiny>(2, 1);
@@ -44,7 +44,7 @@ fn a_probe_lives_through_receives() {
     assert!(found, "the held message is never found");
 }
 
-/// A message that its sender has cancelled is no answer any more.
+/// A probe does not find a message that its sender has cancelled.
 #[test]
 fn a_probe_names_no_message_that_was_cancelled() {
     for more in [false, true] {
@@ -65,7 +65,7 @@ fn a_probe_names_no_message_that_was_cancelled() {
     }
 }
 
-/// The same when the message has been announced meanwhile, and the announce is taken back.
+/// A probe does not find a message that was announced meanwhile and then revoked.
 #[test]
 fn a_probe_names_no_message_that_was_revoked() {
     let mut ranks = world::<Tiny>(2, 1);
@@ -85,7 +85,7 @@ fn a_probe_names_no_message_that_was_revoked() {
     assert!(ranks[0].probe(pattern).unwrap().is_none());
 }
 
-/// Probes that are never repeated, with and without an answer, do not stand in the way of others.
+/// Probes that are never repeated, with and without an answer, do not block others.
 #[test]
 fn abandoned_probes_starve_nobody() {
     for abandoned in [10..20, 20..30] {
@@ -108,7 +108,7 @@ fn abandoned_probes_starve_nobody() {
     }
 }
 
-/// However many patterns take turns.
+/// Probes with any number of alternating patterns find their messages.
 #[test]
 fn probes_of_many_patterns_take_turns() {
     let mut ranks = world::<Tiny>(2, 1);
@@ -127,7 +127,7 @@ fn probes_of_many_patterns_take_turns() {
     assert!(found, "the held message is never found");
 }
 
-/// A sender that always has news does not make its receiver forget what it has said before.
+/// A sender that always has new messages does not displace its earlier answer at the receiver.
 #[test]
 fn news_do_not_drown_an_answer() {
     let mut ranks = world::<Tiny>(2, 1);
@@ -143,8 +143,8 @@ fn news_do_not_drown_an_answer() {
     assert!(found, "the held message is never found");
 }
 
-/// Thousands of messages, all but one held back, found by probe in an order that nobody would choose, each received
-/// with exactly the room that the probe told.
+/// Thousands of messages, all but one held, are found by probe in an unfavourable order; each is received with exactly
+/// the length that the probe returned.
 #[test]
 fn probes_find_everything_behind_everything() {
     const MANY: usize = 1000;
@@ -167,7 +167,7 @@ fn probes_find_everything_behind_everything() {
             }
             return;
         }
-        // A step that shares no factor with the number goes through all of them.
+        // A stride that is coprime to the number of messages visits all of them.
         for step in 0..MANY {
             let tag = (step * 997 + 1500) % MANY;
             let source = [None, Some(1)][step % 2];
@@ -185,7 +185,7 @@ fn probes_find_everything_behind_everything() {
     });
 }
 
-/// Messages that are here and messages that are announced are found at once, and not taken.
+/// Messages that have arrived or are announced are found at once, and not removed.
 #[test]
 fn a_probe_takes_nothing() {
     for len in [0, 10, 1000] {
@@ -212,7 +212,7 @@ fn a_probe_takes_nothing() {
     }
 }
 
-/// A message that a posted receive will take is none that a probe may find.
+/// A probe does not find a message that a posted receive will take.
 #[test]
 fn posted_receives_come_before_probes() {
     for len in [10, 1000] {

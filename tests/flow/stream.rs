@@ -1,9 +1,10 @@
-//! Messages that are made while they are sent and checked while they are received: no test needs memory for them.
+//! Messages that are generated as they are sent and verified as they are received, so that tests need no memory for
+//! them.
 
 use pombo_kernel::{Loan, Memory, Sink, Source};
 use std::sync::LazyLock;
 
-/// The family.
+/// The memory of such messages.
 pub(crate) struct Stream;
 
 /// The message of that number: eight bytes of number, then bytes that depend on it.
@@ -13,11 +14,11 @@ pub(crate) struct Item {
     pub(crate) len: usize,
 }
 
-/// Takes a message and looks whether it is one.
+/// A receive that verifies its message.
 pub(crate) struct Check {
     room: usize,
     number: [u8; 8],
-    /// All bytes before this one were there, in order, and right.
+    /// Number of bytes that were correct and in order.
     good: usize,
 }
 
@@ -32,7 +33,7 @@ static TABLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..2 * LONGEST).map(|_| next()).collect()
 });
 
-/// The bytes of message `number` from `offset`, of which the first eight do not count.
+/// Returns the bytes of message `number` from `offset`; the first eight are not valid.
 fn bytes(number: u64, offset: usize, len: usize) -> &'static [u8] {
     let start = (number as usize * 61) % LONGEST + offset;
     &TABLE[start..start + len]
@@ -84,7 +85,7 @@ impl Check {
         }
     }
 
-    /// Out of a completed receive.
+    /// Takes the verification out of a completed receive.
     pub(crate) fn of(loan: Loan<Stream>) -> Self {
         match loan {
             Loan::Received(check) => check,
@@ -92,7 +93,7 @@ impl Check {
         }
     }
 
-    /// The number of the message of that length, if every byte was right.
+    /// Returns the number of a message of that length if every byte was correct.
     pub(crate) fn number(&self, len: usize) -> Option<u64> {
         (self.good == len && len >= 8).then(|| u64::from_le_bytes(self.number))
     }

@@ -1,11 +1,11 @@
-//! Everybody to everybody, in every form that a send and a receive can have, and synchronous sends.
+//! Tests traffic from every rank to every rank, by every form of send and receive, and synchronous sends.
 
 use crate::common::*;
 use crate::help::*;
 use pombo_kernel::{Communicator, Error, Loan, Mode, Peer, PointToPoint};
 use pombo_netdrivers::Loopback;
 
-/// A synchronous send is over only after a receive has matched, whatever its length.
+/// A synchronous send of any length completes only after a receive has matched.
 #[test]
 fn a_synchronous_send_waits_for_its_receive() {
     for len in [0, 1, 16, 17, 5000] {
@@ -30,7 +30,7 @@ fn a_synchronous_send_waits_for_its_receive() {
     }
 }
 
-/// Without credit a synchronous send stands in line like the others.
+/// Without credit a synchronous send keeps its order among the others.
 #[test]
 fn synchronous_sends_keep_the_order() {
     let mut ranks = world::<Tiny>(2, 1);
@@ -51,7 +51,7 @@ fn synchronous_sends_keep_the_order() {
     assert!(ranks[0].all_zero() && ranks[1].all_zero());
 }
 
-/// The length of the message from one rank to another in one round: all sizes, short ones more often.
+/// Returns the length of the message from one rank to another in one round: all sizes, short ones more often.
 fn len(from: u16, to: u16, round: usize) -> usize {
     let mut x = u64::from(from) << 40 | u64::from(to) << 20 | round as u64;
     x = (x ^ 0x9e37_79b9).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -73,7 +73,7 @@ fn check(from: u16, to: u16, round: usize, bytes: &[u8]) {
     );
 }
 
-/// All receives and sends at once, then waits for them in some order.
+/// Posts all receives and sends at once, then waits for them in some order.
 fn all_at_once(rank: &mut Comm<Hosted>, round: usize) {
     let (me, peers) = (rank.me().0, rank.peers() as u16);
     let posted: Vec<_> = (0..peers)
@@ -95,7 +95,7 @@ fn all_at_once(rank: &mut Comm<Hosted>, round: usize) {
     }
 }
 
-/// Pairs exchange with a receive in a scope and a blocking send.
+/// Exchanges between pairs with a receive in a scope and a blocking send.
 fn in_scopes(rank: &mut Comm<Hosted>, round: usize) {
     let (me, peers) = (rank.me().0, rank.peers() as u16);
     for step in 0..peers {
@@ -111,7 +111,7 @@ fn in_scopes(rank: &mut Comm<Hosted>, round: usize) {
     }
 }
 
-/// Blocking calls only: the lower rank of a pair sends first. Probes tell the lengths.
+/// Uses blocking calls only: the lower rank of a pair sends first. Probes return the lengths.
 fn blocking(rank: &mut Comm<Hosted>, round: usize) {
     let (me, peers) = (rank.me().0, rank.peers() as u16);
     for step in 1..peers {

@@ -1,5 +1,5 @@
-//! Jobs that begin while a cable is out. Launchers reach all hosts by `eth0`; what the ranks say to each other goes by a
-//! second network, of which this is the cable.
+//! Tests jobs that begin while a link is down. Launchers reach all hosts over `eth0`; the ranks use a second network,
+//! to which this link belongs.
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{HOSTS, alone, compile, expect_ok, job};
@@ -7,7 +7,7 @@ use crate::support::{Job, finish};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// The second network: host i has the address 10.78.0.(i+1) on `eth1`.
+/// Adds the second network: host i has the address 10.78.0.(i+1) on `eth1`.
 fn second_network(hosts: &Hosts) {
     hosts.set("ip link add br1 type bridge mcast_snooping 0 && ip link set br1 up");
     for host in 0..hosts.count() {
@@ -30,7 +30,7 @@ fn over_it(hosts: &Hosts, timeout: &str) -> Option<Command> {
     Some(command)
 }
 
-/// The system gives up looking for a host after three seconds; ranks do not.
+/// The system gives up resolving a host's address after three seconds; ranks keep trying.
 #[test]
 fn a_host_that_is_reached_late_takes_part() {
     let _alone = alone();
@@ -68,7 +68,7 @@ fn a_host_that_is_never_reached_ends_the_job_and_is_named() {
         assert_ne!(outcome.code, 0, "{}", outcome.out);
         let named = "cannot join its job: no connection to rank 0 at 10.78.0.1:";
         assert!(outcome.err.contains(named), "{}", outcome.err);
-        // The others do not wait for it until they give up.
+        // The other ranks do not wait until they time out.
         let waited = outcome.err.contains("did not come in");
         assert!(!waited, "{}", outcome.err);
     });

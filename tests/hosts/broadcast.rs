@@ -1,4 +1,5 @@
-//! `MPI_Bcast` by the network's own broadcast: eight ranks on four hosts, up to 8 MiB, on a network that loses.
+//! Tests `MPI_Bcast` over multicast of the network: eight ranks on four hosts, up to 8 MiB, on a network that loses
+//! frames.
 
 use crate::common::on_hosts;
 use crate::jobs::{HOSTS, alone, compile, expect_ok, job};

@@ -1,4 +1,4 @@
-//! What carries messages between hosts where nobody has said so, and what is said where something cannot be.
+//! Tests the automatic choice of the network between hosts, and the errors where a requested one is impossible.
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{HOSTS, alone, compile, expect_ok, job};
@@ -6,7 +6,7 @@ use crate::support::{Outcome, finish};
 use std::path::Path;
 use std::process::Command;
 
-/// The ranks run through a script that gets the program as its first argument.
+/// Runs the ranks through a script that gets the program as its first argument.
 fn run(hosts: &Hosts, net: &str, script: &str) -> Option<Outcome> {
     let program = compile("hosts-choice", "tests/c/p2p.c");
     let mut command = job(hosts)?;
@@ -18,17 +18,17 @@ fn run(hosts: &Hosts, net: &str, script: &str) -> Option<Outcome> {
     Some(finish(&mut command))
 }
 
-/// The ranks as they are.
+/// A script that starts the rank unchanged.
 const PLAIN: &str = "exec \"$0\"";
-/// Frames get lost.
+/// A script under which frames get lost.
 const LOSSY: &str = "POMBO_FAULT_LOSS=2 exec \"$0\"";
-/// Rank 5 has no right to raw sockets, and nothing that it starts has.
+/// A script under which rank 5 and its children have no right to raw sockets.
 const ONE_MAY_NOT: &str =
     "[ $PMI_RANK != 5 ] || exec setpriv --bounding-set=-net_raw \"$0\"; exec \"$0\"";
-/// No rank has the right, but programs that they start may have it.
+/// A script under which no rank has the right, but programs that the ranks start may have it.
 const NONE_MAY: &str = "exec setpriv --securebits=+noroot \"$0\"";
 
-/// It runs, and rank 0 says so.
+/// Checks that the job runs, and that rank 0 reports the network.
 fn takes(outcome: &Outcome, what: &str) {
     expect_ok(outcome, "p2p");
     let line = format!("pombo: 8 ranks on 4 hosts, between hosts {what}");
@@ -39,7 +39,7 @@ fn takes(outcome: &Outcome, what: &str) {
     );
 }
 
-/// It does not, and says why.
+/// Checks that the job fails, and that its error states the reason.
 fn refused(outcome: &Outcome, why: &str) {
     assert_ne!(outcome.code, 0, "{}", outcome.out);
     assert!(outcome.err.contains(why), "not '{why}' in {}", outcome.err);
@@ -81,7 +81,7 @@ fn a_helper_lends_sockets_to_ranks_without_the_right() {
                 false
             })
         };
-        // Without its capability it is of no use.
+        // Without its capability the helper is useless.
         if refused(
             run(hosts, "ethernet", NONE_MAY),
             "no right to send raw frames",
@@ -107,7 +107,7 @@ fn interfaces_that_will_not_do_are_named() {
     let _alone = alone();
     let test = here!(interfaces_that_will_not_do_are_named);
     on_hosts(test, HOSTS, |hosts| {
-        // A second network, which is two.
+        // With a second network the interface is ambiguous.
         hosts.set("ip link add br1 type bridge && ip link add br2 type bridge");
         hosts.set("ip link set br1 up && ip link set br2 up");
         for host in 0..HOSTS {
@@ -163,7 +163,7 @@ fn frames_are_as_long_as_all_interfaces_carry() {
         let long = "raw Ethernet on eth0, 8990 bytes to a frame\n";
         takes(&run("auto", PLAIN), long);
         takes(&run("auto", LOSSY), long);
-        // What one of them does not carry nobody sends.
+        // A frame that one host's MTU does not allow is sent by none.
         hosts.set("ip -n h3 link set eth0 mtu 1400");
         let shortest = "raw Ethernet on eth0, 1390 bytes to a frame\n";
         takes(&run("auto", PLAIN), shortest);

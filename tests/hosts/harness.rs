@@ -1,4 +1,4 @@
-//! The hosts themselves: they reach each other, and nothing of them stays.
+//! Tests the harness: the hosts reach each other, and nothing of them remains.
 
 use crate::common::{Hosts, on_hosts};
 use std::net::UdpSocket;
@@ -32,7 +32,7 @@ fn frames_pass_between_hosts_until_the_cable_is_out() {
     on_hosts(path, 2, |hosts| {
         // Not even this process is on the network of the hosts.
         assert!(UdpSocket::bind(format!("{}:0", hosts.address(0))).is_err());
-        // Nobody listens there: a host that hears it refuses, of one that does not no word comes.
+        // The port is closed: a host that receives the datagram refuses it; from a host that does not, no answer comes.
         let reached = |answer: bool| {
             let call = format!(
                 "ip neigh flush all; exec 3<>/dev/tcp/{}/9",

@@ -1,4 +1,4 @@
-//! MPI programs as jobs of eight ranks on four hosts, started by Hydra (Debian's package mpich has it).
+//! Tests MPI programs as jobs of eight ranks on four hosts, started by Hydra (in Debian's package mpich).
 
 use crate::common::{Hosts, on_hosts};
 use crate::support::{HANG, Job, Outcome, directory, finish, pombo};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub(crate) const HOSTS: usize = 4;
 const RANKS_PER_HOST: usize = 2;
 
-/// A launcher of eight ranks, without variables of a job around it. `None`, and it says so, if there is no Hydra.
+/// Returns a launcher of eight ranks, without variables of a surrounding job. Reports and returns `None` without Hydra.
 pub(crate) fn job(hosts: &Hosts) -> Option<Command> {
     let hydra = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
     let is_hydra = |name: &&&str| {
@@ -31,7 +31,7 @@ pub(crate) fn job(hosts: &Hosts) -> Option<Command> {
     Some(command)
 }
 
-/// Eight ranks use a machine of two processors up: one job at a time.
+/// Runs one job at a time, because eight ranks use all of a machine with two processors.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,10 +54,10 @@ pub(crate) fn compile(test: &str, path: &str) -> PathBuf {
     program
 }
 
-/// What may carry frames between hosts.
+/// The networks between hosts.
 pub(crate) const NETS: [&str; 2] = ["udp", "ethernet:eth0"];
 
-/// Runs self-checking programs of `tests/c` on networks that lose so many per cent.
+/// Runs self-checking programs of `tests/c` on networks that lose `loss` per cent of the frames.
 fn programs(hosts: &Hosts, test: &str, loss: &str) {
     let names = std::env::var("POMBO_PROGRAMS").unwrap_or_else(|_| PROGRAMS.to_owned());
     for name in names.split_whitespace() {
@@ -78,7 +78,8 @@ pub(crate) fn expect_ok(outcome: &Outcome, name: &str) {
     assert_eq!(got, expected, "{}", outcome.err);
 }
 
-/// `POMBO_PROGRAMS="random comms"` runs others, of which some take a while when eight ranks share two processors.
+/// The programs. `POMBO_PROGRAMS="random comms"` selects others, some of which take long when eight ranks share two
+/// processors.
 const PROGRAMS: &str = "p2p ordering probe matched several many collectives";
 
 #[test]
@@ -101,7 +102,7 @@ fn programs_on_four_hosts_whose_network_loses_two_per_cent() {
 const DECK: &str = "grid 61 47\nsteps 300\nreport 100\ninitial 20\nleft 0\nright 35\ntop 10\nbottom 60\n\
                     spot 20 20 6 100\nspot 45 30 8 0\n";
 
-/// What the solver draws when this command starts it.
+/// Returns the picture that the solver draws when this command starts it.
 pub(crate) fn picture(name: &str, program: &Path, mut command: Command) -> Vec<u8> {
     let place = directory(name);
     std::fs::write(place.join("heat.deck"), DECK).expect("a directory");
@@ -110,7 +111,7 @@ pub(crate) fn picture(name: &str, program: &Path, mut command: Command) -> Vec<u
     std::fs::read(place.join("heat.ppm")).expect("a picture")
 }
 
-/// What a solver draws depends on all halos: those between hosts as well.
+/// The picture of a solver depends on all halos, including those between hosts.
 #[test]
 fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
     let _alone = alone();
@@ -137,7 +138,7 @@ fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
     });
 }
 
-/// `POMBO_NAP=30` lets it sleep as long as a program may compute.
+/// `POMBO_NAP=30` sets the seconds of sleep, for a program that computes long.
 #[test]
 fn a_rank_that_sleeps_is_not_dead() {
     let _alone = alone();
@@ -146,7 +147,7 @@ fn a_rank_that_sleeps_is_not_dead() {
         let Some(mut command) = job(hosts) else {
             return;
         };
-        // Shorter than the nap: silence is no sign of death.
+        // The time-out is shorter than the sleep: silence is no sign of death.
         command
             .env("POMBO_FAULT_LOSS", "5")
             .env("POMBO_HOST_TIMEOUT", "1");
@@ -168,13 +169,13 @@ impl WithWaitPolicy {
         Self::start(&who.to_string(), hosts, test, by)
     }
 
-    /// With these words for `wait.c`.
+    /// Starts the job with these arguments of `wait.c`.
     fn start(words: &str, hosts: &Hosts, test: &str, (net, loss): (&str, &str)) -> Option<Self> {
         let mut command = job(hosts)?;
         let program = compile(test, "tests/hosts/wait.c");
         let said = directory(&format!("{test}-said"));
-        // The launcher ends the others when one fails, or breaks when it cannot reach them; these ranks are out of its
-        // hands, as each is to find out by itself.
+        // The launcher would end the other ranks when one fails, or fail when it cannot reach them; `setsid` takes the
+        // ranks out of its control, because each is to detect the loss on its own.
         let script = "setsid \"$0\" $1 >\"$2/$PMI_RANK\" 2>&1 & sleep 3600";
         command.args(["sh", "-c", script]).arg(program);
         command.arg(words).arg(&said);
@@ -195,14 +196,14 @@ impl WithWaitPolicy {
         std::fs::read_to_string(self.said.join(rank.to_string())).unwrap_or_default()
     }
 
-    /// That rank's process.
+    /// Returns the process of a rank.
     fn process(&self, rank: usize) -> i32 {
         let said = self.said(rank);
         let number = said.split_whitespace().nth(1);
         number.and_then(|n| n.parse().ok()).expect("it waits")
     }
 
-    /// All of these ranks say that the other one is lost.
+    /// Checks that all of these ranks report that the other one is lost.
     fn all_name(&self, lost: usize, ranks: impl Iterator<Item = usize>) {
         let text = format!("rank {lost} of MPI_COMM_WORLD has ended");
         for rank in ranks {
@@ -213,7 +214,7 @@ impl WithWaitPolicy {
     }
 }
 
-/// Waits for something that must come.
+/// Waits for an event that must occur.
 fn until(what: &str, happened: impl Fn() -> bool) {
     let start = Instant::now();
     while !happened() {
@@ -238,7 +239,7 @@ fn a_killed_rank_is_named_by_every_other_rank() {
     });
 }
 
-/// A cable that is pulled out ends nothing: the others find out by the system's own questions.
+/// A host whose link goes down ends no process: the other ranks detect its loss by the keep-alive of their connections.
 #[test]
 fn a_vanished_host_is_named_by_every_other_rank() {
     let _alone = alone();
@@ -256,7 +257,7 @@ fn a_vanished_host_is_named_by_every_other_rank() {
     });
 }
 
-/// Who sends by an interface that is no longer there says which one it was.
+/// A rank that sends over an interface that has gone names the interface.
 #[test]
 fn an_interface_that_is_taken_away_is_named() {
     let _alone = alone();
@@ -282,7 +283,8 @@ fn ip(hosts: &Hosts, host: usize, command: &str) {
     assert!(status.expect("ip").success(), "{command}");
 }
 
-/// A program without MPI joins by the same means: what is one process per rank elsewhere is a thread in the other test.
+/// A program without MPI joins by the same means: it has one process per rank here, and one thread per rank in the
+/// other test.
 #[test]
 fn a_farm_without_mpi_on_four_hosts() {
     let _alone = alone();
@@ -298,7 +300,7 @@ fn a_farm_without_mpi_on_four_hosts() {
     });
 }
 
-/// What eight ranks find.
+/// The result of eight ranks.
 const PI: &str = "pi is 3.141592554 after 1000 tasks\n";
 
 /// The example, built as the tests are: cargo does so by itself only for those who run all tests of the package.
@@ -322,7 +324,7 @@ fn farm() -> PathBuf {
     launcher.with_file_name("examples").join("farm")
 }
 
-/// The interface is there, it only carries less.
+/// The interface stays up, but its MTU is lowered.
 #[test]
 fn an_mtu_that_is_lowered_is_named() {
     let _alone = alone();
@@ -339,7 +341,7 @@ fn an_mtu_that_is_lowered_is_named() {
     });
 }
 
-/// Who waits sends nothing that could be refused: frames for it are dropped where they arrive.
+/// A rank that only waits sends nothing that could be refused: frames to it are dropped where they arrive.
 #[test]
 fn an_mtu_that_is_lowered_is_named_by_who_only_waits() {
     let _alone = alone();
@@ -355,11 +357,11 @@ fn an_mtu_that_is_lowered_is_named_by_who_only_waits() {
     });
 }
 
-/// Rank 7 may not send datagrams to rank 0, with which it talks.
+/// A rule by which rank 7 may not send datagrams to rank 0, with which it communicates.
 const FORBIDDEN: &str = "rule add to 10.77.0.1 ipproto udp prohibit";
 const ALLOWED: &str = "rule del to 10.77.0.1 ipproto udp prohibit";
 
-/// A firewall that is being changed is like a network that loses frames.
+/// A firewall that is being changed acts like a network that loses frames.
 #[test]
 fn a_rule_that_forbids_frames_for_a_moment_ends_no_job() {
     let _alone = alone();
@@ -373,7 +375,7 @@ fn a_rule_that_forbids_frames_for_a_moment_ends_no_job() {
         std::thread::sleep(Duration::from_millis(200));
         ip(hosts, 3, ALLOWED);
         std::thread::sleep(Duration::from_secs(1));
-        // All are still there: somebody has to end it.
+        // All ranks are still running, so the test ends the job.
         assert!(!job.said(7).contains("error"), "{}", job.said(7));
         let process = Pid::from_raw(job.process(7));
         kill(process, Signal::SIGKILL).expect("it talks");

@@ -1,5 +1,5 @@
-//! Programs started by `srun --mpi=pmi2`: a cluster of Slurm's own daemons on the hosts, without root and without keys.
-//! Where Slurm is not installed, or is built without what such a cluster takes, the tests say so.
+//! Tests programs started by `srun --mpi=pmi2`: a cluster of Slurm's own daemons on the hosts, without root and without
+//! keys. Where Slurm is not installed, or lacks what such a cluster needs, the tests report so.
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{HOSTS, alone, compile, expect_ok, picture};
@@ -9,19 +9,19 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Daemons at work. They end with the hosts.
+/// Running daemons. They end with the hosts.
 struct Slurm<'a> {
     hosts: &'a Hosts,
     place: PathBuf,
 }
 
-/// Some systems keep daemons from the paths of users.
+/// Returns a PATH with the directories of daemons, which some systems omit for users.
 fn path() -> String {
     std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin"
 }
 
 impl<'a> Slurm<'a> {
-    /// `Err` if this machine has no Slurm that can be started so, and why.
+    /// Starts a cluster. Returns `Err` with the reason if this machine has no Slurm that can be started so.
     fn start(hosts: &'a Hosts) -> Result<Self, String> {
         for program in ["slurmctld", "slurmd", "srun"] {
             let look = format!("command -v {program}");
@@ -63,7 +63,8 @@ impl<'a> Slurm<'a> {
             .replace("/etc/group", "root:x:0:\npombo:x:1000:\n");
     }
 
-    /// A command of the user `pombo` on a host that knows its name: as root, the daemons would give up groups, which
+    /// Returns a command of the user `pombo` on a host that knows its name: as root, the daemons would drop groups,
+    /// which the system permits only to the real root.
     /// the system lets only a real one do.
     fn command(&self, host: usize, program: &str) -> Command {
         let enter = "echo $0 >/proc/sys/kernel/hostname \
@@ -83,7 +84,7 @@ impl<'a> Slurm<'a> {
         command
     }
 
-    /// What it says goes to a file.
+    /// Starts a daemon whose output goes to a file.
     fn daemon(&self, host: usize, program: &str, arguments: &[&str]) -> (Child, PathBuf) {
         let said = self.place.join(format!("{program}-{host}"));
         let file = File::create(&said).expect("a file system of its own");
@@ -93,7 +94,7 @@ impl<'a> Slurm<'a> {
         (command.stderr(file).spawn().expect("a command"), said)
     }
 
-    /// Waits until all hosts are free. A daemon that ends cannot work here.
+    /// Waits until all hosts are idle. A daemon that has ended cannot run on this system.
     fn wait(&self, daemons: &mut [(Child, PathBuf)]) -> Result<(), String> {
         let said = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_default();
         let controller = daemons[0].1.clone();
@@ -122,14 +123,14 @@ impl<'a> Slurm<'a> {
         }
     }
 
-    /// `srun` of these arguments, on host 0.
+    /// Returns `srun` with these arguments, on host 0.
     fn srun(&self, arguments: &str) -> Command {
         let mut command = self.command(0, "srun");
         command.args(arguments.split_whitespace());
         command
     }
 
-    /// Eight ranks on four hosts.
+    /// Returns `srun` of eight ranks on four hosts.
     fn eight(&self) -> Command {
         self.srun("--mpi=pmi2 -N4 -n8")
     }
@@ -171,7 +172,7 @@ fn heat_draws_the_same_picture_under_srun() {
     });
 }
 
-/// Slurm then kills the step: its code is that of the kill, the text is ours.
+/// Slurm kills the step, so the exit code is that of the kill, and the message is ours.
 #[test]
 fn an_abort_and_a_killed_rank_end_the_job() {
     on_slurm(here!(an_abort_and_a_killed_rank_end_the_job), |slurm| {
@@ -196,7 +197,7 @@ fn without_pmi2_nobody_is_alone_by_surprise() {
         let outcome = run(&mut slurm.srun("--mpi=none -N2 -n4"));
         assert_ne!(outcome.code, 0, "{}", outcome.out);
         assert!(outcome.err.contains("srun --mpi=pmi2"), "{}", outcome.err);
-        // One rank, and worlds of one that somebody asks for.
+        // One rank, and worlds of one that the user requests.
         expect_ok(&run(&mut slurm.srun("--mpi=none -n1")), "p2p");
         let mut command = slurm.srun("--mpi=none -N2 -n2");
         command.env("POMBO_RANK", "0").env("POMBO_SIZE", "1");

@@ -1,4 +1,4 @@
-//! What crosses the wire between hosts, seen by somebody at the switch: the words of the launcher's protocol too.
+//! Tests what crosses the wire between hosts, as a listener at the switch sees it, including the launcher's protocol.
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{NETS, alone, compile, expect_ok, job};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Runs a job, with raw Ethernet between its hosts, while somebody listens: every frame.
+/// Runs a job with raw Ethernet between its hosts, and returns all frames that a listener captured.
 fn overheard(hosts: &Hosts) -> Option<Vec<Vec<u8>>> {
     let place = directory("hosts-wire-frames");
     let program = compile("hosts-wire", "tests/c/p2p.c");
@@ -16,7 +16,7 @@ fn overheard(hosts: &Hosts) -> Option<Vec<Vec<u8>>> {
     let mut job = job(hosts)?;
     let file = place.join("frames");
     let mut listener = Command::new(listen);
-    // All that the first host sends and hears; the launcher is there.
+    // The listener captures all frames of the first host, where the launcher runs.
     listener
         .arg("v0")
         .stdout(File::create(&file).expect("room"));
@@ -30,7 +30,7 @@ fn overheard(hosts: &Hosts) -> Option<Vec<Vec<u8>>> {
     let (mut frames, mut rest) = (Vec::new(), &bytes[..]);
     while let Some((len, behind)) = rest.split_first_chunk() {
         let len = u32::from_le_bytes(*len) as usize;
-        // The last one may be cut.
+        // The capture may cut the last frame.
         let Some((frame, behind)) = behind.split_at_checked(len) else {
             break;
         };
@@ -40,7 +40,7 @@ fn overheard(hosts: &Hosts) -> Option<Vec<Vec<u8>>> {
     Some(frames)
 }
 
-/// Starts it, and waits until it says that it hears.
+/// Starts the listener, and waits until it reports that it listens.
 fn begin(mut command: Command) -> Child {
     let child = command.stderr(Stdio::piped()).spawn();
     let mut child = child.expect("it was just compiled");
@@ -51,7 +51,7 @@ fn begin(mut command: Command) -> Child {
     child
 }
 
-/// A frame between two ranks: tag, what it covers in front of the bytes, and those.
+/// Parses a frame between two ranks. Returns its tag, and the bytes that the tag covers, headers first.
 fn authenticated(frame: &[u8]) -> Option<([u8; 8], Vec<u8>)> {
     const KIND: [u8; 4] = [0x88, 0xb5, 0x11, 0];
     let (source, len) = (frame.get(18..20)?, frame.get(22..24)?);
@@ -72,7 +72,7 @@ fn opens(secret: [u8; 16], epoch: u32, (tag, covered): &([u8; 8], Vec<u8>)) -> b
     key.tag(covered) == *tag
 }
 
-/// Every 16 bytes that somebody could take for a key: as they are, or as hexadecimal digits, in either order.
+/// Returns every 16 bytes of a text that could be a key: as they are, or as hexadecimal digits, in either order.
 fn guesses(text: &[u8]) -> Vec<[u8; 16]> {
     let mut all: Vec<[u8; 16]> = Vec::new();
     let both = |guess: &[u8]| {
@@ -100,7 +100,7 @@ fn no_word_on_the_wire_is_the_key_of_the_job() {
         let Some(frames) = overheard(hosts) else {
             return;
         };
-        // The cards did cross it, and what else ranks say: rank 0 has told the epoch.
+        // The business cards were captured, and also the epoch, which rank 0 announces.
         let texts: Vec<&Vec<u8>> = frames
             .iter()
             .filter(|frame| frame.windows(5).any(|five| five == b"pombo"))
@@ -121,7 +121,7 @@ fn no_word_on_the_wire_is_the_key_of_the_job() {
             .filter_map(|frame| authenticated(frame))
             .collect();
         assert!(tagged.len() > 10, "{} frames", tagged.len());
-        // Whoever has the key is found out: a frame that is made here with a word of a card.
+        // The method detects a known key: a frame that is made here with a key from a card.
         let secret = guesses(texts[0])[7];
         let key = Key {
             secret,
@@ -134,7 +134,7 @@ fn no_word_on_the_wire_is_the_key_of_the_job() {
                 .iter()
                 .any(|one| opens(*one, epoch, &made))
         );
-        // Nothing that the launcher carried opens a frame.
+        // Nothing that the launcher transmitted is a key of any frame.
         for text in texts {
             for guess in guesses(text) {
                 let opened = tagged
@@ -147,7 +147,7 @@ fn no_word_on_the_wire_is_the_key_of_the_job() {
     });
 }
 
-/// Somebody at the switch sends every frame again, with a bit changed. Nothing that a rank keeps is displaced by it,
+/// An attacker at the switch sends every frame again, with one bit changed. It displaces nothing that a rank stores,
 /// whether frames have a tag or not.
 #[test]
 fn wrong_copies_of_all_frames_stall_no_job() {

@@ -1,5 +1,5 @@
-//! Small C programs, compiled by the wrappers against the library and run: how a program gets
-//! from its source to a job and out of it again. What MPI itself does is tested elsewhere.
+//! Tests small C programs that the wrappers compile against the library: from the source to a job and to its end. The
+//! behaviour of MPI itself is tested elsewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{Outcome, directory, finish, pombo};
 
-/// Prints its place in the world; then, by its argument, ends in one of several ways.
+/// Prints its rank and the size of the world; then ends in the way that its argument selects.
 const SOURCE: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// The program, compiled by a wrapper of this launcher.
+/// Compiles the program by a wrapper of this launcher.
 pub(crate) fn compile(name: &str, wrapper: &str, options: &[&str]) -> PathBuf {
     let place = directory(name);
     let (source, program) = (place.join("program.c"), place.join("program"));
@@ -132,7 +132,7 @@ fn an_installed_prefix_is_enough() {
     assert!(loaded.out.contains(library.to_str().unwrap()), "{loaded:?}");
 }
 
-/// The compiler, the loader, pkg-config and a shell have words of their own for some of these characters.
+/// Some of these characters have special meanings for the compiler, the loader, pkg-config or a shell.
 #[test]
 fn a_prefix_may_be_called_anything() {
     for name in ["a, comma and spaces", "it's $HOME, \"quoted\" (twice)"] {
@@ -141,7 +141,7 @@ fn a_prefix_may_be_called_anything() {
         assert_eq!(outcome.code, 0, "{outcome:?}");
         let source = prefix.join("program.c");
         fs::write(&source, SOURCE).unwrap();
-        // The line that the installation gives, and the line that the wrapper prints.
+        // The command that the installation prints, and the command that the wrapper prints.
         let path = outcome
             .out
             .lines()

@@ -1,4 +1,4 @@
-//! How a job ends, and that nothing of it stays.
+//! Tests how a job ends, and that nothing of it remains.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -13,12 +13,12 @@ use pombo_netdrivers::shm::{RankState, Segment, Shm};
 
 use crate::support::{HANG, Job, assert_gone, finish, pids, pombo, script};
 
-/// Seconds in which every rank can clean up, however slow the machine.
+/// Seconds in which every rank can clean up, however slow the machine is.
 const AMPLE: &str = "60";
 /// Seconds beyond the hang limit.
 const DAY: &str = "86400";
 
-/// Prints the pids of a rank and of a process it started, then waits for ever.
+/// Prints the process ids of a rank and of a process that it started, then waits for ever.
 const WAIT: &str = "sleep 1000 & echo $$ $!; wait";
 
 #[test]
@@ -36,7 +36,7 @@ fn exit_code_of_the_rank_that_failed() {
     assert!(outcome.err.ends_with(message), "{outcome:?}");
 }
 
-/// What a rank has printed stands before what is said of its end, also if the launcher finds both at once.
+/// The output of a rank precedes the message about its end, even if the launcher reads both at once.
 #[test]
 fn last_words_come_before_the_message() {
     let print = "echo $$; read line; seq 5000 >&2; printf unfinished; exit 3";
@@ -72,7 +72,7 @@ fn the_first_failure_counts() {
 fn a_killed_rank_is_named() {
     let mut job = Job::start(&mut script(4, &format!("echo $POMBO_RANK; {WAIT}")));
     let lines = job.lines(8);
-    // A rank prints its number first; which pid is whose, the message tells.
+    // A rank prints its number first; the message tells which process id is whose.
     let all: Vec<String> = lines
         .into_iter()
         .filter(|line| line.contains(' '))
@@ -104,7 +104,7 @@ fn a_real_time_signal_has_a_number() {
     );
 }
 
-/// What a rank without MPI_Finalize does; a job of these is started by the next test.
+/// The behaviour of a rank without MPI_Finalize; the next test starts a job of these.
 #[test]
 fn joins_and_never_leaves() {
     let Ok(rank) = std::env::var("POMBO_RANK") else {
@@ -135,7 +135,7 @@ fn a_rank_must_leave_the_job_in_order() {
     assert!(outcome.err.contains(message), "{outcome:?}");
 }
 
-/// Not a test of its own: the ranks of the next one. Rank 1 never joins; it ends when rank 0 has joined, or before.
+/// Not a test of its own, but the ranks of the next one. Rank 1 never joins; it ends when rank 0 has joined, or before.
 #[test]
 fn never_joins() {
     let (Ok(rank), Ok(first)) = (std::env::var("POMBO_RANK"), std::env::var(FIRST)) else {
@@ -235,7 +235,7 @@ fn a_stopped_rank_ends_too() {
     assert_gone(&left);
 }
 
-/// Rank 0 fails when its input ends, the others do something else.
+/// Returns a script in which rank 0 fails when its input ends, and the other ranks run `others`.
 fn fails_on_rank_0(code: i32, others: &str) -> String {
     format!("test $POMBO_RANK != 0 || {{ read line; exit {code}; }}; {others}")
 }
@@ -275,7 +275,7 @@ fn ranks_see_the_signal_itself() {
 
 #[test]
 fn a_second_signal_ends_the_grace() {
-    // They hear and do not listen. Two signals that the launcher has not seen yet would be one.
+    // The ranks handle the signal and do not end. The launcher could merge two signals that it has not read yet.
     let deaf = "trap 'echo heard' INT; echo ready; while :; do sleep 1; done";
     let mut job = Job::start(script(2, deaf).env("POMBO_KILL_TIMEOUT", DAY));
     job.lines(2);
@@ -328,7 +328,7 @@ fn a_job_without_its_guard_goes_on() {
     assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
 }
 
-/// The launcher's helper process, which no job needs and no one should know of.
+/// Returns the launcher's guard process, of which jobs know nothing.
 fn guard_of(launcher: Pid) -> i32 {
     let children = format!("/proc/{launcher}/task/{launcher}/children");
     let children = std::fs::read_to_string(children).unwrap();
@@ -343,7 +343,7 @@ fn guard_of(launcher: Pid) -> i32 {
 #[test]
 fn a_launcher_killed_while_starting() {
     for wait in 0..10 {
-        // The group of the launcher is not that of its ranks; the mark finds them all.
+        // The launcher and its ranks are in different groups; the mark finds all processes.
         let mark = format!("launcher-test-{}-{wait}", std::process::id());
         let mut command = script(4, "exec sleep 1000");
         let job = Job::start(command.env("LAUNCHER_TEST_MARK", &mark).process_group(0));
@@ -373,7 +373,7 @@ fn a_stopped_launcher_stops_its_ranks() {
 
 #[test]
 fn a_slow_reader_does_not_hold_an_interrupted_launcher() {
-    // Nobody reads, and the launcher's output is full.
+    // The reader does not read, and the launcher's output is full.
     let mut child = script(2, "yes")
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -411,7 +411,7 @@ fn state(pid: Pid) -> Option<char> {
     rest.trim_start().chars().next()
 }
 
-/// Looks at the environment of every process that we may look at.
+/// Checks the environment of every process that this user may read.
 fn assert_none_marked(mark: &str) {
     let begin = Instant::now();
     while let Some(left) = marked(mark) {

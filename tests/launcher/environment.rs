@@ -1,4 +1,4 @@
-//! What a rank finds when it starts: variables, directory, input, descriptors, signals.
+//! Tests what a rank finds when it starts: variables, directory, input, descriptors, signals.
 
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
@@ -36,7 +36,7 @@ fn all_ranks_hold_one_memory_file() {
 
 #[test]
 fn nothing_else_is_inherited() {
-    // One shell counts and starts the launcher: both have what the tests beside this one let slip.
+    // The same shell counts and starts the launcher, because both inherit descriptors that concurrent tests leak.
     let list = "ls /proc/self/fd | wc -l";
     let both = format!("{list}; \"$0\" run -n 2 sh -c '{list}'");
     let mut command = std::process::Command::new("sh");
@@ -89,7 +89,7 @@ fn another_directory() {
     let place = directory("wdir").canonicalize().unwrap();
     symlink("/bin/pwd", place.join("here")).unwrap();
     for option in ["-wdir", "--wdir", "-wd"] {
-        // A name with a slash counts from there.
+        // A name with a slash is relative to that directory.
         let outcome = finish(
             pombo(["run", "-n", "2", option])
                 .arg(&place)
@@ -145,7 +145,7 @@ fn a_terminal_is_handed_on() {
     let mut keyboard = std::fs::File::from(terminal.master);
     let mut command = script(2, "echo $POMBO_RANK $(cat)");
     let job = Job::start_with(Stdio::from(terminal.slave), &mut command);
-    // Two lines and the end of input.
+    // The input is two lines and the end of input.
     keyboard.write_all(b"one\ntwo\n\x04").unwrap();
     let outcome = job.finish();
     assert_eq!(outcome.code, 0, "{outcome:?}");
@@ -166,7 +166,7 @@ fn links_decide_by_their_name() {
 
 #[test]
 fn cores_are_given_out_when_there_are_enough() {
-    // Not what a share of the machine's time is worth, which is less in some containers.
+    // The number of allowed cores is expected, not the share of processor time, which is less in some containers.
     let allowed = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap();
     let cores = 0..nix::sched::CpuSet::count();
     let cores = cores

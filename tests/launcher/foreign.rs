@@ -1,4 +1,5 @@
-//! Programs of other MPI libraries, with made-up libraries: what their files need tells, before or after the job.
+//! Tests programs of other MPI libraries, with mock libraries: they are detected by what their files need, or after the
+//! job.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +8,7 @@ use std::process::Command;
 
 use crate::support::{Outcome, directory, finish, pombo};
 
-/// A shared library of that name that has `MPI_Init`, with further words for the compiler.
+/// Builds a shared library of that name with `MPI_Init`, with further options of the compiler.
 fn library(place: &Path, name: &str, words: &[&str]) {
     let source = place.join("library.c");
     fs::write(
@@ -27,7 +28,7 @@ fn library(place: &Path, name: &str, words: &[&str]) {
     assert_eq!(outcome.code, 0, "{outcome:?}");
 }
 
-/// A program that calls `MPI_Init` of that library and says that it ran.
+/// Builds a program that calls `MPI_Init` of that library and prints that it ran.
 fn program(place: &Path, library: &str) -> PathBuf {
     let (source, program) = (place.join("program.c"), place.join("program"));
     let text = "#include <stdio.h>\nint MPI_Init(int *, char ***);\nint main(void) { MPI_Init(0, 0); puts(\"ran\"); return 0; }\n";
@@ -78,7 +79,7 @@ fn a_program_of_another_library_does_not_start() {
     }
 }
 
-/// As those that translate between the libraries' binary interfaces.
+/// The libraries behave as those that translate between the binary interfaces of MPI libraries.
 #[test]
 fn another_library_over_ours_is_none() {
     let place = directory("foreign-over");
@@ -123,10 +124,10 @@ fn a_library_of_the_program_that_needs_another_is_named() {
 #[test]
 fn a_job_that_should_have_called_mpi_init_is_told_of() {
     let place = directory("foreign-nobody");
-    // Another library under the name of the standard ABI's, as a wrong LD_LIBRARY_PATH finds one.
+    // Another library has the name of the standard ABI's, which a wrong LD_LIBRARY_PATH finds.
     library(&place, "libmpi_abi.so.1", &[]);
     let program = program(&place, "libmpi_abi.so.1");
-    // And an interpreter.
+    // The second case is an interpreter.
     let python = place.join("python3");
     symlink("/bin/true", &python).unwrap();
     for program in [&program, &python] {
@@ -139,7 +140,7 @@ fn a_job_that_should_have_called_mpi_init_is_told_of() {
         assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
         assert_eq!(run("1", program).err, "");
     }
-    // Programs that have nothing to do with MPI run as ever.
+    // Programs without any relation to MPI run as before.
     for program in ["true", "hostname", "sh"] {
         let outcome = finish(&mut pombo(["run", "-n", "2", program]));
         assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{program}");

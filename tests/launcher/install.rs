@@ -1,5 +1,5 @@
-//! `pombo install` and the compiler wrappers, with made-up libraries: what is laid down and what
-//! is printed. That programs compiled so run is shown where the library is tested.
+//! Tests `pombo install` and the compiler wrappers with mock libraries: which files are installed and what is printed.
+//! The tests of the library show that compiled programs run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::process::Command;
 
 use crate::support::{Outcome, directory, finish, finish_with, pombo};
 
-/// What tells that a library is ours is the name of a variable that it asks for.
+/// A library is recognised as ours by the name of a variable that it reads.
 const SHARED: &str = "shared: POMBO_RANK";
 const ARCHIVE: &str = "archive: POMBO_RANK";
 
-/// A directory with files that pass for the library.
+/// Creates a directory with mock files of the library.
 fn library(name: &str) -> PathBuf {
     let place = directory(name);
     fs::write(place.join("libmpi_abi.so"), SHARED).unwrap();
@@ -24,7 +24,7 @@ fn install(library: &Path, prefix: &Path) -> Outcome {
     finish(command.arg(prefix).env("POMBO_LIB", library))
 }
 
-/// A program of an installed prefix, with nothing in the environment to find it by.
+/// Runs a program of an installed prefix, without variables that help to find it.
 fn installed(prefix: &Path, name: &str, arguments: &[&str]) -> Outcome {
     let mut command = Command::new(prefix.join("bin").join(name));
     for (name, _) in std::env::vars() {
@@ -38,7 +38,7 @@ fn installed(prefix: &Path, name: &str, arguments: &[&str]) -> Outcome {
 #[test]
 fn everything_has_its_place() {
     let prefix = directory("prefix").join("not/there/yet");
-    // Twice: what is there is replaced.
+    // The second installation replaces the files of the first.
     for _ in 0..2 {
         let outcome = install(&library("prefix-lib"), &prefix);
         assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
@@ -110,7 +110,7 @@ fn the_wrapper_prints_the_plain_line() {
 fn a_library_named_by_hand() {
     let place = library("named-lib");
     let (place, there) = (place.as_path(), place.parent().unwrap());
-    // A relative path too.
+    // A relative path works too.
     for (named, from) in [(place, there), (Path::new("launcher-named-lib"), there)] {
         let mut command = pombo(["mpicc", "-link_info"]);
         let outcome = finish(command.env("POMBO_LIB", named).current_dir(from));
@@ -146,7 +146,7 @@ fn another_compiler() {
     );
     assert_eq!(first(&["-show"], ("MPICH_CC", "clang")), "clang");
     assert_eq!(first(&["-show", "-cc=tcc"], ("POMBO_CC", "gcc")), "tcc");
-    // The wrapper becomes the compiler: its output and exit code are the compiler's.
+    // The wrapper executes the compiler, so output and exit code are the compiler's.
     assert!(first(&["hello"], ("POMBO_CC", "echo")).starts_with("hello"));
     let mut mpicc = Command::new(prefix.join("bin/mpicc"));
     let outcome = finish(mpicc.arg("a.c").env("POMBO_CC", "false"));
@@ -159,7 +159,7 @@ fn another_library_is_not_replaced_without_being_asked() {
     for place in ["bin", "include", "lib"] {
         fs::create_dir(prefix.join(place)).unwrap();
     }
-    // That a path in it names us does not make a file ours.
+    // A path that contains our name does not make a file ours.
     let theirs =
         ["bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"].map(|name| prefix.join(name));
     for file in &theirs {
@@ -187,11 +187,11 @@ fn another_library_is_not_replaced_without_being_asked() {
     let outcome = finish(command.arg(&prefix).env("POMBO_LIB", &library));
     assert_eq!(outcome.code, 0, "{outcome:?}");
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("pombo"));
-    // What is there now is ours.
+    // The installed files are now ours.
     assert_eq!(install(&library, &prefix).code, 0);
 }
 
-/// The right to raw Ethernet belongs to a file, not to its name.
+/// The capability for raw Ethernet belongs to a file, not to its name.
 #[test]
 fn an_installed_helper_stays_the_same_file() {
     use std::os::unix::fs::MetadataExt;
@@ -210,7 +210,7 @@ fn an_installed_helper_stays_the_same_file() {
     assert_ne!(fs::read(&helper).unwrap(), b"of an older version");
 }
 
-/// `cargo run` builds the launcher and not the helper, and says where it is.
+/// `cargo run` builds the launcher without the helper, and tells the launcher where cargo is.
 #[test]
 fn a_launcher_that_cargo_runs_has_the_helper_built() {
     let (library, place) = (library("cargo-lib"), directory("cargo"));
@@ -223,7 +223,7 @@ fn a_launcher_that_cargo_runs_has_the_helper_built() {
         0
     );
     let cargo = place.join("cargo");
-    // Another process writes it: one that writes a file itself may not run it while it forks.
+    // Another process writes the file: a process that writes a file itself cannot execute it while it forks.
     let text = "#!/bin/sh\necho \"$@\" >'LOG'\necho helper >'HELPER'\n"
         .replace("LOG", place.join("log").to_str().unwrap())
         .replace("HELPER", built.join("pombo-ethernet").to_str().unwrap());

@@ -1,4 +1,4 @@
-//! What ranks print arrives whole, whatever they print and whoever reads.
+//! Tests that the output of ranks arrives whole, whatever they print and however it is read.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::support::{Job, directory, finish, pids, pombo, script};
 
 #[test]
 fn lines_of_eight_ranks_stay_whole() {
-    // Lines of very different lengths, written in pieces that do not end with the line.
+    // Lines have very different lengths, and are written in pieces that do not end with the line.
     let print = r#"awk -v r=$POMBO_RANK 'BEGIN {
         for (i = 0; i < 3000; i++) {
             line = sprintf("%d %d ", r, i)
@@ -133,7 +133,7 @@ fn a_slow_reader_gets_all() {
 #[test]
 fn a_reader_that_leaves_ends_the_job() {
     let launcher = env!("CARGO_BIN_EXE_pombo");
-    // The shell tells the launcher's exit code and what it said.
+    // The shell prints the launcher's exit code and its messages.
     let line = format!("{{ '{launcher}' run -n 3 yes; echo code $? >&2; }} | head -n 2");
     let output = Command::new("sh").args(["-c", &line]).output().unwrap();
     assert_eq!(output.stdout, b"y\ny\n");

@@ -1,4 +1,4 @@
-//! Wrong usage: one clear message, the right exit code, and nothing started.
+//! Tests wrong usage: one clear message, the right exit code, and nothing is started.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::support::{directory, finish, finish_with, pombo};
 
-/// In words of ours: no guess of the parser's at what may have been meant, which is wrong for arguments of programs.
+/// Messages are our own: the parser's guesses at what was meant are wrong for arguments of programs.
 #[test]
 fn no_advice_of_a_parser() {
     for arguments in [
@@ -47,7 +47,8 @@ fn assert_refused(arguments: &[&str], code: i32, words: &[&str]) {
     }
 }
 
-/// A file to run. Another process writes it: what this one has open for writing, children that the tests beside this
+/// Creates an executable file by another process: children that concurrent tests start would inherit a descriptor that
+/// this process has open for writing, and no system executes a file that is open for writing.
 /// one are just starting have too, and no system runs a file that is.
 fn executable(file: &Path, text: &str) {
     let mut command = Command::new("sh");
@@ -152,7 +153,7 @@ fn ranks_that_could_not_be_watched() {
     let mut command = Command::new("env");
     command.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_pombo")]);
     let outcome = finish(command.args(["run", "-n", "2", "true"]));
-    // An `env` that cannot do that answers with 125.
+    // An `env` without that feature exits with 125.
     if outcome.code != 125 {
         assert_eq!(outcome.code, 1, "{outcome:?}");
         assert!(outcome.err.contains("SIGCHLD"), "{outcome:?}");

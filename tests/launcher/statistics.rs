@@ -1,4 +1,4 @@
-//! `--stats` and `POMBO_STATS_FILE`: what a file that others can foresee, a full disk and a limit on files do.
+//! Tests `--stats` and `POMBO_STATS_FILE` with a predictable file name, a full disk, and a limit on file sizes.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use nix::unistd::mkfifo;
 use crate::compiled::compile;
 use crate::support::{Outcome, directory, finish, pombo};
 
-/// A job of two whose ranks write there what they have sent.
+/// Runs a job of two ranks that write their statistics there.
 fn written_to(file: &Path, program: &Path) -> Outcome {
     finish(
         pombo(["run", "-n", "2"])
@@ -32,7 +32,7 @@ fn what_others_put_in_the_way_is_left_alone() {
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
     let dangling = place.join("dangling");
     symlink(place.join("made"), &dangling).unwrap();
-    // Nobody reads the pipe: who waited for that would wait for ever.
+    // The pipe has no reader: a launcher that waited for one would wait for ever.
     for file in [&link, &name, &pipe, &dangling] {
         let outcome = written_to(file, &program);
         assert_eq!(outcome.code, 0, "{file:?}: {outcome:?}");
@@ -59,7 +59,7 @@ fn the_table_leaves_nothing_behind() {
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
 }
 
-/// A file system of one page, which is taken.
+/// The file system has one page, which is in use.
 #[test]
 fn a_full_disk_is_named() {
     let program = compile("stats-full", "mpicc", &[]);
@@ -97,8 +97,8 @@ fn a_full_disk_is_named() {
 #[test]
 fn a_limit_on_the_size_of_files_is_told() {
     let place = directory("file-limit");
-    // In blocks of a shell's size: one that holds for the launcher's output, not for the pipe from its rank, and one that
-    // even the memory of the job exceeds.
+    // The limits are in blocks of a shell's size: one applies to the launcher's output, but not to the pipe from its
+    // rank; the other is exceeded even by the memory of the job.
     for (blocks, message) in [
         ("40000", "cannot write the ranks' output: File too large"),
         ("1", "ulimit -f"),

@@ -1,4 +1,4 @@
-//! Starting a launcher, waiting for it with a hang limit, and looking for processes.
+//! Starts a launcher, waits for it with a hang limit, and finds processes.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// A launcher that has not ended by then hangs; every one here takes a few seconds on a quiet machine.
+/// The hang limit; every launcher here takes a few seconds on an idle machine.
 pub(crate) const HANG: Duration = Duration::from_secs(600);
 
-/// What a job left: its exit code (128+N if a signal ended the launcher itself) and outputs.
+/// The result of a job: its exit code (128+N if a signal ended the launcher itself) and outputs.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: i32,
@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Lines of standard output in alphabetical order.
+    /// Returns the lines of standard output in alphabetical order.
     pub(crate) fn sorted(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = self.out.lines().collect();
         lines.sort_unstable();
@@ -32,7 +32,7 @@ impl Outcome {
     }
 }
 
-/// The launcher with these arguments and without the environment of a job around it.
+/// Returns the launcher with these arguments, without the environment of a surrounding job.
 pub(crate) fn pombo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pombo"));
     command.args(arguments);
@@ -44,17 +44,17 @@ pub(crate) fn pombo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> C
     command
 }
 
-/// `pombo run` of a shell script on some ranks.
+/// Returns `pombo run` of a shell script on some ranks.
 pub(crate) fn script(ranks: usize, script: &str) -> Command {
     pombo(["run", "-n", &ranks.to_string(), "sh", "-c", script])
 }
 
-/// Runs to the end with nothing on standard input.
+/// Runs a command to its end with nothing on standard input.
 pub(crate) fn finish(command: &mut Command) -> Outcome {
     finish_with(command, b"")
 }
 
-/// Runs to the end with this on standard input.
+/// Runs a command to its end with this standard input.
 pub(crate) fn finish_with(command: &mut Command, input: &[u8]) -> Outcome {
     let mut job = Job::start(command);
     let mut stdin = job.child.stdin.take().unwrap();
@@ -64,7 +64,7 @@ pub(crate) fn finish_with(command: &mut Command, input: &[u8]) -> Outcome {
     job.finish()
 }
 
-/// A launcher at work. Dropped, it is killed.
+/// A running launcher. Dropping it kills the launcher.
 pub(crate) struct Job {
     pub(crate) child: Child,
     lines: BufReader<ChildStdout>,
@@ -94,7 +94,7 @@ impl Job {
         kill(self.pid(), signal).unwrap();
     }
 
-    /// The next lines of output, without their ends.
+    /// Returns the next lines of output, without their newlines.
     pub(crate) fn lines(&mut self, count: usize) -> Vec<String> {
         let watch = Watch::start(self.pid());
         let lines = (&mut self.lines).lines().take(count);
@@ -134,7 +134,7 @@ fn text_of(from: &mut impl Read) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Kills a process that takes longer than the hang limit, so that the test ends (and fails).
+/// Kills a process that exceeds the hang limit, so that the test ends (and fails).
 struct Watch(mpsc::Sender<()>, thread::JoinHandle<bool>);
 
 impl Watch {
@@ -156,7 +156,7 @@ impl Watch {
     }
 }
 
-/// Waits until none of these processes runs (one that nobody reaps does not run).
+/// Waits until none of these processes runs (a zombie does not run).
 pub(crate) fn assert_gone(pids: &[i32]) {
     assert!(!pids.is_empty());
     let begin = Instant::now();
@@ -177,13 +177,13 @@ fn is_running(pid: i32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// Numbers in the lines, as process ids.
+/// Returns the numbers in the lines, as process ids.
 pub(crate) fn pids(lines: &[String]) -> Vec<i32> {
     let words = lines.iter().flat_map(|line| line.split_whitespace());
     words.map(|word| word.parse().unwrap()).collect()
 }
 
-/// A fresh directory for one test.
+/// Creates a new directory for one test.
 pub(crate) fn directory(name: &str) -> PathBuf {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("launcher-{name}"));
     let _ = std::fs::remove_dir_all(&directory);

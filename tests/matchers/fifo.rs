@@ -1,4 +1,4 @@
-//! Without queues: messages come out in the order in which they came in, and receives cannot wait.
+//! Tests a composition without queues: messages are received in arrival order, and receives cannot wait.
 
 use crate::common::{
     Bytes, Owned, Tagged, adversarial, cases, payload, settle_moody, tagged, wanted,
@@ -66,12 +66,12 @@ proptest! {
         }
     }
 
-    /// A program that takes everything with wildcards gets everything, from each sender in order.
+    /// A program that receives everything with wildcards gets everything, in order for each sender.
     #[test]
     fn everything_comes_in_order(
         messages in prop::collection::vec((1..3u16, 0..40usize), 1..40),
     ) {
-        // Messages above the eager limit are refused without rendezvous.
+        // Without rendezvous messages above the eager limit are refused.
         let short: Vec<_> = messages.iter().map(|&(from, len)| (from, len % 16)).collect();
         all_arrive::<Plain>(&short);
         all_arrive::<Held>(&messages);
@@ -108,7 +108,7 @@ fn all_arrive<C: Config>(messages: &[(u16, usize)]) {
     assert_eq!(ranks[0].rejected(), 0);
 }
 
-/// Receives the first message; false when there is none.
+/// Receives the first message; returns false if there is none.
 fn take<C: Config>(
     ranks: &mut [Rank<C>],
     messages: &[(u16, usize)],
@@ -172,7 +172,7 @@ fn refuses<C: Config>() {
     assert_eq!(completed.expect("it is over").outcome, Ok(1));
 }
 
-/// A probe names no message that the sender still holds, as nothing could receive it.
+/// A probe does not find a message that the sender still holds, because no receive could take it.
 #[test]
 fn a_probe_names_what_a_receive_takes() {
     let over = |channel| Rank::<Held>::new(channel).expect("it fits");

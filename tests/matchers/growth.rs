@@ -1,4 +1,4 @@
-//! Steps of a search while n receives are posted, or n messages are kept: what doubling n does to them.
+//! Tests the steps of a search while n receives are posted, or n messages wait, and their growth when n doubles.
 
 use crate::common::{Tagged, Wanted, tagged, wanted};
 use pombo_kernel::aspect::{Eager, Static, Storage};
@@ -9,15 +9,15 @@ use pombo_kernel::{Capacities, Composition, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::U32;
 
-/// Room for 4096 and not more.
+/// Room for exactly 4096 entries.
 type Hosted<M, S> = Composition<U32, Eager, M, S, Capacities<4096, 4096, 4, 4>>;
 
-/// The n-th receive and its message. The order in which messages come, or receives are posted, is another matter.
+/// The n-th receive and its message.
 struct Case {
     name: &'static str,
     receive: fn(u16) -> Wanted,
     message: fn(u16) -> (Peer, Tagged),
-    /// The last one first.
+    /// Whether messages arrive, or receives are posted, in reverse order.
     reverse: bool,
 }
 
@@ -79,7 +79,7 @@ fn from(source: u16, tag: u16) -> (Peer, Tagged) {
     (Peer(source), tagged(tag.into()))
 }
 
-/// Every class but the one that takes everything.
+/// Returns receives of every class but the one that takes everything.
 fn mixed(i: u16) -> Wanted {
     match i % 3 {
         0 => exact(i, i),
@@ -88,7 +88,7 @@ fn mixed(i: u16) -> Wanted {
     }
 }
 
-/// Steps per match with n posted receives: each one that is taken is posted again.
+/// Returns the steps per match with n posted receives; each one that is matched is posted again.
 fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
     let mut queue = Box::new(<M::Expected<Tagged, Hosted<M, S>> as Expected<_, _>>::new());
     let post = |i: u16, sequence: u64| Posted {
@@ -115,7 +115,7 @@ fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
     steps as f64 / f64::from(n)
 }
 
-/// Steps per match with n kept messages: each one that is taken comes again.
+/// Returns the steps per match with n waiting messages; each one that is received arrives again.
 fn unexpected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
     let mut queue = Box::new(<M::Unexpected<Tagged, Hosted<M, S>> as Unexpected<_, _>>::new());
     let message = |i: u16| {
@@ -137,7 +137,7 @@ fn unexpected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
     steps as f64 / f64::from(n)
 }
 
-/// Steps until it is clear that nobody wants a message, while n receives are posted.
+/// Returns the steps until a message is known to match nothing, while n receives are posted.
 fn unwanted<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
     let mut queue = Box::new(<M::Expected<Tagged, Hosted<M, S>> as Expected<_, _>>::new());
     for i in 0..n {
@@ -159,18 +159,18 @@ fn unwanted<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
     (0..n).map(&mut search).sum::<usize>() as f64 / f64::from(n)
 }
 
-/// The steps at 16, 32 and so on up to 4096.
+/// Returns the steps at 16, 32 and so on up to 4096.
 fn series(steps: impl Fn(u16) -> f64) -> Vec<f64> {
     (4..=12).map(|power| steps(1 << power)).collect()
 }
 
-/// The largest factor from one doubling to the next.
+/// Returns the largest factor from one doubling to the next.
 fn growth(series: &[f64]) -> f64 {
     let ratio = |pair: &[f64]| pair[1] / pair[0];
     series.windows(2).map(ratio).fold(0.0, f64::max)
 }
 
-/// No case grows by half or more in any doubling.
+/// Checks that no case grows by half or more in any doubling.
 fn stays_flat<M: Matcher, S: Storage>() {
     for case in &CASES {
         let queues = [
@@ -188,7 +188,7 @@ fn stays_flat<M: Matcher, S: Storage>() {
     }
 }
 
-/// With bins, a message that nobody wants costs a step or two for each class.
+/// With bins, a message without a match costs a step or two for each class.
 #[test]
 fn the_unwanted_are_soon_known() {
     for case in CASES.iter().filter(|case| case.name != "all wildcards") {
@@ -212,7 +212,7 @@ fn binned_stays_flat() {
 
 #[test]
 fn binned_stays_flat_in_place() {
-    // Tables in place are large for the stack of a test.
+    // Tables in place are too large for the default stack of a test.
     let thread = std::thread::Builder::new().stack_size(64 << 20);
     let thread = thread
         .spawn(stays_flat::<Binned, Static>)
@@ -226,7 +226,7 @@ fn adaptive_stays_flat() {
     stays_flat::<Adaptive<4, 8>, HeapStorage>();
 }
 
-/// What is measured is real: where linear search is bad, it shows.
+/// Checks the measurement itself: it shows the growth of linear search.
 #[test]
 fn linear_does_not() {
     for case in CASES.iter().filter(|case| case.reverse) {

@@ -1,4 +1,4 @@
-//! Random posts, cancels, arrivals, receives and losses: every matcher does what searching two vectors in order does.
+//! Tests random posts, cancels, arrivals, receives and losses: every matcher behaves as two vectors searched in order.
 
 use crate::common::{Tagged, cases};
 use crate::protocols::{Coarse, Protocol, Silent};
@@ -24,15 +24,15 @@ enum Act {
         source: Option<u16>,
         tag: Option<i32>,
     },
-    /// Takes a posted receive out.
+    /// Removes a posted receive.
     Cancel {
         which: usize,
     },
-    /// Throws the first message of a source away.
+    /// Discards the first message of a source.
     Discard {
         from: u16,
     },
-    /// Asks for the receive behind another one.
+    /// Looks up the receive behind another one.
     Follow {
         which: usize,
         from: u16,
@@ -41,7 +41,7 @@ enum Act {
     Drain,
 }
 
-/// Few or many tags; many messages, or many receives, or as many of both.
+/// Generates few or many tags; more messages, more receives, or equal numbers of both.
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let tags = prop_oneof![Just(1), Just(3), Just(8), Just(1000)];
     let weights = prop_oneof![Just((6, 6)), Just((9, 3)), Just((3, 9))];
@@ -65,15 +65,15 @@ fn act(tags: i32, (arrivals, receives): (u32, u32)) -> impl Strategy<Value = Act
 type ExpectedOf<H, C> = <<C as Config>::Matcher as Matcher>::Expected<H, C>;
 type UnexpectedOf<H, C> = <<C as Config>::Matcher as Matcher>::Unexpected<H, C>;
 
-/// The two queues, and what they should be.
+/// The two queues and their expected contents.
 struct Pair<H: Protocol, C: Config> {
     expected: ExpectedOf<H, C>,
     unexpected: UnexpectedOf<H, C>,
-    /// With its place.
+    /// Posted receives with their places.
     posted: Vec<(u32, Posted<H::Pattern, SequenceOf<C>>)>,
-    /// With its number.
+    /// Waiting messages with their numbers.
     arrived: Vec<(u32, Peer, H)>,
-    /// Numbers messages and receives.
+    /// The next number of a message or receive.
     next: u32,
 }
 
@@ -96,7 +96,7 @@ impl<H: Protocol, C: Config> Pair<H, C> {
                 if which < self.posted.len() {
                     let (place, _) = self.posted.remove(which);
                     self.expected.remove(place);
-                    // Nobody is there any more.
+                    // The place is empty now.
                     self.expected.remove(place);
                 }
             }
@@ -170,7 +170,7 @@ impl<H: Protocol, C: Config> Pair<H, C> {
         self.posted.extend(place.map(|place| (place, posted)));
     }
 
-    /// Which message is at that place.
+    /// Returns the number of the message at a place.
     fn number(&mut self, place: u32) -> u32 {
         let arrived = self.unexpected.get(place).expect("a message");
         let number = arrived.payload.bytes().try_into().expect("four bytes");
@@ -204,7 +204,7 @@ impl<H: Protocol, C: Config> Pair<H, C> {
     }
 }
 
-/// With one storage and one size.
+/// Checks one storage and one size.
 fn check<H: Protocol, C: Config>(acts: &[Act]) {
     let mut pair = Pair::<H, C>::new();
     for act in acts {
@@ -212,13 +212,13 @@ fn check<H: Protocol, C: Config>(acts: &[Act]) {
     }
 }
 
-/// With tables that are soon full, and with large ones.
+/// Checks small tables, which become full soon, and large ones.
 fn check_matcher<H: Protocol, M: Matcher>(acts: &[Act]) {
     check::<H, Composition<U32, Rendezvous<4>, M, Static, Capacities<11, 7, 4, 4>>>(acts);
     check::<H, Composition<U32, Rendezvous<4>, M, HeapStorage, Capacities<128, 100, 4, 4>>>(acts);
 }
 
-/// Those that could go wrong where keys say little.
+/// Checks the matchers that depend on keys, with keys that distinguish little.
 fn check_bins<H: Protocol>(acts: &[Act]) {
     check_matcher::<H, Binned<1>>(acts);
     check_matcher::<H, Binned>(acts);
@@ -245,7 +245,7 @@ proptest! {
         check_bins::<Coarse>(&acts);
     }
 
-    /// A protocol that does not tell its classes is matched all the same.
+    /// A protocol without classes and keys is matched correctly.
     #[test]
     fn a_silent_protocol_is_matched(acts in acts()) {
         check_bins::<Silent>(&acts);
@@ -258,7 +258,7 @@ proptest! {
         check::<Tagged, Composition<U32, Rendezvous<4>, Adaptive<3, 64>, Stingy, Capacities<64, 40, 4, 4>>>(&acts);
     }
 
-    /// The law of classes and keys, on which bins rely.
+    /// Checks the law of classes and keys on which bins rely.
     #[test]
     fn a_match_has_the_key_of_its_class(
         source in prop::option::of(0..4u16),

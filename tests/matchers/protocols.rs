@@ -1,17 +1,17 @@
-//! Headers that describe themselves well, badly and not at all.
+//! Headers with good, bad and no classes and keys.
 
 use crate::common::{Tagged, tagged, wanted};
 use pombo_kernel::{Header, Pattern, Peer};
 use zerocopy::little_endian::{I32, U16};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// A header with a tag. `None` stands for any.
+/// A header with a tag. `None` matches any tag.
 pub(crate) trait Protocol: Header {
     fn header(tag: i32) -> Self;
     fn pattern(source: Option<u16>, tag: Option<i32>) -> Self::Pattern;
 }
 
-/// Four classes, all fields in the key.
+/// Four classes, with all fields in the key.
 impl Protocol for Tagged {
     fn header(tag: i32) -> Self {
         tagged(tag)
@@ -22,17 +22,17 @@ impl Protocol for Tagged {
     }
 }
 
-/// Says nothing about its patterns.
+/// A header whose pattern has no classes and keys of its own.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Silent(I32);
 
-/// Two classes, with a tag and without; every other tag has the same key, and no key knows the source.
+/// A header with two classes, with a tag and without; tags share two keys, and no key includes the source.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Coarse(I32);
 
-/// -1 as tag or 65535 as source stand for any.
+/// A pattern in which -1 as tag or 65535 as source matches any.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Select {

@@ -9,7 +9,7 @@ impl Storage for Stingy {
     type Cell<B: Capacity> = <Static as Storage>::Cell<B>;
 }
 
-/// Tables of bins are made of 32-bit numbers, tables of entries are not: of bins there are few, of links too.
+/// Bound of tables of 32-bit numbers, which bins are and entries are not; tables of links are bounded too.
 const FEW: usize = 9;
 
 pub(crate) struct Short<T, K: Capacity>(K::Inline<T>);

@@ -1,4 +1,4 @@
-//! A communicator does the same whichever matcher it has: same answers, same messages, same order.
+//! Tests that a communicator behaves the same with every matcher: same results, same messages, same order.
 
 use crate::common::{
     Bytes, Owned, Tagged, adversarial, cases, payload, settle_moody, tagged, wanted,
@@ -46,7 +46,7 @@ enum Act {
     Claim {
         which: usize,
     },
-    /// The last rank goes.
+    /// The last rank leaves.
     Leave,
 }
 
@@ -73,7 +73,7 @@ fn act() -> impl Strategy<Value = Act> {
 /// Source, tag and length of a message.
 type Known = (Peer, i32, usize);
 
-/// What a program sees.
+/// An observation of a program.
 #[derive(PartialEq, Debug)]
 enum Peeked {
     Opened(Result<Ticket, Error>),
@@ -142,7 +142,7 @@ impl<C: Config> World<C> {
         }
     }
 
-    /// `None` when it is gone.
+    /// Returns a rank; `None` if it has left.
     fn rank(
         &mut self,
         at: u16,
@@ -181,7 +181,7 @@ fn know<C: Config>(envelope: pombo_kernel::Envelope<Tagged, C>) -> Known {
     (envelope.peer(), tag, envelope.len())
 }
 
-/// What a program sees that does these acts, in the end with everything settled, claimed, cancelled and claimed.
+/// Returns what a program observes that performs these acts, then settles, claims, cancels and claims again.
 fn see<C: Config>(
     acts: &[Act],
     profile: (usize, Profile),
@@ -223,7 +223,7 @@ type Held<M> = Composition<U32, Rendezvous<16>, M, Static, Capacities<256, 4, 64
 type Roomy<M> = Composition<U32, Rendezvous<64>, M, HeapStorage, Capacities<4096, 256, 64, 4>>;
 type Plain<M> = Composition<U32, Eager, M, Static, Capacities<64, 48, 64, 4>>;
 
-/// Frames in flight, and profile.
+/// Generates the number of frames in flight and a channel profile.
 fn profile() -> impl Strategy<Value = (usize, Profile)> {
     let rate = || (0..60u32).prop_map(Rate::percent);
     let profile = (rate(), rate(), rate(), rate()).prop_map(

@@ -1,15 +1,15 @@
-//! The rules that must hold when nothing more happens by itself.
+//! The conditions that must hold when nothing more happens without a call.
 
 use crate::numbered::{Numbered, Select, select};
 use crate::world::{Message, Receive, World};
 use pombo_kernel::{Channel, Config, Pattern, Peer, PointToPoint};
 use zerocopy::little_endian::{I32, U32};
 
-/// An answer that nobody comes for gives up its place after so many other probes.
+/// Number of other probes after which an unused answer expires.
 const PATIENCE: usize = 65;
 
 impl<L: Channel, C: Config> World<L, C> {
-    /// Which receive took which message.
+    /// Returns which receive took each message.
     fn takers(&self) -> Vec<Option<usize>> {
         let mut takers = vec![None; self.messages.len()];
         for (index, receive) in self.receives.iter().enumerate() {
@@ -34,7 +34,7 @@ impl<L: Channel, C: Config> World<L, C> {
         !message.cancelled && at == message.to && pattern.matches(Peer(message.from), &header)
     }
 
-    /// No message and no receive that match each other may both have reason to complain.
+    /// Checks that no matching message and receive both violate the order.
     pub(crate) fn check_pairs(&self) {
         let takers = self.takers();
         for (id, message) in self.messages.iter().enumerate() {
@@ -61,7 +61,7 @@ impl<L: Channel, C: Config> World<L, C> {
         }
     }
 
-    /// A probe names the message that a receive posted in its place would have taken.
+    /// Checks that a probe names the message that a receive posted in its place would have taken.
     pub(crate) fn check_probes(&self) {
         let takers = self.takers();
         let taken_before = |id: usize, index| takers[id].is_some_and(|handler| handler < index);
@@ -85,11 +85,11 @@ impl<L: Channel, C: Config> World<L, C> {
         }
     }
 
-    /// Probes for what is left and receives it: by what the probe told, or what it took. Then nothing is left.
+    /// Probes for what is left and receives it, by probe or by matched probe. Then checks that nothing is left.
     pub(crate) fn drain(&mut self) {
         for index in 0..self.receives.len() {
             let Receive { at, ticket, .. } = self.receives[index];
-            // A receive that was claimed is not known any more.
+            // A claimed receive is unknown.
             let _ = self.ranks[usize::from(at)].cancel(ticket);
         }
         for index in 0..self.receives.len() {
@@ -135,7 +135,8 @@ impl<L: Channel, C: Config> World<L, C> {
         }
     }
 
-    /// The first probe may have to ask the senders. Before that it may have to wait until the answers to others are
+    /// Finds a message by several probes: the first one may only query the senders, and may first have to wait until
+    /// the answers to other probes expire.
     /// old.
     fn find_left(&mut self, at: u16, take: bool) -> Option<usize> {
         (0..=PATIENCE + 2).find_map(|tried| {

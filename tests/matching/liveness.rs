@@ -1,4 +1,4 @@
-//! A matched probe that is repeated finds its message, whatever a program does in between.
+//! Tests that a repeated matched probe finds its message, whatever a program does in between.
 
 use crate::common::*;
 use pombo_kernel::{Communicator, Error, Limits, Peer, PointToPoint, Ticket};
@@ -10,7 +10,7 @@ const PLACES: Limits = Limits {
     copies: None,
 };
 
-/// Two ranks with one place each in the other's pool, and the one of rank 1 is taken.
+/// Returns two ranks with one cell each in the other's pool; that of rank 1 is in use.
 fn crowded() -> [Comm<Tiny>; 2] {
     let channels = Loopback::world(2).try_into().ok().expect("two of them");
     let mut ranks = <[Loopback; 2]>::map(channels, |channel| {
@@ -70,7 +70,7 @@ fn two_patterns_take_turns() {
     }
 }
 
-/// Messages of the same sender, which it holds back as well.
+/// The receives in between take messages of the same sender, which it holds as well.
 #[test]
 fn receives_in_between() {
     let mut ranks = crowded();
@@ -92,7 +92,7 @@ fn receives_in_between() {
     assert!(found, "the held message is never found");
 }
 
-/// Matched probes that are never repeated give up their places.
+/// Matched probes that are never repeated release their slots.
 #[test]
 fn abandoned_ones_starve_nobody() {
     let mut ranks = crowded();
@@ -114,7 +114,7 @@ fn abandoned_ones_starve_nobody() {
     }
 }
 
-/// What is kept for a matched probe that nobody repeats does not keep the others from finding it, at once.
+/// A message held for a matched probe that is not repeated is found by other probes at once.
 #[test]
 fn another_pattern_finds_it() {
     let mut ranks = crowded();

@@ -1,5 +1,5 @@
-//! The same test over compositions in which any two policies of different families meet, and over everything on.
-//! Everything off is among the tests of `matching.rs`.
+//! The same test over compositions in which any two policies of different families meet, and over all aspects on. The
+//! composition with all aspects off is among the tests of `matching.rs`.
 
 use crate::common::cases;
 use crate::{act, credit, over_moods, profile};

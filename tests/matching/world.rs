@@ -1,4 +1,4 @@
-//! Ranks that do what they are told, and what is known of their messages and receives.
+//! Ranks that perform acts, and the record of their messages and receives.
 
 use crate::Act;
 use crate::common::{Bytes, Owned, payload};
@@ -23,19 +23,19 @@ pub(crate) struct Receive {
     pub(crate) pattern: Select,
     pub(crate) room: usize,
     pub(crate) ticket: Ticket,
-    /// The message that it got, by number.
+    /// The number of the message that the receive got.
     pub(crate) got: Option<usize>,
     pub(crate) cancelled: bool,
-    /// A matched probe has taken the message, and nobody has received it.
+    /// Whether a matched probe has taken the message, which is not yet received.
     pub(crate) waits: bool,
 }
 
-/// A probe that found something.
+/// A successful probe.
 pub(crate) struct Found {
     pub(crate) at: u16,
     pub(crate) pattern: Select,
     pub(crate) id: usize,
-    /// Receives posted before it, over all ranks.
+    /// Number of receives posted before it, over all ranks.
     pub(crate) receives: usize,
 }
 
@@ -134,7 +134,7 @@ impl<L: Channel, C: Config> World<L, C> {
                 ticket,
                 cancelled: false,
             }),
-            // Without rendezvous some messages cannot go: they come back and were never sent.
+            // Without rendezvous some messages are refused: they come back and were never sent.
             Err(refused) => {
                 assert_eq!(refused.loan.0, payload(id, len));
                 let refusals = matches!(
@@ -162,7 +162,7 @@ impl<L: Channel, C: Config> World<L, C> {
         });
     }
 
-    /// What a matched probe takes is noted as a receive in its place.
+    /// Records the message of a matched probe as a receive in its place.
     pub(crate) fn matched_probe(&mut self, at: u16, pattern: Select) -> Option<usize> {
         let rank = &mut self.ranks[usize::from(at)];
         let (ticket, envelope) = rank.matched_probe(pattern).expect("nobody is lost")?;
@@ -205,7 +205,7 @@ impl<L: Channel, C: Config> World<L, C> {
         Some(id)
     }
 
-    /// The number of the message behind an envelope at its receiver.
+    /// Returns the number of the message of an envelope at its receiver.
     pub(crate) fn identify(&self, at: u16, envelope: &Envelope<Numbered, C>) -> usize {
         let header = envelope.header();
         let id = header.number.get() as usize;
@@ -222,7 +222,7 @@ impl<L: Channel, C: Config> World<L, C> {
         self.claim();
     }
 
-    /// Claims all that is over, checks contents, and notes who got what.
+    /// Claims all complete operations, checks contents, and records which receive got which message.
     fn claim(&mut self) {
         for index in 0..self.receives.len() {
             let Receive {
@@ -260,7 +260,7 @@ impl<L: Channel, C: Config> World<L, C> {
         }
     }
 
-    /// The number of the message that came, or `None` after a cancel.
+    /// Returns the number of the message that arrived, or `None` after a cancel.
     fn check_received(
         &self,
         at: u16,
@@ -301,7 +301,7 @@ impl<L: Channel, C: Config> World<L, C> {
     }
 }
 
-/// What was claimed is not known any more.
+/// Checks a cancel: a claimed operation is unknown.
 fn check_cancel(result: Result<(), Error>) {
     assert!(matches!(result, Ok(()) | Err(Error::UnknownTicket)));
 }

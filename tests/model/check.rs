@@ -1,4 +1,4 @@
-//! What must hold when nothing more happens by itself.
+//! The conditions that must hold when nothing more happens without a call.
 
 use crate::ending::{Ending, Message, Receive};
 use crate::epilogue;
@@ -21,7 +21,7 @@ pub(crate) fn end<C: Config>(explorer: &mut Explorer<'_, C>, at: &mut World) -> 
     let world = *at;
     operations_are_where_they_must_be(&ending)?;
     lengths_are_right(&ending)?;
-    // What a receive took whose scope has ended, nobody can see: some way of it must be right.
+    // The messages of receives whose scope has ended are invisible: some assignment of them must be correct.
     let taken = visibly_taken(&ending)?;
     some_way(&ending, taken, &mut |ending, takers| {
         fates(ending, takers)?;
@@ -36,7 +36,7 @@ pub(crate) fn end<C: Config>(explorer: &mut Explorer<'_, C>, at: &mut World) -> 
     Ok(())
 }
 
-/// Which receive took a message, by the message's place in the list.
+/// The receive that took each message, by the message's index in the list.
 type Takers = Vec<Option<usize>>;
 
 fn operations_are_where_they_must_be(ending: &Ending) -> Result<(), String> {
@@ -47,7 +47,7 @@ fn operations_are_where_they_must_be(ending: &Ending) -> Result<(), String> {
         }
         let gone = ending.is_dead(message.to);
         let wrong = match end {
-            // A cancel after the match changes nothing.
+            // A cancel after the match has no effect.
             End::Pending => (message.cancelled && !is_taken(ending, number)) || gone,
             End::Cancelled => !message.cancelled || message.left,
             End::Lost(_) => !gone,
@@ -92,7 +92,8 @@ fn lengths_are_right(ending: &Ending) -> Result<(), String> {
         let all = state.seen.ends.iter().filter(|end| end.is_open()).count();
         let receives = ending.receives.iter();
         let receives = receives.filter(|receive| receive.at == rank && receive.end == End::Pending);
-        // Without an owner who could see them: copies, and what can still be received although its scope has ended.
+        // Messages without a visible owner: copies, and those that can still be received although their scope has
+        // ended.
         let others = ending.messages.iter().filter(|message| {
             let gone = message.left || ending.is_dead(message.to);
             let open = match message.end {
@@ -119,13 +120,13 @@ fn took(ending: &Ending, number: u8) -> bool {
         .any(|receive| receive.got() == Some(number) && !receive.waits())
 }
 
-/// Has a matched probe taken it, and nobody received it?
+/// Returns whether a matched probe has taken the message, which is not yet received.
 fn is_taken(ending: &Ending, number: u8) -> bool {
     let mut receives = ending.receives.iter();
     receives.any(|receive| receive.taken == Some(number) && receive.waits())
 }
 
-/// Pairs as receives tell them.
+/// Returns the pairs that receives report.
 fn visibly_taken(ending: &Ending) -> Result<Takers, String> {
     let mut takers = vec![None; ending.messages.len()];
     for (index, receive) in ending.receives.iter().enumerate() {
@@ -155,8 +156,8 @@ fn visibly_taken(ending: &Ending) -> Result<Takers, String> {
     Ok(takers)
 }
 
-/// True for one way in which receives of dead scopes may have taken messages. The fault is that of the way in which
-/// they took nothing.
+/// Returns true if one assignment of messages to receives of dead scopes is correct. Otherwise it reports the fault of
+/// the assignment in which these took nothing.
 fn some_way(
     ending: &Ending,
     takers: Takers,
@@ -172,7 +173,7 @@ fn some_way(
         if takers.contains(&Some(index)) {
             continue;
         }
-        // In order, so that no way is tried twice.
+        // Assignments are tried in order, so that none is tried twice.
         if takers
             .iter()
             .flatten()
@@ -193,7 +194,7 @@ fn some_way(
     first
 }
 
-/// A message waits for a receive, or its send has the outcome that its taking implies.
+/// Checks that each message waits for a receive, or that its send has the outcome that its receipt implies.
 fn fates(ending: &Ending, takers: &Takers) -> Result<(), String> {
     for (message, taker) in ending.messages.iter().zip(takers) {
         if ending.is_dead(message.to) {
@@ -219,7 +220,7 @@ fn fates(ending: &Ending, takers: &Takers) -> Result<(), String> {
     Ok(())
 }
 
-/// Is this message still to be had?
+/// Returns whether this message can still be received.
 fn waits(ending: &Ending, takers: &Takers, at: usize) -> bool {
     let message = &ending.messages[at];
     let there = match message.end {
@@ -232,7 +233,7 @@ fn waits(ending: &Ending, takers: &Takers, at: usize) -> bool {
     there && takers[at].is_none()
 }
 
-/// No message and no receive that match each other may both have reason to complain.
+/// Checks that no message and no receive that match each other both violate the order.
 fn pairs(ending: &Ending, takers: &Takers) -> Result<(), String> {
     for (at, message) in ending.messages.iter().enumerate() {
         let exists = takers[at].is_some() || waits(ending, takers, at);
@@ -260,8 +261,8 @@ fn pairs(ending: &Ending, takers: &Takers) -> Result<(), String> {
     Ok(())
 }
 
-/// The pool holds what nobody took, as far as credit goes, and every other place is the sender's again. What is kept
-/// back for a matched probe stays where it is, with everything behind it.
+/// Checks that the pool holds the messages that were not taken, as far as credit permits, and that every other cell is
+/// available to its sender again. A message held back for a matched probe stays, with all messages behind it.
 fn places(ending: &Ending, takers: &Takers) -> Result<(), String> {
     for at in ending.alive() {
         let mut all = 0;
@@ -301,12 +302,12 @@ fn places(ending: &Ending, takers: &Takers) -> Result<(), String> {
     Ok(())
 }
 
-/// A rank that has not come to the end of its program has a reason.
+/// Checks that a rank that has not completed its program has a reason.
 fn stuck(ending: &Ending) -> Result<(), String> {
     for rank in ending.alive() {
         match ending.ranks[usize::from(rank)].next {
             None => {}
-            // That is for later.
+            // `probe_again` checks these acts.
             Some(Act::Await(_) | Act::AwaitMatched(_)) => {}
             Some(Act::Send { to, .. }) if ending.credit_left(rank, to) == 0 => {}
             act => return Err(format!("rank {rank} does not go on with {act:?}")),
@@ -315,7 +316,7 @@ fn stuck(ending: &Ending) -> Result<(), String> {
     Ok(())
 }
 
-/// A message is kept back only for a matched probe that had no success.
+/// Checks that a message is held back only for a matched probe without success.
 fn offers_have_a_reason(ending: &Ending) -> Result<(), String> {
     for &(at, number) in &ending.open {
         let Some((_, message)) = ending.message(number) else {
@@ -330,7 +331,7 @@ fn offers_have_a_reason(ending: &Ending) -> Result<(), String> {
     Ok(())
 }
 
-/// A probe that had no success yet finds what waits.
+/// Checks that a repeated probe finds a waiting message.
 fn probe_again<C: Config>(
     explorer: &mut Explorer<'_, C>,
     mut world: World,
@@ -355,7 +356,7 @@ fn probe_again<C: Config>(
     }
 }
 
-/// A probe names the message that a receive posted in its place would have taken.
+/// Checks that a probe names the message that a receive posted in its place would have taken.
 fn probes(ending: &Ending, takers: &Takers) -> Result<(), String> {
     for rank in ending.alive() {
         let found = &ending.ranks[usize::from(rank)].seen.found;
@@ -413,8 +414,8 @@ fn probe(ending: &Ending, takers: &Takers, rank: u8, found: &Found) -> Result<()
     Ok(())
 }
 
-/// A probe must not name a message when something has come from its sender that left after the cancel was over.
-/// What a third rank tells is not looked at.
+/// Checks that a probe does not name a message after the arrival of a frame that its sender sent when the cancel was
+/// complete. Frames of third ranks are not considered.
 fn ghosts<C: Config>(
     explorer: &Explorer<'_, C>,
     world: World,
@@ -468,7 +469,7 @@ impl Receive {
         }
     }
 
-    /// For somebody who receives what a matched probe has taken?
+    /// Returns whether the message waits to be received after a matched probe.
     fn waits(&self) -> bool {
         matches!(self.end, End::Taken { .. })
     }

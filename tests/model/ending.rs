@@ -1,4 +1,4 @@
-//! The end of a world, read from its histories: messages, receives, what every rank sees, and credit.
+//! The end of a world, derived from its histories: messages, receives, the state of every rank, and credit.
 
 use crate::explore::{Explorer, World};
 use crate::header::number;
@@ -10,22 +10,22 @@ use std::rc::Rc;
 pub(crate) struct Ending {
     pub(crate) credit: usize,
     pub(crate) ranks: Vec<State>,
-    /// Per sender in the order of its program.
+    /// By sender in the order of its program.
     pub(crate) messages: Vec<Message>,
-    /// Per rank in the order of its program.
+    /// By rank in the order of its program.
     pub(crate) receives: Vec<Receive>,
-    /// Matched probes without success: of whom, and for what.
+    /// Matched probes without success: their rank and pattern.
     pub(crate) vain: Vec<(u8, Wish)>,
-    /// Messages that are kept back for matched probes: by whom, and which.
+    /// Messages that are held back for matched probes: the holder and the message.
     pub(crate) open: Vec<(u8, u8)>,
     dead: u8,
-    /// Places left, by sender and receiver.
+    /// Cells left, by sender and receiver.
     left: [[i64; RANKS]; RANKS],
 }
 
 pub(crate) struct State {
     pub(crate) seen: Rc<Peeked>,
-    /// The act that it did not get to do.
+    /// The act that the rank did not perform.
     pub(crate) next: Option<Act>,
 }
 
@@ -36,9 +36,9 @@ pub(crate) struct Message {
     pub(crate) tag: u8,
     pub(crate) kind: Kind,
     pub(crate) end: End,
-    /// It went out whole.
+    /// Whether the message went out whole.
     pub(crate) left: bool,
-    /// A cancel was asked for.
+    /// Whether a cancel was requested.
     pub(crate) cancelled: bool,
 }
 
@@ -49,16 +49,16 @@ pub(crate) struct Receive {
     pub(crate) end: End,
     pub(crate) cancelled: bool,
     pub(crate) is_take: bool,
-    /// By a matched probe: which message that took. The receive stands where the probe was.
+    /// The message that a matched probe took; the receive stands for the probe.
     pub(crate) taken: Option<u8>,
 }
 
-/// Kinds of frames that matter here, and where a message's number is in the first.
+/// Kinds of frames, and the offset of a message's number in the first kind.
 const WHOLE: u8 = 1;
 const ANNOUNCE: u8 = 2;
 const REQUEST: u8 = 3;
 const OFFER: u8 = 9;
-/// Where an offer names its sender's operation; the length is behind it, then the tag, then the number.
+/// Bytes of the sender's operation in an offer; the length follows, then the tag, then the number.
 const OFFERED: std::ops::Range<usize> = 10..18;
 const DECLINE: u8 = 11;
 const CLAIM: u8 = 14;
@@ -183,13 +183,13 @@ impl Ending {
         (0..self.ranks.len() as u8).filter(|rank| !self.is_dead(*rank))
     }
 
-    /// The message of that number, and its place in the list.
+    /// Returns the message of that number, and its index in the list.
     pub(crate) fn message(&self, number: u8) -> Option<(usize, &Message)> {
         let mut messages = self.messages.iter().enumerate();
         messages.find(|(_, message)| message.number == number)
     }
 
-    /// Places in the pool of `to` that `from` may still take.
+    /// Returns the number of cells in the pool of `to` that `from` may still use.
     pub(crate) fn credit_left(&self, from: u8, to: u8) -> i64 {
         self.left[usize::from(from)][usize::from(to)]
     }
@@ -215,7 +215,7 @@ fn has_left<C: Config>(
     frames(machine, world, from, to.into()).any(whole)
 }
 
-/// Messages that were offered to a rank, and that it has not asked for, claimed or declined since.
+/// Returns messages that were offered to a rank, and that it has not requested, accepted or rejected since.
 fn open_offers<C: Config>(machine: &Machine<C>, world: World, rank: usize) -> Vec<u8> {
     let mut open: Vec<(usize, &[u8], u8)> = Vec::new();
     let mut sent = [0; RANKS];
@@ -242,7 +242,7 @@ fn open_offers<C: Config>(machine: &Machine<C>, world: World, rank: usize) -> Ve
     open.into_iter().map(|(.., number)| number).collect()
 }
 
-/// What frames tell of the places that one rank has in another's pool.
+/// Returns the cells that one rank has in another's pool, according to the frames.
 fn credit_left<C: Config>(machine: &Machine<C>, world: World, from: usize, to: usize) -> i64 {
     let taken = frames(machine, world, from, to)
         .filter(|frame| [WHOLE, ANNOUNCE, AHEAD].contains(&frame[0]));

@@ -1,5 +1,5 @@
-//! After the end of a program: receives that wait are cancelled, what is left is found by probing and received, and
-//! then nothing is left, and every place in every pool is free. One way only, not all.
+//! The epilogue of a program: waiting receives are cancelled, the remaining messages are found by probing and received,
+//! and then nothing is left, and every cell in every pool is free. The epilogue explores one order of events only.
 
 use crate::ending::Ending;
 use crate::explore::{Explorer, World};
@@ -13,7 +13,7 @@ const ANYTHING: Wish = Wish {
     tag: None,
 };
 
-/// With matched probes, if the program has such. `world` becomes the one in which a fault was found.
+/// Runs the epilogue, with matched probes if the program has such. `world` becomes the one in which a fault was found.
 pub(crate) fn run<C: Config>(
     explorer: &mut Explorer<'_, C>,
     world: &mut World,
@@ -92,8 +92,8 @@ fn nothing_is_left<C: Config>(explorer: &Explorer<'_, C>, world: World) -> Resul
     Ok(())
 }
 
-/// Probes until it is clear that there is something or nothing. The first probe may only hear that there was nothing
-/// when it was asked earlier, the second may have to ask the senders.
+/// Probes until it is known whether there is a message. The first probe may only get an answer to an earlier query, the
+/// second may have to query the senders.
 pub(crate) fn find<C: Config>(
     explorer: &mut Explorer<'_, C>,
     world: &mut World,
@@ -138,7 +138,7 @@ fn step<C: Config>(
     Ok(())
 }
 
-/// Everything under way arrives, in some order.
+/// Delivers everything under way, in some order.
 fn settle<C: Config>(explorer: &mut Explorer<'_, C>, world: &mut World) -> Result<(), String> {
     for _ in 0..1000 {
         let next = (0..explorer.program.len()).find_map(|rank| {

@@ -1,11 +1,11 @@
-//! All ways in which a small world can go, level by level.
+//! All executions of a small world, level by level.
 //!
-//! A step is one input of one rank: its next act, a poll that hands out the next frame of one sender (or of two), a
-//! frame that has left, and whether the channel was full meanwhile; or the death of a rank. A rank is a function of
-//! its inputs, and what is under way between two ranks is what one has sent and the other has not taken. So a world
-//! is the histories of its ranks, nothing more, and worlds with equal histories are explored once: this is exact and
-//! joins all orders of steps that do not see each other. Every step makes one history longer, so equal worlds are on
-//! the same level, and the first fault found is one with the fewest steps.
+//! A step is one input of one rank: its next act, a poll that reports the next frame of one sender (or of two), a frame
+//! that has left, and whether the channel was full meanwhile; or the death of a rank. A rank is a function of its
+//! inputs, and the frames under way between two ranks are those that one has sent and the other has not taken. So a
+//! world consists of the histories of its ranks, and worlds with equal histories are explored once: this is exact and
+//! merges all orders of independent steps. Every step makes one history longer, so equal worlds are on the same level,
+//! and the first fault found is one with the fewest steps.
 
 use crate::check;
 use crate::machine::{Fault, Machine, Quick, RANKS};
@@ -18,44 +18,44 @@ use std::collections::HashMap;
 /// One list of acts per rank.
 pub(crate) type Program = Vec<Vec<Act>>;
 
-/// What may happen beside the program.
+/// The events that may occur besides the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Places of every rank in every pool.
+    /// Cells of every rank in every pool.
     pub(crate) credit: u32,
-    /// Operations are claimed in the end, not as soon as they are over.
+    /// Whether operations are claimed at the end, not as soon as they are complete.
     pub(crate) claim_late: bool,
-    /// Times that the channel says Full for no reason.
+    /// Number of times that the channel is full without a reason.
     pub(crate) fulls: u32,
-    /// Times that it needs the memory until later.
+    /// Number of times that the channel needs the memory until later.
     pub(crate) laters: u32,
     pub(crate) deaths: u32,
-    /// A poll hands out one frame or two.
+    /// Whether a poll may report two frames.
     pub(crate) pairs: bool,
-    /// Frames under way between two ranks; then the channel is full.
+    /// Largest number of frames under way between two ranks, at which the channel is full.
     pub(crate) capacity: Option<usize>,
-    /// Every end is followed by an epilogue.
+    /// Whether every end is followed by an epilogue.
     pub(crate) epilogue: bool,
 }
 
-/// A world: the vertices of its ranks, and who is dead (bit r for rank r).
+/// A world: the vertices of its ranks, and the dead ranks (bit r for rank r).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct World {
     pub(crate) vertices: [u32; RANKS],
     pub(crate) dead: u8,
 }
 
-/// What was explored.
+/// Counts of what was explored.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) programs: usize,
     pub(crate) states: usize,
     pub(crate) steps: usize,
     pub(crate) ends: usize,
-    /// Ways from the beginning to an end.
+    /// Number of paths from the beginning to an end.
     pub(crate) schedules: f64,
     pub(crate) longest: usize,
-    /// Runs of the kernel.
+    /// Number of runs of the kernel.
     pub(crate) runs: usize,
 }
 
@@ -78,7 +78,7 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// Times that a probe is tried before it is left to the check of the end.
+/// Number of times that a probe is tried before the check of the end repeats it.
 const TRIES: u32 = 2;
 
 /// More steps than any small world takes.
@@ -91,7 +91,7 @@ pub(crate) struct Explorer<'m, C> {
 }
 
 impl<C: Config> Explorer<'_, C> {
-    /// Explores the program; the report of the first fault otherwise.
+    /// Explores the program; returns the report of the first fault.
     pub(crate) fn run(&mut self, tally: &mut Tally) -> Result<(), String> {
         let first = World {
             vertices: [0, 1, 2],
@@ -138,13 +138,13 @@ impl<C: Config> Explorer<'_, C> {
         ))
     }
 
-    /// Does the program have matched probes?
+    /// Returns whether the program has matched probes.
     pub(crate) fn probes_and_takes(&self) -> bool {
         let is_matched = |act: &Act| matches!(act, Act::Matched(_) | Act::AwaitMatched(_));
         self.program.iter().flatten().any(is_matched)
     }
 
-    /// All worlds one step further. True if nothing more happens by itself.
+    /// Finds all worlds one step further. Returns true if nothing more happens without a call.
     fn steps(&mut self, world: World, found: &mut Vec<World>) -> Result<bool, (World, Fault)> {
         for rank in 0..self.program.len() {
             if world.is_dead(rank) {
@@ -173,7 +173,7 @@ impl<C: Config> Explorer<'_, C> {
         Ok(ends)
     }
 
-    /// What can happen to a rank now.
+    /// Returns the possible next inputs of a rank.
     pub(crate) fn stimuli(&self, world: World, rank: usize) -> Vec<Stimulus> {
         let vertex = self.machine.vertex(world.vertices[rank]);
         let mut stimuli = Vec::new();
@@ -218,7 +218,7 @@ impl<C: Config> Explorer<'_, C> {
         }
     }
 
-    /// The frame after so many others that are under way from one rank to another.
+    /// Returns the frame behind `ahead` others that are under way from one rank to another.
     fn frame(&self, world: World, from: usize, to: usize, ahead: usize) -> Option<(u8, u32)> {
         if from >= self.program.len() {
             return None;
@@ -232,7 +232,7 @@ impl<C: Config> Explorer<'_, C> {
         }
     }
 
-    /// One stimulus, with all answers that the channel may give to what it causes, from call `open` on.
+    /// Runs one stimulus with all possible answers of the channel to its calls, from call `open` on.
     fn variants(
         &mut self,
         turn: Turn,
@@ -289,7 +289,7 @@ impl<C: Config> Explorer<'_, C> {
         })
     }
 
-    /// Better answers, if the channel cannot have given these.
+    /// Returns other answers if the channel cannot have given these.
     fn forced(&self, turn: Turn, child: u32, mut answers: Answers) -> Option<Answers> {
         let before = turn.world.vertices[turn.rank];
         let mut went = [0; RANKS];
@@ -329,7 +329,7 @@ struct Turn {
     world: World,
     rank: usize,
     stimulus: Stimulus,
-    /// The channel already refuses frames to the dead; or it swallows them.
+    /// Whether the channel already refuses frames to the dead; otherwise it drops them.
     noticed: bool,
 }
 

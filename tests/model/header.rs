@@ -1,4 +1,4 @@
-//! The protocol under exploration: a tag to match by, and the message's number, at which matching does not look.
+//! The protocol under exploration: a tag for matching, and the message's number, which matching ignores.
 
 use pombo_kernel::header::fold;
 use pombo_kernel::{Header, Pattern, Peer};
@@ -13,7 +13,7 @@ pub(crate) struct Numbered {
     pub(crate) number: U32,
 }
 
-/// 65535 stands for any.
+/// A pattern in which 65535 matches any.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Select {
@@ -63,15 +63,15 @@ impl Pattern<Numbered> for Select {
     }
 }
 
-/// The longest message: two frames of data.
+/// Bytes of the longest message: two frames of data.
 pub(crate) const LONGEST: usize = 150;
 
-/// A message's number says who sent it and as which of its operations.
+/// Returns a message's number, from which its sender and its operation follow.
 pub(crate) fn number(from: u8, operation: usize) -> u8 {
     from * 32 + operation as u8
 }
 
-/// What is in the message of that number, if it is as long as can be.
+/// Returns the content of the message of that number at the largest length.
 pub(crate) fn content(number: u8) -> &'static [u8; LONGEST] {
     static CONTENTS: LazyLock<Vec<[u8; LONGEST]>> = LazyLock::new(|| {
         let byte = |number: usize, at: usize| (1 + number * 31 + at * 7) as u8 | 1;

@@ -1,4 +1,4 @@
-//! Receiver-first: the rules are the same whatever comes unasked.
+//! Explores receiver-initiated transfers: the rules are the same, whatever data arrives before it is requested.
 
 use crate::explore::Bounds;
 use crate::matched::takers;

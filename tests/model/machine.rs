@@ -1,5 +1,5 @@
-//! Ranks as automata: a vertex is a rank with a history, an edge is an input. Vertices are made by running the kernel,
-//! once per history, however often the explorer comes by.
+//! Ranks as automata: a vertex is a rank with a history, an edge is an input. The kernel runs once per history to make
+//! a vertex, however often the explorer visits it.
 
 use crate::rank::{Act, END, End, Frames, Input, NOTHING, Peeked, Setup, Stimulus, replay};
 use pombo_kernel::Config;
@@ -9,28 +9,28 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-/// Ranks of a world at most.
+/// Largest number of ranks of a world.
 pub(crate) const RANKS: usize = 3;
 
 pub(crate) struct Vertex {
     parent: u32,
-    /// The last input; of no meaning in the first vertex.
+    /// The last input; without meaning in the first vertex.
     pub(crate) input: Input,
     pub(crate) depth: usize,
-    /// Steps of its program that are done.
+    /// Number of completed steps of its program.
     pub(crate) acts: usize,
-    /// Times in a row that its next step was tried in vain.
+    /// Number of consecutive tries of its next step without success.
     pub(crate) tries: u32,
-    /// Frames taken, per sender.
+    /// Number of frames taken, by sender.
     pub(crate) taken: [u8; RANKS],
-    /// Frames sent, per receiver.
+    /// Frames sent, by receiver.
     pub(crate) sent: [Rc<[u32]>; RANKS],
-    /// Frames whose memory is still needed: where they went, and their cookies.
+    /// Destinations and cookies of frames whose memory is still needed.
     pub(crate) late: Vec<(u8, u64)>,
-    /// Answers of the channel that were not the usual ones.
+    /// Counts of unusual answers of the channel.
     pub(crate) fulls: u32,
     pub(crate) laters: u32,
-    /// Calls of `try_send` that the last input caused: to whom, and with a cookie?
+    /// Calls of `try_send` by the last input: destination, and whether with a cookie.
     pub(crate) calls: Box<[(u8, bool)]>,
     pub(crate) seen: Rc<Peeked>,
     children: Vec<(Input, u32)>,
@@ -44,7 +44,7 @@ pub(crate) struct Machine<C> {
     _composition: PhantomData<C>,
 }
 
-/// What the kernel did that it must never do.
+/// A violation of an invariant by the kernel.
 pub(crate) struct Fault {
     pub(crate) why: String,
     pub(crate) parent: u32,
@@ -77,7 +77,7 @@ impl FrameTable {
 }
 
 impl<C: Config> Machine<C> {
-    /// Vertex number r is rank r before anything has happened.
+    /// Creates the machine; vertex r is rank r in its initial state.
     pub(crate) fn new(setup: Setup) -> Self {
         let mut machine = Machine {
             setup,
@@ -122,7 +122,7 @@ impl<C: Config> Machine<C> {
         &self.frames.all[id as usize]
     }
 
-    /// The rank behind a vertex, and its inputs.
+    /// Returns the rank of a vertex, and its inputs.
     pub(crate) fn history(&self, mut id: u32) -> (u8, Vec<Input>) {
         let mut inputs = Vec::new();
         while self.vertex(id).depth > 0 {
@@ -133,7 +133,7 @@ impl<C: Config> Machine<C> {
         (id as u8, inputs)
     }
 
-    /// All vertices on the way to one, itself included, the first left out.
+    /// Returns all vertices on the path to a vertex, itself included, without the first.
     pub(crate) fn path(&self, mut id: u32) -> Vec<u32> {
         let mut path = Vec::new();
         while self.vertex(id).depth > 0 {
@@ -144,7 +144,7 @@ impl<C: Config> Machine<C> {
         path
     }
 
-    /// The rank after one more input.
+    /// Returns the vertex of the rank after one more input.
     pub(crate) fn child(&mut self, parent: u32, input: Input) -> Result<u32, Fault> {
         let children = &self.vertex(parent).children;
         if let Some((_, child)) = children.iter().find(|(known, _)| *known == input) {
@@ -221,7 +221,7 @@ impl<C: Config> Machine<C> {
         seen
     }
 
-    /// What holds for every rank at any time.
+    /// Checks the invariants of a rank.
     fn check_rank(&self, seen: &Peeked, input: Input, late: &[(u8, u64)]) -> Result<(), String> {
         if seen.rejected > 0 {
             return Err("a frame of an honest peer was rejected".into());
@@ -242,7 +242,7 @@ impl<C: Config> Machine<C> {
         for (_, cookie) in late {
             let operation = seen.tickets.iter().position(|ticket| ticket == cookie);
             let end = operation.map(|operation| seen.ends[operation]);
-            // What is the kernel's own from the start has no name here.
+            // Operations that belong to the kernel from the start have no name here.
             if end.is_some_and(|end| !matches!(end, End::Pending | End::Orphan | End::Copied)) {
                 return Err(format!(
                     "a send ends as {end:?}, but its memory is still needed"
@@ -281,7 +281,7 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 impl<C: Config> Machine<C> {
-    /// In words, for reports.
+    /// Describes an input for reports.
     pub(crate) fn describe(&self, input: Input) -> String {
         let event = match input.stimulus {
             Stimulus::Act(Act::Detach(n)) => format!("copies operation {n}"),
@@ -312,7 +312,7 @@ fn answers_in_words(input: Input) -> String {
     words
 }
 
-/// The kind by name, the rest as it is.
+/// Describes a frame: its kind by name, the rest in decimal.
 pub(crate) fn frame_in_words(frame: &[u8]) -> String {
     const KINDS: [&str; 17] = [
         "Eager", "Announce", "Request", "Data", "Abort", "Credit", "Hold", "Pull", "Offer", "None",
@@ -325,7 +325,7 @@ pub(crate) fn frame_in_words(frame: &[u8]) -> String {
     format!("{kind}+{}({})", frame[1], rest.join(" "))
 }
 
-/// A quick hash for keys that nobody forges.
+/// A fast hash; its keys are not adversarial.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
 

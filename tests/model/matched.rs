@@ -1,5 +1,5 @@
-//! Programs with matched probes: what one takes is what a receive in its place would have taken, nobody else sees it,
-//! and nothing waits for one that is never repeated.
+//! Explores programs with matched probes: one takes the message that a receive in its place would have taken, no other
+//! rank or probe sees that message, and nothing waits for a matched probe that is never repeated.
 
 use crate::explore::Bounds;
 use crate::programs::{
@@ -12,7 +12,7 @@ use crate::{
 
 const OBTAIN: Act = Act::Obtain { room: ROOM };
 
-/// Receivers with a matched probe, with up to so many receives beside it.
+/// Returns receivers with a matched probe and up to `receives` receives.
 pub(crate) fn takers(receives: usize) -> Vec<Vec<Act>> {
     let mut receivers = lists_up_to(&self::receives(&[Some(0)], &[ROOM]), receives);
     receivers.push(Vec::new());
@@ -63,7 +63,7 @@ fn beside_probes() {
     }
     let programs = one_way(&senders, &receivers, pick(5, 8));
     explore::<Small>("matched and plain probes", BENIGN, programs);
-    // An answer to the first probe that the matched one makes untrue.
+    // The matched probe invalidates an answer to the first probe.
     let mut programs = Programs::default();
     for sender in senders.iter().filter(|sender| sender.len() > 1) {
         for &first in &wishes {
@@ -77,7 +77,7 @@ fn beside_probes() {
     explore::<Small>("matched between plain probes", BENIGN, programs);
 }
 
-/// Two matched probes with patterns of their own, one after the other or in turn.
+/// Two matched probes with different patterns, one after the other or alternating.
 #[test]
 fn two_patterns() {
     let receivers = || {
@@ -107,7 +107,7 @@ fn two_patterns() {
     explore::<Small>("two matched probes, full", bounds, programs);
 }
 
-/// What is kept for one matched probe is offered to another one when the first takes it or lets go of it.
+/// A message held for one matched probe is available to another one when the first one has its message or gives up.
 #[test]
 fn crossings() {
     let sender = lists(&sends(1, &TAGS, &[Kind::Short]), 2);
@@ -165,7 +165,7 @@ fn in_trouble() {
 #[test]
 fn in_scopes() {
     let senders = lists_up_to(&sends(1, &TAGS, &SHORT_OR_LONG), 2);
-    // Nobody looks into a scope that rests.
+    // A scope that waits cannot be observed.
     let waits = |list: &Vec<Act>| list.iter().any(|act| matches!(act, Act::AwaitMatched(_)));
     let mut receivers = takers(0);
     receivers.retain(|list| !waits(list));
@@ -198,7 +198,7 @@ fn kinds_and_rooms() {
     explore::<Small>("matched probes, kinds and rooms", BENIGN, programs);
 }
 
-/// Two senders, matched probes of any of them.
+/// Two senders, and matched probes of any source.
 #[test]
 fn of_any_source() {
     let first = lists_up_to(&sends(2, &TAGS, &[Kind::Short]), 2);

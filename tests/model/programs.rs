@@ -1,4 +1,4 @@
-//! Small programs, all of them within bounds, up to renaming ranks and tags.
+//! All small programs within bounds, up to renaming ranks and tags.
 
 use crate::explore::Program;
 use crate::rank::{Act, Kind, Wish};
@@ -6,14 +6,14 @@ use std::collections::HashSet;
 
 pub(crate) const TAGS: [u8; 2] = [1, 2];
 
-/// All sends to one rank.
+/// Returns all sends to one rank.
 pub(crate) fn sends(to: u8, tags: &[u8], kinds: &[Kind]) -> Vec<Act> {
     let tags = tags.iter();
     tags.flat_map(|&tag| kinds.iter().map(move |&kind| Act::Send { to, tag, kind }))
         .collect()
 }
 
-/// All wishes for these sources and tags, or for any tag.
+/// Returns all patterns of these sources and tags, or of any tag.
 pub(crate) fn wishes(sources: &[Option<u8>]) -> Vec<Wish> {
     let tags = [Some(1), Some(2), None];
     let sources = sources.iter();
@@ -29,7 +29,7 @@ pub(crate) fn receives(sources: &[Option<u8>], rooms: &[u8]) -> Vec<Act> {
         .collect()
 }
 
-/// All lists of that many acts.
+/// Returns all lists of that many acts.
 pub(crate) fn lists(acts: &[Act], len: usize) -> Vec<Vec<Act>> {
     (0..len).fold(vec![Vec::new()], |lists, _| {
         let longer = |list: &Vec<Act>| {
@@ -42,24 +42,24 @@ pub(crate) fn lists(acts: &[Act], len: usize) -> Vec<Vec<Act>> {
     })
 }
 
-/// All lists of one up to that many acts.
+/// Returns all lists of one up to that many acts.
 pub(crate) fn lists_up_to(acts: &[Act], len: usize) -> Vec<Vec<Act>> {
     (1..=len).flat_map(|len| lists(acts, len)).collect()
 }
 
-/// The list with these acts in a row at every place.
+/// Returns the list with these consecutive acts inserted at every position.
 pub(crate) fn with(list: &[Act], acts: &[Act]) -> Vec<Vec<Act>> {
     (0..=list.len())
         .map(|at| [&list[..at], acts, &list[at..]].concat())
         .collect()
 }
 
-/// The list with one operation of it cancelled, at every place behind it.
+/// Returns the list with one of its operations cancelled, at every later position.
 pub(crate) fn with_cancel(list: &[Act]) -> Vec<Vec<Act>> {
     with_act(list, Act::Cancel)
 }
 
-/// The list with one operation of it going on as a copy, from every place behind it.
+/// Returns the list with one of its operations detached, at every later position.
 pub(crate) fn with_detach(list: &[Act]) -> Vec<Vec<Act>> {
     with_act(list, Act::Detach)
 }
@@ -78,7 +78,7 @@ fn with_act(list: &[Act], act_on: fn(u8) -> Act) -> Vec<Vec<Act>> {
     all
 }
 
-/// The list with a scope around every part of it.
+/// Returns the list with a scope around every part of it.
 pub(crate) fn with_scope(list: &[Act]) -> Vec<Vec<Act>> {
     let mut all = Vec::new();
     for from in 0..list.len() {
@@ -90,7 +90,7 @@ pub(crate) fn with_scope(list: &[Act]) -> Vec<Vec<Act>> {
     all
 }
 
-/// Programs that differ in more than the names of ranks and tags.
+/// A set of programs that differ in more than the names of ranks and tags.
 #[derive(Default)]
 pub(crate) struct Programs {
     seen: HashSet<Program>,
@@ -104,7 +104,7 @@ impl Programs {
         }
     }
 
-    /// The shortest first.
+    /// Returns the programs, the shortest first.
     pub(crate) fn finish(mut self) -> Vec<Program> {
         let len = |program: &Program| program.iter().map(Vec::len).sum::<usize>();
         self.all.sort_by_key(len);

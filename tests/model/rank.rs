@@ -1,7 +1,7 @@
-//! One rank: what a program may do, and the kernel at work on a sequence of inputs.
+//! One rank: the acts of a program, and the kernel's run on a sequence of inputs.
 //!
-//! The kernel is deterministic, so a rank is what has happened to it. A rank is never copied or kept: it is built
-//! anew and its inputs are repeated, which also works in the middle of a scope.
+//! The kernel is deterministic, so the state of a rank follows from its inputs. A rank is never copied or stored: it is
+//! created again and its inputs are repeated, which also works within a scope.
 
 use crate::header::{LONGEST, Numbered, content, number, select};
 use crate::wire::{Answers, Call, Desk, Happening, Wire};
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use zerocopy::little_endian::{U16, U32};
 
-/// One step of a program. Operations are counted per rank; `None` is a wildcard.
+/// One step of a program. Operations are numbered per rank; `None` is a wildcard.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Act {
     Send {
@@ -25,48 +25,48 @@ pub(crate) enum Act {
         wish: Wish,
         room: u8,
     },
-    /// Of the operation of that number.
+    /// Cancels the operation of that number.
     Cancel(u8),
-    /// Of the operation of that number, if it may go on as a copy: it is over then.
+    /// Detaches the operation of that number, if it may become a copy: it is then complete.
     Detach(u8),
     Probe(Wish),
     /// A probe that is repeated until it succeeds.
     Await(Wish),
-    /// A receive for the message that the last probe found, if it found one.
+    /// A receive for the message that the last probe found, if any.
     Take,
     Matched(Wish),
     /// A matched probe that is repeated until it succeeds.
     AwaitMatched(Wish),
-    /// Receives what the last matched probe took, if it waits for that.
+    /// Receives the message that the last matched probe took, if any.
     Obtain {
         room: u8,
     },
-    /// Operations from here to `Close` are in a scope.
+    /// Opens a scope for the operations up to `Close`.
     Open,
     Close,
 }
 
-/// What a receive or a probe wants.
+/// The pattern of a receive or a probe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Wish {
     pub(crate) source: Option<u8>,
     pub(crate) tag: Option<u8>,
 }
 
-/// Messages that travel in different ways.
+/// Kinds of messages, which are transferred in different ways.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Kind {
     Empty,
     Short,
-    /// Announced.
+    /// Announced, with one frame of data.
     Long,
-    /// Announced, and more than one frame of data.
+    /// Announced, with more than one frame of data.
     Huge,
     EmptySync,
     ShortSync,
-    /// A copy is sent; nothing is lent.
+    /// Buffered: nothing is lent.
     Copied,
-    /// Short, and sent at once if that is possible.
+    /// Short, and injected if possible.
     Now,
 }
 
@@ -81,10 +81,10 @@ impl Kind {
     }
 }
 
-/// The longest payload without an announce.
+/// The longest payload, in bytes, that is sent without an announcement.
 pub(crate) const EAGER: usize = 4;
 
-/// Whatever can happen to a rank from outside.
+/// An input of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Input {
     pub(crate) stimulus: Stimulus,
@@ -94,9 +94,9 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Stimulus {
     Act(Act),
-    /// A poll that hands out up to two frames; [`NOTHING`] for none, [`END`] for a peer's end.
+    /// A poll that reports up to two frames; [`NOTHING`] for none, [`END`] for a peer's end.
     Poll([(u8, u32); 2]),
-    /// A poll that says that the frame with this cookie has left.
+    /// A poll that reports that the frame with this cookie has left.
     Landed(u64),
 }
 
@@ -104,28 +104,28 @@ pub(crate) const NOTHING: (u8, u32) = (0, u32::MAX);
 pub(crate) const END: u32 = u32::MAX - 1;
 pub(crate) const IDLE: Stimulus = Stimulus::Poll([NOTHING; 2]);
 
-/// What one rank sees of itself.
+/// The observable state of a rank.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Peeked {
-    /// Operations, expected, unexpected; nobody can ask inside a scope.
+    /// Numbers of operations, expected and unexpected entries; `None` inside a scope, where they cannot be queried.
     pub(crate) lengths: Option<(usize, usize, usize)>,
     pub(crate) rejected: u64,
     pub(crate) flushed: bool,
-    /// The last input was an act that must be tried again later.
+    /// Whether the last input was an act that must be tried again later.
     pub(crate) stalled: bool,
-    /// The last input was a poll that said that nothing moved.
+    /// Whether the last input was a poll that reported no progress.
     pub(crate) unmoved: bool,
-    /// Names of the operations, and where they stand.
+    /// Tickets of the operations, and their states.
     pub(crate) tickets: Vec<u64>,
     pub(crate) ends: Vec<End>,
     pub(crate) found: Vec<Found>,
 }
 
-/// Where an operation stands, as its owner sees it.
+/// The state of an operation as its owner sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum End {
     Pending,
-    /// A message that a matched probe took and nobody has received.
+    /// A message that a matched probe took and that is not yet received.
     Taken {
         number: u8,
         len: usize,
@@ -138,33 +138,33 @@ pub(crate) enum End {
     Cancelled,
     /// A receive whose message was withdrawn by its sender.
     Revoked(u8),
-    /// With the message, if one had matched.
+    /// The peer was lost; with the message, if one had matched.
     Lost(Option<u8>),
-    /// Its scope has ended before it was over.
+    /// The scope ended before the operation was complete.
     Orphan,
-    /// It is the kernel's own.
+    /// The kernel owns the operation.
     Copied,
-    /// Never posted: a probe had found nothing, or the peer was known to be gone.
+    /// Never posted: a probe had found nothing, or the peer was known to be lost.
     Skipped,
 }
 
 impl End {
-    /// Does the kernel have an operation for it?
+    /// Returns whether the kernel has this operation.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, End::Pending | End::Taken { .. })
     }
 }
 
-/// A probe that has named a message.
+/// A successful probe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Found {
     pub(crate) number: u8,
     pub(crate) tag: u8,
     pub(crate) len: usize,
     pub(crate) wish: Wish,
-    /// Operations before it.
+    /// Number of operations before it.
     pub(crate) operations: usize,
-    /// Inputs before it.
+    /// Number of inputs before it.
     pub(crate) inputs: usize,
 }
 
@@ -173,16 +173,16 @@ pub(crate) struct Setup {
     pub(crate) me: u8,
     pub(crate) peers: u8,
     pub(crate) credit: u32,
-    /// Operations are claimed as soon as they are over, so that their places are used again; or never.
+    /// Whether operations are claimed as soon as they are complete, so that their slots are reused; otherwise never.
     pub(crate) claim_early: bool,
 }
 
-/// Frames by number.
+/// Access to frames by number.
 pub(crate) trait Frames {
     fn frame(&self, id: u32) -> Rc<[u8]>;
 }
 
-/// What a rank has done with its last input, and what it sees afterwards.
+/// Repeats the inputs of a rank. Returns what the last input did and the state after it.
 pub(crate) fn replay<C: Config>(
     setup: Setup,
     inputs: &[Input],
@@ -229,7 +229,7 @@ pub(crate) fn replay<C: Config>(
     (seen, run.calls)
 }
 
-/// Receives of one rank at most.
+/// Largest number of receives of one rank.
 const ROOMS: usize = 12;
 
 type Rooms<'b> = std::slice::IterMut<'b, [u8; LONGEST]>;
@@ -241,10 +241,10 @@ struct Run<'r, F> {
     frames: &'r F,
     desk: &'r RefCell<Desk>,
     operations: Vec<Operation>,
-    /// Of scopes.
+    /// Nesting depth of scopes.
     depth: usize,
     over: bool,
-    /// What the last probe found.
+    /// The message that the last probe found.
     last: Option<Found>,
     seen: Peeked,
     calls: Vec<Call>,
@@ -253,7 +253,7 @@ struct Run<'r, F> {
 struct Operation {
     ticket: Ticket,
     depth: usize,
-    /// Bytes of the message, or of room.
+    /// Bytes of the message, or of the buffer.
     len: usize,
 }
 
@@ -267,7 +267,7 @@ impl<F: Frames> Run<'_, F> {
             let Some(input) = self.inputs.get(self.at) else {
                 self.claim_all(rank);
                 self.over = true;
-                // What an open scope sends when it is dropped now has not happened.
+                // Calls that an open scope makes when it is dropped here do not belong to the history.
                 self.calls = std::mem::take(&mut self.desk.borrow_mut().calls);
                 return;
             };
@@ -416,7 +416,7 @@ impl<F: Frames> Run<'_, F> {
         self.note(ticket, len, End::Pending);
     }
 
-    /// True when the probe is over.
+    /// Returns true when the probe is done.
     fn probe<'b, O>(&mut self, rank: &mut O, wish: Wish) -> bool
     where
         O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
@@ -445,7 +445,7 @@ impl<F: Frames> Run<'_, F> {
         }
     }
 
-    /// True when the probe is over.
+    /// Returns true when the matched probe is done.
     fn matched_probe<'b, O>(&mut self, rank: &mut O, wish: Wish) -> bool
     where
         O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
@@ -486,7 +486,7 @@ impl<F: Frames> Run<'_, F> {
     where
         O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
     {
-        // A program may cancel what a probe of it did not find.
+        // A program may cancel an operation that does not exist because its probe found nothing.
         let Some(Operation { ticket, .. }) = self.operations.get(operation) else {
             return;
         };
@@ -512,13 +512,13 @@ impl<F: Frames> Run<'_, F> {
                 assert!(completed.outcome.is_ok());
                 self.seen.ends[operation] = End::Copied;
             }
-            // It has left, is none of those that may go on as copies, or is of another level.
+            // The message has left, cannot become a copy, or belongs to another level.
             Ok(false) => {}
             Err(error) => panic!("there is room for a copy: {error}"),
         }
     }
 
-    /// Claims what is over at this level.
+    /// Claims the complete operations of this level.
     fn claim_all<'b, O>(&mut self, rank: &mut O)
     where
         O: PointToPoint<Header = Numbered, Memory = Lent<'b>, Channel = Wire>,
@@ -537,7 +537,7 @@ impl<F: Frames> Run<'_, F> {
     }
 }
 
-/// What the end of an operation means; checks what came back.
+/// Interprets the end of an operation, and checks what came back.
 fn judge<C: Config>(
     completed: Completed<Numbered, Lent<'_>, C>,
     own_number: u8,

@@ -1,4 +1,4 @@
-//! What a fault looks like on paper: the program, and the shortest schedule that leads to it.
+//! Reports a fault: the program, and the shortest schedule that leads to it.
 
 use crate::explore::{Bounds, Program, World};
 use crate::machine::{Fault, Machine, RANKS};
@@ -6,7 +6,7 @@ use crate::rank::{END, NOTHING, Stimulus};
 use pombo_kernel::Config;
 use std::fmt::Write;
 
-/// A fault of one rank, at its last input.
+/// Reports a fault of one rank, at its last input.
 pub(crate) fn fault<C: Config>(
     machine: &Machine<C>,
     program: &Program,
@@ -29,7 +29,7 @@ pub(crate) fn fault<C: Config>(
     self::world(machine, program, bounds, world, &why)
 }
 
-/// A fault of a world.
+/// Reports a fault of a world.
 pub(crate) fn world<C: Config>(
     machine: &Machine<C>,
     program: &Program,
@@ -71,7 +71,7 @@ fn parent<C: Config>(machine: &Machine<C>, world: World, rank: usize, depth: usi
     }
 }
 
-/// An order of all inputs in which every frame is sent before it is taken.
+/// Returns an order of all inputs in which every frame is sent before it is taken.
 pub(crate) fn schedule<C: Config>(
     machine: &Machine<C>,
     ranks: usize,

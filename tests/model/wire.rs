@@ -1,12 +1,12 @@
-//! A channel whose every answer is decided in advance, and which notes every frame that it is given.
+//! A channel whose every answer is given in advance, and which records every frame.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::{Part, Peer};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// How the channel answers the calls of `try_send` that one input causes: bit k is for the k-th. Otherwise the frame
-/// is copied and taken.
+/// The channel's answers to the calls of `try_send` by one input: bit k is for the k-th call. Without a bit the frame
+/// is copied and accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct Answers {
     pub(crate) full: u16,
@@ -14,7 +14,7 @@ pub(crate) struct Answers {
     pub(crate) lost: u16,
 }
 
-/// What the next poll hands out.
+/// An event that the next poll reports.
 pub(crate) enum Happening {
     Frame(u8, Rc<[u8]>),
     Landed(u64),
@@ -24,18 +24,18 @@ pub(crate) enum Happening {
 /// One call of `try_send`.
 pub(crate) struct Call {
     pub(crate) to: u8,
-    /// Could it have been taken with [`Sent::Later`], and under which cookie?
+    /// The cookie if the frame could have been accepted with [`Sent::Later`].
     pub(crate) cookie: Option<u64>,
-    /// If it was taken, and is to be noted.
+    /// The frame, if it was accepted and is recorded.
     pub(crate) frame: Option<Box<[u8]>>,
 }
 
-/// What the explorer and the channel share.
+/// The state that explorer and channel share.
 #[derive(Default)]
 pub(crate) struct Desk {
     pub(crate) happenings: Vec<Happening>,
     pub(crate) answers: Answers,
-    /// Note the frames, not only the calls.
+    /// Whether frames are recorded, not only calls.
     pub(crate) noting: bool,
     pub(crate) calls: Vec<Call>,
 }

@@ -1,5 +1,5 @@
-//! Programs that err on purpose: every trial of `tests/c/adversarial` says and ends as its table has it, without a fault
-//! and without a hang. With `POMBO_COMPARE=1` MPICH runs them too, and what each does here and there becomes a table.
+//! Tests erroneous programs: every trial of `tests/c/adversarial` prints and ends as its table says, without a crash
+//! and without a hang. With `POMBO_COMPARE=1` MPICH runs them too, and a table compares the results.
 
 use crate::programs::{job, program_in, source};
 use crate::support::{Outcome, finish};
@@ -24,16 +24,16 @@ const PROGRAMS: [&str; 13] = [
     "truncated",
 ];
 
-/// A trial that takes longer hangs, in seconds: most are over in a tenth of one, all in two.
+/// Seconds after which a trial counts as a hang: most take a tenth of a second, all at most two.
 const HANG: &str = "90";
 
-/// The same beside MPICH, where nearly every hang is one of MPICH's.
+/// The same limit beside MPICH, where nearly every hang is one of MPICH's.
 const SHORT_HANG: &str = "30";
 
-/// `timeout` says so when it had to end a job.
+/// The exit code of `timeout` if it had to end a job.
 const TIMED_OUT: i32 = 124;
 
-/// How a trial is started, as `enum kind` in trial.h has it.
+/// How a trial is started; the values of `enum kind` in trial.h.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     SupervisedChannel,
@@ -47,11 +47,11 @@ struct Trial {
     /// Exit code of the job.
     code: i32,
     kind: Kind,
-    /// What the ranks say; `*` where that is a matter of luck.
+    /// Expected output of the ranks; `*` where it is nondeterministic.
     expect: String,
 }
 
-/// What a job did.
+/// The end of a job.
 #[derive(PartialEq)]
 enum End {
     Hang,
@@ -89,7 +89,7 @@ impl End {
         }
     }
 
-    /// For the table.
+    /// Returns the words of the table.
     fn words(&self) -> String {
         match self {
             End::Hang => "**hangs**".into(),
@@ -100,13 +100,13 @@ impl End {
     }
 }
 
-/// MPICH's launcher says "Segmentation fault (signal 11)".
+/// Returns the signal in a message such as "Segmentation fault (signal 11)" of MPICH's launcher.
 fn signal(text: &str) -> String {
     let (_, rest) = text.split_once("EXIT STRING: ").unwrap_or(("", "unknown"));
     rest.lines().next().unwrap_or(rest).to_owned()
 }
 
-/// The lines of all ranks, in the order of the ranks; one without a number where all say the same.
+/// Returns the lines of all ranks, in rank order; a line without a number if all ranks print the same.
 fn said(ranks: usize, out: &str) -> String {
     let mut lines: Vec<(usize, &str)> = out
         .lines()
@@ -150,7 +150,7 @@ fn trials(program: &Path) -> Vec<Trial> {
     trials
 }
 
-/// A command that ends after so many seconds, without what the library would take for settings.
+/// Returns a command that ends after `seconds`, without variables that the library would read.
 fn limited(seconds: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["-k", "10", seconds]);
@@ -177,7 +177,7 @@ fn here(program: &Path, trial: &Trial, limit: &str, variables: &[(&str, &str)]) 
     End::of(trial, &outcome)
 }
 
-/// Ranks that nobody started together: each goes on or ends by itself.
+/// Runs ranks without a launcher: each continues or ends on its own.
 fn unwatched(program: &Path, trial: &Trial, limit: &str, variables: &[(&str, &str)]) -> Outcome {
     let job = format!("{}-{}-{}", trial.name, variables.len(), std::process::id());
     let start = |rank: usize| {
@@ -202,7 +202,7 @@ fn unwatched(program: &Path, trial: &Trial, limit: &str, variables: &[(&str, &st
     };
     for rank in ranks {
         let output = rank.wait_with_output().expect("a child");
-        // The one that kills itself on purpose has no code; an end by the limit is everybody's.
+        // A rank that kills itself on purpose has no exit code; the time limit ends any rank.
         let code = output.status.code().unwrap_or(0);
         whole.code = if [code, whole.code].contains(&TIMED_OUT) {
             TIMED_OUT
@@ -215,7 +215,7 @@ fn unwatched(program: &Path, trial: &Trial, limit: &str, variables: &[(&str, &st
     whole
 }
 
-/// Every trial of a program; panics with those that are not as they should be.
+/// Runs every trial of a program; panics with the failed ones.
 fn all_of(name: &str) {
     let program = program_in("adversarial", name);
     let wrong: Vec<String> = trials(&program)
@@ -311,7 +311,7 @@ fn foreign(name: &str) -> Option<PathBuf> {
         .then_some(program)
 }
 
-/// What each trial does by shared memory, by UDP and with MPICH: no fault here, and no hang where MPICH goes on.
+/// Compares each trial by shared memory, by UDP and with MPICH: no crash here, and no hang where MPICH continues.
 #[test]
 fn beside_mpich() {
     if std::env::var_os("POMBO_COMPARE").is_none() {
@@ -327,7 +327,7 @@ fn beside_mpich() {
         for trial in trials(&program) {
             let ours = here(&program, &trial, SHORT_HANG, &[]);
             let udp = here(&program, &trial, SHORT_HANG, &[("POMBO_NET", "udp")]);
-            // MPICH's launcher ends the others when one has gone.
+            // MPICH's launcher ends the other ranks when one has left.
             let foreign = match (&theirs, trial.kind) {
                 (Some(theirs), Kind::SupervisedChannel) => {
                     let mut command = limited(SHORT_HANG);

@@ -1,4 +1,4 @@
-//! `pombo bench`: every measurement gives a figure for this library. How good they are no test decides.
+//! Tests `pombo bench`: every measurement gives a figure for this library. No test asserts on the values.
 
 use crate::programs::job;
 use crate::support::{directory, pombo};
@@ -66,7 +66,7 @@ fn every_layer() {
         .find(|line| line.starts_with("measurement"));
     let words: Vec<_> = heading.unwrap().split_whitespace().skip(3).collect();
     assert_eq!(words, ["line", "driver", "kernel", "MPI"]);
-    // All but the cache line carry data.
+    // All measurements but that of the cache line carry data.
     let line = outcome
         .out
         .lines()
@@ -82,7 +82,7 @@ fn a_measurement_that_is_not_there() {
     assert!(outcome.err.contains("--only is 'speed'"), "{}", outcome.err);
 }
 
-/// Words of an outcome on a system that makes no hosts, or has nothing that starts ranks on them.
+/// Messages on a system that permits no hosts, or has no launcher for them.
 const NO_HOSTS: [&str; 3] = [
     "this system makes no hosts",
     "which makes hosts on one machine",
@@ -114,7 +114,7 @@ fn two_hosts() {
         .lines()
         .find(|line| line.starts_with("pombo-udp"));
     assert_eq!(ours.unwrap().matches('%').count(), 2, "{}", outcome.out);
-    // It was the line that carried them.
+    // The figure shows that the limited network carried the messages.
     assert!(
         !outcome.out.contains("faster than the line"),
         "{}",

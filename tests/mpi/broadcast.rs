@@ -1,12 +1,12 @@
-//! Collective operations of ranks on several hosts, and `MPI_Bcast` over the network's own broadcast: every root, parts
-//! and copies of the world, many at once, all sizes.
+//! Tests collective operations of ranks on several hosts, and `MPI_Bcast` over multicast of the network: every root,
+//! parts and copies of the world, many at once, all sizes.
 
 use crate::network::on_two_hosts;
 use crate::programs::{job, ok, program};
 use crate::support::pombo;
 use std::process::Stdio;
 
-/// A letter for each rank: the name of its host.
+/// Runs a program with a letter for each rank: the name of its host.
 fn ok_on(hosts: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) {
     let mut command = pombo(["run"]);
     for (rank, host) in hosts.chars().enumerate() {
@@ -64,7 +64,7 @@ fn several_ranks_on_a_host() {
     }
 }
 
-/// Host by host, and by one frame for all: who is told other lengths hears of it, and all go on.
+/// By the hierarchical algorithm and by multicast, a rank with a different length gets an error, and all continue.
 #[test]
 fn lengths_that_differ() {
     for hosts in ["aabb", "aab", "abba"] {
@@ -72,13 +72,13 @@ fn lengths_that_differ() {
     }
 }
 
-/// Broadcasts of one root wait for each other; nobody sleeps while one can go on.
+/// Broadcasts of one root wait for each other; no rank sleeps while one can make progress.
 #[test]
 fn thousands_at_once() {
     ok_on("aabb", "outstanding", &[], &[UDP]);
 }
 
-/// Three and one, ranks that do not follow each other, a host of its own for the first or the last rank.
+/// Hosts with three ranks and one, with ranks that are not consecutive, or with only the first or last rank.
 #[test]
 fn ranks_lie_anywhere() {
     let udp = ("POMBO_NET", "udp");
@@ -102,7 +102,7 @@ fn ranks_lie_anywhere() {
     );
 }
 
-/// Named algorithms are taken at their word.
+/// The library uses exactly the algorithms that variables name.
 #[test]
 fn as_if_there_were_no_hosts() {
     let flat =
@@ -113,19 +113,19 @@ fn as_if_there_were_no_hosts() {
     ok_on("abab", "collectives", &[], &variables);
 }
 
-/// Where there is no network between hosts the name chooses nothing.
+/// Without a network between hosts the name has no effect.
 #[test]
 fn one_host_needs_none() {
     ok(4, "bcast", &["100000", "1"], &[]);
     ok(3, "bcast", &["100000", "1"], &[MULTICAST]);
 }
 
-/// The root is gone before it has sent anything, and no launcher ends the others: each of them names it.
+/// The root dies before it has sent anything, and no launcher ends the other ranks: each of them names the root.
 #[test]
 fn the_root_dies() {
     let job = format!("test-root-dies-{}", std::process::id());
     let ranks = (0..4).map(|rank: usize| {
-        // A hang ends so: it is over in a second.
+        // `timeout` ends a hang; the test takes a second.
         let mut command = std::process::Command::new("timeout");
         command.arg("600").arg(program("die")).args(["2", "bcast"]);
         command.env("POMBO_JOB", &job).env("POMBO_SIZE", "4");

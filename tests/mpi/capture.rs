@@ -1,5 +1,5 @@
-//! `pombo capture`: what two ranks send over raw Ethernet and over UDP, in networks that the test makes without root, in
-//! words and for other programs; and wrong input. Without such networks, or without tshark, the tests say so and pass.
+//! Tests `pombo capture`: frames of two ranks over raw Ethernet and over UDP, in networks that the test creates without
+//! root, as text and as files; and wrong input. Without such networks, or without tshark, the tests report so and pass.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::programs::{job, program, source};
 use crate::support::{Outcome, directory, finish, pombo};
 
-/// A host of its own, with an Ethernet interface; a listener at loopback, by which ranks of one host reach each other;
-/// a job. All of it ends with its first process. Arguments: launcher, program, file, network, further words for `run`.
+/// A host with an Ethernet interface; a listener at loopback, by which ranks of one host communicate; a job. All of it
+/// ends with its first process. Arguments: launcher, program, file, network, further options for `run`.
 const SCRIPT: &str = r#"
     ip link set lo up
     ip link add a0 type veth peer name a1
@@ -38,7 +38,7 @@ const APART: [&str; 7] = [
     "--",
 ];
 
-/// Does this system let users have networks?
+/// Returns whether this system permits users to create networks.
 fn allowed(test: &str) -> bool {
     let mut command = Command::new("unshare");
     let script = "ip link add a0 type veth peer name a1 && ip link set lo up";
@@ -50,12 +50,12 @@ fn allowed(test: &str) -> bool {
     allowed
 }
 
-/// Captures a job on that network; the listener has ended by a signal, and has lost nothing.
+/// Captures a job on that network; checks that a signal has ended the listener, and that it has lost no frame.
 fn captured(file: &Path, net: &str, words: &[&str]) {
     let mut command = Command::new("unshare");
     command.args(APART).args(["sh", "-ec", SCRIPT, "sh"]);
     command.arg(env!("CARGO_BIN_EXE_pombo"));
-    // The system keeps as many frames as these where the listener has to wait for a processor.
+    // The system keeps as many frames as these while the listener waits for a processor.
     command.arg(program("few")).arg(file).arg(net).args(words);
     let outcome = job(&mut command);
     assert_eq!(outcome.code, 0, "{outcome:?}");
@@ -69,7 +69,7 @@ fn shown(file: &Path) -> Outcome {
     outcome
 }
 
-/// The interface is said by its name, and what happened to it.
+/// The error names the interface and what happened to it.
 #[test]
 fn an_interface_that_goes_down() {
     if !allowed("an_interface_that_goes_down") {
@@ -156,7 +156,7 @@ fn a_job_over_udp() {
     dissected(&file);
 }
 
-/// Wireshark's own reader of files, with our dissector, tells the same kinds as we do.
+/// Checks that Wireshark's reader with our dissector finds the same kinds as `pombo capture`.
 fn dissected(file: &Path) {
     let lua = source("examples/wireshark/pombo.lua");
     let mut command = Command::new("tshark");
@@ -172,7 +172,7 @@ fn dissected(file: &Path) {
     }
     let outcome = finish(&mut command);
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    // Several of one datagram stand in one line.
+    // Several frames of one datagram are in one line.
     let theirs: Vec<&str> = outcome
         .out
         .lines()
@@ -192,7 +192,7 @@ fn dissected(file: &Path) {
             ("7", " REPORT "),
         ];
         let same = |(number, name): &(&str, &str)| their == number && our.contains(name);
-        // What ranks say before they use a segment has no kind.
+        // Greetings, by which ranks test a link, have no kind.
         let other = their.is_empty() && our.contains(" GREETING ");
         assert!(known.iter().any(same) || other, "{their}: {our}");
     }

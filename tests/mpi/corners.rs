@@ -1,4 +1,5 @@
-//! The edges of the standard, and programs that step over them: an error class or a clear end, never a fault or a hang.
+//! Tests corner cases of the standard, and programs that violate it: an error class or a clear end, never a crash or a
+//! hang.
 
 use crate::programs::{SMALLEST, job, ok, program, run, source};
 use crate::support::{directory, pombo};
@@ -20,15 +21,15 @@ fn at_the_edges() {
     ok(2, "corners", &[], &[("POMBO_NET", "udp")]);
 }
 
-/// MPICH says the same, but where the programs say otherwise.
+/// MPICH gives the same results, except where the programs say otherwise.
 #[test]
 fn mpich_agrees() {
     let place = directory("corners-mpich");
-    // Of two ranks of its that cancel sends to themselves one may wait for ever.
+    // One of two ranks of MPICH that cancel sends to themselves may wait for ever.
     for (ranks, name) in [("2", "nulls"), ("1", "corners")] {
         let program = place.join(name);
         let mut compile = Command::new("mpicc.mpich");
-        // Its header calls a status that is not wanted an array of one.
+        // MPICH's header declares the constant for unwanted statuses as an array of one status.
         compile.args(["-w", "-std=c99", "-O1"]);
         compile.arg(source(&format!("tests/c/{name}.c")));
         match compile.arg("-o").arg(&program).status() {
@@ -82,7 +83,7 @@ fn an_abort_in_a_handler_of_signals() {
     }
 }
 
-/// A child that a rank forks is not that rank, whatever it calls, and the job goes on without it.
+/// A child that a rank forks is not that rank, whatever it calls, and the job continues without it.
 #[test]
 fn forked_children() {
     for variables in [&[][..], &[("POMBO_NET", "udp")]] {
@@ -105,7 +106,7 @@ fn forked_children() {
     }
 }
 
-/// What a child inherits keeps nobody from hearing that its parent has ended.
+/// Descriptors that a child inherits do not hide the end of its parent from other ranks.
 #[test]
 fn a_rank_that_has_forked_and_ends() {
     let program = program("misuse");
@@ -134,7 +135,7 @@ fn a_rank_that_has_forked_and_ends() {
         assert_eq!(ended.status.code(), Some(9), "{net}");
         let child = String::from_utf8(ended.stdout).unwrap();
         let killed = Command::new("kill").arg(child.trim()).status();
-        // It was there to the end.
+        // The child lived until the end.
         assert!(killed.unwrap().success(), "{net}: {child}");
     }
 }

@@ -1,4 +1,4 @@
-//! Wrong programs: the right class through MPI_ERRORS_RETURN, a clear end otherwise.
+//! Tests erroneous programs: the right class with MPI_ERRORS_RETURN, a clear end otherwise.
 
 use crate::programs::{ok, program, run};
 use crate::support::{finish, pombo};
@@ -12,8 +12,8 @@ fn errors_that_return() {
     }
 }
 
-/// Ranks that do not agree on a length hear of it, and are together again in the next call: over boards, by messages in
-/// memory and over the network.
+/// Ranks that do not agree on a length get errors, and are synchronised again in the next call: over boards, by
+/// messages in memory and over the network.
 #[test]
 fn lengths_that_differ() {
     for ranks in [2, 3, 4, 7] {
@@ -28,7 +28,7 @@ fn lengths_that_differ() {
     ok(4, "lengths", &[], &allowed.collect::<Vec<_>>());
 }
 
-/// No call of all ranks takes one buffer for two, or none for one.
+/// No collective call accepts one buffer for two, or a null buffer.
 #[test]
 fn buffers_that_cannot_be() {
     for ranks in [1, 2, 4] {
@@ -37,7 +37,7 @@ fn buffers_that_cannot_be() {
     ok(4, "aliased", &[], &[("POMBO_NET", "udp")]);
 }
 
-/// Every message names the call, the class and the wrong thing; the exit code is the class.
+/// Every message names the call, the class and the invalid argument; the exit code is the class.
 #[test]
 fn errors_that_are_fatal() {
     let cases = [
@@ -95,7 +95,7 @@ fn abort_ends_the_job_with_its_code() {
     }
 }
 
-/// Whatever the others wait in, they end, and the message names rank and signal.
+/// Whatever the other ranks wait in, they end, and the message names rank and signal.
 #[test]
 fn a_killed_rank_ends_the_job() {
     for way in ["collective", "receive", "send", "spin"] {
@@ -110,11 +110,11 @@ fn a_killed_rank_ends_the_job() {
     }
 }
 
-/// Ranks of a job that no launcher watches, who wait in that way for rank 1: what each says at its end.
+/// Runs ranks of a job without a launcher that wait for rank 1 in that way; returns exit code and output of each.
 fn unwatched(ranks: usize, words: &[&str], variables: &[(&str, &str)]) -> Vec<(i32, String)> {
     let job = format!("test-{}-{}", words.join("-"), std::process::id());
     let start = |rank: usize| {
-        // A hang ends so: it is over in a second, where the machine has nothing else to do.
+        // `timeout` ends a hang; the test takes a second on an idle machine.
         let mut command = Command::new("timeout");
         command.arg("600").arg(program(words[0])).args(&words[1..]);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
@@ -138,7 +138,7 @@ fn unwatched(ranks: usize, words: &[&str], variables: &[(&str, &str)]) -> Vec<(i
     end.collect()
 }
 
-/// Nobody names the dead one, and no launcher ends the others: each of them says who it was.
+/// No call names the dead rank, and no launcher ends the other ranks: each of them names it.
 #[test]
 fn who_waits_for_anybody_hears_of_a_death() {
     for (way, call) in [
@@ -160,7 +160,7 @@ fn who_waits_for_anybody_hears_of_a_death() {
     }
 }
 
-/// A call that fails leaves no receive behind that would be written to later.
+/// A call that fails leaves no receive behind that could be written to later.
 #[test]
 fn a_failed_exchange_leaves_nothing_posted() {
     for variables in [&[][..], &[("POMBO_NET", "udp")]] {
@@ -170,7 +170,7 @@ fn a_failed_exchange_leaves_nothing_posted() {
     }
 }
 
-/// A program that handles errors does without a rank as long as there are others.
+/// A program that handles errors continues without a rank as long as there are others.
 #[test]
 fn who_is_left_goes_on() {
     for variables in [&[][..], &[("POMBO_NET", "udp")]] {
@@ -179,7 +179,7 @@ fn who_is_left_goes_on() {
     }
 }
 
-/// In a collective operation a rank may wait for one that has ended because of the first. All name the first.
+/// In a collective operation a rank may wait for one that has ended because of the first. All ranks name the first.
 #[test]
 fn the_first_that_died_is_named() {
     for variables in [&[][..], &[("POMBO_NET", "udp")]] {
@@ -191,7 +191,7 @@ fn the_first_that_died_is_named() {
     }
 }
 
-/// Whatever the network, before anybody starts, and once.
+/// The launcher names the bad variable once, before any rank starts, with any network.
 #[test]
 fn a_bad_setting_is_named_by_the_launcher() {
     for (name, value) in [
@@ -216,7 +216,7 @@ fn a_bad_setting_is_named_by_the_launcher() {
     }
 }
 
-/// A rank that something else started says it itself, in one line.
+/// A rank that something else started names the bad variable itself, in one line.
 #[test]
 fn a_bad_setting_is_named_by_the_rank() {
     for (name, value) in [
@@ -239,7 +239,7 @@ fn an_unknown_setting_is_no_error() {
     assert_eq!(*code, 0, "{said}");
     let warning = "pombo: there is no variable POMBO_VERBOS; `pombo info` lists all";
     assert_eq!(said.matches(warning).count(), 1, "{said}");
-    // The launcher knows more.
+    // The launcher knows all variables, so it suggests the right name.
     let warning = "pombo: there is no variable POMBO_VERBOS; did you mean POMBO_VERBOSE?";
     let outcome = run(3, "env", &[], &[("POMBO_VERBOS", "1")]);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
@@ -281,7 +281,7 @@ fn a_list_of_hosts_is_looked_at_first() {
     }
 }
 
-/// A script between launcher and program may close what it does not know.
+/// A script between launcher and program may close descriptors that it does not know.
 #[test]
 fn a_descriptor_that_was_closed_is_named() {
     let ends = unwatched(1, &["env"], &[("POMBO_SHM_FD", "977")]);

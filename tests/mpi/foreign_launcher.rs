@@ -1,10 +1,10 @@
-//! Ranks of launchers that do not tell them of each other: they refuse to be that many worlds of one.
+//! Tests ranks of launchers that do not tell them of each other: they refuse to run as that many worlds of one.
 
 use crate::programs::program;
 use crate::support::{Outcome, finish};
 use std::process::Command;
 
-/// A program without a launcher of ours.
+/// Runs a program without our launcher.
 fn start(variables: &[(&str, &str)]) -> Outcome {
     let mut command = Command::new(program("p2p"));
     for (name, _) in std::env::vars() {
@@ -34,8 +34,8 @@ fn one_of_several_is_refused() {
     }
 }
 
-/// PMIx says how many ranks there are only to who asks its server: rank 0 of two finds the same variables as rank 0 of
-/// one. These are from `prterun -n 2` of PRRTE 3, as Open MPI 5.0.11 has it.
+/// PMIx tells the number of ranks only to a process that queries its server: rank 0 of two finds the same variables as
+/// rank 0 of one. These are from `prterun -n 2` of PRRTE 3, as Open MPI 5.0.11 has it.
 #[test]
 fn every_rank_of_prterun_is_refused() {
     let place = "prterun-host-24061@0.0;tcp4://127.0.0.1:59553";

@@ -1,4 +1,4 @@
-//! The main job: the picture of the heat solver depends on its halos and on nothing else.
+//! Tests the main job: the picture of the heat solver depends on its halos only.
 
 use crate::programs::{compile, job, source};
 use crate::support::{directory, pombo};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 const DECK: &str = "grid 61 47\nsteps 300\nreport 100\ninitial 20\nleft 0\nright 35\ntop 10\nbottom 60\n\
                     spot 20 20 6 100\nspot 45 30 8 0\n";
 
-/// Runs the program in a directory of its own and gives the picture.
+/// Runs the program in a directory of its own and returns the picture.
 fn picture(name: &str, program: &Path, launch: impl FnOnce(&Path) -> Command) -> Vec<u8> {
     let place = directory(name);
     fs::write(place.join("heat.deck"), DECK).unwrap();
@@ -29,13 +29,13 @@ fn on(ranks: usize) -> impl FnOnce(&Path) -> Command {
     }
 }
 
-/// The solver as it is.
+/// Returns the solver without changes.
 fn heat() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| with_options("heat", &[]))
 }
 
-/// The solver with options of the compiler, in a directory of that name.
+/// Compiles the solver with options of the compiler, in a directory of that name.
 fn with_options(name: &str, options: &[&str]) -> PathBuf {
     let program = directory(name).join("heat");
     compile(&source("examples/ported/heat.c"), &program, options);
@@ -94,7 +94,7 @@ fn the_picture_is_mpichs() {
     );
 }
 
-/// A deck that cannot be read, or does not make sense, ends the job with a message that names it.
+/// An input file that cannot be read, or is invalid, ends the job with a message that names it.
 #[test]
 fn a_bad_deck_is_named() {
     let program = heat();

@@ -1,11 +1,11 @@
-//! Programs started by another MPI's launcher, to which the library speaks PMI-1. Where Hydra is not installed the tests
-//! say so.
+//! Tests programs started by Hydra, to which the library speaks PMI-1. Where Hydra is not installed the tests report
+//! so.
 
 use crate::programs::{job, program};
 use crate::support::{Outcome, finish, pombo};
 use std::process::{Command, Stdio};
 
-/// Hydra with these arguments, and without the environment of a job around it.
+/// Returns Hydra with these arguments, without the environment of a surrounding job.
 fn hydra(arguments: &[&str]) -> Option<Command> {
     let is_hydra = |name: &&&str| {
         let said = Command::new(**name)
@@ -21,7 +21,7 @@ fn hydra(arguments: &[&str]) -> Option<Command> {
         eprintln!("SKIPPED: there is no Hydra on this machine; Debian's package mpich has it");
         return None;
     };
-    // A clean environment is the launcher's as well.
+    // Hydra passes its own environment on, so it must be clean too.
     let plain = pombo([""; 0]);
     let mut command = Command::new(name);
     for (variable, value) in plain.get_envs().filter(|(_, value)| value.is_none()) {
@@ -85,7 +85,7 @@ fn an_abort_ends_the_job_with_its_code() {
     }
 }
 
-/// Hydra kills the others itself: nothing hangs, and it is no success.
+/// Hydra kills the other ranks itself: nothing hangs, and the exit code is a failure.
 #[test]
 fn a_killed_rank_ends_the_job() {
     for net in ["shm", "udp"] {
@@ -99,7 +99,7 @@ fn a_killed_rank_ends_the_job() {
     }
 }
 
-/// Hydra waits for the others of a process that has not joined, and they for it: so that process has to end the job.
+/// Hydra waits for the other ranks if one has not joined, and they wait for it: so that rank has to end the job.
 #[test]
 fn a_rank_that_cannot_join_ends_the_job() {
     for form in [&["-n", "2"][..], &["-pmi-port", "-n", "2"]] {

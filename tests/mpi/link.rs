@@ -1,4 +1,4 @@
-//! How programs come to the library: statically, or compiled against another library of the standard ABI.
+//! Tests how programs are linked: statically, or against another library of the standard ABI.
 
 use crate::programs::{compile, job, source};
 use crate::support::{directory, pombo};
@@ -19,7 +19,8 @@ fn a_static_library() {
     );
 }
 
-/// `MPICC_ABI` names a compiler wrapper of another library of the standard ABI, as PyPI's `mpich` has one. What it
+/// `MPICC_ABI` names a compiler wrapper of another library of the standard ABI, such as PyPI's `mpich`. Programs that
+/// it compiled and linked run here by the library path alone.
 /// compiled and linked runs here by library path alone.
 #[test]
 fn a_program_of_another_library() {

@@ -1,5 +1,5 @@
-//! Programs over the network between hosts: UDP between ranks that share this machine, or between two hosts that are
-//! hosts by name only.
+//! Tests programs over the network between hosts: UDP between ranks that share this machine, or between two hosts that
+//! are hosts by name only.
 
 use crate::programs::{job, ok, program};
 use crate::support::{Outcome, directory, pombo};
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const UDP: (&str, &str) = ("POMBO_NET", "udp");
 
-/// Two ranks on each of two hosts, with variables for the library.
+/// Runs two ranks on each of two hosts, with variables for the library.
 pub(crate) fn on_two_hosts(name: &str, variables: &[(&str, &str)]) -> Outcome {
     let program = program(name);
     let mut command = pombo(["run", "--stats", "-n", "2", "-env", "POMBO_FAKE_HOST", "a"]);
@@ -20,7 +20,7 @@ pub(crate) fn on_two_hosts(name: &str, variables: &[(&str, &str)]) -> Outcome {
     job(command.arg(&program).envs(variables.iter().copied()))
 }
 
-/// The table of `--stats`, by rank.
+/// Returns the table of `--stats`, by rank.
 fn table(outcome: &Outcome) -> Vec<Vec<u64>> {
     let numbers = |line: &str| {
         let words = line.split_whitespace().map(str::parse);
@@ -29,7 +29,7 @@ fn table(outcome: &Outcome) -> Vec<Vec<u64>> {
     outcome.err.lines().filter_map(numbers).collect()
 }
 
-/// Columns of the table.
+/// Indices of columns of the table.
 const FRAMES: usize = 3;
 const RESENT: usize = 4;
 const DROPPED: usize = 7;
@@ -100,7 +100,7 @@ fn ranks_agree_on_a_key_only_with_the_same_key_file() {
     }
 }
 
-/// Rank 0 says what frames are worth, where somebody wants to know.
+/// Rank 0 reports on request how frames are authenticated.
 #[test]
 fn what_frames_are_believed_by_is_told() {
     for (auth, told) in [
@@ -158,7 +158,7 @@ fn the_table_tells_what_the_network_did() {
     }
 }
 
-/// In memory nothing has to be sent again, and there are no frames to count.
+/// In shared memory nothing is sent again, and there are no frames to count.
 #[test]
 fn a_job_on_one_host_has_no_network() {
     let mut command = pombo(["run", "--stats", "-n", "3"]);
@@ -172,8 +172,8 @@ fn a_job_on_one_host_has_no_network() {
     );
 }
 
-/// Every other rank hears of a death by itself, whatever it waits in, and names the dead one, also where it waits for one
-/// that has ended because of that.
+/// Every other rank detects a death on its own, whatever it waits in, and names the dead rank, even if it waits for a
+/// rank that has ended because of that.
 #[test]
 fn a_killed_rank_is_named_by_all_others() {
     for way in ["receive", "send", "spin", "collective", "any"] {
@@ -191,7 +191,8 @@ fn a_killed_rank_is_named_by_all_others() {
     }
 }
 
-/// A rank that computes until another has had both directions of a long exchange with it. Only the thread can do that.
+/// A rank computes until another has completed both directions of a long exchange with it, which only the progress
+/// thread can serve.
 #[test]
 fn the_thread_serves_others_while_the_program_computes() {
     let done = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi-served");

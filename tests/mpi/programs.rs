@@ -1,4 +1,4 @@
-//! Compiling and running the programs of `tests/c`; the self-checking ones of them.
+//! Compiles and runs the programs of `tests/c`; tests the self-checking ones of them.
 
 use crate::support::{Outcome, finish, pombo};
 use pombo_mpi::collective::{Selection, TABLE};
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// A source file of this repository.
+/// Returns a source file of this repository.
 pub(crate) fn source(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
 }
 
-/// Compiles a program of `tests/c` once and gives its path.
+/// Compiles a program of `tests/c` once and returns its path.
 pub(crate) fn program(name: &str) -> PathBuf {
     program_in("", name)
 }
 
-/// The same with a program of a folder there.
+/// Compiles a program of a folder there once and returns its path.
 pub(crate) fn program_in(folder: &str, name: &str) -> PathBuf {
-    // One at a time: tests share the programs.
+    // Compilations exclude each other, because tests share the programs.
     static COMPILING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let mut compiled = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -37,7 +37,7 @@ pub(crate) fn program_in(folder: &str, name: &str) -> PathBuf {
     program
 }
 
-/// Compiles with every warning an error.
+/// Compiles with warnings as errors.
 pub(crate) fn compile(source: &Path, program: &Path, options: &[&str]) {
     let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
     command
@@ -50,8 +50,8 @@ pub(crate) fn compile(source: &Path, program: &Path, options: &[&str]) {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
 }
 
-/// Runs a job to its end. One at a time: ranks that do not find a processor wait for each other, and two such jobs wait
-/// far longer than one after the other takes.
+/// Runs a job to its end. Jobs exclude each other: ranks without a processor wait for each other, and two such jobs at
+/// once take far longer than one after the other.
 pub(crate) fn job(command: &mut Command) -> Outcome {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +73,7 @@ pub(crate) fn run(
     job(&mut command)
 }
 
-/// Runs a self-checking program, which says "ok" once.
+/// Runs a self-checking program, which prints "ok" once.
 pub(crate) fn ok(ranks: usize, name: &str, arguments: &[&str], variables: &[(&str, &str)]) {
     let outcome = run(ranks, name, arguments, variables);
     let expected = (0, format!("ok {name}\n"));
@@ -85,13 +85,13 @@ pub(crate) fn ok(ranks: usize, name: &str, arguments: &[&str], variables: &[(&st
     );
 }
 
-/// The smallest pool, and announces for everything but the shortest messages.
+/// Settings for the smallest pool, and announcements for all but the shortest messages.
 pub(crate) const SMALLEST: [(&str, &str); 2] = [
     ("POMBO_UNEXPECTED_CREDIT", "1"),
     ("POMBO_EAGER_LIMIT", "16"),
 ];
 
-/// Long messages are read from the sender's memory.
+/// Settings by which long messages are read from the sender's memory.
 pub(crate) const SINGLE_COPY: [(&str, &str); 1] = [("POMBO_SHM_SINGLE_COPY", "always")];
 
 fn on_all_worlds(name: &str) {
@@ -107,7 +107,7 @@ fn point_to_point() {
     on_all_worlds("p2p");
 }
 
-/// Also those that are hosts by name, on this machine.
+/// The ranks include those that are hosts by name, on this machine.
 #[test]
 fn ranks_begin_on_processors_of_their_own() {
     for ranks in [1, 2, 3, 4] {
@@ -149,7 +149,7 @@ fn many_collectives() {
     on_all_worlds("many");
 }
 
-/// Each look goes through a few of them only, and finds all.
+/// Each poll handles only a few of the operations, and all complete.
 #[test]
 fn thousands_of_collectives_at_once() {
     for ranks in [1, 2, 4] {
@@ -165,7 +165,7 @@ fn thousands_of_communicators() {
     ok(3, "duplicates", &["500"], &[("POMBO_NET", "udp")]);
 }
 
-/// The rules choose by size and ranks; here every algorithm has its turn, on small ones too.
+/// The selection depends on size and ranks; here every algorithm runs, for small messages too.
 #[test]
 fn every_algorithm() {
     let longest = TABLE.iter().map(|choice| choice.allowed.len()).max();
@@ -181,7 +181,7 @@ fn every_algorithm() {
     }
 }
 
-/// Who waits is not charged for it, in memory or at a socket.
+/// Ranks that wait take no processor time from others, in memory or at a socket.
 #[test]
 fn beside_others_that_compute() {
     ok(8, "beside", &[], &[]);
@@ -205,7 +205,7 @@ fn threads() {
     }
 }
 
-/// Ranks without a launcher, as another one would start them: they meet by the name of their job.
+/// Ranks without our launcher find each other by the name of their job.
 #[test]
 fn ranks_that_something_else_started() {
     let program = program("collectives");
@@ -231,7 +231,7 @@ fn ranks_that_something_else_started() {
     }
 }
 
-/// A program that nobody launched is a world of one.
+/// A program without a launcher is a world of one.
 #[test]
 fn a_world_of_one() {
     let outcome = finish(&mut Command::new(program("p2p")));

@@ -1,8 +1,8 @@
-//! Much traffic: what must not deadlock, lose or reorder, with the smallest pool and with the usual one.
+//! Tests heavy traffic, which must not deadlock, lose or reorder messages, with the smallest pool and the default one.
 
 use crate::programs::{SINGLE_COPY, SMALLEST, ok, run};
 
-/// Ten thousand sends of tag 1 and one of tag 2, received in the other order.
+/// Ten thousand sends of tag 1 and one of tag 2 are received in the opposite order.
 #[test]
 fn the_last_message_first() {
     for size in ["small", "large"] {
@@ -15,7 +15,7 @@ fn the_last_message_first() {
     }
 }
 
-/// A rank sleeps while the others send.
+/// A rank sleeps while the other ranks send.
 #[test]
 fn a_sleeping_rank() {
     for variables in [&SMALLEST[..], &[]] {
@@ -30,7 +30,8 @@ fn a_message_of_one_gibibyte() {
     ok(2, "big", &[], &SINGLE_COPY);
 }
 
-/// Matching over processes against a plan that every rank computes: order per sender, wildcards, probes, contents.
+/// Tests matching between processes against a plan that every rank computes: order per sender, wildcards, probes,
+/// contents.
 #[test]
 fn random_traffic() {
     for seed in 1..=12 {
@@ -42,7 +43,7 @@ fn random_traffic() {
     }
 }
 
-/// Short sends to each other are over before anybody receives, whatever they are waited for by.
+/// Short sends to each other complete before either rank receives, by whatever call they are waited for.
 #[test]
 fn both_send_first() {
     for way in ["send", "wait", "any", "test", "some", "status", "all"] {
@@ -53,13 +54,13 @@ fn both_send_first() {
     }
 }
 
-/// As many as programs send that other libraries carry.
+/// The programs send as much as other libraries buffer.
 #[test]
 fn both_send_a_lot() {
     ok(2, "both_send", &["send", "10000", "4000"], &[]);
 }
 
-/// Where copies may take no room, a send waits, and the user hears why; nothing is lost.
+/// At the limit of memory for copies a send waits, and the user is told why; no message is lost.
 #[test]
 fn sends_wait_beyond_the_room_for_copies() {
     let none = [("POMBO_SEND_BUFFER_BYTES", "0")];

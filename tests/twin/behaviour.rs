@@ -1,4 +1,4 @@
-//! What kernel and twin do, said in words: the same tests on both.
+//! The behaviour of kernel and twin: the same tests on both.
 
 use crate::face::{Face, Kernel, Label};
 use crate::hand::Twin;
@@ -65,7 +65,7 @@ fn post<R: Face<'static, Loopback>>(
     posted.map_err(Error::from).expect("posted")
 }
 
-/// What a receive that is over has got.
+/// Returns the bytes of a complete receive.
 fn got<R: Face<'static, Loopback>>(
     rank: &mut R,
     ticket: Ticket,

@@ -1,4 +1,4 @@
-//! What kernel and twin have in common, so that the same tests and the same measurements run on both.
+//! The common interface of kernel and twin, so that the same tests and measurements run on both.
 
 use crate::hand::{self, Twin};
 use crate::protocol::{Off, Tagged, Wanted};
@@ -7,10 +7,10 @@ use pombo_kernel::{
     PointToPoint, Refused, Ticket,
 };
 
-/// The kernel, with everything off.
+/// The kernel, with every aspect off.
 pub(crate) type Kernel<'buf, L> = Communicator<Tagged, L, Lent<'buf>, Off>;
 
-/// An operation that is over, in plain values.
+/// A complete operation, in plain values.
 pub(crate) struct Over<'buf> {
     pub(crate) loan: Loan<Lent<'buf>>,
     pub(crate) envelope: Option<Label>,
@@ -51,7 +51,7 @@ pub(crate) trait Face<'buf, L: Channel>: Sized {
     ) -> Result<(), Refused<&'buf mut [u8]>>;
     fn send(&mut self, to: Peer, header: Tagged, bytes: &[u8]) -> Result<(), Error>;
     fn recv(&mut self, pattern: Wanted, bytes: &mut [u8]) -> Result<Self::Envelope, Error>;
-    /// A receive and a send in a scope in a scope, which ends after so many polls and claims.
+    /// Runs a receive and a send in nested scopes, which end after a number of polls and claims.
     fn in_scopes(
         &mut self,
         pattern: Wanted,

@@ -1,5 +1,5 @@
-//! Kernel and twin do the same calls in worlds of three ranks, and see the same: results, queues, buffers. Also where
-//! they are mixed, so the frames are the same too.
+//! Kernel and twin perform the same calls in worlds of three ranks, and observe the same results, queues and buffers.
+//! The same holds in mixed worlds, so the frames are the same too.
 
 use crate::face::{Face, Kernel};
 use crate::hand::Twin;
@@ -48,7 +48,7 @@ fn act() -> impl Strategy<Value = Act> {
     let source = || prop::option::of(0..RANKS + 1);
     let tag = || prop::option::of(0..3);
     let len = || prop_oneof![0..20usize, 55..70usize];
-    // Kinds that rendezvous would know are not forged: they bring credit before they are rejected.
+    // Kinds of frames that rendezvous knows are not forged, because they bring credit before they are rejected.
     let kind = prop_oneof![Just(0_u8), Just(1), Just(6), 18..=255_u8];
     let frame = (kind, 0..3_u8, prop::collection::vec(any::<u8>(), 0..90));
     let frame = frame.prop_map(|(kind, credit, mut rest)| {
@@ -73,7 +73,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A rank, the tickets that it got, and the payload that it will send next.
+/// A rank, its tickets, and the payload that it sends next.
 struct Player<R> {
     rank: Option<R>,
     tickets: Vec<Ticket>,
@@ -109,7 +109,7 @@ impl<R: Face<'static, Wire>> Player<R> {
         }
     }
 
-    /// Does it and tells what is to be seen.
+    /// Performs an act and returns a description of the observable result.
     fn act(&mut self, act: &Act) -> String {
         let Some(rank) = &mut self.rank else {
             return String::new();
@@ -181,7 +181,7 @@ impl<R: Face<'static, Wire>> Player<R> {
         format!("{act:?}: {result} {state:?}")
     }
 
-    /// Tickets are kept: a second claim is refused.
+    /// Claims a ticket, which is kept: a second claim is refused.
     fn claim(&mut self, nth: usize) -> String {
         let (Some(rank), Some(ticket)) = (&mut self.rank, self.tickets.iter().rev().nth(nth))
         else {
@@ -209,7 +209,7 @@ struct World {
     seed: u64,
 }
 
-/// What everybody sees when the ranks are of these two kinds.
+/// Returns the observations of all ranks if the ranks are of these two kinds.
 fn play<A: Face<'static, Wire>, B: Face<'static, Wire>>(
     world: World,
     acts: &[(u16, Act)],
@@ -230,7 +230,7 @@ fn play<A: Face<'static, Wire>, B: Face<'static, Wire>>(
         _ => two.act(act),
     });
     let mut seen: Vec<_> = seen.collect();
-    // Whatever is still under way comes to an end.
+    // These polls complete whatever is still under way.
     let rest = (0..60).flat_map(|_| [Act::Poll]);
     let rest = rest.chain((0..40).map(Act::Claim));
     for act in rest {

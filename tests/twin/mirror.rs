@@ -1,11 +1,11 @@
-//! A channel that costs as little as a channel can: what is sent to a peer comes back as if that peer had sent it.
+//! A channel of minimal cost: a frame to a peer comes back as if that peer had sent it.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::{Peer, Part};
 
-/// The longest frame.
+/// The longest frame, in bytes.
 const FRAME: usize = 128;
-/// Frames that wait for a poll.
+/// Number of frames that wait for a poll.
 const FRAMES: usize = 8;
 
 pub(crate) struct Mirror {

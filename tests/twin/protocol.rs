@@ -1,4 +1,4 @@
-//! The one protocol of kernel and twin: context and tag, as MPI has them; the source is the peer.
+//! The protocol of kernel and twin: context and tag, as MPI has them; the source is the peer.
 
 use pombo_kernel::aspect::{Eager, Static};
 use pombo_kernel::matching::Linear;
@@ -6,7 +6,7 @@ use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
 use zerocopy::little_endian::{I32, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Six bytes in front of every message.
+/// The six bytes of header in front of every message.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -16,7 +16,7 @@ pub(crate) struct Tagged {
     pub(crate) tag: I32,
 }
 
-/// -1 as tag or 65535 as source stand for any.
+/// A pattern in which -1 as tag or 65535 as source matches any.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Wanted {
@@ -64,6 +64,6 @@ pub(crate) const POOL: usize = 32;
 pub(crate) const CELL: usize = 64;
 pub(crate) const PEERS: usize = 8;
 
-/// Everything off.
+/// The composition with every aspect off.
 pub(crate) type Off =
     Composition<U32, Eager, Linear, Static, Capacities<OPERATIONS, POOL, CELL, PEERS>>;

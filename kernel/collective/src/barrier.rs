@@ -1,10 +1,10 @@
-//! Barriers: nobody leaves before everybody came.
+//! Barriers: no rank leaves before every rank has entered.
 
 use super::step::{AWAIT_ALL, receive, send};
 use super::{Piece, Step};
 use crate::topology::{Circle, Topology, Tree};
 
-/// Everybody reports to rank 0 along the line, which lets them go along the tree: gather and broadcast of nothing.
+/// Gathers nothing at rank 0 along the line, then broadcasts nothing along the tree.
 pub fn barrier<T: Topology>(topology: T, rank: usize) -> impl Iterator<Item = Step> + Clone {
     let come = (rank == 0).then(|| topology.line(0));
     let come = come.into_iter().flatten();
@@ -15,7 +15,7 @@ pub fn barrier<T: Topology>(topology: T, rank: usize) -> impl Iterator<Item = St
         .chain(release(topology.tree(rank, 0)))
 }
 
-/// Everybody reports up the tree and is let go down the tree.
+/// Reduces nothing up the tree, then broadcasts nothing down the tree.
 pub fn barrier_tree<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
     let come = tree.children().rev();
     let report = tree.parent().map(|parent| send(parent, Piece::NOTHING));
@@ -35,7 +35,8 @@ fn release<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
         .chain(let_go.map(|child| send(child, Piece::NOTHING)))
 }
 
-/// In every round each rank hears of twice as many: after the logarithm of their number it has heard of all.
+/// Disseminates: in every round a rank has heard, directly or not, of twice as many ranks, so the number of rounds is
+/// the logarithm of the number of ranks.
 pub fn barrier_dissemination<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> + Clone {
     circle.leaps().flat_map(|(_, to, from)| {
         [

@@ -1,21 +1,21 @@
-//! The memory of an operation over a communicator, and how it is cut.
+//! The memory of an operation over a communicator, and its division into blocks.
 
 use super::{Buffer, Piece, Segments, SharedBytes};
 
-/// How a buffer is cut into blocks.
+/// How a buffer is divided into blocks.
 #[derive(Clone, Copy, Debug)]
 pub enum Cut<'a> {
-    /// Values of so many bytes in blocks of nearly equal size.
+    /// Values of this many bytes each, in blocks of nearly equal size.
     Evenly(Segments, usize),
-    /// Block i ends at byte i of these and begins where the one before ends.
+    /// Block i ends at the byte offset in entry i of this table, and begins where block i - 1 ends.
     At(&'a [usize]),
 }
 
 impl Cut<'_> {
-    /// All bytes as one block.
+    /// The whole buffer as one block.
     pub const ONE: Cut<'static> = Cut::Evenly(Segments::into_blocks(usize::MAX, 1), 1);
 
-    /// Blocks of so many bytes each.
+    /// Returns a division into `blocks` blocks of `bytes` bytes each.
     pub const fn every(bytes: usize, blocks: usize) -> Cut<'static> {
         Cut::Evenly(Segments::into_blocks(blocks, blocks), bytes)
     }
@@ -29,12 +29,12 @@ impl Cut<'_> {
     }
 }
 
-/// Memory, and how it is cut. Pieces that do not lie inside are cut short.
+/// Memory and its division into blocks. A piece that reaches beyond the memory is cut short.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a> {
-    /// The bytes.
+    /// The bytes that are divided.
     pub cells: SharedBytes<'a>,
-    /// The blocks.
+    /// The division.
     pub cut: Cut<'a>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Blocks<'a> {
         cut: Cut::ONE,
     };
 
-    /// One block.
+    /// Returns memory of one block.
     pub const fn one(cells: SharedBytes<'a>) -> Self {
         Blocks {
             cells,
@@ -65,18 +65,18 @@ impl<'a> Blocks<'a> {
 /// The memory of one operation; see the [module](super) for which operation uses what.
 #[derive(Clone, Copy, Debug)]
 pub struct OperationBuffers<'a> {
-    /// What this rank contributes.
+    /// The contribution of this rank.
     pub input: Blocks<'a>,
-    /// What it gets.
+    /// The result of this rank.
     pub output: Blocks<'a>,
-    /// Temporary.
+    /// Temporary memory for what this rank has so far.
     pub work: Blocks<'a>,
-    /// Temporary.
+    /// Temporary memory for what is to be combined.
     pub incoming: Blocks<'a>,
 }
 
 impl OperationBuffers<'static> {
-    /// Nothing at all: for barriers, and to fill in.
+    /// No memory: for barriers, and as the base of a struct update.
     pub const NONE: Self = OperationBuffers {
         input: Blocks::NONE,
         output: Blocks::NONE,
@@ -86,7 +86,7 @@ impl OperationBuffers<'static> {
 }
 
 impl<'a> OperationBuffers<'a> {
-    /// The memory of a piece.
+    /// Returns the memory of a piece.
     pub fn piece(&self, piece: Piece) -> SharedBytes<'a> {
         let blocks = match piece.buffer {
             Buffer::Input => &self.input,

@@ -4,26 +4,26 @@ use super::{Execution, Executor, OperationBuffers, Operator, Piece, SharedMemory
 use heapless::Deque;
 use pombo_kernel::{Error, Header, Peer, PointToPoint, Refused, Ticket};
 
-/// What an operation's messages look like in a protocol, and who its ranks are. Operations that are under way at the
-/// same time between the same ranks need headers that differ.
+/// The header of an operation's messages in a protocol, and the peers of its ranks. Operations that are under way at
+/// the same time between the same ranks need different headers.
 pub trait Protocol<H: Header> {
-    /// The header of every message.
+    /// Returns the header of every message.
     fn header(&self) -> H;
 
-    /// What selects a message of this operation from a peer.
+    /// Returns the pattern that selects a message of this operation from a peer.
     fn pattern(&self, from: Peer) -> H::Pattern;
 
-    /// The peer of a rank.
+    /// Returns the peer of a rank.
     fn peer(&self, rank: usize) -> Peer {
         Peer(rank as u16)
     }
 }
 
-/// Messages that one operation has under way on a communicator, at most; the others wait.
+/// Largest number of messages that one operation has under way on a communicator; further ones wait.
 pub const UNDER_WAY: usize = 16;
 
-/// A collective operation on a communicator whose memory is [`SharedMemory`]. It needs the communicator only while it is
-/// polled, so any number of operations can be under way.
+/// A collective operation on a communicator whose memory is [`SharedMemory`]. The operation needs the communicator only
+/// during a poll, so any number of operations can be under way.
 pub struct CommCall<'buf, S, P, R> {
     running: Execution<S>,
     setup: Setup<'buf, P, R>,
@@ -39,7 +39,7 @@ struct Setup<'buf, P, R> {
 }
 
 impl<'buf, S: Iterator<Item = Step>, P, R: Operator> CommCall<'buf, S, P, R> {
-    /// Of these steps over these buffers. Nothing is begun before the first poll.
+    /// Creates an operation of these steps over these buffers. It begins nothing before the first poll.
     pub fn new(steps: S, protocol: P, parts: OperationBuffers<'buf>, operator: R) -> Self {
         CommCall {
             running: Execution::new(steps),
@@ -52,11 +52,11 @@ impl<'buf, S: Iterator<Item = Step>, P, R: Operator> CommCall<'buf, S, P, R> {
         }
     }
 
-    /// Makes progress and goes as far as it can; true when it is over.
+    /// Makes progress and carries out as many steps as possible. Returns true when the operation is complete.
     ///
     /// # Errors
-    /// What the communicator says of a message. The operation is over then on this rank: whatever it has begun is
-    /// cancelled. The other ranks do not hear of it.
+    /// The communicator's error for a message. The operation then ends on this rank and cancels its messages; the other
+    /// ranks are not notified.
     pub fn poll<O>(&mut self, comm: &mut O) -> Result<bool, Error>
     where
         O: PointToPoint<Memory = SharedMemory<'buf>>,
@@ -75,10 +75,10 @@ impl<'buf, S: Iterator<Item = Step>, P, R: Operator> CommCall<'buf, S, P, R> {
         polled
     }
 
-    /// Polls it to the end; the channel waits while nothing moves.
+    /// Polls the operation until it is complete; the channel waits while there is no progress.
     ///
     /// # Errors
-    /// As [`CommCall::poll`].
+    /// As for [`CommCall::poll`].
     pub fn wait<O>(&mut self, comm: &mut O) -> Result<(), Error>
     where
         O: PointToPoint<Memory = SharedMemory<'buf>>,
@@ -91,17 +91,17 @@ impl<'buf, S: Iterator<Item = Step>, P, R: Operator> CommCall<'buf, S, P, R> {
         Ok(())
     }
 
-    /// Cancels what is under way.
+    /// Cancels the messages that are under way.
     pub fn abandon<O: PointToPoint<Memory = SharedMemory<'buf>>>(&mut self, comm: &mut O) {
         while let Some(ticket) = self.begun.pop_front() {
-            // What is over already need not be cancelled, and what never ends keeps its ticket.
+            // A complete message need not be cancelled, and a message that cannot be cancelled keeps its ticket.
             let _ = comm.cancel(ticket);
             let _ = comm.claim(ticket);
         }
     }
 }
 
-/// A communicator as an operation's functions.
+/// The executor of an operation's steps over a communicator.
 struct CommExecutor<'a, 'buf, O, P, R> {
     comm: &'a mut O,
     setup: &'a Setup<'buf, P, R>,
@@ -112,12 +112,12 @@ impl<'buf, O, P, R> CommExecutor<'_, 'buf, O, P, R>
 where
     O: PointToPoint<Memory = SharedMemory<'buf>>,
 {
-    /// Is there room for one more message here?
+    /// Returns whether one more message fits.
     fn has_room(&mut self) -> Result<bool, Error> {
         self.claim(UNDER_WAY - 1)
     }
 
-    /// Claims what is over, from the oldest on. Are at most `open` left?
+    /// Claims complete messages from the oldest on. Returns whether at most `open` are left.
     fn claim(&mut self, open: usize) -> Result<bool, Error> {
         while self.begun.len() > open {
             let Some(&oldest) = self.begun.front() else {
@@ -132,10 +132,10 @@ where
         Ok(true)
     }
 
-    /// Notes a message that has begun. False if the communicator had no room for it.
+    /// Records the ticket of a message that has begun. Returns false if the communicator had no room for the message.
     fn note<T>(&mut self, begun: Result<Ticket, Refused<T>>) -> Result<bool, Error> {
         match begun {
-            // There is room: the caller has looked.
+            // The caller has checked by `has_room` that there is room.
             Ok(ticket) => Ok(self.begun.push_back(ticket).is_ok()),
             Err(refused) if matches!(refused.error, Error::Full | Error::NoCredit(_)) => {
                 self.claim(0)?;

@@ -1,19 +1,20 @@
-//! Which slice of the root's data belongs to whom. Source: ECCLib, section 10.6.
+//! The assignment of slices of the root's data to ranks. Source: ECCLib, section 10.6.
 
-/// Maps members to slices. All ranks use the same one.
+/// Maps members to slices. All ranks of an operation use the same mapping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Distributor<'a> {
-    /// Slice i is rank i's.
+    /// Rank i has slice i.
     #[default]
     Ascending,
-    /// The last slice is rank 0's.
+    /// Rank 0 has the last slice, and so on in descending order.
     Descending,
-    /// Rank i's slice stands at index i. Every slice occurs once; a rank behind the end of the table has its own.
+    /// Rank i has the slice at index i. Every slice occurs once; a rank beyond the end of the table has the slice of
+    /// its own number.
     Slices(&'a [usize]),
 }
 
 impl Distributor<'_> {
-    /// The slice of one of so many members.
+    /// Returns the slice of `member`, one of `members`.
     pub fn slice(&self, member: usize, members: usize) -> usize {
         match self {
             Distributor::Ascending => member,

@@ -1,35 +1,36 @@
-//! Drives an operation's steps.
+//! Drives the steps of an operation.
 
 use super::{Piece, Step};
 use core::iter::Fuse;
 use core::ops::ControlFlow;
 
-/// What carries the steps of an operation out: point-to-point messages and work on memory.
+/// Carries out the steps of an operation: point-to-point messages and work on memory. No method blocks.
 ///
-/// Between two ranks messages arrive in the order in which they were sent. Nothing here blocks.
+/// Messages between two ranks arrive in the order in which they were sent.
 pub trait Executor {
-    /// What can go wrong.
+    /// The error of the layer below.
     type Error;
 
-    /// Begins to send. False when there is no room now; the same call comes again after some progress.
+    /// Begins to send. Returns false if there is no room; the caller repeats the call after some progress.
     ///
     /// # Errors
-    /// What the layer below says; the operation ends with it.
+    /// The error of the layer below, which ends the operation.
     fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Self::Error>;
 
-    /// Begins to receive. False when there is no room now; the same call comes again after some progress.
+    /// Begins to receive. Returns false if there is no room; the caller repeats the call after some progress.
     ///
     /// # Errors
-    /// What the layer below says; the operation ends with it.
+    /// The error of the layer below, which ends the operation.
     fn receive(&mut self, from: usize, piece: Piece) -> Result<bool, Self::Error>;
 
-    /// Of everything begun, are all but the `open` youngest over?
+    /// Returns whether all messages but the `open` youngest are complete.
     ///
     /// # Errors
-    /// What the layer below says of anything begun; the operation ends with it.
+    /// The error of the layer below for any message that has begun, which ends the operation.
     fn are_complete(&mut self, open: usize) -> Result<bool, Self::Error>;
 
-    /// The last step is done: is everything begun over? Comes again after some progress while it says no.
+    /// Returns whether everything is complete after the last step. While it returns false, the caller repeats the call
+    /// after some progress.
     ///
     /// # Errors
     /// As for [`Executor::are_complete`].
@@ -37,23 +38,24 @@ pub trait Executor {
         self.are_complete(0)
     }
 
-    /// `right` = `left` combined with `right`.
+    /// Computes `right` = `left` combined with `right`.
     fn combine(&mut self, left: Piece, right: Piece);
 
-    /// Copies inside this rank. The two may be the same memory.
+    /// Copies within this rank. Source and destination may be the same memory.
     fn copy(&mut self, from: Piece, into: Piece);
 }
 
-/// An operation under way. Blocking: poll it to the end. Non-blocking: keep it and poll it now and then.
+/// An operation under way. A blocking caller polls it until it is complete; a non-blocking caller keeps it and polls it
+/// now and then.
 #[derive(Clone, Debug)]
 pub struct Execution<S> {
     steps: Fuse<S>,
-    /// The step that could not be done yet.
+    /// The step that had no room yet.
     next: Option<Step>,
 }
 
 impl<S: Iterator<Item = Step>> Execution<S> {
-    /// Nothing is begun before the first poll.
+    /// Creates an execution of these steps, which begins nothing before the first poll.
     pub fn new(steps: S) -> Self {
         Execution {
             steps: steps.fuse(),
@@ -61,11 +63,11 @@ impl<S: Iterator<Item = Step>> Execution<S> {
         }
     }
 
-    /// Goes as far as it can; true when the operation is over and nothing that it began is still under way. Polling
-    /// again after that is harmless. It makes no progress below: whoever polls sees to that.
+    /// Carries out as many steps as possible. Returns true when the operation and all its messages are complete;
+    /// polling again after that is harmless. The caller makes the layer below progress.
     ///
     /// # Errors
-    /// The first error of the functions.
+    /// The first error of the executor.
     #[inline]
     pub fn poll<F: Executor>(&mut self, executor: &mut F) -> Result<bool, F::Error> {
         if let Some(step) = self.next {
@@ -74,7 +76,7 @@ impl<S: Iterator<Item = Step>> Execution<S> {
             }
             self.next = None;
         }
-        // From inside the iterator its parts become loops, as if they were written by hand.
+        // Internal iteration lets the compiler turn chained iterators into plain loops.
         let stopped = self
             .steps
             .try_for_each(|step| match execute(executor, step) {
@@ -90,7 +92,7 @@ impl<S: Iterator<Item = Step>> Execution<S> {
     }
 }
 
-/// False if it cannot be done yet.
+/// Returns false if the step has no room yet.
 #[inline]
 fn execute<F: Executor>(executor: &mut F, step: Step) -> Result<bool, F::Error> {
     match step {

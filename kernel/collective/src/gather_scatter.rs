@@ -1,10 +1,10 @@
-//! One root, and different data for or from everybody: gather and scatter, along the line or by a tree.
+//! Gather and scatter: one root and different data for or from every rank, along the line or by a tree.
 
 use super::step::{AWAIT_ALL, copy, receive, send};
 use super::{Buffer, Distributor, Piece, Step, broadcast};
 use crate::topology::{Ranges, RankRange, Topology, Tree};
 
-/// Line, reverse: block 0 of every rank's input becomes its slice of the root's output.
+/// Gathers along the line, reverse: block 0 of every rank's input becomes its slice of the root's output.
 pub fn gather<T: Topology>(
     topology: T,
     rank: usize,
@@ -22,7 +22,7 @@ pub fn gather<T: Topology>(
         .chain(give)
 }
 
-/// Line, straight: every rank's slice of the root's input becomes block 0 of its output.
+/// Scatters along the line, straight: every rank's slice of the root's input becomes block 0 of its output.
 pub fn scatter<T: Topology>(
     topology: T,
     rank: usize,
@@ -41,7 +41,7 @@ pub fn scatter<T: Topology>(
         .chain(take)
 }
 
-/// Gather to rank 0 along the line, then broadcast of the whole output by a tree below rank 0: two waits for each rank.
+/// Gathers to rank 0 along the line, then broadcasts the whole output by a tree below rank 0: each rank waits twice.
 /// Block i of the output is rank i's.
 pub fn allgather_linear<R: Tree, T: Topology>(
     tree: R,
@@ -58,11 +58,12 @@ pub fn allgather_linear<R: Tree, T: Topology>(
         .chain(broadcast(tree, 1).map(move |step| step.on(whole)))
 }
 
-/// Tree, reverse: every rank hands on what its whole subtree gave. Rank i's block is block i of the root's output.
+/// Gathers by the tree, reverse: every rank forwards the blocks of its whole subtree. Block i of the root's output is
+/// rank i's.
 pub fn gather_tree<T: Ranges>(tree: T, rank: usize) -> impl Iterator<Item = Step> + Clone {
     let input = Buffer::Input.block(0);
     let span = tree.rank_range(rank);
-    // The root collects in its output, and a leaf need not collect at all.
+    // The root collects in its output; a leaf has nothing to collect.
     let at = match tree.parent() {
         None => Some(Buffer::Output),
         Some(_) => (span.len() > 1).then_some(Buffer::Work),
@@ -87,8 +88,8 @@ pub fn gather_tree<T: Ranges>(tree: T, rank: usize) -> impl Iterator<Item = Step
         .chain(give)
 }
 
-/// Tree, straight: every rank hands its children what belongs to their subtrees. Block i of the root's input is rank
-/// i's.
+/// Scatters by the tree, straight: every rank forwards to its children the blocks of their subtrees. Block i of the
+/// root's input is rank i's.
 pub fn scatter_tree<T: Ranges>(tree: T, rank: usize) -> impl Iterator<Item = Step> + Clone {
     let output = Buffer::Output.block(0);
     let span = tree.rank_range(rank);
@@ -114,7 +115,7 @@ pub fn scatter_tree<T: Ranges>(tree: T, rank: usize) -> impl Iterator<Item = Ste
     take.chain([AWAIT_ALL]).chain(hand_on).chain(own)
 }
 
-/// A span of blocks of a buffer.
+/// Returns the blocks of a range of ranks, as at most two pieces of consecutive blocks.
 pub(super) fn runs(span: RankRange, buffer: Buffer) -> impl Iterator<Item = Piece> + Clone {
     span.runs()
         .map(move |(first, blocks)| buffer.blocks(first, blocks))

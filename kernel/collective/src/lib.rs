@@ -1,10 +1,10 @@
 //! Collective operations as topology x direction x functions. Source: the EPOS thesis, section 4.4.
 //!
 //! An operation is an iterator of [`Step`]s, one rank's part, made from a [`topology`]. It knows neither a protocol nor
-//! memory: a [`Executor`] object carries the steps out, over a communicator ([`CommCall`]), over MPI or over anything else
-//! that sends and receives. [`Execution`] drives it without ever blocking: poll it to the end, or keep it and poll it now
-//! and then. Nothing is allocated and nothing is stored but the place in the iterator. What an operation costs is for
-//! [`model`] to say. Only [`CommCall`] and the memory that it lends ([`SharedBytes`]) know the kernel.
+//! memory: an [`Executor`] carries the steps out, over a communicator ([`CommCall`]), over MPI or over anything else
+//! that sends and receives. [`Execution`] drives the steps without blocking: a caller polls it until it is complete, or
+//! keeps it and polls it now and then. An operation allocates nothing and stores only its position in the iterator.
+//! [`model`] estimates its cost. Only [`CommCall`] and the memory that it lends ([`SharedBytes`]) depend on the kernel.
 //!
 //! ```
 //! use pombo_collective::{Blocks, CommCall, SharedBytes, Combining, OperationBuffers, Protocol, SharedMemory, allreduce};
@@ -67,29 +67,30 @@
 //! | gather | [`gather`]: line reverse | [`gather_tree`] |
 //! | scatter | [`scatter`]: line straight | [`scatter_tree`] |
 //! | all-gather | [`allgather`]: circle, both directions | [`allgather_recursive_doubling`], [`allgather_spread_out`], [`allgather_linear`] |
-//! | all-to-all | [`alltoall`]: turns of the circle, both directions | [`alltoall_bruck`] |
+//! | all-to-all | [`alltoall`]: pairwise on the circle, both directions | [`alltoall_bruck`] |
 //! | reduce | [`reduce`]: tree reverse | [`reduce_line`]: in order on every topology |
 //! | all-reduce | [`allreduce`]: reduce, then broadcast | [`allreduce_recursive_doubling`], [`allreduce_rabenseifner`], [`allreduce_ring`] |
 //! | reduce-scatter | [`reduce_scatter`]: reduce, then scatter | [`reduce_scatter_ring`] |
 //! | scan | [`scan`], [`exscan`]: from rank to rank | [`scan_recursive_doubling`], [`exscan_recursive_doubling`] |
 //!
-//! Where ranks share memory they need not hand anything on: [`barrier_shm`], [`broadcast_shm`], [`reduce_shm`],
-//! [`reduce_scatter_gather_shm`], [`allreduce_shm`], [`allgather_shm`] and [`alltoall_shm`] are for functions over boards, on
-//! which each publishes for all; what their steps mean there, and which buffers they use, they say themselves.
+//! Ranks that share memory need not forward data: [`barrier_shm`], [`broadcast_shm`], [`reduce_shm`],
+//! [`reduce_scatter_gather_shm`], [`allreduce_shm`], [`allgather_shm`] and [`alltoall_shm`] are for executors over
+//! boards, on which each rank publishes for all others. Module `shared_memory` documents what the steps mean there;
+//! each function documents the buffers that it uses.
 //!
 //! # Buffers
 //!
-//! The steps name [`Piece`]s of four buffers; how large block i of a buffer is, and where it lies, only the functions
-//! know. `Input` is the rank's contribution and only read. `Output` is its result. `Work` and `Incoming` are
-//! temporary: `Work` holds what a rank has so far and may be the same memory as the output where the table says
-//! "output"; `Incoming` takes what is to be combined. `Input` may be `Output` (a call in place) where the table says
-//! so. A buffer that the table does not mention is not used.
+//! The steps name [`Piece`]s of four buffers; only the executor knows the size and the position of block i of a buffer.
+//! `Input` is the rank's contribution and only read. `Output` is its result. `Work` and `Incoming` are temporary:
+//! `Work` holds what a rank has so far and may be the same memory as the output where the table says "output";
+//! `Incoming` receives what is to be combined. `Input` may be `Output` (a call in place) where the table says so. An
+//! operation does not use a buffer that the table leaves empty.
 //!
 //! | operation | input | output | work | incoming | in place |
 //! | --- | --- | --- | --- | --- | --- |
 //! | barriers | | | | | |
 //! | broadcast | | segments, everywhere | | | |
-//! | broadcast scattered | | n blocks, everywhere | | | |
+//! | broadcast by scatter and all-gather | | n blocks, everywhere | | | |
 //! | gather, gather by tree | 1 | n at the root | n (tree; output at the root) | | block of the root |
 //! | scatter, scatter by tree | n at the root | 1 | n (tree, not at the root) | | block of the root |
 //! | all-gather | 1 | n | | | own block |
@@ -100,13 +101,13 @@
 //! | scan | 1 | | 1 (output) | 1 | yes |
 //! | exscan | 1 | 1 | 1 | 1 | yes |
 //!
-//! All ranks pass the same numbers of blocks. Where a piece has several blocks both sides name the same ones, so
-//! functions whose blocks do not lie together may send one message for each.
+//! All ranks pass the same numbers of blocks. Where a piece has several blocks, both sides name the same blocks, so an
+//! executor whose blocks are not contiguous may send one message for each.
 //!
 //! # Bounds
 //!
-//! A rank needs room for [`WIDTH`] messages under way; functions that have no room say so and are asked again after
-//! some progress. With more room a line sends and receives to all partners at once.
+//! A rank needs room for [`WIDTH`] messages under way; an executor without room reports so and gets the same step again
+//! after some progress. With more room, a line sends to and receives from all partners at once.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -156,5 +157,5 @@ pub use shared_memory::{
 pub use step::{Buffer, Piece, Step};
 pub use tree::{broadcast, broadcast_scatter_allgather};
 
-/// Messages that a rank must be able to have under way for every operation to get on.
+/// Number of messages that a rank must be able to have under way so that every operation makes progress.
 pub const WIDTH: usize = 4;

@@ -1,4 +1,4 @@
-//! What a reduction does to values.
+//! The combination of values in a reduction.
 
 use super::SharedBytes;
 use core::marker::PhantomData;
@@ -6,11 +6,11 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// The operation of a reduction.
 pub trait Operator {
-    /// `right` = `left` combined with `right`.
+    /// Computes `right` = `left` combined with `right`.
     fn combine(&self, left: SharedBytes<'_>, right: SharedBytes<'_>);
 }
 
-/// For operations that combine nothing.
+/// The operator of operations that combine nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct NoOperator;
 
@@ -18,12 +18,12 @@ impl Operator for NoOperator {
     fn combine(&self, _: SharedBytes<'_>, _: SharedBytes<'_>) {}
 }
 
-/// Combines values one by one.
+/// An operator that combines values one by one.
 #[derive(Clone, Copy, Debug)]
 pub struct Combining<T, F>(F, PhantomData<T>);
 
 impl<T: FromBytes + IntoBytes, F: Fn(T, T) -> T> Combining<T, F> {
-    /// By a function of the left and the right operand.
+    /// Creates an operator from a function of the left and the right operand.
     pub const fn by(function: F) -> Self {
         Combining(function, PhantomData)
     }

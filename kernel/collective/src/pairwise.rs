@@ -1,10 +1,11 @@
-//! The circle, in both directions at once: every rank sends and receives in every step.
+//! Operations on the circle, in both directions at once: every rank sends and receives in every step.
 
 use super::step::{AWAIT_ALL, combine, copy, receive, send};
 use super::{Buffer, Step};
 use crate::topology::{Circle, Topology};
 
-/// In every step each rank passes on the block that it got last. Rank i's block 0 becomes everybody's block i.
+/// Gathers at all ranks on the circle: in every step each rank forwards the block that it got last. Rank i's input
+/// block 0 becomes output block i of every rank.
 pub fn allgather<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> + Clone {
     let own = Buffer::Output.block(circle.rank());
     [copy(Buffer::Input.block(0), own)]
@@ -12,7 +13,7 @@ pub fn allgather<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> +
         .chain(circulate(circle, Buffer::Output))
 }
 
-/// Every rank's own block goes round.
+/// Forwards every rank's own block once round the circle.
 pub(super) fn circulate<T: Topology>(
     circle: Circle<T>,
     buffer: Buffer,
@@ -26,8 +27,9 @@ pub(super) fn circulate<T: Topology>(
     })
 }
 
-/// Every rank sends its own block to every other itself, in turns, with at most `ahead` turns begun before the first is
-/// over: 1 or more. One wait instead of many where ranks wait for cores rather than for messages.
+/// Gathers at all ranks: every rank sends its own block to every other rank directly, one partner per step. At most
+/// `ahead` steps, 1 or more, begin before the first is complete. Many steps at once need few waits, which pays where
+/// ranks wait for cores rather than for messages.
 pub fn allgather_spread_out<T: Topology>(
     circle: Circle<T>,
     ahead: usize,
@@ -44,8 +46,8 @@ pub fn allgather_spread_out<T: Topology>(
     [own].into_iter().chain(circle.turns().flat_map(turn))
 }
 
-/// Every rank to every rank, in turns, so that none is everybody's target: rank i's input block j becomes rank j's
-/// output block i. At most `ahead` turns, 1 or more, are begun before the first is over.
+/// Exchanges blocks between all ranks, one partner per step, so that no rank receives from two at once: rank i's input
+/// block j becomes rank j's output block i. At most `ahead` steps, 1 or more, begin before the first is complete.
 pub fn alltoall<T: Topology>(
     circle: Circle<T>,
     ahead: usize,
@@ -62,8 +64,8 @@ pub fn alltoall<T: Topology>(
     [own].into_iter().chain(circle.turns().flat_map(turn))
 }
 
-/// Every block goes once round the circle and takes every rank's part with it; the last one keeps it. For operations
-/// that commute.
+/// Sends every block once round the circle; each rank combines it with its own part, and the last one keeps it. The
+/// operation must commute.
 fn collect<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> + Clone {
     let all = Buffer::Input.all(circle.ranks());
     let pass = move |steps| {
@@ -80,14 +82,15 @@ fn collect<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> + Clone
         .chain((1..circle.ranks()).flat_map(pass))
 }
 
-/// On the circle: block i of all inputs combined becomes rank i's output. For operations that commute.
+/// Reduces and scatters on the circle: block i of all inputs combined becomes rank i's output. The operation must
+/// commute.
 pub fn reduce_scatter_ring<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> + Clone {
     let own = Buffer::Work.block(circle.rank());
     collect(circle).chain([copy(own, Buffer::Output.block(0))])
 }
 
-/// On the circle, twice round: every block is combined on its way round, then goes round once more. The data is cut
-/// into as many blocks as ranks. For operations that commute.
+/// Reduces on the circle for all ranks, in two rounds: every block is combined in the first and distributed in the
+/// second. The data is divided into as many blocks as there are ranks. The operation must commute.
 pub fn allreduce_ring<T: Topology>(circle: Circle<T>) -> impl Iterator<Item = Step> + Clone {
     collect(circle).chain(circulate(circle, Buffer::Work))
 }

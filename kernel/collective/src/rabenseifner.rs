@@ -1,13 +1,13 @@
-//! Half as much in every round, then twice as much again. Source: Rabenseifner, 2004.
+//! Recursive halving, then recursive doubling. Source: Rabenseifner, 2004.
 
 use super::recursive_doubling::{fold_in, fold_out, roles};
 use super::step::{AWAIT_ALL, combine, receive, send};
 use super::{Buffer, Step};
 use crate::topology::{FoldedRanks, Topology};
 
-/// Partners in a hypercube exchange halves of what they have and combine them, until each has one share of the result;
-/// then they collect the shares on the same way back. For operations that commute. The data is cut into as many blocks
-/// as the largest power of two of ranks.
+/// Reduces for all ranks: partners in a hypercube exchange halves of what they have and combine them until each has one
+/// share of the result; then they collect the shares in the opposite order. The operation must commute. The data is
+/// divided into as many blocks as the largest power of two of ranks.
 pub fn allreduce_rabenseifner(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     let folded = FoldedRanks::new(rank, ranks);
     let blocks = folded.cube().ranks();
@@ -47,8 +47,8 @@ pub fn allreduce_rabenseifner(rank: usize, ranks: usize) -> impl Iterator<Item =
         .chain(fold_out(proxy, folded_rank, blocks))
 }
 
-/// What a number has when only it and its partner's side are told apart: the blocks whose numbers agree with it in
-/// the bit that differs and all above. First block, and how many.
+/// Returns the share of `number` in the exchange with `partner`, as first block and number of blocks: the blocks whose
+/// numbers agree with `number` in the bit that differs and all above.
 const fn share(number: usize, partner: usize) -> (usize, usize) {
     let blocks = number ^ partner;
     (number & !(blocks - 1), blocks)

@@ -1,12 +1,12 @@
-//! Twice as much in every round: the logarithm of the number of ranks is the number of rounds.
+//! Recursive doubling: the number of rounds is the logarithm of the number of ranks.
 
 use super::gather_scatter::runs;
 use super::step::{AWAIT_ALL, combine, copy, receive, send};
 use super::{Buffer, Step};
 use crate::topology::{Circle, Complete, FoldedRanks, FoldedRole, RankRange};
 
-/// Recursive doubling on a hypercube: in every round partners exchange what they have and combine it. In the order of
-/// the ranks, and all ranks get the same bits.
+/// Reduces for all ranks on a hypercube: in every round partners exchange what they have and combine it. Operands keep
+/// the order of the ranks, and all ranks get the same bits.
 pub fn allreduce_recursive_doubling(
     rank: usize,
     ranks: usize,
@@ -32,7 +32,7 @@ pub fn allreduce_recursive_doubling(
         .chain(fold_out(proxy, folded_rank, 1))
 }
 
-/// Host of a guest; number of a host or member; guest of a host.
+/// Returns the proxy of a folded rank; the number in the cube of a proxy or member; the folded rank of a proxy.
 pub(super) fn roles(folded: FoldedRanks) -> (Option<usize>, Option<usize>, Option<usize>) {
     match folded.role() {
         FoldedRole::Folded(proxy) => (Some(proxy), None, None),
@@ -41,7 +41,7 @@ pub(super) fn roles(folded: FoldedRanks) -> (Option<usize>, Option<usize>, Optio
     }
 }
 
-/// Guests give their input to their hosts, which combine it with their own; everybody else takes its own.
+/// Sends the input of each folded rank to its proxy, which combines it with its own; the other ranks copy their own.
 pub(super) fn fold_in(
     proxy: Option<usize>,
     folded_rank: Option<usize>,
@@ -63,7 +63,7 @@ pub(super) fn fold_in(
         .chain(give.into_iter().flatten())
 }
 
-/// Hosts give their guests the result.
+/// Sends the result from each proxy to its folded rank.
 pub(super) fn fold_out(
     proxy: Option<usize>,
     folded_rank: Option<usize>,
@@ -75,8 +75,8 @@ pub(super) fn fold_out(
         .chain(proxy.map(|proxy| receive(proxy, work)))
 }
 
-/// Each rank has a span of blocks that begins with its own, and doubles it in every round. Spans that wrap travel as
-/// two messages, so nothing is moved afterwards.
+/// Gathers at all ranks: each rank has a range of blocks that begins with its own, and doubles it in every round. A
+/// range that wraps travels as two messages, so no block is moved afterwards.
 pub fn allgather_recursive_doubling(
     rank: usize,
     ranks: usize,
@@ -93,10 +93,11 @@ pub fn allgather_recursive_doubling(
     [own].into_iter().chain(circle.leaps().flat_map(double))
 }
 
-/// Every block travels by leaps of one, two, four and so on ranks, together with all that take the same leap: few long
-/// messages instead of many short ones. Blocks must be of equal size. Source: Bruck and others, 1997.
+/// Exchanges blocks between all ranks: every block travels by hops of one, two, four and so on ranks, together with all
+/// blocks of the same hop, which makes few long messages instead of many short ones. Blocks must be of equal size.
+/// Source: Bruck and others, 1997.
 pub fn alltoall_bruck(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
-    // Block i of the work buffer has i ranks to go.
+    // Block i of the work buffer is i ranks away from its destination.
     let turn_in = move |i| {
         let to = (rank + i) % ranks;
         copy(Buffer::Input.block(to), Buffer::Work.block(i))
@@ -112,8 +113,8 @@ pub fn alltoall_bruck(rank: usize, ranks: usize) -> impl Iterator<Item = Step> +
         .chain((0..ranks).map(turn_out))
 }
 
-/// One leap: pack what takes it, exchange, unpack. Less than half of the blocks take part, so both sides of the
-/// exchange fit.
+/// Performs one round: packs the blocks that take part, exchanges them, unpacks. Less than half of the blocks take
+/// part, so both sides of the exchange fit into the buffer.
 fn bruck(
     (leap, to, from): (usize, usize, usize),
     ranks: usize,

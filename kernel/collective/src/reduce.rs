@@ -1,12 +1,12 @@
-//! Reductions towards a root: by a tree, or along the line.
+//! Reductions to a root: by a tree, or along the line.
 
 use super::step::{AWAIT_ALL, combine, copy, receive, send};
 use super::{Buffer, Distributor, Piece, Step, broadcast, scatter};
 use crate::topology::{Topology, Tree};
 
-/// Tree, reverse: every rank combines its own data with what its children give, in segments, and hands the result to
-/// its parent. The root's work buffer is the result. Always the same operands meet in the same way, so the result is
-/// the same on every run.
+/// Reduces by the tree, reverse: every rank combines its own data with that of its children, in segments, and sends the
+/// result to its parent. The root's work buffer is the result. Operands always meet in the same order, so every run has
+/// the same result.
 ///
 /// Operands keep the order of the ranks if the tree is one of [`Ranges`](crate::topology::Ranges) and its root is rank
 /// 0; in other trees the operation must commute.
@@ -14,8 +14,7 @@ pub fn reduce<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step> +
     (0..segments).flat_map(move |segment| reduce_segment(tree.clone(), segment))
 }
 
-/// The sum so far lies by turns in the one and in the other of two buffers, so that it can be the left operand
-/// without being moved.
+/// Reduces one segment. The sum alternates between two buffers, so that it is the left operand without being moved.
 fn reduce_segment<T: Tree>(tree: T, segment: usize) -> impl Iterator<Item = Step> + Clone {
     let place = move |turn: usize| {
         let buffer = match turn {
@@ -39,9 +38,9 @@ fn reduce_segment<T: Tree>(tree: T, segment: usize) -> impl Iterator<Item = Step
     children.enumerate().flat_map(take).chain([last])
 }
 
-/// Line, reverse: the root takes everybody's data and combines it in the order of the ranks, or of their slices. Right
-/// for every operation and every root; all the work is the root's. The root's work buffer is the result, and must not
-/// be its input.
+/// Reduces along the line, reverse: the root receives the data of every rank and combines it in the order of the ranks,
+/// or of their slices. This is correct for every operation and every root, but only the root computes. The root's work
+/// buffer is the result, and must not be its input.
 pub fn reduce_line(
     rank: usize,
     ranks: usize,
@@ -53,7 +52,7 @@ pub fn reduce_line(
         Buffer::Incoming.block(0),
         Buffer::Work.block(0),
     );
-    // From the last slice to the first, each in its turn the left operand.
+    // Slices are combined from the last to the first, each as the left operand.
     let member = move |slice| (0..ranks).find(|&member| slices.slice(member, ranks) == slice);
     let take = move |slice| {
         let from = member(slice)?;
@@ -69,7 +68,8 @@ pub fn reduce_line(
     collect.filter_map(take).flatten().chain(give)
 }
 
-/// Reduce by a tree below rank 0, then broadcast of the work buffer by the same tree. About order see [`reduce`].
+/// Reduces by a tree below rank 0, then broadcasts the work buffer by the same tree. [`reduce`] states the order of
+/// operands.
 pub fn allreduce<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step> + Clone {
     let in_work = |piece: Piece| piece.of(Buffer::Work);
     let spread = broadcast(tree.clone(), segments);
@@ -78,8 +78,8 @@ pub fn allreduce<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step
         .chain(spread.map(move |step| step.on(in_work)))
 }
 
-/// Reduce by a tree below rank 0, then scatter: block i of all inputs combined becomes rank i's output. About order see
-/// [`reduce`].
+/// Reduces by a tree below rank 0, then scatters: block i of all inputs combined becomes rank i's output. [`reduce`]
+/// states the order of operands.
 pub fn reduce_scatter<R: Tree, T: Topology>(
     tree: R,
     topology: T,

@@ -9,24 +9,25 @@ const OUTPUT: Piece = Buffer::Output.block(0);
 const WORK: Piece = Buffer::Work.block(0);
 const INCOMING: Piece = Buffer::Incoming.block(0);
 
-/// From rank to rank along the chain. The work buffer is the result.
+/// Computes prefix sums from rank to rank along the chain. The work buffer is the result.
 pub fn scan(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     chain(rank, ranks, None)
 }
 
-/// From rank to rank along the chain, without the rank's own data: rank 0 gets nothing.
+/// Computes prefix sums along the chain without the rank's own data: rank 0 gets nothing.
 pub fn exscan(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     chain(rank, ranks, Some(copy(INCOMING, OUTPUT)))
 }
 
-/// In every round each rank's sum reaches twice as far back. The work buffer is the result.
+/// Computes prefix sums in a logarithmic number of rounds: in every round each rank's sum covers twice as many ranks.
+/// The work buffer is the result.
 pub fn scan_recursive_doubling(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     doubling(rank, ranks, |_| None)
 }
 
-/// In every round each rank's sum reaches twice as far back, without the rank's own data: rank 0 gets nothing.
+/// Computes prefix sums as [`scan_recursive_doubling`] does, without the rank's own data: rank 0 gets nothing.
 pub fn exscan_recursive_doubling(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
-    // What comes first comes from right before; the rest from farther back.
+    // The first operand comes from the rank directly before; the others come from ranks farther back.
     doubling(rank, ranks, |leap| {
         Some(match leap {
             1 => copy(INCOMING, OUTPUT),

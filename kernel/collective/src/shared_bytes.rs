@@ -1,4 +1,4 @@
-//! Memory that several loans may share: what a collective operation sends, receives and combines piece by piece.
+//! Memory that several loans may share: an operation sends, receives and combines pieces of it.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -18,38 +18,38 @@ impl<'buf> Memory for SharedMemory<'buf> {
 pub struct SharedBytes<'buf>(&'buf [Cell<u8>]);
 
 impl<'buf> SharedBytes<'buf> {
-    /// Of bytes.
+    /// Wraps bytes.
     pub fn new(bytes: &'buf mut [u8]) -> Self {
         SharedBytes(Cell::from_mut(bytes).as_slice_of_cells())
     }
 
-    /// Of values.
+    /// Wraps the bytes of values.
     pub fn of<T: FromBytes + IntoBytes>(values: &'buf mut [T]) -> Self {
         Self::new(values.as_mut_bytes())
     }
 
-    /// None.
+    /// Returns memory of no bytes.
     pub const fn nothing() -> Self {
         SharedBytes(&[])
     }
 
-    /// How many bytes.
+    /// Returns the number of bytes.
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// None at all?
+    /// Returns whether there are no bytes.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The bytes from `start` to `end`, as far as there are any.
+    /// Returns the bytes from `start` to `end`, cut to what there is.
     pub fn part(&self, start: usize, end: usize) -> Self {
         let end = end.min(self.0.len());
         SharedBytes(&self.0[start.min(end)..end])
     }
 
-    /// Copies to `into`, as far as both reach.
+    /// Copies these bytes to `into`, as many as fit both.
     #[inline]
     pub fn read(&self, into: &mut [u8]) {
         for (byte, cell) in into.iter_mut().zip(self.0) {
@@ -57,7 +57,7 @@ impl<'buf> SharedBytes<'buf> {
         }
     }
 
-    /// Copies from `from`, as far as both reach.
+    /// Copies `from` to these bytes, as many as fit both.
     #[inline]
     pub fn write(&self, from: &[u8]) {
         for (byte, cell) in from.iter().zip(self.0) {
@@ -65,7 +65,7 @@ impl<'buf> SharedBytes<'buf> {
         }
     }
 
-    /// Copies to other cells, as far as both reach. They may be the same.
+    /// Copies these bytes to `into`, as many as fit both. The two may be the same memory.
     #[inline]
     pub fn copy_to(&self, into: SharedBytes<'_>) {
         for (from, into) in self.0.iter().zip(into.0) {

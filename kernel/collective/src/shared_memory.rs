@@ -1,27 +1,30 @@
-//! Where ranks share memory each publishes for all others at once, on a board of its own, and nobody hands anything on.
+//! Operations of ranks that share memory: each publishes for all others at once, on a board of its own, and no rank
+//! forwards data.
 //!
-//! The steps are those of messages; functions over boards give them this meaning. Ranks go through rounds. `Send` puts a
-//! piece on the rank's own board, for the next round for which it has published nothing; the steps name the rank
-//! itself. Of a piece of several blocks every rank takes the one of its own number. `Receive` waits for what a rank has
-//! published for the present round: into `Incoming` it is only looked at where it lies, into the output it is copied.
-//! `Await(0)` ends the round, as does the end of the operation: nothing received in it is used any more. `Work` is the
-//! room for the rank's own next text: to receive it from oneself waits for room, and to send it publishes what was
-//! built there. So a result that others want is made where they read it.
+//! The steps are those of messages; executors over boards give them this meaning. Ranks go through rounds. `Send` puts
+//! a piece on the rank's own board, for the next round for which the rank has published nothing; the step names the
+//! rank itself. Of a piece of several blocks every rank reads the block of its own number. `Receive` waits for what a
+//! rank has published for the present round: a receive into `Incoming` reads the board in place, a receive into the
+//! output copies. `Await(0)` ends the round, as does the end of the operation: after it the executor uses nothing that
+//! was received in the round. `Work` is the space on the rank's own board for its next publication: `Receive` from the
+//! rank itself waits for that space, and `Send` publishes what was built there. A result for other ranks is thus
+//! computed where they read it.
 //!
-//! A board keeps what was published for a number of rounds, and has room again when all have ended the oldest of them.
-//! Who publishes ahead must say how far, and not further than there is room, else all wait for each other.
+//! A board keeps publications for a number of rounds, and has space again when all ranks have ended the oldest round. A
+//! rank that publishes ahead must state how many rounds ahead, at most as many as there is space for; otherwise all
+//! ranks wait for each other.
 
 use super::step::{AWAIT_ALL, combine, copy, receive, send};
 use super::{Buffer, Piece, Step};
 
-/// Everybody publishes nothing, and looks at everybody.
+/// Publishes nothing on every rank, then waits for the publications of all ranks.
 pub fn barrier_shm(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     let look = |from| receive(from, Piece::NOTHING);
     let others = others(rank, ranks).map(look);
     [send(rank, Piece::NOTHING)].into_iter().chain(others)
 }
 
-/// The root publishes segment by segment.
+/// Broadcasts: the root publishes segment by segment.
 pub fn broadcast_shm(
     rank: usize,
     root: usize,
@@ -36,8 +39,8 @@ pub fn broadcast_shm(
     })
 }
 
-/// Everybody publishes its data, in segments; the root combines them in the order of the ranks. It does so in `place`:
-/// the output, or the work buffer if the output is its input.
+/// Reduces: every rank publishes its data, in segments; the root combines them in the order of the ranks. The root does
+/// so in `place`: the output, or the work buffer if the output is its input.
 pub fn reduce_shm(
     rank: usize,
     ranks: usize,
@@ -62,8 +65,8 @@ pub fn reduce_shm(
     rounds(gives, give).chain(rounds(takes, take))
 }
 
-/// Everybody publishes its data and combines those of all, in the order of the ranks, in the output, which may be the
-/// input.
+/// Reduces for all ranks: every rank publishes its data and combines the data of all, in the order of the ranks, in the
+/// output, which may be the input.
 pub fn allreduce_shm(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + Clone {
     let (input, incoming, output) = (
         Buffer::Input.block(0),
@@ -78,9 +81,9 @@ pub fn allreduce_shm(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + 
         .chain(more)
 }
 
-/// Every segment is cut into as many blocks as ranks, and every rank combines its own block of all and publishes the
-/// result, for all or for the root only. Everybody publishes the data of so many segments ahead of those that are
-/// combined, which takes room for twice as many rounds. The output may be the input.
+/// Reduces for all ranks or for `root`: every segment is divided into as many blocks as there are ranks, and every rank
+/// combines its own block of all ranks and publishes the result. Every rank publishes the data of `ahead` segments
+/// before it combines the first, which needs space for twice as many rounds. The output may be the input.
 pub fn reduce_scatter_gather_shm(
     rank: usize,
     ranks: usize,
@@ -108,7 +111,8 @@ pub fn reduce_scatter_gather_shm(
         let from = if takes { 0..ranks } else { 0..0 };
         from.map(result).chain([AWAIT_ALL])
     };
-    // The first results follow the data that is published ahead, the others the data of one more segment each.
+    // The first results follow the data that is published ahead; each later result follows the data of one more
+    // segment.
     let turns = (0..segments + ahead - 1).flat_map(move |turn| {
         let sum = (turn < segments).then(|| add(turn));
         let result = (turn + 1).checked_sub(ahead).map(take);
@@ -118,8 +122,8 @@ pub fn reduce_scatter_gather_shm(
     (0..ahead).filter_map(give).chain(turns)
 }
 
-/// Everybody publishes its data, in segments, so many ahead of those that it reads, which takes room for as many rounds.
-/// Block s x ranks + r of the output is segment s of rank r.
+/// Gathers at all ranks: every rank publishes its data in segments, `ahead` segments before it reads the first, which
+/// needs space for as many rounds. Block s x ranks + r of the output is segment s of rank r.
 pub fn allgather_shm(
     rank: usize,
     ranks: usize,
@@ -130,8 +134,9 @@ pub fn allgather_shm(
     exchange(rank, ranks, segments, ahead, piece, piece)
 }
 
-/// Everybody publishes what it has for all, in segments, so many ahead of those that it reads, which takes room for as
-/// many rounds. Block s x ranks + r is segment s of what goes to rank r, or comes from it. The output may be the input.
+/// Exchanges blocks between all ranks: every rank publishes its data for all in segments, `ahead` segments before it
+/// reads the first, which needs space for as many rounds. Block s x ranks + r is segment s of the data to rank r
+/// (input) or from rank r (output). The output may be the input.
 pub fn alltoall_shm(
     rank: usize,
     ranks: usize,
@@ -157,7 +162,7 @@ fn exchange(
         let place = move |from| Buffer::Output.block(segment * ranks + from);
         let keep = copy(own(segment), place(rank));
         let take = others(rank, ranks).map(move |from| receive(from, place(from)));
-        // There is room for one more when the round before is over.
+        // The board has space for one more segment when the round before is complete.
         let next = (segment + ahead).checked_sub(1).filter(|_| segment > 0);
         let next = next.and_then(give);
         next.into_iter().chain([keep]).chain(take)
@@ -165,7 +170,7 @@ fn exchange(
     (0..ahead).map_while(give).chain(rounds(segments, turn))
 }
 
-/// So many rounds.
+/// Returns the steps of `rounds` rounds, with an [`AWAIT_ALL`] between them.
 fn rounds<I: IntoIterator<Item = Step>>(
     rounds: usize,
     round: impl Fn(usize) -> I + Clone,
@@ -179,7 +184,7 @@ where
     })
 }
 
-/// Combines in the order of the ranks: the sum grows from the last one's data to the first one's.
+/// Combines in the order of the ranks: the sum grows from the last rank's data to the first's.
 fn chain(rank: usize, ranks: usize, own: Piece, sum: Piece) -> impl Iterator<Item = Step> + Clone {
     let incoming = sum.of(Buffer::Incoming);
     let add = move |from| match (from == rank, from + 1 == ranks) {
@@ -191,7 +196,7 @@ fn chain(rank: usize, ranks: usize, own: Piece, sum: Piece) -> impl Iterator<Ite
     (0..ranks).rev().flat_map(add).flatten()
 }
 
-/// All but this rank, from the next one on.
+/// Returns all ranks but this one, from the next one on.
 fn others(rank: usize, ranks: usize) -> impl Iterator<Item = usize> + Clone {
     (rank + 1..ranks).chain(0..rank)
 }

@@ -1,42 +1,42 @@
-//! What an operation is made of.
+//! The steps of an operation.
 
-/// One thing for one rank to do.
+/// One step of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Begin to send a piece to a rank.
     Send {
-        /// The rank.
+        /// The destination rank.
         to: usize,
-        /// What.
+        /// The data.
         piece: Piece,
     },
     /// Begin to receive a piece from a rank.
     Receive {
-        /// The rank.
+        /// The source rank.
         from: usize,
-        /// Where to.
+        /// Where the data goes.
         piece: Piece,
     },
-    /// Go on only when of everything begun at most so many, the youngest, are not over.
+    /// Wait until at most this many of the messages that have begun, the youngest, are incomplete.
     Await(usize),
-    /// `right` = `left` combined with `right`, by the operation of a reduction. Both have as many blocks.
+    /// `right` = `left` combined with `right`, by the operation of a reduction. Both have the same number of blocks.
     Combine {
         /// The left operand.
         left: Piece,
         /// The right operand and the result.
         right: Piece,
     },
-    /// Copy inside this rank.
+    /// Copy within this rank.
     Copy {
-        /// From here.
+        /// The source.
         from: Piece,
-        /// To here.
+        /// The destination.
         into: Piece,
     },
 }
 
 impl Step {
-    /// The same step on other pieces.
+    /// Returns the same step on other pieces.
     pub fn on(self, piece: impl Fn(Piece) -> Piece) -> Step {
         match self {
             Step::Send { to, piece: old } => send(to, piece(old)),
@@ -51,24 +51,24 @@ impl Step {
 /// One of the operation's buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Buffer {
-    /// What the rank contributes.
+    /// The contribution of the rank.
     Input,
-    /// What the rank gets.
+    /// The result of the rank.
     Output,
-    /// What it has so far.
+    /// What the rank has so far.
     Work,
-    /// What came in, to be combined.
+    /// Received data that is to be combined.
     Incoming,
 }
 
-/// Some consecutive blocks of a buffer. No blocks at all: the message itself is the information.
+/// Consecutive blocks of a buffer. A piece may have no blocks: then the message itself is the information.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// Of which buffer.
+    /// The buffer.
     pub buffer: Buffer,
     /// The first block.
     pub first: usize,
-    /// How many.
+    /// Number of blocks.
     pub blocks: usize,
 }
 
@@ -76,19 +76,19 @@ impl Piece {
     /// No bytes.
     pub const NOTHING: Piece = Buffer::Input.blocks(0, 0);
 
-    /// The same blocks of another buffer.
+    /// Returns the same blocks of another buffer.
     pub const fn of(self, buffer: Buffer) -> Piece {
         Piece { buffer, ..self }
     }
 }
 
 impl Buffer {
-    /// Block `index`.
+    /// Returns block `index`.
     pub const fn block(self, index: usize) -> Piece {
         self.blocks(index, 1)
     }
 
-    /// `blocks` blocks from `first` on.
+    /// Returns `blocks` blocks from `first` on.
     pub const fn blocks(self, first: usize, blocks: usize) -> Piece {
         Piece {
             buffer: self,
@@ -97,7 +97,7 @@ impl Buffer {
         }
     }
 
-    /// All of so many blocks.
+    /// Returns the first `blocks` blocks.
     pub const fn all(self, blocks: usize) -> Piece {
         self.blocks(0, blocks)
     }
@@ -119,5 +119,5 @@ pub(super) const fn combine(left: Piece, right: Piece) -> Step {
     Step::Combine { left, right }
 }
 
-/// Everything begun is over.
+/// Waits until every message that has begun is complete.
 pub(super) const AWAIT_ALL: Step = Step::Await(0);

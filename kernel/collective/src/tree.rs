@@ -1,4 +1,4 @@
-//! Trees, straight: the same data for everybody.
+//! Broadcast by trees: the same data for every rank.
 
 use super::gather_scatter::runs;
 use super::pairwise::circulate;
@@ -6,8 +6,8 @@ use super::step::{AWAIT_ALL, receive, send};
 use super::{Buffer, Step};
 use crate::topology::{Circle, Ranges, Topology, Tree};
 
-/// Every rank hands on what its parent gave. With several segments it receives one while it hands on the one before,
-/// so a message flows through a deep tree.
+/// Broadcasts by the tree, straight: every rank forwards what its parent sent. With several segments a rank receives
+/// one segment while it forwards the one before, so a message is pipelined through a deep tree.
 pub fn broadcast<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step> + Clone {
     let parent = tree.parent();
     let degree = if segments > 1 {
@@ -23,7 +23,7 @@ pub fn broadcast<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step
     let flow = move |segment| {
         let children = tree.children();
         let next = take(segment + 1);
-        // Behind the segment to be handed on are the sends of the one before and the receive of the next one.
+        // Younger than the segment to be forwarded are the sends of the one before and the receive of the next one.
         let behind = usize::from(next.is_some()) + if segment > 0 { degree } else { 0 };
         let hand_on = children.map(move |child| send(child, Buffer::Output.block(segment)));
         next.into_iter().chain([Step::Await(behind)]).chain(hand_on)
@@ -31,8 +31,8 @@ pub fn broadcast<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step
     take(0).into_iter().chain((0..segments).flat_map(flow))
 }
 
-/// A scatter by the tree, then an all-gather on the circle: every rank sends and receives the message twice, however
-/// many ranks there are. The output is cut into as many blocks as ranks.
+/// Broadcasts by a scatter along the tree and an all-gather on the circle: every rank sends and receives the message
+/// twice, whatever the number of ranks. The output is divided into as many blocks as there are ranks.
 pub fn broadcast_scatter_allgather<R: Ranges, T: Topology>(
     tree: R,
     circle: Circle<T>,

@@ -1,18 +1,18 @@
-//! Whether the kernel may copy a message to send it later. Source: the EPOS thesis, sections 3.5 and 4.2.1.
+//! Policy: whether the kernel may copy a message to send it later. Source: the EPOS thesis, sections 3.5 and 4.2.1.
 
 use super::{Absent, Cell, Maybe, Present};
 
 /// The policy family.
 pub trait Buffering: 'static {
-    /// Can sends be buffered?
+    /// Whether sends can be buffered.
     const ON: bool;
-    /// Where a copy lies: a cell of the composition's storage, or nothing.
+    /// Memory of a copy: a cell of the composition's storage, or nothing.
     type Copy<C: Cell>: Cell;
     /// State that copies need.
     type Held<T>: Maybe<T>;
 }
 
-/// No copies: a send's memory stays lent until it has left.
+/// No copies: the memory of a send stays lent until the message has left.
 #[derive(Clone, Copy, Debug)]
 pub struct Unbuffered;
 
@@ -34,7 +34,7 @@ impl Buffering for Buffered {
     type Held<T> = Present<T>;
 }
 
-/// Room for nothing, in no bytes.
+/// A cell of no bytes.
 pub struct NoCopy;
 
 impl Cell for NoCopy {

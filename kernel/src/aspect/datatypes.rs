@@ -1,16 +1,16 @@
-//! What messages are made of: bytes, values of one basic type, items of several such values, or scattered segments.
-//! Source: the EPOS thesis, section 4.3, where a program's own symbols choose the lowest level that serves it.
+//! The contents of messages: bytes, values of one basic type, items of several such values, or scattered segments.
+//! Source: the EPOS thesis, section 4.3, where a program's own symbols select the lowest level that suffices.
 //!
 //! The levels are kinds of [`Memory`](crate::Memory), so the kernel's own code is the same at every level, and a
 //! communicator whose composition is below its memory's level does not compile.
 
-/// The policy family: how much of datatypes a composition carries.
+/// The policy family: the datatypes that a composition supports.
 pub trait Datatypes: 'static {
     /// The highest level of memory that can be lent.
     const LEVEL: Level;
 }
 
-/// The levels, each with all below it.
+/// The levels, each of which includes all below it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Level {
@@ -20,7 +20,7 @@ pub enum Level {
     Basic,
     /// Items of several values of one basic type: the extent is a product.
     Contiguous,
-    /// Segments anywhere: the extent is a sum.
+    /// Segments at any address: the extent is a sum.
     Full,
 }
 
@@ -56,7 +56,7 @@ impl Datatypes for Full {
     const LEVEL: Level = Level::Full;
 }
 
-/// A basic type. On their way all have one width whatever the machine; only their byte order differs.
+/// A basic type. On the wire each type has one width for all machines; only the byte order differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "each is what it says")]
@@ -85,13 +85,13 @@ impl Element {
         Self::EXTENTS[self as usize]
     }
 
-    /// A machine's word of 32 bits, which travels as one of 64?
+    /// Returns whether this is a machine word of 32 bits, which travels as a word of 64 bits.
     #[inline]
     pub(crate) const fn is_narrow(self) -> bool {
         matches!(self, Element::NarrowInt | Element::NarrowUint)
     }
 
-    /// Bytes that values of so many bytes take on their way.
+    /// Returns the number of bytes on the wire of values that take `bytes` bytes in memory.
     #[inline]
     pub(crate) const fn travelling(self, bytes: usize) -> usize {
         if self.is_narrow() { 2 * bytes } else { bytes }
@@ -100,7 +100,7 @@ impl Element {
 
 /// A Rust type that is a basic type.
 pub trait Value: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {
-    /// Which.
+    /// The basic type.
     const ELEMENT: Element;
 }
 
@@ -113,8 +113,8 @@ macro_rules! values {
 }
 
 /// A word of a machine whose words have 32 bits. Words travel with 64 bits, so machines of both kinds understand each
-/// other and only the narrow one converts: `isize` and `usize` are such words there, and `i64` and `u64` elsewhere.
-/// A word that does not fit a narrow machine loses its upper half there, as in a C cast.
+/// other and only the narrow one converts: there `isize` and `usize` are such words, elsewhere `i64` and `u64`. A word
+/// that does not fit a narrow machine loses its upper half there, as in a C cast.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable,
 )]

@@ -1,14 +1,14 @@
-//! How wide the length of a message is: 4 bytes on small systems, 8 where messages may pass 4 GiB.
+//! The width of a message's length: 4 bytes on small systems, 8 where messages may exceed 4 GiB.
 
 use crate::header::Wire;
 use zerocopy::little_endian::{U32, U64};
 
 /// The type that carries lengths and offsets, in bytes, in envelopes and frames.
 pub trait Length: Wire {
-    /// `None` if the value does not fit.
+    /// Converts a number of bytes; `None` if it does not fit.
     fn new(bytes: usize) -> Option<Self>;
 
-    /// The value in bytes, cut to what this machine can address.
+    /// Returns the number of bytes, cut to what this machine can address.
     fn get(self) -> usize;
 }
 

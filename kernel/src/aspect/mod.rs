@@ -1,5 +1,5 @@
 //! Policy families. Every policy is a type that always exists; a [`Config`](crate::Config) names one of each family.
-//! What a policy switches off is zero-sized and folds away.
+//! What a policy switches off is zero-sized and is removed by the compiler.
 
 mod buffering;
 mod datatypes;

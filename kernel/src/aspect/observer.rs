@@ -1,12 +1,12 @@
-//! What a communicator counts about itself: nothing ([`Unobserved`]), or [`Statistics`].
+//! Counters of a communicator: none ([`Unobserved`]), or [`Statistics`].
 
 /// The policy family.
 pub trait Observer: 'static {
-    /// Where it counts.
+    /// The counters.
     type Counters: Counters;
 }
 
-/// Counts nothing; takes no bytes.
+/// Counts nothing and takes no bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Unobserved;
 
@@ -22,38 +22,38 @@ impl Observer for Counting {
     type Counters = Statistics;
 }
 
-/// Something worth counting.
+/// An event that is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Counter {
-    /// A send was taken, of so many bytes.
+    /// A send of this many bytes was accepted.
     Sent(usize),
-    /// A receive got so many bytes.
+    /// A receive got this many bytes.
     Received(usize),
-    /// A message came that nobody had asked for, with so many bytes of payload (none if it was announced); so many
-    /// wait now.
+    /// A message without a posted receive arrived: its payload in bytes (0 if only announced), and the new length of
+    /// the unexpected queue.
     Unexpected(usize, usize),
-    /// A receive was put into the expected queue, which is so long now.
+    /// A receive was appended to the expected queue, whose new length this is.
     Expected(usize),
-    /// An operation was opened; there are so many now.
+    /// An operation was opened; this many are open now.
     Operation(usize),
     /// One of the queues was searched.
     Searched,
-    /// A peer was told that messages are held for want of credit.
+    /// A peer was notified that messages are held for lack of credit.
     Held,
     /// A peer was asked for a held message.
     Pulled,
-    /// A frame was dropped because no rule explains it.
+    /// A frame was dropped because it violates the protocol.
     Rejected,
 }
 
-/// Counts.
+/// Counters of a communicator.
 pub trait Counters {
-    /// Nothing counted yet.
+    /// Creates counters at zero.
     fn new() -> Self;
-    /// Counts.
+    /// Counts an event.
     fn count(&mut self, counter: Counter);
-    /// What was counted, if anything is.
+    /// Returns the statistics, or `None` if nothing is counted.
     fn statistics(&self) -> Option<Statistics>;
 }
 
@@ -72,31 +72,31 @@ impl Counters for () {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Sends taken.
+    /// Sends accepted.
     pub sent: u64,
-    /// Their bytes, without headers.
+    /// Bytes of these sends, without headers.
     pub sent_bytes: u64,
     /// Receives that got a message.
     pub received: u64,
-    /// The bytes that went into their buffers.
+    /// Bytes that these receives copied to their buffers.
     pub received_bytes: u64,
-    /// Messages that came before their receive.
+    /// Messages that arrived before their receive.
     pub unexpected: u64,
-    /// The payload bytes that took place in the pool.
+    /// Payload bytes of these messages that went into the pool.
     pub unexpected_bytes: u64,
-    /// The longest that the unexpected queue was.
+    /// Largest length of the unexpected queue.
     pub unexpected_high: usize,
-    /// The longest that the expected queue was.
+    /// Largest length of the expected queue.
     pub expected_high: usize,
-    /// The most operations under way or unclaimed.
+    /// Largest number of operations under way or unclaimed.
     pub operations_high: usize,
-    /// Searches of the two queues: match attempts.
+    /// Searches of the two queues, that is, match attempts.
     pub searches: u64,
-    /// Times that a peer was told that messages are held for want of credit.
+    /// Notifications to peers that messages are held for lack of credit.
     pub holds: u64,
-    /// Questions for held messages.
+    /// Queries to peers for held messages.
     pub pulls: u64,
-    /// Frames dropped because no rule explains them.
+    /// Frames dropped because they violate the protocol.
     pub rejected: u64,
 }
 

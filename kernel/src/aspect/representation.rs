@@ -1,30 +1,30 @@
-//! How values cross machines of different byte order. Source: ECCLib's translation layer and the EPOS thesis's typed
-//! envelopes.
+//! Conversion of values between machines of different byte order. Source: ECCLib's translation layer and the EPOS
+//! thesis's typed envelopes.
 //!
-//! On their way basic types have one width everywhere ([`Element`](super::Element); words have 64 bits, and a machine
-//! with narrower ones converts as it copies, [`Narrow`](super::Narrow)), so byte order is all that a peer has to tell.
+//! On the wire each basic type has one width ([`Element`](super::Element); words have 64 bits, and a machine with
+//! narrower words converts as it copies, [`Narrow`](super::Narrow)), so a peer has to declare only its byte order.
 
 /// The policy family.
 pub trait Representation: 'static {
-    /// Is anything ever converted?
+    /// Whether values are ever converted.
     const CONVERTS: bool;
-    /// Does the sender convert to the external form?
+    /// Whether the sender converts to the external representation.
     const CANONICAL: bool;
-    /// The byte order of this machine's values: true for the most significant byte first.
+    /// Whether the values of this machine have the most significant byte first.
     const BIG_ENDIAN: bool;
 }
 
 /// A byte order, as a type.
 pub trait Order: 'static {
-    /// Most significant byte first?
+    /// Whether the most significant byte comes first.
     const BIG_ENDIAN: bool;
 }
 
-/// The order of the machine that runs this.
+/// The byte order of the machine that runs this.
 #[derive(Clone, Copy, Debug)]
 pub struct Native;
 
-/// The other order: what a test takes for a machine of another kind.
+/// The opposite byte order, with which a test simulates another machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Opposite;
 
@@ -36,15 +36,16 @@ impl Order for Opposite {
     const BIG_ENDIAN: bool = !Native::BIG_ENDIAN;
 }
 
-/// All machines are alike: nothing is converted, nothing is said.
+/// All machines have one byte order: nothing is converted or declared.
 #[derive(Clone, Copy, Debug)]
 pub struct Homogeneous;
 
-/// Receiver makes right: a sender says its order once to every peer, a receiver converts only when it differs.
+/// Receiver makes right: a sender declares its byte order once to every peer, and a receiver converts only if it
+/// differs.
 #[derive(Clone, Copy, Debug)]
 pub struct Heterogeneous<O = Native>(core::marker::PhantomData<O>);
 
-/// Values travel most significant byte first; whoever differs from that converts.
+/// Values travel most significant byte first; machines of another order convert.
 #[derive(Clone, Copy, Debug)]
 pub struct Canonical<O = Native>(core::marker::PhantomData<O>);
 

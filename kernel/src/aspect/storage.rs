@@ -1,10 +1,10 @@
-//! Where tables live: [`Static`] in place and fixed, or in a growing storage that a hosted package brings.
+//! Storage of tables: [`Static`] in place and of fixed size, or a growing storage of a hosted package.
 
 /// Counts as types, because stable Rust cannot size an array by an associated constant.
 pub trait Capacity: 'static {
-    /// How many.
+    /// The count.
     const N: usize;
-    /// Room for that many, in place.
+    /// Memory for this many items, in place.
     type Inline<T>: Slice<T>;
 }
 
@@ -17,18 +17,18 @@ impl<const N: usize> Capacity for Cap<N> {
     type Inline<T> = heapless::Vec<T, N>;
 }
 
-/// A vector with a bound.
+/// A vector of bounded length.
 pub trait Slice<T>: AsRef<[T]> + AsMut<[T]> {
-    /// Empty.
+    /// Creates an empty vector.
     fn new() -> Self;
 
-    /// Appends.
+    /// Appends an item.
     ///
     /// # Errors
-    /// The item comes back when the bound is reached.
+    /// Returns the item if the bound is reached.
     fn push(&mut self, item: T) -> Result<(), T>;
 
-    /// Appends them all; false, and nothing appended, when the bound would be passed.
+    /// Appends all items; returns false and appends nothing if the bound would be exceeded.
     fn extend(&mut self, items: &[T]) -> bool
     where
         T: Clone;
@@ -53,18 +53,18 @@ impl<T, const N: usize> Slice<T> for heapless::Vec<T, N> {
 
 /// The payload of one unexpected message.
 pub trait Cell {
-    /// No bytes.
+    /// Creates an empty cell.
     fn empty() -> Self;
 
-    /// Makes room for so many bytes at once, where that costs less than to append them piece by piece.
+    /// Reserves memory for `bytes` bytes, where that costs less than to append them piece by piece.
     fn reserve(&mut self, bytes: usize) {
         let _ = bytes;
     }
 
-    /// Appends; false when there is no room (the kernel checks the bound first, so this says that memory ran out).
+    /// Appends bytes. The kernel checks the bound first, so false means that the allocator has no memory.
     fn append(&mut self, bytes: &[u8]) -> bool;
 
-    /// What is in it.
+    /// Returns the bytes of the cell.
     fn bytes(&self) -> &[u8];
 }
 
@@ -76,7 +76,7 @@ pub trait Storage: 'static {
     type Cell<B: Capacity>: Cell;
 }
 
-/// Everything in place, nothing allocated: a full table is [`Error::Full`](crate::Error::Full).
+/// Everything lies in place and nothing is allocated: a full table is [`Error::Full`](crate::Error::Full).
 #[derive(Clone, Copy, Debug)]
 pub struct Static;
 

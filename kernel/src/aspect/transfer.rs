@@ -1,19 +1,19 @@
-//! How payload travels: always at once ([`Eager`]), announced first when it is long ([`Rendezvous`]), or also ahead of
-//! the request ([`ReceiverInitiated`]).
+//! Transfer of payload: always with the message ([`Eager`]), announced first if it is long ([`Rendezvous`]), or also
+//! ahead of the request ([`ReceiverInitiated`]).
 
 use crate::matching::Sequence;
 
 /// The policy family.
 pub trait Transfer: 'static {
-    /// Is there an announce-request-data protocol, and may a sender hold messages back?
+    /// Whether there is an announce-request-data protocol, and a sender may hold messages back.
     const RENDEZVOUS: bool;
-    /// The longest payload, in bytes, that is sent without an announce.
+    /// The longest payload, in bytes, that is sent without an announcement.
     const THRESHOLD: usize;
-    /// Does a receiver say what it waits for, so that payload may follow its announce at once?
+    /// Whether a receiver hints what it waits for, so that payload may follow its announcement at once.
     const HINTS: bool = false;
-    /// What rendezvous adds to an envelope.
+    /// The envelope's field for rendezvous.
     type Field: RendezvousField;
-    /// What tells the order of receives to rendezvous.
+    /// The sequence numbers of receives that rendezvous needs.
     type Sequence: Sequence;
     /// State that rendezvous needs.
     type Held<T>: Maybe<T>;
@@ -21,13 +21,13 @@ pub trait Transfer: 'static {
     type Hinted<T>: Maybe<T>;
 }
 
-/// Messages go out whole or are refused: [`Error::NoCredit`](crate::Error::NoCredit) when the receiver's pool is
-/// full, [`Error::TooLong`](crate::Error::TooLong) beyond a cell or a frame. No queue of unrequested sends exists.
+/// Sends whole messages or refuses them: [`Error::NoCredit`](crate::Error::NoCredit) if the receiver's pool is full,
+/// [`Error::TooLong`](crate::Error::TooLong) beyond a cell or a frame. There is no queue of unrequested sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Eager;
 
-/// Payloads above `THRESHOLD` bytes are announced, and a sender without credit keeps its messages and is asked for
-/// them by pattern, so no order of receives can deadlock.
+/// Announces payloads above `THRESHOLD` bytes. A sender without credit keeps its messages, and receivers query it by
+/// pattern, so no order of receives can deadlock.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendezvous<const THRESHOLD: usize = 4096>;
 
@@ -49,10 +49,10 @@ impl<const THRESHOLD: usize> Transfer for Rendezvous<THRESHOLD> {
     type Hinted<T> = Absent;
 }
 
-/// As [`Rendezvous`], and a receiver tells each peer which long message it waits for first: if the peer's next one is
-/// that, the payload follows its announce at once, which saves one way and back. It pays where that is long, on a
-/// network. Each posted receive with room above `THRESHOLD` and a source costs a frame; a wrong hint costs the payload
-/// that was sent in vain. What is matched with what does not change.
+/// As [`Rendezvous`], but a receiver hints to each peer which long message it waits for first: if that is the peer's
+/// next message, the payload follows its announcement at once, which saves one round trip. This pays on networks, whose
+/// round trips are long. Each posted receive with a source and a buffer above `THRESHOLD` bytes costs a frame; a wrong
+/// hint wastes the payload that was sent. Hints do not change what is matched.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverInitiated<const THRESHOLD: usize = 4096>;
 
@@ -72,9 +72,9 @@ pub struct Announced(pub(crate) crate::frame::Handle);
 
 /// The envelope's rendezvous field: nothing, or the announced operation.
 pub trait RendezvousField: Copy + core::fmt::Debug {
-    /// From what the frame said.
+    /// Creates the field from the contents of a frame.
     fn new(announced: Option<Announced>) -> Self;
-    /// The announced operation, if the payload is still with the sender.
+    /// Returns the announced operation if the payload is still with the sender.
     fn get(self) -> Option<Announced>;
 }
 
@@ -96,21 +96,21 @@ impl RendezvousField for Option<Announced> {
     }
 }
 
-/// State that only some compositions have: there or not.
+/// State that only some compositions have.
 pub trait Maybe<T> {
-    /// As it is at first.
+    /// Creates the state if the composition has it.
     fn new(make: impl FnOnce() -> T) -> Self;
-    /// The state, when the composition has it.
+    /// Returns the state if the composition has it.
     fn get(&self) -> Option<&T>;
-    /// The state, when the composition has it.
+    /// Returns the state if the composition has it.
     fn get_mut(&mut self) -> Option<&mut T>;
 }
 
-/// Not there: no bytes.
+/// No state: no bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Absent;
 
-/// There.
+/// The state itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Present<T>(T);
 

@@ -1,4 +1,4 @@
-//! Lists that get bins when searching them takes too long.
+//! Lists that add bins when their searches become long.
 
 use super::bins::hash;
 use super::indexed::Indexed;
@@ -7,23 +7,23 @@ use crate::composition::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, MAX_CLASSES, Pattern, Peer};
 
-/// The policy: search in order until a search looks at more than `DEPTH` entries, then by bins until the queue is
-/// empty again. Each of the two queues decides for itself.
+/// Policy: searches a queue in order until a search looks at more than `DEPTH` entries, then by bins until the queue is
+/// empty again. Each of the two queues switches on its own.
 ///
-/// With bins, an arrival looks into one bin for each class of patterns ([`Pattern::CLASSES`]) of which a receive is
-/// posted and takes the receive that was posted first; a receive looks into one bin. Entries with equal keys stand
-/// in line behind one another and cost one step together. There are `BINS` bins at first; they double when there are
-/// more different keys, up to one for each entry of the composition. So a search takes a few steps for each class
-/// on average, however long the queue is; in the worst case, when a peer picks keys that fall into one bin, it is a
-/// linear search. Posting and taking out a receive cost about as much as a search, keeping and taking out a message
-/// as much as one for each class. Doubling, and going over to bins, looks at every entry once; with static storage
-/// and `BINS` as large as the table nothing ever doubles.
+/// With bins, an arrival searches one bin for each class of patterns ([`Pattern::CLASSES`]) of which a receive is
+/// posted and takes the receive that was posted first; a receive searches one bin. Entries with equal keys form a queue
+/// and together cost one step. There are `BINS` bins at first; they double when there are more different keys, up to
+/// one for each entry of the composition. So a search takes a few steps for each class on average, however long the
+/// queue is; in the worst case, when a peer chooses keys that fall into one bin, it is a linear search. Posting and
+/// removing a receive each cost about as much as a search; adding and removing a message cost as much as one search for
+/// each class. Doubling, and switching to bins, visits every entry once; with static storage and `BINS` as large as the
+/// table the bins never double.
 ///
-/// When a growing storage finds no memory for bins, searches are linear.
+/// If a growing storage has no memory for bins, searches are linear.
 #[derive(Clone, Copy, Debug)]
 pub struct Adaptive<const DEPTH: usize = 16, const BINS: usize = 64>;
 
-/// The policy: bins from the first entry on.
+/// Policy: bins from the first entry on.
 pub type Binned<const BINS: usize = 64> = Adaptive<0, BINS>;
 
 impl<const DEPTH: usize, const BINS: usize> Matcher for Adaptive<DEPTH, BINS> {
@@ -32,11 +32,11 @@ impl<const DEPTH: usize, const BINS: usize> Matcher for Adaptive<DEPTH, BINS> {
     type Unexpected<H: Header, C: Config> = BinnedUnexpected<H, C, DEPTH, BINS>;
 }
 
-/// A receive is in one group: that of its class and key.
+/// The expected queue. A receive is in one group: that of its class and key.
 pub struct BinnedExpected<H: Header, C: Config, const DEPTH: usize, const BINS: usize> {
     entries:
         Indexed<Posted<H::Pattern>, C::Storage, <C::Sizes as Sizes>::Operations, 1, DEPTH, BINS>,
-    /// How many of each class, while there are bins: those of a class without any need no look.
+    /// Number of receives per class while there are bins; classes without any are not searched.
     waiting: [usize; MAX_CLASSES],
 }
 
@@ -56,7 +56,7 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
         search
     }
 
-    /// Takes the first one that matches out, where that is not the first of all or there are bins.
+    /// Takes the first matching entry out if it is not the first of all or there are bins.
     #[inline(never)]
     fn take_behind(&mut self, from: Peer, header: &H) -> Option<u32> {
         let place = self.first(from, header).found?;
@@ -109,13 +109,14 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
     }
 }
 
-/// A message is in one group for each class: that of the key which a receive of this class would have.
+/// The unexpected queue. A message is in one group for each class: that of the key which a receive of this class would
+/// have.
 pub struct BinnedUnexpected<H: Header, C: Config, const DEPTH: usize, const BINS: usize> {
     entries:
         Indexed<Arrived<H, C>, C::Storage, <C::Sizes as Sizes>::Pool, MAX_CLASSES, DEPTH, BINS>,
 }
 
-/// How many classes a protocol has.
+/// The classes of a protocol's patterns.
 struct Classes<H>(core::marker::PhantomData<H>);
 
 impl<H: Header> Classes<H> {
@@ -128,7 +129,7 @@ impl<H: Header> Classes<H> {
         n
     };
 
-    /// The class of a pattern; a class that does not exist counts as the last one.
+    /// Returns the class and key of a pattern; a class that does not exist counts as the last one.
     #[inline]
     fn of(pattern: &H::Pattern) -> (usize, u32) {
         let (class, key) = pattern.class();
@@ -169,7 +170,8 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
     #[inline(always)]
     fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32> {
         if self.entries.is_binned() {
-            // In parts: what is handed over as a whole is written to memory for the other way too, and read at once.
+            // The fields are passed separately: a struct would be written to memory and read again at once, on the
+            // other path too.
             return self.post_binned(posted.pattern, posted.slot, posted.sequence);
         }
         self.entries.append_to_list(posted)

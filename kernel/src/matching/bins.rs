@@ -1,33 +1,32 @@
-//! Places found by a hash: a table of bins that doubles with what is in it. For [`Indexed`](super::indexed) only.
+//! A hash table of places whose bins double with the number of groups. Only [`Indexed`](super::indexed) uses it.
 //!
-//! Places with the same hash form a group, a queue in the order in which they came, led by its first member. A bin
-//! is a chain of group leaders. So entries that all look alike cost one step, however many they are, and entries
-//! that all differ are spread over the bins; there are never more groups than bins, until the bins are as many as
-//! the composition has entries.
+//! Places with the same hash form a group, a queue in arrival order whose first member is the leader. A bin is a chain
+//! of group leaders. So entries with equal keys together cost one step, and entries with different keys spread over the
+//! bins; there are never more groups than bins until there are as many bins as the composition has entries.
 //!
 //! A place may be in several groups, one per lane. Its membership in a lane has the number place x LANES + lane.
 //!
-//! Invariant: a leader's `prev` is the last member of its group (itself when it is alone); a follower's `prev` is the
-//! member before it. Who is in no group has no `prev`.
+//! Invariant: a leader's `prev` is the last member of its group (itself if the group has no other); a follower's `prev`
+//! is the member before it. A place outside all groups has no `prev`.
 
 use super::Search;
 use crate::aspect::{Capacity, Slice, Storage};
 use crate::slab::NONE;
 
-/// In [`Link::chain`]: a member that does not lead its group.
+/// The value of [`Link::chain`] in a member that does not lead its group.
 const FOLLOWER: u32 = NONE - 1;
 
-/// One membership.
+/// The membership of a place in a lane.
 #[derive(Clone, Copy)]
 pub(super) struct Link {
     hash: u32,
-    /// The next group of the bin, in a leader.
+    /// In a leader, the next group of the bin.
     chain: u32,
     next: u32,
     prev: u32,
 }
 
-/// In no group.
+/// The link of a place outside all groups.
 const OUT: Link = Link {
     hash: 0,
     chain: FOLLOWER,
@@ -58,8 +57,8 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
     }
 
-    /// Puts a place at the end of its groups, one per lane. `None` if the storage breaks its promise: the bins are
-    /// of no use then until they are cleared. There are `start` bins at first.
+    /// Appends a place to its groups, one per lane. `start` is the initial number of bins. Returns `None` if the
+    /// storage violates its contract: the bins are then unusable until they are cleared.
     #[inline(never)]
     pub(super) fn insert(
         &mut self,
@@ -79,7 +78,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         Some(())
     }
 
-    /// Takes a place out of its groups.
+    /// Removes a place from its groups.
     #[inline(never)]
     pub(super) fn remove(&mut self, place: u32) {
         for member in (place * LANES as u32..).take(LANES) {
@@ -87,8 +86,8 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
     }
 
-    /// The first place of a group of which `wanted` says so. Only different keys with one hash, which are rare,
-    /// make it look behind the leader in vain.
+    /// Returns the first place of a group for which `wanted` is true. The search goes beyond the leader only for
+    /// different keys with one hash, which are rare.
     #[inline]
     pub(super) fn first(&self, hash: u32, wanted: impl Fn(u32) -> bool) -> Search<u32> {
         let Search { found, mut steps } = self.group(hash);
@@ -107,13 +106,13 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         Search { found: None, steps }
     }
 
-    /// Forgets everything. The memory stays.
+    /// Removes all places and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.heads.as_mut().fill(NONE);
         self.groups = 0;
     }
 
-    /// The leader of a group, and the leaders looked at.
+    /// Returns the leader of a group, and the number of leaders visited.
     #[inline]
     fn group(&self, hash: u32) -> Search<u32> {
         let head = self.heads.as_ref().get(self.bin(hash));
@@ -142,7 +141,8 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
                 prev: member,
             };
             self.groups += 1;
-            // Behind the older groups of its bin, so that a group that is never empty has few before it.
+            // The new group goes behind the older groups of its bin, so that a group that is never empty has few before
+            // it.
             return self.rechain(hash, NONE, member);
         };
         let last = core::mem::replace(&mut self.link_mut(leader)?.prev, member);
@@ -168,7 +168,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
         if chain == FOLLOWER {
             self.link_mut(prev)?.next = next;
-            // Behind the last one stands, in this respect, the leader.
+            // The successor of the last member is the leader in this respect.
             let behind = if next == NONE {
                 self.group(hash).found?
             } else {
@@ -187,7 +187,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         self.rechain(hash, member, next)
     }
 
-    /// In a bin's chain, replaces what leads to `old`.
+    /// Replaces the link to `old` in a bin's chain.
     fn rechain(&mut self, hash: u32, old: u32, new: u32) -> Option<()> {
         let bin = self.bin(hash);
         let head = self.heads.as_mut().get_mut(bin)?;
@@ -206,7 +206,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
     }
 
-    /// Doubles the bins if there are as many groups, up to the bound.
+    /// Doubles the bins, up to the bound, if there are as many groups as bins.
     fn grow(&mut self, start: usize) {
         let before = self.heads.as_ref().len();
         if self.groups < before {
@@ -223,8 +223,9 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
     }
 
-    /// Distributes the groups in the first `before` bins over all bins: by way of one chain, as a bin that gets
-    /// groups may not have been emptied yet. It turns round twice, so older groups stay before younger ones.
+    /// Distributes the groups in the first `before` bins over all bins. It builds one chain first, because a bin that
+    /// gets groups may not have been emptied yet. The order is reversed twice, so older groups stay before younger
+    /// ones.
     fn rehang(&mut self, before: usize) {
         let mut all = NONE;
         for bin in 0..before {
@@ -250,7 +251,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
         }
     }
 
-    /// The bin of a hash: its share of the whole range, so that any number of bins will do.
+    /// Returns the bin of a hash by scaling, so that any number of bins works.
     #[inline]
     fn bin(&self, hash: u32) -> usize {
         ((u64::from(hash) * self.heads.as_ref().len() as u64) >> u32::BITS) as usize
@@ -270,7 +271,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
     }
 }
 
-/// Spreads a key of a class over the whole range. One-to-one for each class.
+/// Maps a key of a class to a hash that is spread over the whole range, one-to-one for each class.
 #[inline]
 pub(super) const fn hash(class: usize, key: u32) -> u32 {
     let mut hash = key.wrapping_add((class as u32).wrapping_mul(0x9e37_79b9));

@@ -1,11 +1,11 @@
-//! A list that keeps bins beside it while its searches are deep. For [`Adaptive`](super::Adaptive) only.
+//! A list that maintains bins while its searches are deep. Only [`Adaptive`](super::Adaptive) uses it.
 
 use super::Search;
 use super::bins::Bins;
 use super::linear::ListOf;
 use crate::aspect::{Capacity, Storage};
 
-/// At most `K::N` entries. The list always has them all, in order; the bins have them all or none.
+/// At most `K::N` entries. The list always has all of them, in order; the bins have all or none.
 pub(super) struct Indexed<
     T,
     S: Storage,
@@ -41,7 +41,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         self.list.item_mut(place)
     }
 
-    /// Takes the first entry out if `wanted` says so of it. Not of one that is in bins.
+    /// Takes the first entry out if `wanted` is true for it and there are no bins.
     #[inline(always)]
     pub(super) fn pop_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         if self.binned {
@@ -50,13 +50,13 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         self.list.pop_if(wanted)
     }
 
-    /// Appends where there are no bins.
+    /// Appends an item; valid only without bins.
     #[inline(always)]
     pub(super) fn append_to_list(&mut self, item: T) -> Option<u32> {
         self.list.append(item)
     }
 
-    /// Appends. `hashes` tells an item's groups.
+    /// Appends an item; `hashes` returns the hashes of its groups.
     #[inline]
     pub(super) fn append(
         &mut self,
@@ -79,7 +79,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         self.drop_aside(place);
     }
 
-    /// Takes an entry out of the order and of its groups, but not out of the table.
+    /// Removes an entry from the order and from its groups, but not from the table.
     #[inline(always)]
     pub(super) fn set_aside(&mut self, place: u32) {
         if self.binned && self.list.item(place).is_some() {
@@ -88,7 +88,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         self.list.unlink(place);
     }
 
-    /// Takes out what was set aside.
+    /// Removes an entry that was set aside from the table.
     #[inline(always)]
     pub(super) fn drop_aside(&mut self, place: u32) {
         self.list.drop_unlinked(place);
@@ -97,13 +97,14 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         }
     }
 
-    /// Is [`Indexed::first`] the way to search?
+    /// Returns whether [`Indexed::first`] is to be used instead of [`Indexed::search`].
     #[inline]
     pub(super) fn is_binned(&self) -> bool {
         self.binned
     }
 
-    /// The first entry of which `wanted` says so, from the front: for the last time when that is too deep.
+    /// Returns the first entry for which `wanted` is true, from the front. If the search was too deep, builds the bins
+    /// for later searches.
     #[inline]
     pub(super) fn search(
         &mut self,
@@ -117,14 +118,14 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         search
     }
 
-    /// The first entry of a group of which `wanted` says so.
+    /// Returns the first entry of a group for which `wanted` is true.
     #[inline]
     pub(super) fn first(&self, hash: u32, wanted: impl Fn(&T) -> bool) -> Search<u32> {
         let wanted = |place| self.list.item(place).is_some_and(&wanted);
         self.bins.first(hash, wanted)
     }
 
-    /// Puts everything into bins.
+    /// Puts every entry into bins.
     #[cold]
     fn bin(&mut self, hashes: impl Fn(&T) -> [Option<u32>; LANES]) {
         self.binned = self.list.places().all(|place| {
@@ -136,7 +137,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         }
     }
 
-    /// No memory for bins: the list will do, until the next deep search tries again.
+    /// Drops the bins if there is no memory for them: searches are linear until the next deep search tries again.
     #[cold]
     fn unbin(&mut self) {
         self.bins.clear();

@@ -1,4 +1,4 @@
-//! One list each, searched from the front: the fastest up to some sixteen entries, which is what real programs have.
+//! One list per queue, searched from the front: the fastest policy up to some sixteen entries, as real programs have.
 
 use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
 use crate::aspect::{Slice, Storage, Transfer};
@@ -8,7 +8,7 @@ use crate::header::{Header, Pattern, Peer};
 use crate::slab::{Entry, Queue, Slab};
 use core::cell::Cell;
 
-/// The policy: search in order.
+/// Policy: searches in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear;
 
@@ -26,7 +26,7 @@ impl Matcher for Linear {
 /// A list of at most `K::N` entries.
 pub(super) type ListOf<T, S, K> = List<T, <S as Storage>::Slice<Entry<T>, K>>;
 
-/// Entries in the order in which they came.
+/// Entries in arrival order.
 pub struct List<T, A: Slice<Entry<T>>> {
     slab: Slab<T, A>,
     order: Queue,
@@ -47,7 +47,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         Some(place)
     }
 
-    /// Takes the first entry out, if `wanted` says so of it.
+    /// Takes the first entry out if `wanted` is true for it.
     #[inline(always)]
     pub(super) fn pop_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         self.order.pop_if(&mut self.slab, wanted)
@@ -63,7 +63,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         None
     }
 
-    /// The same, with the number of entries looked at.
+    /// Returns the first entry for which `wanted` is true, and the number of entries visited.
     #[inline]
     pub(super) fn search(&self, wanted: impl Fn(&T) -> bool) -> Search<u32> {
         let steps = Cell::new(0);
@@ -77,7 +77,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         }
     }
 
-    /// All places in order.
+    /// Returns all places in order.
     #[inline]
     pub(super) fn places(&self) -> impl Iterator<Item = u32> {
         self.order.iter(&self.slab).map(|(place, _)| place)
@@ -100,7 +100,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         }
     }
 
-    /// Out of the order, but not out of the table.
+    /// Removes an entry from the order, but not from the table.
     #[inline(always)]
     pub(super) fn unlink(&mut self, place: u32) {
         if self.slab.get(place).is_some() {
@@ -108,7 +108,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         }
     }
 
-    /// What was unlinked before.
+    /// Removes an unlinked entry from the table.
     #[inline(always)]
     pub(super) fn drop_unlinked(&mut self, place: u32) {
         self.slab.remove(place);

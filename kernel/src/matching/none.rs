@@ -1,5 +1,5 @@
-//! No queue that a receive could wait in, and no search: for programs that manage queues of their own above.
-//! Source: the EPOS communication system, section 3.3 (queues that the user switches off).
+//! No queue of receives and no search: for programs with queues of their own. Source: the EPOS communication system,
+//! section 3.3 (queues that the user switches off).
 
 use super::linear::ListOf;
 use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
@@ -7,11 +7,11 @@ use crate::composition::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Peer};
 
-/// The policy: messages are received strictly in the order in which they arrive.
+/// Policy: messages are received strictly in arrival order.
 ///
-/// They wait in the pool, first in, first out. A receive takes the first one if its pattern matches it, so a pattern
-/// of wildcards always gets on; nobody looks behind the first one. A receive that takes nothing cannot wait and is
-/// refused: probe first.
+/// Messages wait in the pool, first in, first out. A receive takes the first one if its pattern matches it, so a
+/// wildcard pattern always succeeds; no search goes beyond the first message. A receive without a match cannot wait and
+/// is refused, so programs probe first.
 #[derive(Clone, Copy, Debug)]
 pub struct NoQueues;
 
@@ -22,7 +22,7 @@ impl Matcher for NoQueues {
     type Unexpected<H: Header, C: Config> = Fifo<H, C>;
 }
 
-/// Takes no receive and no bytes.
+/// An expected queue that accepts no receive and takes no bytes.
 pub struct NoExpected;
 
 impl<H: Header, S: Sequence> Expected<H, S> for NoExpected {
@@ -57,7 +57,7 @@ impl<H: Header, S: Sequence> Expected<H, S> for NoExpected {
     }
 }
 
-/// Messages of which only the first can be received.
+/// An unexpected queue of which only the first message can be received.
 pub struct Fifo<H: Header, C: Config>(ListOf<Arrived<H, C>, C::Storage, <C::Sizes as Sizes>::Pool>);
 
 impl<H: Header, C: Config> Unexpected<H, C> for Fifo<H, C> {

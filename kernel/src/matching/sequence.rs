@@ -1,10 +1,11 @@
-//! The order in which receives were posted, where somebody asks for it.
+//! The order in which receives were posted, for compositions that need it.
 
-/// Tells which of two receives was posted first, where somebody asks: to join classes of patterns, or to ask holders.
+/// Tells which of two receives was posted first. It is needed to merge classes of patterns, and to query peers that
+/// hold messages.
 pub trait Sequence: Copy {
-    /// The receive of that number.
+    /// Creates the sequence number of a receive.
     fn new(number: u64) -> Self;
-    /// Its number; 0 where nobody asks.
+    /// Returns the number; 0 in compositions that need no order.
     fn get(self) -> u64;
 }
 

@@ -1,12 +1,13 @@
-//! Words of 32 bits in memory that travel as words of 64 bits, byte by byte, for a message may be cut anywhere.
+//! Words of 32 bits in memory that travel as words of 64 bits. Conversion works byte by byte, because a message may be
+//! split at any byte.
 
 use crate::aspect::Element;
 
-/// Bytes of a word in memory, and on its way.
+/// Bytes of a word in memory (`NARROW`) and on the wire (`WIDE`).
 const NARROW: usize = 4;
 const WIDE: usize = 8;
 
-/// Where a byte at `inside` of a value of `width` bytes stands, counted from the least significant one.
+/// Returns the significance of byte `inside` of a value of `width` bytes, counted from the least significant byte.
 const fn significance(inside: usize, width: usize, swapped: bool) -> usize {
     if cfg!(target_endian = "little") != swapped {
         inside
@@ -15,7 +16,7 @@ const fn significance(inside: usize, width: usize, swapped: bool) -> usize {
     }
 }
 
-/// The bytes from `offset` on of these words as they travel: 64 bits wide, with their sign if they have one.
+/// Writes the wire form of `words` from byte `offset` on: 64 bits per word, sign-extended if `element` is signed.
 pub(super) fn widen(words: &[u8], element: Element, offset: usize, into: &mut [u8], swapped: bool) {
     for (at, byte) in (offset..).zip(into) {
         let word = at / WIDE * NARROW;
@@ -33,7 +34,8 @@ pub(super) fn widen(words: &[u8], element: Element, offset: usize, into: &mut [u
     }
 }
 
-/// Puts the bytes from `offset` on of words of 64 bits into these. What does not fit loses its upper half.
+/// Stores wire bytes, from byte `offset` of the wire form on, into `words`. The upper half of a word that does not fit
+/// is lost.
 pub(super) fn narrow(words: &mut [u8], offset: usize, from: &[u8], swapped: bool) {
     for (at, byte) in (offset..).zip(from) {
         let place = significance(at % WIDE, WIDE, swapped);

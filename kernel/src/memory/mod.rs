@@ -1,8 +1,8 @@
-//! How user memory is lent to the kernel, for sends as well as receives, and how it comes back.
+//! Lending of user memory to the kernel, for sends as well as receives, and its return.
 //!
-//! A [`Memory`] is a family of two types: what a send reads ([`Source`]) and what a receive fills ([`Sink`]).
-//! [`Lent`] is the safe one over slices. A facade with foreign memory (C, a device) brings its own.
-//! Loans live beside the queues in a [`BufferAccess`], named by [`Ticket`]s; the kernel never keeps an address.
+//! A [`Memory`] is a family of two types: what a send reads ([`Source`]) and what a receive fills ([`Sink`]). [`Lent`]
+//! is the safe one over slices. A facade with foreign memory (C, a device) brings its own. Loans live beside the queues
+//! in a [`BufferAccess`], named by [`Ticket`]s; the kernel never stores an address.
 
 mod machine_words;
 mod typed;
@@ -13,58 +13,59 @@ use crate::aspect::Level;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-/// What a send reads: `len` bytes, in any layout the memory likes.
+/// Memory that a send reads: `len` bytes in any layout.
 pub trait Source {
-    /// Bytes in all.
+    /// Returns the number of bytes.
     fn len(&self) -> usize;
 
-    /// No bytes at all?
+    /// Returns whether there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of it, where it lies in one piece as it is to be sent: then it is not asked for copies.
+    /// Returns all bytes if they are contiguous in the form in which they are sent; the kernel then needs no
+    /// `copy_out`.
     #[inline]
     fn bytes(&self) -> Option<&[u8]> {
         None
     }
 
-    /// Where these bytes lie in one piece that stays until the send is over, whatever scope ends: then a peer may read
-    /// them there. No slice promises that.
+    /// Returns the address of these bytes if they are contiguous and stay until the send is complete, whatever scope
+    /// ends: a peer may then read them in place. No slice promises that.
     fn fixed(&self, offset: usize, len: usize) -> Option<*const u8> {
         let _ = (offset, len);
         None
     }
 
-    /// Copies `into.len()` bytes starting at `offset`. Callers stay inside `len`.
+    /// Copies `into.len()` bytes starting at `offset`. Callers stay within `len`.
     fn copy_out(&self, offset: usize, into: &mut [u8]);
 
-    /// As [`Source::copy_out`], every value with its bytes in reverse order. Bytes have no order.
+    /// Copies as [`Source::copy_out`] does, with the bytes of every value reversed. Plain bytes have no order.
     fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
         self.copy_out(offset, into);
     }
 }
 
-/// What a receive fills: room for `len` bytes.
+/// Memory that a receive fills: `len` bytes in any layout.
 pub trait Sink {
-    /// Room in bytes.
+    /// Returns the number of bytes.
     fn len(&self) -> usize;
 
-    /// No room at all?
+    /// Returns whether there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The place of these bytes, where it is one piece of memory in which any bytes may stand.
+    /// Returns the memory of these bytes if it is contiguous and may hold any bytes.
     fn space(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         let _ = (offset, len);
         None
     }
 
-    /// Copies `from` to `offset`. Callers stay inside `len`.
+    /// Copies `from` to `offset`. Callers stay within `len`.
     fn copy_in(&mut self, offset: usize, from: &[u8]);
 
-    /// As [`Sink::copy_in`] of values whose bytes come in reverse order. Bytes have no order.
+    /// Copies as [`Sink::copy_in`] does, from values whose bytes are reversed. Plain bytes have no order.
     fn copy_in_swapped(&mut self, offset: usize, from: &[u8]) {
         self.copy_in(offset, from);
     }
@@ -101,11 +102,11 @@ impl Sink for &mut [u8] {
 
 /// A family of memory: what sends read and what receives fill.
 pub trait Memory {
-    /// What it knows of its contents; a composition must carry at least that much of datatypes.
+    /// The level of datatypes that the memory needs; a composition must support at least this level.
     const LEVEL: Level = Level::Bytes;
-    /// Lent for a send.
+    /// Memory lent for a send.
     type Out: Source;
-    /// Lent for a receive.
+    /// Memory lent for a receive.
     type In: Sink;
 }
 
@@ -117,14 +118,14 @@ impl<'buf> Memory for Lent<'buf> {
     type In = &'buf mut [u8];
 }
 
-/// One piece of a frame, to be gathered by the driver.
+/// One part of a frame, which the driver gathers.
 #[derive(Clone, Copy)]
 pub enum Part<'a> {
     /// Bytes in place.
     Bytes(&'a [u8]),
     /// `len` bytes of a loan, starting at `offset`.
     Held {
-        /// Reverse the bytes of every value on the way?
+        /// Whether the bytes of every value are reversed on the wire.
         swapped: bool,
         /// The lender's memory.
         source: &'a dyn Source,
@@ -136,7 +137,7 @@ pub enum Part<'a> {
 }
 
 impl Part<'_> {
-    /// Bytes of this piece.
+    /// Returns the number of bytes of this part.
     #[inline]
     pub fn len(&self) -> usize {
         match *self {
@@ -145,12 +146,12 @@ impl Part<'_> {
         }
     }
 
-    /// Nothing in it?
+    /// Returns whether there are no bytes in this part.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where it lies and stays, see [`Source::fixed`].
+    /// Returns the address of these bytes if they stay there; see [`Source::fixed`].
     pub fn fixed(&self) -> Option<*const u8> {
         match *self {
             Part::Held {
@@ -163,7 +164,7 @@ impl Part<'_> {
         }
     }
 
-    /// Copies `into.len()` bytes from `at` of this piece. Callers stay inside [`Part::len`].
+    /// Copies `into.len()` bytes from `at` of this part. Callers stay within [`Part::len`].
     #[inline(always)]
     pub fn copy_to(&self, at: usize, into: &mut [u8]) {
         match *self {
@@ -178,14 +179,14 @@ impl Part<'_> {
         }
     }
 
-    /// Bytes of all the pieces together.
+    /// Returns the number of bytes of all parts together.
     #[inline]
     pub fn total(parts: &[Part<'_>]) -> usize {
         parts.iter().map(Part::len).sum()
     }
 }
 
-/// Names a loan. Generations never repeat within a communicator before 2^32 operations on the same slot, so an old
+/// Names a loan. Generations do not repeat within a communicator before 2^32 operations on the same slot, so an old
 /// ticket is recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ticket(u64);
@@ -206,13 +207,14 @@ impl Ticket {
         (self.0 >> 32) as u32
     }
 
-    /// As one number, for facades whose handles are numbers: the generation above 32 bits of slot. Never below 2^32.
+    /// Returns the ticket as one number, for facades whose handles are numbers: the generation above 32 bits of slot.
+    /// The number is never below 2^32.
     #[inline]
     pub const fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// The ticket behind a number. Any number is safe: one that names nothing is refused when it is used.
+    /// Returns the ticket of a number. Any number is safe: one that names nothing is refused when it is used.
     #[inline]
     pub const fn from_bits(bits: u64) -> Self {
         Ticket(bits)
@@ -225,38 +227,38 @@ impl core::fmt::Debug for Ticket {
     }
 }
 
-/// Memory on its way back to its lender.
+/// Memory that returns to its lender.
 #[derive(Debug)]
 pub enum Loan<M: Memory> {
-    /// It was lent for a send.
+    /// Memory that was lent for a send.
     Sent(M::Out),
-    /// It was lent for a receive.
+    /// Memory that was lent for a receive.
     Received(M::In),
 }
 
-/// Where loans lie. Scopes chain: an inner table asks the outer one for tickets that it does not hold, so progress
-/// inside a scope completes outer receives too. `None` says that the loan is dead.
+/// Access to loans. Scopes chain: an inner table asks the outer one for tickets that it does not hold, so progress
+/// within a scope completes outer receives too. `None` means that the loan has ended.
 pub trait BufferAccess {
-    /// Bytes a receive can take.
+    /// Returns the number of bytes that a receive can take.
     fn room(&self, ticket: Ticket) -> Option<usize>;
-    /// Fills a receive from its beginning, as far as there is room; the bytes that it took. `swapped`: the bytes of
-    /// every value come in reverse order.
+    /// Fills a receive from its beginning, as far as there is space, and returns the number of bytes copied. `swapped`
+    /// says that the bytes of every value are reversed.
     fn fill(&mut self, ticket: Ticket, from: &[u8], swapped: bool) -> usize {
         let stored = self.room(ticket).unwrap_or(0).min(from.len());
         self.copy_in(ticket, 0, &from[..stored], swapped);
         stored
     }
-    /// Fills a receive. False when the loan is dead.
+    /// Fills a receive from `offset` on. Returns false if the loan has ended.
     fn copy_in(&mut self, ticket: Ticket, offset: usize, from: &[u8], swapped: bool) -> bool;
-    /// The place of some bytes of a receive, see [`Sink::space`].
+    /// Returns the memory of some bytes of a receive; see [`Sink::space`].
     fn space(&mut self, ticket: Ticket, at: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         let _ = (ticket, at, len);
         None
     }
-    /// Keeps a copy of a message, which [`BufferAccess::part`] then reads. False when there is no room.
+    /// Stores a copy of a message, which [`BufferAccess::part`] then reads. Returns false if there is no space.
     fn copy(&mut self, ticket: Ticket, source: &dyn Source) -> bool;
-    /// Forgets a copy that has left. False if there is none.
+    /// Drops the copy of a message that has left. Returns false if there is none.
     fn drop_copy(&mut self, ticket: Ticket) -> bool;
-    /// A piece of a send.
+    /// Returns a part of a send.
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>>;
 }

@@ -1,4 +1,4 @@
-//! Memory of values whose type is known: one basic type, items of several, or segments of different ones.
+//! Memory of values of known type: one basic type, items of several values, or segments of different types.
 
 use super::{Memory, Sink, Source, machine_words};
 use crate::aspect::{Element, Level, Value};
@@ -39,7 +39,7 @@ pub struct Values<'buf> {
     element: Element,
 }
 
-/// Room for values.
+/// Memory for received values.
 #[derive(Debug)]
 pub struct ValuesMut<'buf> {
     bytes: &'buf mut [u8],
@@ -47,7 +47,7 @@ pub struct ValuesMut<'buf> {
 }
 
 impl<'buf> Values<'buf> {
-    /// These values.
+    /// Lends these values.
     pub fn of<T: Value>(values: &'buf [T]) -> Self {
         Values {
             bytes: values.as_bytes(),
@@ -57,7 +57,7 @@ impl<'buf> Values<'buf> {
 }
 
 impl<'buf> ValuesMut<'buf> {
-    /// Room for these.
+    /// Lends memory for these values.
     pub fn of<T: Value>(values: &'buf mut [T]) -> Self {
         ValuesMut {
             bytes: values.as_mut_bytes(),
@@ -65,7 +65,7 @@ impl<'buf> ValuesMut<'buf> {
         }
     }
 
-    /// Their bytes.
+    /// Returns the bytes of the values.
     pub fn bytes(&self) -> &[u8] {
         self.bytes
     }
@@ -123,7 +123,7 @@ impl Sink for ValuesMut<'_> {
     }
 }
 
-/// Values in items of so many each.
+/// Values in items of the same number of values each.
 #[derive(Clone, Copy, Debug)]
 pub struct Items<V> {
     values: V,
@@ -131,19 +131,19 @@ pub struct Items<V> {
 }
 
 impl<V> Items<V> {
-    /// Items of `count` values each; the last one may be short.
+    /// Creates items of `count` values each; the last one may be short.
     pub fn new(values: V, count: usize) -> Self {
         Items { values, count }
     }
 
-    /// The values.
+    /// Returns the values.
     pub fn values(&self) -> &V {
         &self.values
     }
 }
 
 impl Items<Values<'_>> {
-    /// Bytes from one item to the next.
+    /// Returns the number of bytes from one item to the next.
     pub fn extent(&self) -> usize {
         self.count * self.values.element.extent()
     }
@@ -179,25 +179,25 @@ impl<V: Sink> Sink for Items<V> {
     }
 }
 
-/// Up to `N` pieces that make one message, one behind the other.
+/// Up to `N` pieces that form one message, in order.
 #[derive(Clone, Debug)]
 pub struct Segments<V, const N: usize>(heapless::Vec<V, N>);
 
 impl<V, const N: usize> Segments<V, N> {
-    /// None yet.
+    /// Creates a message of no pieces.
     pub const fn new() -> Self {
         Segments(heapless::Vec::new())
     }
 
-    /// Adds a piece behind the others; it comes back when there are `N`.
+    /// Appends a piece.
     ///
     /// # Errors
-    /// The piece itself.
+    /// Returns the piece if there are `N` already.
     pub fn push(&mut self, piece: V) -> Result<(), V> {
         self.0.push(piece)
     }
 
-    /// The pieces.
+    /// Returns the pieces.
     pub fn pieces(&self) -> &[V] {
         &self.0
     }
@@ -210,8 +210,8 @@ impl<V, const N: usize> Default for Segments<V, N> {
 }
 
 impl<V: Source, const N: usize> Segments<V, N> {
-    /// Calls `f` with every piece that holds bytes of `offset..offset + into.len()`, the offset inside of it, and
-    /// the place of those bytes.
+    /// Calls `f` with every piece that holds bytes of `offset..offset + into.len()`, the offset within the piece, and
+    /// the part of `into` for those bytes.
     fn walk(
         &self,
         mut offset: usize,
@@ -255,7 +255,7 @@ impl<V: Source, const N: usize> Source for Segments<V, N> {
 }
 
 impl<V: Sink, const N: usize> Segments<V, N> {
-    /// Calls `f` with every piece that has room for bytes of `from`, the offset inside of it, and those bytes.
+    /// Calls `f` with every piece that has space for bytes of `from`, the offset within the piece, and those bytes.
     fn scatter(&mut self, mut offset: usize, mut from: &[u8], f: impl Fn(&mut V, usize, &[u8])) {
         for piece in &mut self.0 {
             let len = piece.len();

@@ -1,4 +1,4 @@
-//! The subcommands of `pombo`. `main` calls it for everything that is not a link's own name.
+//! The subcommands of `pombo`. `main` calls it unless the name of a link selects another tool.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ enum Action {
     Bench(bench::Options),
 }
 
-/// Reads the command line, without `argv[0]`, and does what it says.
+/// Parses the command line, without `argv[0]`, and runs the subcommand.
 pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
     let name = OsString::from("pombo");
     let cli = Cli::try_parse_from(std::iter::once(&name).chain(arguments))?;

@@ -1,5 +1,5 @@
-//! `mpicc` and `mpicxx`: the machine's compiler with the header and library added. `main`
-//! dispatches to it, `demo` compiles with it.
+//! `mpicc` and `mpicxx`: the machine's compiler with the header and library added. `main` dispatches to it, `demo`
+//! compiles with it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use crate::install::{self, Prefix};
 use crate::library::STATIC;
 use crate::variables;
 
-/// What is compiled.
+/// The language of the source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     C,
@@ -40,7 +40,7 @@ Options:
   -static-mpi      Put the MPI library into the program; unused parts are left out
 Everything else goes to the compiler. The library is added unless -c, -S, -E or -M is given.";
 
-/// The wrapper's own options, taken out of the command line, and the rest.
+/// The wrapper's own options, separated from the command line, and the remaining words.
 struct CompileRequest<'a> {
     show: Option<Show>,
     archive: bool,
@@ -50,7 +50,7 @@ struct CompileRequest<'a> {
     rest: Vec<&'a OsStr>,
 }
 
-/// Becomes the compiler.
+/// Replaces this process by the compiler.
 pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Error> {
     let request = read(arguments);
     if request.help {
@@ -135,7 +135,7 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
     request
 }
 
-/// The plain compiler line.
+/// Returns the command line of a plain compilation.
 fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
     let prefix = install::own()?;
     let mut line = compiler(language, request)?;
@@ -166,7 +166,7 @@ fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
     }
 }
 
-/// Build systems know the first form; a comma would end a word in it.
+/// Returns the options that set the run path. Build systems know the first form; a comma would split it.
 fn run_path(lib: &Path) -> Vec<OsString> {
     match lib.as_os_str().as_encoded_bytes().contains(&b',') {
         false => vec![joined("-Wl,-rpath,", lib)],
@@ -180,7 +180,7 @@ fn joined(option: &str, path: &Path) -> OsString {
     word
 }
 
-/// The compiler and its own leading options.
+/// Returns the compiler and its own leading options.
 fn compiler(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
     let (variable, habit, names) = match language {
         Language::C => (variables::CC.name(), "MPICH_CC", ["cc", "gcc", "clang"]),
@@ -211,7 +211,7 @@ fn is_in_path(name: &str) -> bool {
     std::env::split_paths(&path).any(|place| place.join(name).is_file())
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &OsStr) -> String {
     let text = word.to_string_lossy();
     let is_plain =

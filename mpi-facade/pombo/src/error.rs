@@ -1,5 +1,5 @@
-//! What can go wrong in the launcher, in words for the person at the terminal. Every module of
-//! this package returns it; only `main` prints it.
+//! The errors of the launcher, with messages for the person at the terminal. Every module of this package returns them;
+//! only `main` prints them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,25 +18,25 @@ use crate::console::warn;
 pub(crate) enum Error {
     /// Help, version, or arguments that clap refused.
     Arguments(Box<clap::Error>),
-    /// An option's value that makes no sense.
+    /// An option has an invalid value.
     Value {
         what: &'static str,
         given: String,
         want: &'static str,
     },
-    /// A variable has another name now.
+    /// A variable has been renamed.
     Renamed {
         name: &'static str,
         now: &'static str,
     },
-    /// An option of another launcher that this one cannot do.
+    /// An option of another launcher is not supported.
     ForeignOption {
         option: String,
         instead: &'static str,
     },
-    /// `pombo run` without a program.
+    /// `pombo run` has no program.
     NoProgram { context: usize },
-    /// The program is nowhere.
+    /// The program does not exist.
     NotFound { program: OsString, hint: String },
     /// The program is there but cannot be run.
     NotExecutable { program: PathBuf, why: &'static str },
@@ -46,57 +46,57 @@ pub(crate) enum Error {
     NoDirectory { path: PathBuf },
     /// More ranks than a job takes.
     TooManyRanks { ranks: usize, most: usize },
-    /// The shared memory of the job.
+    /// The shared memory of the job failed.
     Job(ShmError),
     /// A rank could not be started.
     Start { rank: usize, source: io::Error },
-    /// A file of hosts without any, or with a line that is none.
+    /// A host file lists no hosts, or has an invalid line.
     HostFile { path: PathBuf, line: Option<String> },
-    /// Nothing here starts ranks on other hosts.
+    /// No launcher that starts ranks on other hosts was found.
     NoEngine,
-    /// A program of the system that hosts on one machine are made with.
+    /// A system program that simulates hosts on one machine is missing.
     NoTool {
         tool: &'static str,
         package: &'static str,
     },
-    /// Hosts on one machine.
+    /// Hosts could not be simulated on one machine.
     NoHosts { reason: String },
-    /// A file or directory operation.
+    /// A file or directory operation failed.
     File {
         doing: &'static str,
         path: PathBuf,
         source: io::Error,
     },
-    /// Inherited from whoever started the launcher.
+    /// Whoever started the launcher ignores SIGCHLD, and the launcher inherited that.
     ChildrenIgnored,
-    /// A system call of the launcher.
+    /// A system call of the launcher failed.
     System {
         doing: &'static str,
         source: io::Error,
     },
-    /// Listening to a network.
+    /// Listening to a network failed.
     Capture { source: EthernetError },
-    /// The interface that was listened to.
+    /// The captured interface went down or away.
     CaptureEnded { interface: String, taken: u64 },
-    /// The C library is not where it should be.
+    /// The C library is in none of its places.
     NoLibrary { searched: Vec<PathBuf> },
     /// `POMBO_LIB` names a place without the library.
     WrongLibrary { path: PathBuf },
-    /// An installation would replace them, and they are another library's.
+    /// An installation would replace files of another library.
     ForeignFiles { files: Vec<PathBuf> },
-    /// A compiler without a file.
+    /// The compiler got no source file.
     NoSource,
-    /// No compiler on this machine.
+    /// There is no compiler on this machine.
     NoCompiler {
         tried: String,
         variable: &'static str,
     },
-    /// The compiler ran and failed.
+    /// The compiler failed.
     Compile { program: PathBuf },
 }
 
 impl Error {
-    /// 127 and 126 as in a shell; everything else is usage or input.
+    /// Returns the exit code: 127 and 126 as in a shell, another one for usage and input.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Error::Arguments(error) if !error.use_stderr() => 0,
@@ -106,7 +106,7 @@ impl Error {
         }
     }
 
-    /// Prints it: help and version as they are, all else on standard error with our name.
+    /// Prints the error: help and version on standard output, all else on standard error with the launcher's name.
     pub(crate) fn report(&self) {
         use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as NoSubcommand;
         match self {
@@ -148,7 +148,7 @@ impl From<clap::Error> for Error {
     }
 }
 
-/// As much of what a user gave as a line has room for.
+/// Cuts the user's input to the length that fits a line.
 fn start_of(given: &str) -> &str {
     let end = given
         .char_indices()
@@ -160,7 +160,7 @@ fn start_of(given: &str) -> &str {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // What is wrong, without the parser's guesses at what was meant.
+            // The message states what is wrong, without the parser's suggestions.
             Error::Arguments(error) => {
                 let text = error.to_string();
                 let text = text.strip_prefix("error: ").unwrap_or(&text);

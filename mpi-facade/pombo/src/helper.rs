@@ -1,4 +1,4 @@
-//! The program that opens raw sockets for ranks: where it is. `install` takes it along, `setup` gives it its right.
+//! Finds the program that opens raw sockets for ranks. `install` copies it, `setup` gives it its capability.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,10 +7,11 @@ use crate::console::tell;
 use crate::error::Error;
 use crate::library;
 
-/// It lies beside the launcher.
+/// The file name; the helper lies beside the launcher.
 pub(crate) const HELPER: &str = "pombo-ethernet";
 
-/// The program, if it is there. `cargo run` builds the launcher alone: started by it, this builds the other one too.
+/// Returns the helper if it exists. `cargo run` builds the launcher alone; in that case this function builds the
+/// helper.
 pub(crate) fn find() -> Result<Option<PathBuf>, Error> {
     let helper = library::executable()?.with_file_name(HELPER);
     if !helper.is_file()
@@ -18,7 +19,7 @@ pub(crate) fn find() -> Result<Option<PathBuf>, Error> {
             std::env::var_os("CARGO"),
             std::env::var_os("CARGO_MANIFEST_DIR"),
         )
-        // Not from the build of another package.
+        // The build of another package must not build the helper.
         && std::env::var_os("CARGO_PKG_NAME").is_some_and(|name| name == env!("CARGO_PKG_NAME"))
         && let Some((target, profile)) = target_of(&helper)
     {
@@ -29,13 +30,13 @@ pub(crate) fn find() -> Result<Option<PathBuf>, Error> {
         build
             .arg("--manifest-path")
             .arg(Path::new(&package).join("Cargo.toml"));
-        // If it fails, cargo says why, and the program is not there.
+        // If the build fails, cargo prints the reason, and the helper does not exist.
         build.status().map_err(Error::file("run", cargo))?;
     }
     Ok(Some(helper).filter(|helper| helper.is_file()))
 }
 
-/// The directory and the profile of the build that this file belongs to.
+/// Returns the target directory and the profile of the build that made this file.
 fn target_of(file: &Path) -> Option<(&Path, &str)> {
     let directory = file.parent()?;
     let profile = match directory.file_name()?.to_str()? {

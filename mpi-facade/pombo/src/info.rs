@@ -1,4 +1,4 @@
-//! `pombo info`: what a person or a bug report needs to know. `cli` calls it.
+//! `pombo info`: prints what a person or a bug report needs to know. `cli` calls it.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::{install, library, run, variables};
 use pombo_mpi::collective;
 
-/// Prints it; what is missing is told, not an error.
+/// Prints the information; a missing part is reported, not an error.
 pub(crate) fn main() -> Result<u8, Error> {
     tell(&text());
     Ok(0)
@@ -71,7 +71,7 @@ fn text() -> String {
     text
 }
 
-/// What it says in this process.
+/// Returns the value of a variable in this process.
 fn now(variable: &str) -> String {
     std::env::var_os(variable).map_or(String::new(), |now| format!(" (now {})", now.display()))
 }

@@ -1,5 +1,5 @@
-//! `pombo install`: a prefix with everything that other build systems look for. `compiler` and
-//! `demo` use `private` when the launcher was not installed.
+//! `pombo install`: creates a prefix with every file that build systems look for. `compiler` and `demo` use `private`
+//! if the launcher is not installed.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,19 +16,19 @@ use crate::library::{self, Library, SHARED, SONAME, STATIC};
 
 /// The header that programs are compiled with.
 const HEADER: &str = include_str!("../../abi/include/mpi.h");
-/// The launcher's own name in `bin`.
+/// The launcher's name in `bin`.
 const LAUNCHER: &str = "pombo";
-/// Its other names.
+/// Links to the launcher.
 const LINKS: [&str; 5] = ["mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++"];
 
-/// Directories to compile and link with.
+/// The directories to compile and link with.
 pub(crate) struct Prefix {
     pub(crate) include: PathBuf,
     pub(crate) lib: PathBuf,
 }
 
-/// Lays everything down under `prefix`; what another MPI library has there is replaced only if `force` says so. Files
-/// are replaced in one step: a program that is running or being compiled never sees half of one.
+/// Installs everything under `prefix`; it replaces files of another MPI library only if `force` is set. Every file is
+/// replaced by a rename, so a running program or a compiler never sees an incomplete file.
 pub(crate) fn main(prefix: &Path, force: bool) -> Result<u8, Error> {
     let library = library::find()?;
     let is_path = |path: &Path| !path.as_os_str().as_bytes().contains(&b':');
@@ -76,8 +76,8 @@ pub(crate) fn main(prefix: &Path, force: bool) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// Copies the helper and answers with what is to be said of it. A new file has none of the rights that an administrator
-/// gave to the old one.
+/// Copies the helper and returns a message about its capability. A new file has none of the capabilities that an
+/// administrator gave to the old one.
 fn install_helper(from: &Path, to: &Path) -> Result<String, Error> {
     let is_new = to.is_file() && !is_same_file(from, to) && !has_same_content(from, to);
     copy(from, to)?;
@@ -90,7 +90,7 @@ fn install_helper(from: &Path, to: &Path) -> Result<String, Error> {
     })
 }
 
-/// What an installation would replace and no other of ours has laid down.
+/// Returns the files that an installation would replace and that no installation of Pombo made.
 fn foreign(prefix: &Path) -> Vec<PathBuf> {
     let links = LINKS.map(|name| prefix.join("bin").join(name)).into_iter();
     let links = links.filter(|path| !is_link_to_launcher(path));
@@ -107,16 +107,16 @@ fn foreign(prefix: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// In every header of ours.
+/// Text in every header of Pombo.
 const HEADER_MARK: &str = "POMBO_MPI_H";
-/// In every library of ours: it asks for the variable.
+/// Text in every library of Pombo, which reads this variable.
 const LIBRARY_MARK: &str = pombo_job::settings::RANK.name();
 
 fn is_link_to_launcher(path: &Path) -> bool {
     fs::read_link(path).is_ok_and(|target| target.file_name() == Some(LAUNCHER.as_ref()))
 }
 
-/// Nobody misses a link that leads nowhere.
+/// Returns whether the file contains the mark. A dangling link counts as Pombo's: nobody misses it.
 fn holds(path: &Path, mark: &str) -> bool {
     match fs::read(path) {
         Ok(text) => text.windows(mark.len()).any(|part| part == mark.as_bytes()),
@@ -124,8 +124,8 @@ fn holds(path: &Path, mark: &str) -> bool {
     }
 }
 
-/// The prefix that this launcher belongs to; for one that was built and not installed, a small
-/// one of its own beside it, made when first needed.
+/// Returns the prefix that this launcher belongs to. A launcher that was built and not installed has a small prefix
+/// beside it, which is created on demand.
 pub(crate) fn own() -> Result<Prefix, Error> {
     let library = library::find()?;
     match installed(&library) {
@@ -134,7 +134,7 @@ pub(crate) fn own() -> Result<Prefix, Error> {
     }
 }
 
-/// The prefix around a library, if it has the header too.
+/// Returns the prefix around a library if it has the header too.
 pub(crate) fn installed(library: &Library) -> Option<Prefix> {
     let lib = library.directory.clone();
     let include = lib.parent()?.join("include");
@@ -142,8 +142,8 @@ pub(crate) fn installed(library: &Library) -> Option<Prefix> {
     is_whole.then_some(Prefix { include, lib })
 }
 
-/// Links to the library (never stale) and the header. A library that `POMBO_LIB` names gets a
-/// place of its own, or programs built before would find it there.
+/// Creates links to the library (never stale) and the header. A library that `POMBO_LIB` names gets a directory of its
+/// own; otherwise programs that were built before would load it.
 fn private(library: &Library) -> Result<Prefix, Error> {
     let executable = library::executable()?;
     let is_ours = library.directory.parent() == executable.parent()
@@ -161,7 +161,7 @@ fn private(library: &Library) -> Result<Prefix, Error> {
     })
 }
 
-/// The same for the same path.
+/// Returns a number that is the same for the same path.
 fn number_of(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
@@ -191,7 +191,7 @@ fn libraries(
     Ok(())
 }
 
-/// It holds wherever the prefix is moved to, but for a comma.
+/// Returns the text of the pkg-config file. It stays valid if the prefix moves, unless the path has a comma.
 fn pkg_config(prefix: &Path) -> String {
     match prefix.as_os_str().as_bytes().contains(&b',') {
         true => PKG_CONFIG.replace("-Wl,-rpath,", "-Wl,-rpath -Xlinker "),
@@ -217,7 +217,7 @@ fn make_directory(path: &Path) -> Result<(), Error> {
     fs::create_dir_all(path).map_err(Error::file("make directory", path))
 }
 
-/// Left alone if it already reads so: compilers look at times.
+/// Writes a file unless it has this content already: compilers check modification times.
 fn write(text: &[u8], to: &Path) -> Result<(), Error> {
     if fs::read(to).is_ok_and(|old| old == text) {
         return Ok(());
@@ -225,7 +225,8 @@ fn write(text: &[u8], to: &Path) -> Result<(), Error> {
     replace(to, |new| fs::write(new, text))
 }
 
-/// Left alone if it already holds the same: a new file would have none of the rights that an administrator gave to it.
+/// Copies a file unless the destination has the same content: a new file would lose the capabilities that an
+/// administrator gave to the old one.
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     if is_same_file(from, to) || !to.is_symlink() && has_same_content(from, to) {
         return Ok(());
@@ -248,7 +249,7 @@ fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), 
     make(&new)
         .and_then(|()| fs::rename(&new, to))
         .map_err(|error| {
-            // Best effort: the error that counts is the first.
+            // Removal is best effort: the first error is the one to report.
             let _ = fs::remove_file(&new);
             Error::file("write", to)(error)
         })
@@ -261,7 +262,7 @@ fn has_same_content(one: &Path, two: &Path) -> bool {
         && matches!((fs::read(one), fs::read(two)), (Ok(one), Ok(two)) if one == two)
 }
 
-/// Also by different names.
+/// Returns whether two paths, possibly of different names, denote the same file.
 pub(crate) fn is_same_file(one: &Path, two: &Path) -> bool {
     match (one.canonicalize(), two.canonicalize()) {
         (Ok(one), Ok(two)) => one == two,

@@ -1,8 +1,7 @@
-//! Where the C library is. `compiler`, `install` and `info` ask.
+//! Finds the C library for `compiler`, `install` and `info`.
 //!
-//! The places, in this order: `$POMBO_LIB`, `lib` beside the launcher's directory (installed),
-//! the launcher's directory and its `deps` (built by cargo, which puts the library into one of
-//! them or into both: the newer counts).
+//! The places are, in this order: `$POMBO_LIB`; `lib` beside the launcher's directory (installed); the launcher's
+//! directory and its `deps` (cargo puts the library into one of them or into both, and the newer file counts).
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +10,11 @@ use std::time::SystemTime;
 use crate::error::Error;
 use crate::variables;
 
-/// The name that programs are linked to.
+/// The soname, which programs are linked to.
 pub(crate) const SONAME: &str = "libmpi_abi.so.1";
-/// The name that the linker looks for.
+/// The file name that the linker searches for.
 pub(crate) const SHARED: &str = "libmpi_abi.so";
-/// For programs that carry the library with them.
+/// The file name of the static library.
 pub(crate) const STATIC: &str = "libmpi_abi.a";
 
 /// The files of the library that were found, at least one of them.
@@ -27,7 +26,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// The file that programs load, else the one that they carry.
+    /// Returns the shared library, or else the static one.
     pub(crate) fn file(&self) -> &Path {
         let file = self.shared.as_ref().or(self.archive.as_ref());
         file.unwrap_or(&self.directory)
@@ -38,7 +37,7 @@ impl Library {
     }
 }
 
-/// The library in the first place that has it.
+/// Finds the library in the first place that has it.
 pub(crate) fn find() -> Result<Library, Error> {
     if let Some(named) = std::env::var_os(variables::LIB.name()) {
         let path = PathBuf::from(named);
@@ -55,7 +54,7 @@ pub(crate) fn find() -> Result<Library, Error> {
     })
 }
 
-/// The launcher itself, symbolic links resolved.
+/// Returns the path of the launcher itself, with symbolic links resolved.
 pub(crate) fn executable() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(Error::system("find the launcher's own file"))
 }

@@ -1,6 +1,5 @@
-//! The binary `pombo`. The name it is called by decides what it does: `mpirun` and `mpiexec`
-//! are `pombo run`, `mpicc` and `mpicxx` are compiler wrappers, anything else is `pombo` with
-//! a subcommand.
+//! The binary `pombo`. The name by which it is called selects the tool: `mpirun` and `mpiexec` are `pombo run`, `mpicc`
+//! and `mpicxx` are compiler wrappers, every other name is `pombo` with a subcommand.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -38,13 +37,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// The last part of `argv[0]`.
+/// Returns the last component of `argv[0]`.
 fn called_as(name: &OsString) -> String {
     let file = Path::new(name).file_name().unwrap_or_default();
     file.to_string_lossy().into_owned()
 }
 
-/// `pombo mpicc ...` means the same as `mpicc ...`, so nothing needs a link to be tried.
+/// Runs the tool of that name. `pombo mpicc ...` means the same as `mpicc ...`, so trying a tool needs no link.
 fn dispatch(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
     match name {
         "mpirun" | "mpiexec" => return run::main(name, arguments),

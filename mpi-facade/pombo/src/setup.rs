@@ -1,4 +1,4 @@
-//! `pombo setup`: may programs of this user send raw Ethernet frames, and how they come to it.
+//! `pombo setup`: checks whether programs of this user may send raw Ethernet frames, and tells how to allow it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use crate::console::tell;
 use crate::error::Error;
 use crate::helper::{self, HELPER};
 
-/// The variable that names it where it is not on the path.
+/// The variable that names the helper if it is not on the path.
 const VARIABLE: &str = settings::ETHERNET_HELPER.name();
-/// What it needs.
+/// The capability that the helper needs.
 const CAPABILITY: &str = "cap_net_raw+ep";
-/// Whose members may run it: a proposal.
+/// The proposed group of users who may run the helper.
 const GROUP: &str = "pombo";
 
-/// How it ends without that.
+/// The helper's exit code without the capability.
 const NO_RIGHT: i32 = 2;
 
-/// Looks whether raw frames can be sent on that interface, or the only one with a link. With the rights of an
-/// administrator it makes it so. What else may be wrong the helper says.
+/// Checks whether raw frames can be sent on that interface, or on the only one with a link. An administrator's process
+/// makes it possible. The helper reports all other errors.
 pub(crate) fn main(interface: &str) -> Result<u8, Error> {
     let Some(helper) = helper::find()? else {
         tell(&format!(
@@ -36,7 +36,7 @@ pub(crate) fn main(interface: &str) -> Result<u8, Error> {
         NO_RIGHT => {}
         _ => return Ok(1),
     }
-    // Only an administrator can.
+    // Only an administrator can set a capability.
     let given = run(Command::new("setcap")
         .arg(CAPABILITY)
         .arg(&helper)
@@ -48,7 +48,7 @@ pub(crate) fn main(interface: &str) -> Result<u8, Error> {
     Ok(1)
 }
 
-/// How an administrator allows it, and what that allows.
+/// Returns how an administrator allows it, and what that permits.
 fn proposal(helper: &Path) -> String {
     let helper = helper.display();
     format!(
@@ -67,7 +67,7 @@ fn proposal(helper: &Path) -> String {
     )
 }
 
-/// What everybody may run lends everybody its ears.
+/// Returns a warning if everybody may run the helper, and so may capture frames.
 fn warning(mode: u32, helper: &Path) -> Option<String> {
     let helper = helper.display();
     (mode & 0o001 != 0).then(|| {
@@ -81,7 +81,7 @@ fn warning(mode: u32, helper: &Path) -> Option<String> {
 fn done(helper: &Path, interface: &str) -> u8 {
     let on = if interface.is_empty() { "" } else { " on " };
     tell(&format!("raw Ethernet works{on}{interface}"));
-    // Without the capability it lends nobody anything.
+    // A helper without the capability gives no rights.
     if has_capability(helper)
         && let Ok(found) = helper.metadata()
         && let Some(warning) = warning(found.permissions().mode(), helper)
@@ -102,7 +102,7 @@ fn has_capability(helper: &Path) -> bool {
     said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("cap_net_raw"))
 }
 
-/// How it ended; -1: by a signal.
+/// Runs a command and returns its exit code, or -1 if a signal ended it.
 fn run(command: &mut Command) -> Result<i32, Error> {
     let program = PathBuf::from(command.get_program());
     let ended = command.status().map_err(Error::file("run", program));
@@ -126,7 +126,7 @@ mod tests {
         ] {
             assert!(said.contains(what), "no {what}");
         }
-        // The capability goes with a change of owner.
+        // A change of owner clears the capability.
         assert!(said.find("chown") < said.find("setcap"));
         assert_eq!(warning(0o100_750, helper), None);
         let warned = warning(0o100_755, helper).expect("others may");

@@ -1,5 +1,5 @@
-//! The variables that the launcher alone reads, beside those of ranks, which `pombo_job` and `pombo_mpi` have. `run` checks all
-//! of them and `info` prints them; the README has what the test below makes of the tables.
+//! The variables that only the launcher reads, beside those of ranks in `pombo_job` and `pombo_mpi`. `run` checks all
+//! of them and `info` prints them; a test below keeps the README's table equal to these tables.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use pombo_job::settings::{Values, Variable, Verdict};
 use pombo_mpi::collective::{Selection, TABLE};
 use pombo_mpi::settings;
 
-/// The directory of the library; whatever needs that reads it.
+/// The directory of the library; every tool that needs the library reads it.
 pub(crate) const LIB: Variable = Variable {
     name: c"POMBO_LIB",
     values: Values {
@@ -18,7 +18,7 @@ pub(crate) const LIB: Variable = Variable {
     meaning: "holds libmpi_abi.so.1 and libmpi_abi.a",
 };
 
-/// Of `mpicc`.
+/// The compiler of `mpicc`.
 pub(crate) const CC: Variable = Variable {
     name: c"POMBO_CC",
     values: COMPILER,
@@ -26,7 +26,7 @@ pub(crate) const CC: Variable = Variable {
     meaning: "C compiler behind mpicc, with its own leading options if need be",
 };
 
-/// Of `mpicxx`.
+/// The compiler of `mpicxx`.
 pub(crate) const CXX: Variable = Variable {
     name: c"POMBO_CXX",
     values: COMPILER,
@@ -34,7 +34,7 @@ pub(crate) const CXX: Variable = Variable {
     meaning: "C++ compiler behind mpicxx, with its own leading options if need be",
 };
 
-/// Of `pombo run`; [`kill_timeout`] reads what it says.
+/// The time-out of `pombo run`, parsed by [`kill_timeout`].
 pub(crate) const KILL_TIMEOUT: Variable = Variable {
     name: c"POMBO_KILL_TIMEOUT",
     values: Values {
@@ -50,23 +50,23 @@ const COMPILER: Values = Values {
     fits: |_| true,
 };
 
-/// Those of a job, those of MPI, then the launcher's own.
+/// The tables of jobs, of MPI, and of the launcher.
 static TABLES: [&[Variable]; 3] = {
     let [job, mpi] = settings::TABLES;
     [job, mpi, &[LIB, CC, CXX, KILL_TIMEOUT]]
 };
 
-/// Every variable, in the order in which a user reads them.
+/// Returns every variable, in the order of the documentation.
 pub(crate) fn all() -> impl Iterator<Item = &'static Variable> {
     TABLES.into_iter().flatten()
 }
 
-/// What is to be said of a variable, whoever reads it.
+/// Checks a variable of any of the tables.
 pub(crate) fn check(name: &str, value: Option<&str>) -> Verdict {
     settings::check(&TABLES, name, value)
 }
 
-/// The variable whose name is at most three letters away.
+/// Returns the known variable whose name differs by at most three letters.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let names = all().map(Variable::name);
     let names = names.chain(TABLE.iter().map(Selection::variable));
@@ -75,10 +75,10 @@ pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     (letters <= 3).then_some(known)
 }
 
-/// The longest time-out: a day.
+/// The longest time-out: one day.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// How long that is, if a time-out may be so.
+/// Parses a time-out in seconds; `None` if it is invalid or too long.
 pub(crate) fn kill_timeout(seconds: &str) -> Option<Duration> {
     let kill_timeout = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
     (kill_timeout <= LONGEST).then_some(kill_timeout)
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// A default that could be given, and a name, are what one types.
+    /// Formats a default as code if a user could type it, and a name.
     fn code(text: &str) -> String {
         match text {
             "" => String::new(),
@@ -152,7 +152,8 @@ mod tests {
         format!("| {name} | {default} | {must} | {meaning} |\n")
     }
 
-    /// A rank knows by name whatever the launcher alone reads, and the README has the tables as they are.
+    /// Checks that ranks know the names of the launcher's own variables, and that the README has the tables as they
+    /// are.
     #[test]
     fn the_tables_agree() {
         let own = TABLES[2].iter().map(|variable| variable.name());

@@ -1,5 +1,6 @@
-//! The environment variables of a job: what each may say, what holds without it, what it means. A package above has a
-//! table of its own, made by the same macro; whoever starts up checks all tables at once, so that a job says it once.
+//! The environment variables of a job: their valid values, defaults and meanings. A package above has a table of its
+//! own, made by the same macro; the program checks all tables at once at its start, so that a job reports an error
+//! once.
 
 #[doc(hidden)]
 pub mod const_format;
@@ -19,19 +20,19 @@ use crate::bootstrap::{self, JobError};
 use crate::environment;
 use crate::log::{self, LogLine};
 
-/// What a variable is found to be.
+/// The result of checking a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// In order, or none of ours.
+    /// The variable is valid, or is none of Pombo's.
     Fine,
-    /// It says something that cannot be.
+    /// The variable has an invalid value.
     Wrong {
         /// The variable.
         name: &'static str,
         /// What it must be.
         must: &'static str,
     },
-    /// It has another name now.
+    /// The variable has been renamed.
     Renamed {
         /// The former name.
         name: &'static str,
@@ -42,8 +43,8 @@ pub enum Verdict {
     Unknown,
 }
 
-/// What is to be said of a variable whose name begins with `POMBO_`, by these tables; of one with a name of `others`
-/// nothing. A value that is no text is `None`.
+/// Checks a variable whose name begins with `POMBO_` against these tables. Variables named in `others` are always
+/// valid. A value that is not valid UTF-8 is `None`.
 pub fn check(
     tables: &[&'static [Variable]],
     mut others: impl Iterator<Item = &'static str>,
@@ -66,14 +67,14 @@ pub fn check(
     }
 }
 
-/// How the names of variables of tests begin.
+/// Prefix of the names of test variables.
 const OF_TESTS: &str = "POMBO_TEST_";
 
-/// Has all variables of this process judged, by [`check`] or what calls it. The first rank tells which ones nobody
-/// knows, if no launcher has.
+/// Checks all variables of this process by `judge`, which is [`check`] or calls it. The first rank reports unknown
+/// variables, unless a launcher has.
 ///
 /// # Errors
-/// [`JobError::Variable`] or [`JobError::Renamed`]: the first that is wrong.
+/// [`JobError::Variable`] or [`JobError::Renamed`]: the first invalid variable.
 pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), JobError> {
     let warns = bootstrap::rank() == 0 && environment::variable(SHM_FD.name).is_none();
     for (name, value) in environment::all() {
@@ -90,10 +91,10 @@ pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Jo
     Ok(())
 }
 
-/// Checks those of this package, for a program that has none of its own. Others are left alone.
+/// Checks the variables of this package, for a program without variables of its own. Others are ignored.
 ///
 /// # Errors
-/// [`JobError::Variable`]: the first that is wrong.
+/// [`JobError::Variable`]: the first invalid variable.
 pub fn check_own() -> Result<(), JobError> {
     check_all(
         |name, value| match check(&[VARIABLES], core::iter::empty(), name, value) {

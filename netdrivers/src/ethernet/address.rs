@@ -1,20 +1,20 @@
-//! Where a peer is, as it is published.
+//! The address of a peer, as it is published.
 
 use core::fmt;
 use core::str::FromStr;
 
 use super::error::EthernetError;
 
-/// The six bytes that a segment knows an interface by.
+/// A MAC address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Mac(pub [u8; 6]);
 
-/// Where a peer is: to be published. As text, `02:00:00:00:00:01/1500`.
+/// The address of a peer, for publication. As text, `02:00:00:00:00:01/1500`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
-    /// Of its interface; peers of one host may share it.
+    /// The MAC address of its interface; peers of one host may share it.
     pub mac: Mac,
-    /// What the interface carries in one piece.
+    /// The MTU of the interface in bytes.
     pub mtu: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The first step onto a segment: a socket at an interface whose address others can be told.
+//! The first step of joining: a socket bound to an interface whose address can be published.
 
 use super::address::{Address, Mac};
 use super::device::Ethernet;
@@ -10,7 +10,7 @@ use super::privileged_helper;
 use super::socket::Socket;
 use super::table::PeerTable;
 
-/// A peer with an address, which does not know the others yet. Frames that come meanwhile wait.
+/// A peer with an address, which does not know the others yet. Frames that arrive meanwhile wait.
 pub struct BoundEthernet<L: FrameIo = AfPacket> {
     io: L,
     frame_address: FrameAddress,
@@ -19,14 +19,14 @@ pub struct BoundEthernet<L: FrameIo = AfPacket> {
     loopback: bool,
 }
 
-/// The longest frame that our header can tell.
+/// Bytes of the longest frame, limited by the length field of our header.
 const MAX_FRAME: usize = u16::MAX as usize;
 
 impl Ethernet {
-    /// A socket at the interface of that name, or with "" at the only one that has a link.
+    /// Opens a socket at the interface of that name, or with "" at the only one that has a link.
     ///
     /// # Errors
-    /// [`EthernetError::NotPermitted`] where the process may not, or what else [`EthernetError`] names.
+    /// [`EthernetError::NotPermitted`] if the process has no right to do so, or another [`EthernetError`].
     pub fn open(name: &str, frame_address: FrameAddress) -> Result<BoundEthernet, EthernetError> {
         BoundEthernet::new(name, frame_address, |socket, interfaces, mtu| {
             let (_, queue) = socket.buffer_sizes()?;
@@ -61,31 +61,31 @@ impl<L: FrameIo> BoundEthernet<L> {
         })
     }
 
-    /// Where others reach this peer: to be published.
+    /// Returns the address at which others reach this peer, for publication.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// The longest frame for the protocol above.
+    /// Returns the longest frame, in bytes, for the protocol above.
     pub fn mtu(&self) -> usize {
         max_frame(self.address.mtu as usize)
     }
 
-    /// The interface.
+    /// Returns the interface.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Frames that can wait for a poll; more are lost.
+    /// Returns the number of frames that can wait for a poll; more are lost.
     pub fn rx_slots(&self) -> usize {
         self.io.rx_slots()
     }
 
-    /// Joins the job whose peers have published these addresses, the same list at all of them. Frames are no longer than
-    /// the interfaces of all carry.
+    /// Joins the job whose peers have published these addresses, the same list at all of them. Frames are limited to
+    /// the smallest MTU of all interfaces.
     ///
     /// # Errors
-    /// The table is not possible, or the loopback interface is needed and down: see [`EthernetError`].
+    /// The table is invalid, or the loopback interface is needed and down: see [`EthernetError`].
     pub fn join(self, addresses: &[Address]) -> Result<Ethernet<L>, EthernetError> {
         let table = PeerTable::new(self.frame_address.peer, self.address, addresses)?;
         let (name, mtu) = (self.interface.name, max_frame(table.mtu));
@@ -105,7 +105,7 @@ impl<L: FrameIo> BoundEthernet<L> {
     }
 }
 
-/// The longest frame for the protocol above, where an interface carries so much.
+/// Returns the longest frame for the protocol above at an MTU.
 fn max_frame(mtu: usize) -> usize {
     mtu.saturating_sub(POMBO_HEADER_LEN).min(MAX_FRAME)
 }

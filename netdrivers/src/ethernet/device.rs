@@ -1,4 +1,4 @@
-//! Frames from peer to peer, and to all at once.
+//! The device: frames from peer to peer, and broadcasts.
 
 use super::frame::{self, EVERYBODY, FrameAddress, FrameError};
 use super::frame_io::{AfPacket, FrameIo};
@@ -19,10 +19,10 @@ pub struct Ethernet<L: FrameIo = AfPacket> {
     frame_address: FrameAddress,
     table: PeerTable,
     interface: String,
-    /// What the interface carried when the peer joined.
+    /// The MTU of the interface when the peer joined.
     initial_mtu: usize,
     mtu: usize,
-    /// Are there peers on other hosts, and other peers on this one?
+    /// Whether there are peers on other hosts, and (`has_local`) other peers on this one.
     has_remote: bool,
     has_local: bool,
     full: bool,
@@ -30,17 +30,17 @@ pub struct Ethernet<L: FrameIo = AfPacket> {
     wait_policy: NetworkWaitPolicy,
 }
 
-/// What has happened at a device.
+/// Counters of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct EthernetCounts {
-    /// Of another protocol or job, or from an interface that its peer does not have: dropped.
+    /// Frames of another protocol or job, or from an interface that its peer does not have: dropped.
     pub foreign: u64,
-    /// Shorter than they say: dropped.
+    /// Frames shorter than their header says: dropped.
     pub truncated: u64,
-    /// Found no room in this host, because nobody polled: lost.
+    /// Frames that found no room in this host because no poll took them: lost.
     pub dropped: u64,
-    /// Not taken by the system for a reason that may pass: memory, an interface that is down.
+    /// Frames that the system did not accept for a transient reason: no memory, an interface that is down.
     pub unsent: u64,
 }
 
@@ -67,24 +67,24 @@ impl<L: FrameIo> Ethernet<L> {
         }
     }
 
-    /// The interface's name.
+    /// Returns the interface's name.
     pub fn interface(&self) -> &str {
         &self.interface
     }
 
-    /// The interface's MTU when this peer joined, and what it is now, where that is less. Frames that are too long for
-    /// it are refused with EMSGSIZE (90).
+    /// Returns the interface's MTU when this peer joined, and its present MTU, if that is smaller. Longer frames are
+    /// refused with EMSGSIZE (90).
     pub fn reduced_mtu(&self) -> Option<(usize, usize)> {
         let [socket, _] = self.io.fds();
         let now = interface::mtu(socket, &self.interface).ok()?;
         (now < self.initial_mtu).then_some((self.initial_mtu, now))
     }
 
-    /// Does the interface still carry the longest frame of the job? One that does not drops longer frames when they
-    /// arrive, and says nothing: who only receives has to ask.
+    /// Checks that the interface still carries the longest frame of the job. With a smaller MTU the system drops longer
+    /// arriving frames without an error, so a peer that only receives must call this.
     ///
     /// # Errors
-    /// [`ChannelError::Device`] with EMSGSIZE (90) if it does not.
+    /// [`ChannelError::Device`] with EMSGSIZE (90) if the MTU is too small.
     pub fn check_mtu(&self) -> Result<(), ChannelError> {
         match self.reduced_mtu() {
             Some((_, now)) if now < self.mtu + frame::POMBO_HEADER_LEN => {
@@ -94,7 +94,8 @@ impl<L: FrameIo> Ethernet<L> {
         }
     }
 
-    /// For who waits on several: readable when frames have come; negative: none.
+    /// Returns the descriptors, for a wait on several: they are readable when frames have arrived; negative ones are
+    /// absent.
     pub fn fds(&self) -> [i32; 2] {
         self.io.fds()
     }
@@ -105,12 +106,12 @@ impl<L: FrameIo> Ethernet<L> {
         WaitSet::readable(descriptors).writable(full, descriptors)
     }
 
-    /// Was there no room at the last transmission? Then the descriptors are writable when there is.
+    /// Returns whether the last transmission found no room. The descriptors are writable when there is room again.
     pub fn is_full(&self) -> bool {
         self.full
     }
 
-    /// What has happened so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> EthernetCounts {
         EthernetCounts {
             dropped: self.io.dropped(),
@@ -118,7 +119,7 @@ impl<L: FrameIo> Ethernet<L> {
         }
     }
 
-    /// To a peer's interface, by way of this host if it is there.
+    /// Sends to a peer's interface, over the loopback interface if the peer is on this host.
     #[inline]
     fn send(
         &mut self,
@@ -171,7 +172,7 @@ impl<L: FrameIo> Network for Ethernet<L> {
         let mut any = false;
         io.poll(|bytes| match frame::parse(bytes, *frame_address) {
             Ok(parsed) if table.mac(parsed.from) == Some(parsed.mac) => {
-                // What it sends to all it may hear itself, as an echo of this host.
+                // The loopback interface may return this peer's own broadcasts.
                 if !(parsed.to_all && parsed.from == frame_address.peer) {
                     any = true;
                     f(ContiguousFrame::new(parsed.from, parsed.bytes));
@@ -204,7 +205,7 @@ impl<L: FrameIo> Broadcast for Ethernet<L> {
             self.send(to, false, parts)?;
         }
         if self.has_local {
-            // It is out already where others are; here it may get lost as anywhere.
+            // The frame has already left for the other hosts; on this host it may get lost like any frame.
             match self.send(to, true, parts) {
                 Err(ChannelError::Full) if self.has_remote => self.counts.unsent += 1,
                 sent => sent?,

@@ -1,65 +1,65 @@
-//! What can go wrong before a rank is on the segment.
+//! Errors of joining a job over raw Ethernet.
 
 use super::address::Address;
 use crate::Errno;
 use alloc::string::String;
 use core::fmt;
 
-/// Why a rank cannot talk over raw Ethernet.
+/// Why a rank cannot use raw Ethernet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EthernetError {
-    /// The process may not open such sockets, and no helper opened one for it.
+    /// The process has no right to open such sockets, and no helper opened one for it.
     NotPermitted {
-        /// The interface that was asked for.
+        /// The requested interface.
         interface: String,
     },
-    /// The helper may not open the interface for others.
+    /// The helper is not allowed to open the interface for others.
     Forbidden {
-        /// The interface that was asked for.
+        /// The requested interface.
         interface: String,
     },
     /// This host has no such interface.
     NoSuchInterface {
-        /// The name.
+        /// The name of the interface.
         name: String,
     },
     /// No interface has a link.
     NoLink,
     /// Several interfaces have a link.
     AmbiguousInterface {
-        /// Their names.
+        /// Their names, separated by commas.
         names: String,
     },
-    /// The interface is not one of Ethernet.
+    /// The interface is not an Ethernet interface.
     NotEthernet {
         /// The interface.
         interface: String,
     },
-    /// The interface carries too little.
+    /// The MTU of the interface is too small.
     Mtu {
         /// The interface.
         interface: String,
-        /// What it carries in one piece.
+        /// The MTU in bytes.
         mtu: usize,
     },
-    /// A peer's interface carries too little.
+    /// The MTU of a peer's interface is too small.
     PeerMtu {
         /// The peer.
         peer: u16,
-        /// Where it is, and what it carries.
+        /// Its address, which includes the MTU.
         address: Address,
     },
-    /// The table has no peer, or too many.
+    /// The table has no peer, or too many peers.
     Peers {
-        /// How many.
+        /// Number of peers.
         peers: usize,
     },
     /// The peer is not in the table.
     NoSuchPeer {
         /// The peer.
         peer: u16,
-        /// How many the table has.
+        /// Number of peers in the table.
         peers: usize,
     },
     /// The table has another address for this peer than its interface has.
@@ -68,7 +68,7 @@ pub enum EthernetError {
         peer: u16,
         /// The address in the table.
         listed: Address,
-        /// The one that this peer has.
+        /// The address of this peer's interface.
         bound: Address,
     },
     /// There are several peers on this host, and its loopback interface is down.
@@ -77,9 +77,9 @@ pub enum EthernetError {
     InvalidAddress,
     /// A system call failed.
     System {
-        /// Its name.
+        /// The name of the call.
         call: &'static str,
-        /// Its error number.
+        /// The error number.
         errno: i32,
     },
 }
@@ -151,17 +151,17 @@ impl fmt::Display for EthernetError {
 impl core::error::Error for EthernetError {}
 
 impl EthernetError {
-    /// That call has failed.
+    /// Returns the error of a system call.
     pub(super) fn system(call: &'static str, Errno(errno): Errno) -> Self {
         EthernetError::System { call, errno }
     }
 
-    /// The call just made has failed.
+    /// Returns the error of the system call that has just failed.
     pub(super) fn last(call: &'static str) -> Self {
         Self::system(call, Errno::last())
     }
 
-    /// Turns a failed call into its error.
+    /// Converts the result of a system call.
     pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
         Errno::check(result).map_err(|errno| Self::system(call, errno))
     }

@@ -1,4 +1,4 @@
-//! The system looks at every frame for us: those of others never wake this process. Used inside `ethernet` only.
+//! Filter programs of the system: frames of others never wake this process. Only `ethernet` uses them.
 
 use super::frame::{ETHER_TYPE, EVERYBODY, FrameAddress};
 use libc::{
@@ -8,12 +8,13 @@ use libc::{
 
 pub(super) type Filter = [libc::sock_filter; 16];
 
-/// Passes what comes by one of two interfaces, of this job and kind, for this peer or for all but from this peer.
+/// Returns a filter for frames of this job and kind over one of two interfaces that are for this peer, or for all peers
+/// unless this peer has sent them.
 pub(super) fn program_for(frame_address: FrameAddress, interfaces: [i32; 2]) -> Filter {
-    // The machine of the filter reads big-endian, our header is little-endian.
+    // The filter machine loads big-endian words, and our header is little-endian.
     let swapped = |word: u16| u32::from(word.swap_bytes());
     let [first, second] = interfaces.map(|index| index as u32);
-    // Jumps go to these places.
+    // Targets of jumps.
     const PASS: u8 = 14;
     const DROP: u8 = 15;
     let unless = |at: u8, value: u32| jump(value, 0, DROP - at - 1);
@@ -41,7 +42,7 @@ pub(super) fn load(size: u32, at: u32) -> libc::sock_filter {
     step(BPF_LD | size | BPF_ABS, 0, 0, at)
 }
 
-/// How many to pass over: if it is equal, and if not.
+/// Returns a comparison that skips `equal` instructions if it holds, else `other`.
 pub(super) fn jump(value: u32, equal: u8, other: u8) -> libc::sock_filter {
     step(BPF_JMP | BPF_JEQ | BPF_K, equal, other, value)
 }

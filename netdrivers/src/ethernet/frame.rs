@@ -1,4 +1,4 @@
-//! What stands in front of every frame: Ethernet's header, and ours. Used inside `ethernet` only.
+//! The headers of every frame: Ethernet's and ours. Only `ethernet` uses them.
 //!
 //! | offset | bytes | |
 //! | --- | --- | --- |
@@ -12,46 +12,46 @@
 //! | 20 | 2 | destination peer, or [`EVERYBODY`] |
 //! | 22 | 2 | bytes that follow: interfaces fill short frames up |
 //!
-//! Numbers are little-endian but where it says otherwise.
+//! Numbers are little-endian except where the table says otherwise.
 
 use super::address::Mac;
 use pombo_kernel::header::Peer;
 use pombo_kernel::network::MIN_MTU;
 
-/// The EtherType for local experiments: nobody else's on a segment that uses it for this.
+/// The EtherType for local experiments, which no other protocol on the network may use.
 pub const ETHER_TYPE: u16 = 0x88b5;
 
 /// Bytes of both headers.
 pub(super) const HEADER_LEN: usize = 24;
-/// Bytes of Ethernet's, which an MTU does not count.
+/// Bytes of the Ethernet header, which an MTU does not include.
 pub(super) const ETHERNET_HEADER_LEN: usize = 14;
-/// Bytes of our header, which an MTU counts.
+/// Bytes of our header, which an MTU includes.
 pub(super) const POMBO_HEADER_LEN: usize = HEADER_LEN - ETHERNET_HEADER_LEN;
-/// What an interface carries at least.
+/// Smallest MTU of an interface, in bytes.
 pub(super) const MIN_INTERFACE_MTU: usize = MIN_MTU + POMBO_HEADER_LEN;
-/// The destination of what is for all peers: no peer has this number.
+/// The destination of broadcasts: no peer has this number.
 pub(super) const EVERYBODY: u16 = u16::MAX;
 
 const VERSION: u8 = 1 << 4;
 
-/// What a device carries. Frames of the two never meet.
+/// The traffic of a device. Frames of the two kinds never mix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Traffic {
     /// From peer to peer.
     Unicast,
-    /// Of groups.
+    /// Frames of multicast groups.
     Multicast,
 }
 
-/// Whose frames a device hears.
+/// The frames that a device receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameAddress {
-    /// The same at all peers of a job, and likely another in every job on the segment.
+    /// The job number: equal at all peers of a job, and probably different for every job on the network.
     pub job: u16,
     /// This peer.
     pub peer: Peer,
-    /// What the device is for.
+    /// The traffic of the device.
     pub traffic: Traffic,
 }
 
@@ -63,8 +63,8 @@ impl FrameAddress {
         }
     }
 
-    /// Where frames for all peers of the job go: a group address that nobody was given, so that interfaces of other
-    /// hosts need not listen.
+    /// Returns the destination of broadcasts of the job: a locally administered group address, so that interfaces of
+    /// other hosts need not listen.
     pub(super) fn group(self) -> Mac {
         let [low, high] = self.job.to_le_bytes();
         Mac([0x03, b'P', b'o', b'm', high, low])
@@ -73,7 +73,7 @@ impl FrameAddress {
 
 pub(super) type HeaderBytes = [u8; HEADER_LEN];
 
-/// The header of a frame of `len` bytes; those are fewer than 2^16.
+/// Builds the header of a frame of `len` bytes, fewer than 2^16.
 #[inline]
 pub(super) fn header(to: (Mac, u16), from: (Mac, FrameAddress), len: usize) -> HeaderBytes {
     let (mac, frame_address) = from;
@@ -89,25 +89,25 @@ pub(super) fn header(to: (Mac, u16), from: (Mac, FrameAddress), len: usize) -> H
     head
 }
 
-/// Why a frame is not believed.
+/// Why a frame is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FrameError {
-    /// Of another protocol or job, for another peer.
+    /// It belongs to another protocol or job, or is for another peer.
     Foreign,
-    /// Shorter than it says.
+    /// It is shorter than its header says.
     Truncated,
 }
 
-/// A frame that arrived.
+/// A received frame.
 pub(super) struct ParsedFrame<'a> {
     pub(super) mac: Mac,
     pub(super) from: Peer,
-    /// Is it for all peers?
+    /// Whether the frame is for all peers.
     pub(super) to_all: bool,
     pub(super) bytes: &'a [u8],
 }
 
-/// Reads a frame that came to that address.
+/// Parses a frame that was received by that address.
 #[inline]
 pub(super) fn parse(
     frame: &[u8],
@@ -192,7 +192,7 @@ mod tests {
         for byte in 12..22 {
             let mut other = frame.clone();
             other[byte] ^= 0x10;
-            // The source peer is looked up by whoever has the table.
+            // The caller looks up the source peer in its table.
             let expected = (!(18..20).contains(&byte)).then_some(FrameError::Foreign);
             assert_eq!(refused(&other), expected, "byte {byte}");
         }

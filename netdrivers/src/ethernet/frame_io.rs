@@ -1,4 +1,4 @@
-//! What a device stands on: something that takes whole frames and has some. Used inside `ethernet` only.
+//! The interface below a device: it sends and receives whole frames. Only `ethernet` uses it.
 
 use super::error::EthernetError;
 use super::frame::{HEADER_LEN, HeaderBytes};
@@ -10,12 +10,12 @@ use alloc::vec::Vec;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 
-/// Bytes of a frame that is copied once more, to one piece: that costs less than many pieces cost the system.
+/// Bytes below which a frame is copied to contiguous memory, which costs less than the system's handling of many parts.
 const COPY_BELOW: usize = 256;
 
-/// A way onto the segment, and to other processes of this host.
+/// Access to the network, and to other processes of this host.
 pub trait FrameIo: 'static {
-    /// Sends a frame, to this host or out. False: not sent, for a reason that may pass.
+    /// Sends a frame, to this host or out. Returns false if the frame was lost for a transient reason.
     fn send(
         &mut self,
         local: bool,
@@ -23,33 +23,34 @@ pub trait FrameIo: 'static {
         parts: &[Part<'_>],
     ) -> Result<bool, ChannelError>;
 
-    /// Hands out frames that came, at most a batch.
+    /// Delivers received frames, at most a batch.
     fn poll(&mut self, f: impl FnMut(&[u8])) -> Result<(), ChannelError>;
 
-    /// Readable when frames have come, writable when there is room; negative: none.
+    /// Returns the descriptors: readable when frames have arrived, writable when there is room; negative ones are
+    /// absent.
     fn fds(&self) -> [i32; 2];
 
-    /// Frames that can wait for a poll.
+    /// Returns the number of frames that can wait for a poll.
     fn rx_slots(&self) -> usize;
 
-    /// Frames that came and found no room.
+    /// Returns the number of frames that arrived and found no room.
     fn dropped(&self) -> u64;
 }
 
-/// Packet sockets of Linux: one socket for both ways; frames are gathered where they lie, and read where the system puts
-/// them.
+/// Packet sockets of Linux: one socket for both directions; frames are gathered from their parts, and read where the
+/// system puts them.
 pub struct AfPacket {
     socket: Socket,
-    /// Numbers of the interface and of this host's own.
+    /// Indices of the interface and of the loopback interface.
     interfaces: [i32; 2],
     ring: RxRing,
     pace: Pace,
-    /// For frames that are put together here.
+    /// Buffer for frames that are copied to contiguous memory.
     scratch: Vec<u8>,
 }
 
 impl AfPacket {
-    /// `queue`: bytes that the system granted for frames that wait to leave.
+    /// Creates the interface; `queue` is the number of bytes that the system granted for frames that wait to leave.
     pub(super) fn new(
         socket: Socket,
         interfaces: [i32; 2],
@@ -67,7 +68,7 @@ impl AfPacket {
 }
 
 impl AfPacket {
-    /// Gives a frame to the system.
+    /// Sends a frame.
     #[inline]
     fn transmit(
         &mut self,

@@ -1,4 +1,4 @@
-//! The Ethernet interfaces of this host: a launcher chooses one by name or takes the one with a link.
+//! The Ethernet interfaces of this host: a launcher selects one by name or takes the one with a link.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,19 +11,19 @@ use crate::interfaces::{self, InterfaceAddress};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Interface {
-    /// As the system names it.
+    /// The system's name of the interface.
     pub name: String,
-    /// As the system counts it.
+    /// The system's index of the interface.
     pub index: i32,
-    /// Its address; `None` where it is not one of Ethernet.
+    /// The MAC address; `None` if it is not an Ethernet interface.
     pub mac: Option<Mac>,
-    /// It is up and has a link.
+    /// Whether the interface is up and has a link.
     pub running: bool,
-    /// It leads to this host alone.
+    /// Whether the interface is a loopback interface.
     pub loopback: bool,
 }
 
-/// All interfaces, in the system's order.
+/// Returns all interfaces, in the system's order.
 ///
 /// # Errors
 /// [`EthernetError::System`].
@@ -31,7 +31,7 @@ pub fn interfaces() -> Result<Vec<Interface>, EthernetError> {
     interfaces::list(read).map_err(|errno| EthernetError::system("getifaddrs", errno))
 }
 
-/// The interface of that name, or with "" the only one with a link.
+/// Returns the interface of that name, or with "" the only one with a link.
 pub(super) fn find(name: &str) -> Result<Interface, EthernetError> {
     let mut all = interfaces()?.into_iter();
     if name.is_empty() {
@@ -63,14 +63,14 @@ fn choose(mut all: Vec<Interface>) -> Result<Interface, EthernetError> {
     }
 }
 
-/// What leads to this host alone: its number, and whether it is up.
+/// Returns the index of the loopback interface, and whether it is up.
 pub(super) fn loopback() -> Result<(i32, bool), EthernetError> {
     let own = interfaces()?.into_iter().find(|one| one.loopback);
     let own = own.ok_or(EthernetError::LoopbackDown)?;
     Ok((own.index, own.running))
 }
 
-/// Bytes that the interface of that name carries in one piece now. Any socket may ask.
+/// Returns the present MTU of the interface of that name. Any socket may be used.
 pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
     interfaces::mtu(socket, name).map_err(|errno| EthernetError::system("ioctl", errno))
 }

@@ -1,30 +1,30 @@
-//! Ranks on the hosts of one Ethernet segment, without IP. `no_std` with an allocator; Linux. A launcher uses it.
+//! Ranks on the hosts of one Ethernet network, without IP. `no_std` with an allocator; Linux. Launchers use it.
 //!
-//! Every peer opens a socket at an interface ([`Ethernet::open`]) and publishes where it is; whoever starts the job
-//! hands the table of all addresses round; then each joins ([`BoundEthernet::join`]). The place in the table is the peer.
-//! Two sockets of one peer, one for each [`Traffic`], give the devices for single peers and for groups; their frames
-//! never meet. Every peer has a socket of its own, also where several share an interface, and a filter in the system
-//! that passes only what is for it; so nobody's progress depends on another's.
+//! Every peer opens a socket at an interface ([`Ethernet::open`]) and publishes its address; the launcher distributes
+//! the table of all addresses; then each peer joins ([`BoundEthernet::join`]). The index in the table is the peer
+//! number. Two sockets of one peer, one for each [`Traffic`], give the unicast and the multicast device; their frames
+//! never mix. Every peer has a socket of its own, also where several share an interface, and a filter in the system
+//! that passes only its frames; so no peer's progress depends on another's.
 //!
-//! A frame goes out from where its parts lie, and is read in memory that is shared with the system, which puts it there
-//! when it comes: to look for frames is no system call. Peers of the same
-//! host reach each other by its loopback interface, not by the segment; shared memory is better for that. What comes
-//! from an interface that the table does not have for that peer is counted and dropped: this keeps mistakes out, not
-//! enemies, for whom there is authentication (`pombo-transport`).
-//! Interfaces check a sum of 32 bits, which whoever writes to the segment makes as well: it does not count as a check.
+//! A frame is gathered from its parts, and received into memory that is shared with the system, which puts it there on
+//! arrival: a check for frames is no system call. Peers of the same host reach each other over its loopback interface,
+//! not over the network; shared memory is better for that. A frame from an interface that the table does not have for
+//! its peer is counted and dropped: this detects errors, not attackers, against whom there is authentication
+//! (`pombo-transport`). Interfaces check a checksum of 32 bits, which an attacker computes as well: it does not count
+//! as a check.
 //!
 //! | bound | |
 //! | --- | --- |
 //! | frames taken at once | 32 |
-//! | frames that wait for a poll | 640 where 1500 bytes are the longest, 112 with 9000, 32 with 65000: 1 MiB, or 2; beyond it they are lost, and counted |
-//! | frames that wait to leave | what the line takes in 3 ms, 24 to what it grants of [`SEND_BYTES`]; beyond it the device is full |
-//! | bytes of a frame | what the interfaces of all peers carry |
+//! | frames that wait for a poll | 640 at MTU 1500, 112 at 9000, 32 at 65000 (1 MiB, or 2); then lost and counted |
+//! | frames that wait to leave | 3 ms of the link's rate; at least 24, at most what is granted of [`SEND_BYTES`] |
+//! | bytes of a frame | the smallest MTU of all peers' interfaces |
 //! | peers | 65535 |
 //!
-//! An interface that is down is no error: frames are lost and counted, and when it is up again all goes on. One that is
-//! taken away is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with ENXIO (6) for who sends;
-//! [`Ethernet::interface`] names it. One whose MTU is lowered is the same with EMSGSIZE (90), and [`Ethernet::reduced_mtu`]
-//! says from what to what.
+//! An interface that is down is no error: frames are lost and counted, and when it is up again communication continues.
+//! If an interface is removed, sends fail with [`ChannelError::Device`](pombo_kernel::ChannelError::Device) and ENXIO
+//! (6); [`Ethernet::interface`] names it. If its MTU is lowered, sends fail in the same way with EMSGSIZE (90), and
+//! [`Ethernet::reduced_mtu`] returns both values.
 
 mod address;
 mod bound;

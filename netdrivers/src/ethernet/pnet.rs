@@ -1,7 +1,7 @@
-//! The line of `pnet`, which other systems have as well: one frame to a call, in one piece. Tests hold it beside the
+//! The interface of `pnet`, which other systems have as well: one contiguous frame per call. Tests compare it with the
 //! system's own calls.
 //!
-//! Its socket is one of ours, handed over: what `pnet` opens by itself hears everybody's frames and has a small buffer.
+//! Its socket is one of ours, passed to `pnet`: a socket that `pnet` opens receives every frame and has a small buffer.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ use pnet_datalink::{Channel, ChannelType, Config, DataLinkReceiver, DataLinkSend
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 
-/// Two channels of `pnet`: out, and to this host.
+/// Two channels of `pnet`: to the network, and to this host.
 pub struct Pnet {
     sockets: [PnetSocket; 2],
     frame: Vec<u8>,
@@ -32,15 +32,15 @@ pub struct Pnet {
 struct PnetSocket {
     sender: Box<dyn DataLinkSender>,
     receiver: Box<dyn DataLinkReceiver>,
-    /// The same socket, for what `pnet` does not ask it.
+    /// The same socket, for options that `pnet` does not offer.
     socket: Socket,
 }
 
 impl Ethernet<Pnet> {
-    /// As [`Ethernet::open`], through `pnet`.
+    /// Opens a socket as [`Ethernet::open`] does, through `pnet`.
     ///
     /// # Errors
-    /// As [`Ethernet::open`].
+    /// As for [`Ethernet::open`].
     pub fn open_pnet(
         name: &str,
         frame_address: FrameAddress,
@@ -72,13 +72,13 @@ impl PnetSocket {
         let found = all.find(|one| one.index == index as u32);
         let at = found.ok_or_else(|| failed(Error::from_raw_os_error(libc::ENODEV)))?;
         let config = Config {
-            // Room for a tag of a virtual network.
+            // Space for a VLAN tag.
             read_buffer_size: mtu + ETHERNET_HEADER_LEN + 4,
             read_timeout: Some(Duration::ZERO),
             write_timeout: Some(Duration::ZERO),
             channel_type: ChannelType::Layer3(ETHER_TYPE),
             promiscuous: false,
-            // From here on it is closed by pnet, also if this fails.
+            // From here on `pnet` closes the socket, also if this call fails.
             socket_fd: Some(socket.into_fd()),
             ..Config::default()
         };
@@ -92,13 +92,13 @@ impl PnetSocket {
         }
     }
 
-    /// Nothing now, for a reason that may pass; or the device has failed.
+    /// Returns an error of the device; a transient error means that there is nothing now.
     fn check_transient(&self, error: &Error) -> Result<(), ChannelError> {
         use ErrorKind::{Interrupted, TimedOut, WouldBlock};
         if [Interrupted, TimedOut, WouldBlock].contains(&error.kind()) {
             return Ok(());
         }
-        // It does not tell an error of the socket, nor clear it.
+        // `pnet` neither reports nor clears an error of the socket.
         let number = error.raw_os_error().or(self.socket.error());
         match number {
             None | Some(0 | libc::ENETDOWN | libc::ENOMEM) => Ok(()),

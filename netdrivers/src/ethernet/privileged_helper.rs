@@ -1,8 +1,9 @@
-//! Raw sockets for programs that may not open any: a small program that may opens one and hands it over.
+//! Raw sockets for programs without the right to open them: a privileged helper opens one and passes it.
 //!
-//! The program is `pombo-ethernet`; an administrator gives it the capability and says who may run it, `pombo setup` tells
-//! how. What it hands over receives the frames of one address and never more, as its filter cannot be changed; of which address and
-//! which job, whoever runs it chooses. It can send anything by any interface: the system has no filter for what leaves.
+//! The helper is `pombo-ethernet`; an administrator gives it the capability and decides who may run it, as `pombo
+//! setup` explains. A socket that it passes receives the frames of one address only, because its filter cannot be
+//! changed; the caller chooses the address and the job. The socket can send anything over any interface: the system has
+//! no filter for outgoing frames.
 
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char};
@@ -16,16 +17,16 @@ use super::socket::Socket;
 use crate::Errno;
 use pombo_kernel::header::Peer;
 
-/// The program's name, looked for on the path.
+/// The name of the helper, which is searched on the path.
 const HELPER: &CStr = c"pombo-ethernet";
-/// Where it is instead.
+/// The variable that names its path instead.
 const HELPER_VARIABLE: &CStr = c"POMBO_ETHERNET_HELPER";
-/// How it ends where its administrator has not named the interface.
+/// Its exit code if its administrator has not listed the interface.
 pub const EXIT_FORBIDDEN: u8 = 3;
-/// Seconds that it has: far more than it needs.
+/// Seconds to wait for it: far more than it needs.
 const TIMEOUT: libc::time_t = 10;
 
-/// The socket of that address: opened here, or where that is not allowed by the helper.
+/// Opens the socket of that address, here or, without the right, by the helper.
 pub(super) fn open_socket(
     frame_address: FrameAddress,
     interface: &Interface,
@@ -43,11 +44,11 @@ pub(super) fn open_socket(
     }
 }
 
-/// What the helper gives, if it is there and does; else whether it may not.
+/// Requests a socket from the helper. The error tells whether the helper is forbidden to open the interface.
 fn request_socket(frame_address: FrameAddress, interface: &str) -> Result<Socket, bool> {
     let mut pair = [-1; 2];
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-    // SAFETY: the place is valid for two descriptors.
+    // SAFETY: the pointer is valid for two descriptors.
     let made = unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()) };
     if made < 0 {
         return Err(false);
@@ -58,19 +59,19 @@ fn request_socket(frame_address: FrameAddress, interface: &str) -> Result<Socket
     let helper = helper.ok_or(false)?;
     let (got, mut status) = (receive(&ours), 0);
     drop(ours);
-    // SAFETY: the place is valid. It ends by itself, as nobody listens any more.
+    // SAFETY: the pointer is valid. The helper ends on its own, because its peer is closed.
     while unsafe { libc::waitpid(helper, &mut status, 0) } < 0 && Errno::last().0 == libc::EINTR {}
     let code = libc::WEXITSTATUS(status);
     got.ok_or(libc::WIFEXITED(status) && code == EXIT_FORBIDDEN.into())
 }
 
-/// Starts it with that end of a pair as its standard input.
+/// Starts the helper with that end of a pair as its standard input.
 fn start(frame_address: FrameAddress, interface: &str, end: i32) -> Option<libc::pid_t> {
     let traffic = match frame_address.traffic {
         Traffic::Unicast => "single",
         Traffic::Multicast => "group",
     };
-    // SAFETY: the name is a C string; what is found is one, and nobody changes it meanwhile.
+    // SAFETY: the name is a C string; the result is one too, and is not changed meanwhile.
     let named = unsafe { libc::getenv(HELPER_VARIABLE.as_ptr()) };
     let helper = match named.is_null() {
         true => HELPER.as_ptr(),
@@ -104,7 +105,7 @@ fn start(frame_address: FrameAddress, interface: &str, end: i32) -> Option<libc:
     (started == 0).then_some(child)
 }
 
-/// A number as a C string.
+/// Formats a number as a C string.
 fn decimal(number: u16) -> Vec<u8> {
     let mut digits = Vec::new();
     let mut rest = number;
@@ -117,14 +118,14 @@ fn decimal(number: u16) -> Vec<u8> {
     digits
 }
 
-/// Room for the control message that carries one descriptor.
+/// Space for the control message that carries one descriptor.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; CONTROL_LEN]);
 
-// SAFETY: computes a number.
+// SAFETY: the call only computes a number.
 const CONTROL_LEN: usize = unsafe { libc::CMSG_SPACE(size_of::<i32>() as u32) } as usize;
 
-/// One byte with one descriptor: a message whose parts outlive it.
+/// Builds a message of one byte and one descriptor, whose parts outlive it.
 fn message(byte: &mut u8, vector: &mut libc::iovec, control: &mut ControlBuffer) -> libc::msghdr {
     *vector = libc::iovec {
         iov_base: (&raw mut *byte).cast(),
@@ -147,7 +148,7 @@ fn empty_message() -> (u8, libc::iovec, ControlBuffer) {
     (0, vector, ControlBuffer([0; CONTROL_LEN]))
 }
 
-/// The socket that comes through that end.
+/// Receives the socket through that end.
 fn receive(end: &Socket) -> Option<Socket> {
     let limit = libc::timeval {
         tv_sec: TIMEOUT,
@@ -156,8 +157,8 @@ fn receive(end: &Socket) -> Option<Socket> {
     end.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &limit).ok()?;
     let (mut byte, mut vector, mut control) = empty_message();
     let mut message = message(&mut byte, &mut vector, &mut control);
-    // SAFETY: the message points to places that are valid for the sizes given. What came is looked at only where the
-    // message says that something came, and read as it may lie anywhere.
+    // SAFETY: the message points to memory that is valid for the sizes given. The result is read only where the message
+    // says that something arrived, and by an unaligned read.
     unsafe {
         let flags = libc::MSG_CMSG_CLOEXEC;
         while libc::recvmsg(end.fd(), &mut message, flags) != 1 {
@@ -173,18 +174,18 @@ fn receive(end: &Socket) -> Option<Socket> {
     }
 }
 
-/// What the helper does: opens the socket of an address and hands it through its standard input. Who calls it has the right to,
-/// and decides who may have what.
+/// Performs the helper's task: opens the socket of an address and passes it over standard input. The caller has the
+/// right to open sockets, and decides who may have which.
 ///
 /// # Errors
-/// As [`Ethernet::open`](super::Ethernet::open); or nobody takes it there.
+/// As for [`Ethernet::open`](super::Ethernet::open); also if standard input is no socket that accepts the descriptor.
 pub fn pass_socket(name: &str, frame_address: FrameAddress) -> Result<(), EthernetError> {
     let at = interface::find(name)?;
     let (own, _) = interface::loopback()?;
     let socket = Socket::open(frame_address, &at, own)?;
     let (mut byte, mut vector, mut control) = empty_message();
     let message = message(&mut byte, &mut vector, &mut control);
-    // SAFETY: there is room for one header and one descriptor behind it; the rest of the message is valid and only
+    // SAFETY: there is space for one header and one descriptor behind it; the rest of the message is valid and only
     // read.
     let sent = unsafe {
         let first = libc::CMSG_FIRSTHDR(&message);
@@ -198,7 +199,7 @@ pub fn pass_socket(name: &str, frame_address: FrameAddress) -> Result<(), Ethern
     EthernetError::check(sent as i32, "sendmsg").map(drop)
 }
 
-/// What the helper was started with: interface, traffic, job and peer. `None`: that makes no sense.
+/// Parses the helper's arguments: interface, traffic, job and peer. Returns `None` if they are invalid.
 pub fn parse_arguments<'a>(words: &[&'a str]) -> Option<(&'a str, FrameAddress)> {
     let [interface, traffic, job, peer] = words else {
         return None;

@@ -1,6 +1,6 @@
-//! Where frames are received: memory that is shared with the system, which puts each frame into the next slot as it
-//! comes and hands the slot over. So a look is a read of memory, and no frame is copied once more. Used inside
-//! `ethernet` only.
+//! The receive ring (PACKET_RX_RING): memory that is shared with the system, which puts each frame into the next slot
+//! on arrival and passes ownership of the slot. So a check is a read of memory, and no further copy is made. Only
+//! `ethernet` uses it.
 
 use core::mem::size_of;
 use core::ptr::{NonNull, null_mut};
@@ -10,26 +10,26 @@ use super::error::EthernetError;
 use super::frame::ETHERNET_HEADER_LEN;
 use super::socket::Socket;
 
-/// Frames that one call takes.
+/// Largest number of frames per call.
 pub(super) const BATCH: usize = 32;
-/// Bytes of all slots, about: those of 640 frames of usual length. Every frame goes to memory that was used that long ago:
-/// with twice as much, a small broadcast to 7 hosts on one machine takes half as long again.
+/// Approximate bytes of all slots: those of 640 frames of usual length. Every frame goes to the slot that was used
+/// longest ago: with twice as much memory, a small broadcast to 7 hosts on one machine takes half as long again.
 const BYTES: usize = 1 << 20;
-/// At least so many slots, however long frames are.
+/// Least number of slots, however long frames are.
 const MIN_SLOTS: usize = 32;
-/// The system allocates it in blocks, which are multiples of this: of any page that a system may have.
+/// Bytes of a block, the system's unit of allocation: a multiple of the page size of every system.
 const BLOCK: usize = 64 << 10;
-/// What slots are aligned to.
+/// Alignment of slots in bytes.
 const ALIGNED: usize = 16;
-/// What stands before a frame in its slot: the system's header, an address, and what aligns the frame. Some more may.
+/// Bytes in front of a frame in its slot: the system's header, an address, and padding, with some reserve.
 const SLOT_HEADROOM: usize = 96;
 
-/// Numbers that the bindings do not have on every system.
+/// Constants that the bindings lack on some systems.
 const PACKET_RX_RING: i32 = 5;
 const PACKET_VERSION: i32 = 10;
 const TPACKET_V2: i32 = 1;
 
-/// The system's request for a ring.
+/// The system's request for a ring (`tpacket_req`).
 #[repr(C)]
 struct Request {
     block_size: u32,
@@ -38,18 +38,18 @@ struct Request {
     slots: u32,
 }
 
-/// What the system writes in front of a frame, as far as it is read here. It owns the slot while `status` is 0.
+/// The fields of the system's header of a frame that are read here. The system owns the slot while `status` is 0.
 #[repr(C)]
 struct SlotHeader {
     status: AtomicU32,
-    /// Of the frame as it was, and as it lies here.
+    /// Length of the frame on the wire, and in the slot.
     _len: u32,
     captured: u32,
-    /// Where it begins.
+    /// Offset of the frame in the slot.
     at: u16,
 }
 
-/// The bit of `status` that says that the slot is ours.
+/// The bit of `status` that gives the slot to this process.
 const TP_STATUS_USER: u32 = 1;
 
 pub(super) struct RxRing {
@@ -57,19 +57,19 @@ pub(super) struct RxRing {
     bytes: usize,
     block: usize,
     slot: usize,
-    /// Slots of a block, and of all.
+    /// Slots per block, and in total.
     each: usize,
     slots: usize,
-    /// The slot of the next frame, and where it lies.
+    /// The slot of the next frame, and its offset.
     next: usize,
     offset: usize,
 }
 
-// SAFETY: the memory is mapped for this ring alone, and whoever has the ring may be any thread.
+// SAFETY: the mapping belongs to this ring alone, and nothing of it is bound to a thread.
 unsafe impl Send for RxRing {}
 
 impl RxRing {
-    /// Of a socket, for frames of an interface that carries so much. Longer ones are cut, and then refused.
+    /// Creates the ring of a socket for an interface with that MTU. Longer frames are truncated, and then rejected.
     pub(super) fn new(socket: &Socket, mtu: usize) -> Result<Self, EthernetError> {
         let slot = (SLOT_HEADROOM + ETHERNET_HEADER_LEN + mtu).next_multiple_of(ALIGNED);
         let block = slot.next_multiple_of(BLOCK);
@@ -84,7 +84,7 @@ impl RxRing {
         socket.set(libc::SOL_PACKET, PACKET_VERSION, &TPACKET_V2)?;
         socket.set(libc::SOL_PACKET, PACKET_RX_RING, &request)?;
         let (bytes, access) = (blocks * block, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: a new mapping at a place that the system chooses touches no memory that is in use.
+        // SAFETY: a new mapping at an address that the system chooses touches no memory that is in use.
         let base = unsafe {
             let fd = socket.fd();
             libc::mmap(null_mut(), bytes, access, libc::MAP_SHARED, fd, 0)
@@ -105,24 +105,25 @@ impl RxRing {
         })
     }
 
-    /// Frames that can wait here.
+    /// Returns the number of frames that can wait.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Hands out frames that came, at most a batch.
+    /// Delivers received frames, at most a batch.
     #[inline]
     pub(super) fn poll(&mut self, mut f: impl FnMut(&[u8])) {
         for _ in 0..BATCH {
-            // SAFETY: a slot lies within the mapping and is aligned to 16 bytes. All of it is initialised, and while the
-            // system owns it, only `status` is read, which is atomic.
+            // SAFETY: a slot lies within the mapping and is aligned to 16 bytes. All of it is initialised, and while
+            // the system owns it, only `status` is read, which is atomic.
             let head: NonNull<SlotHeader> = unsafe { self.base.add(self.offset) }.cast();
             // SAFETY: as above; the system writes it by stores of whole words.
             let status = unsafe { &(*head.as_ptr()).status };
             if status.load(Ordering::Acquire) & TP_STATUS_USER == 0 {
                 return;
             }
-            // SAFETY: the slot is ours until `status` is 0 again, so nobody writes to it; the borrow ends before.
+            // SAFETY: this process owns the slot until `status` is 0 again, so nothing writes to it; the borrow ends
+            // before.
             let frame = unsafe {
                 let (at, captured) = (
                     (*head.as_ptr()).at.into(),

@@ -1,35 +1,35 @@
-//! How long the queue between a socket and its line is. Used inside `ethernet` only.
+//! The length of the queue between a socket and its link. Only `ethernet` uses it.
 //!
-//! Repairs and questions stand in this queue too: on a slow line a long one makes every repair late, on a fast line a
-//! short one runs dry while the sender sleeps. So it is as long as what the line takes in a while.
+//! Repairs and probes wait in this queue too: on a slow link a long queue delays every repair, on a fast link a short
+//! one runs empty while the sender sleeps. So its length follows from the link's measured rate.
 
 use super::socket::Socket;
 use crate::clock::now;
 
-/// The queue is worth that much of the line's time, in nanoseconds.
+/// Length of the queue, in nanoseconds of the link's time.
 const QUEUE_TIME: u64 = 3_000_000;
-/// What a line takes is measured over that much time: from one moment when the queue was full to another.
+/// Shortest interval over which the rate is measured, in nanoseconds: between two times when the queue was full.
 const MIN_SPAN: u64 = 1_000_000;
-/// Over more the queue has run dry in between.
+/// Longest such interval: in a longer one the queue has run empty.
 const MAX_SPAN: u64 = 50 * MIN_SPAN;
-/// Never fewer frames, and so many at first: half of them leave before who waits for room is woken.
+/// Least and initial number of frames: half of them leave before a sender that waits for room is woken.
 const MIN_FRAMES: u64 = 24;
-/// What the system counts for a frame beside its bytes, about.
+/// Approximate bytes that the system counts for a frame besides its own.
 pub(super) const OVERHEAD: usize = 1024;
 
 pub(super) struct Pace {
-    /// Of a frame as the system counts.
+    /// Bytes of a frame as the system counts.
     frame: u64,
-    /// The longest queue, and the one that was set last.
+    /// Longest queue, and present queue, in bytes.
     most: u64,
     queue: u64,
-    /// Since when, and how many frames left since.
+    /// Beginning of the interval, and frames sent since.
     since: u64,
     left: u64,
 }
 
 impl Pace {
-    /// For frames of an interface that carries so much, and a queue of so many bytes that the system granted.
+    /// Creates the limit for an interface with that MTU, and a queue of `granted` bytes.
     pub(super) fn new(socket: &Socket, mtu: usize, granted: usize) -> Self {
         let (frame, most) = ((mtu + OVERHEAD) as u64, granted as u64);
         let queue = (MIN_FRAMES * frame).min(most);
@@ -43,13 +43,13 @@ impl Pace {
         }
     }
 
-    /// A frame went into the queue.
+    /// Counts a frame that went into the queue.
     #[inline]
     pub(super) fn left(&mut self) {
         self.left += 1;
     }
 
-    /// The queue is full.
+    /// Measures the rate when the queue is full, and adapts the queue.
     #[cold]
     pub(super) fn full(&mut self, socket: &Socket) {
         let now = now();

@@ -1,4 +1,4 @@
-//! Hears what passes an interface, of every job: [`Sniffer`]. For who shows it to a person; ranks never use it.
+//! Captures the frames of an interface, of every job: [`Sniffer`]. It is for displaying frames; ranks never use it.
 
 use core::mem::{size_of, size_of_val, zeroed};
 
@@ -10,28 +10,28 @@ use super::socket::{RECEIVE_BYTES, Socket};
 use crate::Errno;
 use libc::{BPF_B, BPF_H};
 
-/// A socket that hears raw frames of every job, and all of UDP, in both directions. It sends nothing.
+/// A socket that receives raw frames of every job, and all of UDP, in both directions. It sends nothing.
 pub struct Sniffer {
     socket: Socket,
-    /// Where the system writes when a frame came; aligned as it wants.
+    /// Buffer in which the system writes the arrival time; aligned as the system requires.
     control: [u64; 16],
 }
 
-/// A frame that a [`Sniffer`] has put down.
+/// A frame that a [`Sniffer`] has captured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SniffedFrame {
     /// Nanoseconds since 1970.
     pub time: u64,
-    /// Bytes on the wire; the room may have had fewer.
+    /// Bytes on the wire; the buffer may have been shorter.
     pub len: usize,
 }
 
-/// Numbers that the bindings do not have on every system.
+/// Constants that the bindings lack on some systems.
 const PACKET_MR_PROMISC: u16 = 1;
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 
 impl Sniffer {
-    /// At the interface of that name, which may be the loopback interface. The process itself must have the right.
+    /// Opens the interface of that name, which may be the loopback interface. The process itself must have the right.
     ///
     /// # Errors
     /// [`EthernetError::NoSuchInterface`], [`EthernetError::NotEthernet`], [`EthernetError::NotPermitted`], or
@@ -39,7 +39,7 @@ impl Sniffer {
     pub fn open(name: &str) -> Result<Self, EthernetError> {
         let interface = find(name)?;
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no memory is passed. With protocol 0 it hears nothing before it is bound.
+        // SAFETY: no memory is passed. With protocol 0 the socket receives nothing before it is bound.
         let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
         if fd < 0 && [libc::EPERM, libc::EACCES].contains(&Errno::last().0) {
             let interface = interface.name;
@@ -50,7 +50,7 @@ impl Sniffer {
         socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
         filter(&socket)?;
         if interface.loopback {
-            // There every frame passes twice: when it leaves and when it comes.
+            // The loopback interface passes every frame twice: when it leaves and when it arrives.
             socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1)?;
         } else {
             socket.add_membership(interface.index, PACKET_MR_PROMISC, [0; 6])?;
@@ -60,11 +60,11 @@ impl Sniffer {
         Ok(Sniffer { socket, control })
     }
 
-    /// The next frame, at the begin of the room and cut where that ends, if one comes within so many milliseconds. None
-    /// also when a signal came.
+    /// Waits up to `wait` milliseconds for the next frame and writes it to the beginning of `room`, truncated to its
+    /// length. Returns `None` after that time, and also when a signal arrived.
     ///
     /// # Errors
-    /// [`EthernetError::System`]: for one, the interface is gone or down.
+    /// [`EthernetError::System`], for example if the interface has gone or is down.
     pub fn next(
         &mut self,
         room: &mut [u8],
@@ -87,7 +87,7 @@ impl Sniffer {
         }
     }
 
-    /// Frames that found no room in the system, so far.
+    /// Returns the number of frames so far that found no room in the system.
     pub fn dropped(&self) -> u64 {
         self.socket.dropped()
     }
@@ -102,7 +102,8 @@ impl Sniffer {
         (message.msg_iov, message.msg_iovlen) = (&raw mut into, 1);
         message.msg_control = self.control.as_mut_ptr().cast();
         message.msg_controllen = size_of_val(&self.control) as _;
-        // SAFETY: the message points to the room and to our own, both valid for their sizes and nobody else's.
+        // SAFETY: the message points to the caller's and to our own buffer, both valid for their sizes and not used by
+        // others.
         let len = unsafe { libc::recvmsg(self.socket.fd(), &mut message, libc::MSG_TRUNC) };
         let nothing = [libc::EAGAIN, libc::EINTR];
         match usize::try_from(len) {
@@ -117,12 +118,12 @@ impl Sniffer {
     }
 }
 
-/// When it came; 0 where the system does not tell.
+/// Returns the arrival time; 0 if the system does not tell.
 ///
 /// # Safety
-/// The system has filled in the message, and its control bytes are there still.
+/// The system has filled in the message, and its control bytes are still valid.
 unsafe fn time(message: &libc::msghdr) -> u64 {
-    // SAFETY: the caller vouches for the message; the first entry is null or lies in its control bytes.
+    // SAFETY: the caller promises a valid message; the first entry is null or lies in its control bytes.
     let (entry, first) = unsafe {
         let entry = libc::CMSG_FIRSTHDR(message);
         (entry, entry.as_ref())
@@ -133,7 +134,7 @@ unsafe fn time(message: &libc::msghdr) -> u64 {
     let Some(_) = first.filter(is_time) else {
         return 0;
     };
-    // SAFETY: an entry of this type has a time behind its header, aligned or not.
+    // SAFETY: an entry of this type has a time behind its header, possibly unaligned.
     let time: libc::timespec = unsafe {
         libc::CMSG_DATA(entry)
             .cast::<libc::timespec>()
@@ -154,7 +155,7 @@ fn find(name: &str) -> Result<Interface, EthernetError> {
     }
 }
 
-/// Our type, and UDP over both versions of IP; the rest of the traffic costs nothing.
+/// Sets a filter for our EtherType, and UDP over both versions of IP; other traffic costs nothing.
 fn filter(socket: &Socket) -> Result<(), EthernetError> {
     const UDP: u32 = 17;
     let mut steps = [

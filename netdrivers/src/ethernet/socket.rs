@@ -1,4 +1,4 @@
-//! System calls below the devices. Used inside `ethernet` only.
+//! The system calls of the devices. Only `ethernet` uses them.
 
 use core::cell::Cell;
 use core::mem::{size_of_val, zeroed};
@@ -11,22 +11,22 @@ use crate::Errno;
 use crate::udp::iovec::IoVecs;
 use pombo_kernel::channel::ChannelError;
 
-/// What is asked for frames that wait for a poll, in bytes as the system counts them.
+/// Requested receive buffer, in bytes as the system counts them.
 pub const RECEIVE_BYTES: i32 = 8 << 20;
-/// The same for frames that wait to leave. Short, as repairs stand in this queue too; long enough for a fast line while
-/// the sender looks elsewhere.
+/// Requested send buffer, in bytes as the system counts them. It is short, because repairs wait in this queue too, and
+/// long enough for a fast link while the sender does something else.
 pub const SEND_BYTES: i32 = 512 << 10;
 
-/// Numbers that the bindings do not have on every system.
+/// Constants that the bindings lack on some systems.
 const PACKET_ADD_MEMBERSHIP: i32 = 1;
 const PACKET_STATISTICS: i32 = 6;
 const PACKET_MR_MULTICAST: u16 = 0;
 const SO_LOCK_FILTER: i32 = 44;
 
-/// A socket of our own, which never blocks; closed when dropped.
+/// A non-blocking socket, which is closed when dropped.
 pub(super) struct Socket {
     fd: i32,
-    /// Frames that found no room; the system forgets them when it tells.
+    /// Number of frames that found no room; the system resets its count when it is read.
     dropped: Cell<u64>,
 }
 
@@ -39,14 +39,15 @@ struct Membership {
 }
 
 impl Socket {
-    /// Receives the frames of that address by these interfaces, this host's own among them, and nothing else ever.
+    /// Opens a socket that receives the frames of that address over these interfaces, including the loopback interface,
+    /// and never anything else.
     pub(super) fn open(
         frame_address: FrameAddress,
         interface: &Interface,
         loopback: i32,
     ) -> Result<Self, EthernetError> {
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no memory is passed. With protocol 0 it hears nothing before it is bound.
+        // SAFETY: no memory is passed. With protocol 0 the socket receives nothing before it is bound.
         let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
         if fd < 0 && [libc::EPERM, libc::EACCES].contains(&Errno::last().0) {
             let interface = interface.name.clone();
@@ -65,7 +66,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// One that was opened elsewhere, from now on this one's.
+    /// Takes ownership of a descriptor that was opened elsewhere.
     pub(super) fn from_fd(fd: i32) -> Self {
         let dropped = Cell::new(0);
         Socket { fd, dropped }
@@ -75,7 +76,7 @@ impl Socket {
         self.fd
     }
 
-    /// The same socket under another number.
+    /// Duplicates the descriptor.
     #[cfg(feature = "pnet")]
     pub(super) fn try_clone(&self) -> Result<Self, EthernetError> {
         // SAFETY: no memory is passed.
@@ -83,20 +84,20 @@ impl Socket {
         EthernetError::check(fd, "fcntl").map(Self::from_fd)
     }
 
-    /// The number, for who closes it.
+    /// Returns the descriptor, which the caller closes.
     #[cfg(feature = "pnet")]
     pub(super) fn into_fd(self) -> i32 {
         core::mem::ManuallyDrop::new(self).fd
     }
 
-    /// An error that it keeps to itself, which it then forgets.
+    /// Returns and clears the pending error of the socket.
     #[cfg(feature = "pnet")]
     pub(super) fn error(&self) -> Option<i32> {
         let error = self.get(libc::SOL_SOCKET, libc::SO_ERROR);
         error.ok().map(|[number]| number as i32)
     }
 
-    /// The filter stays for good: whoever gets this socket hears no more than this.
+    /// Sets the filter and locks it: whoever gets this socket receives no more than it passes.
     fn filter(
         &self,
         frame_address: FrameAddress,
@@ -111,7 +112,7 @@ impl Socket {
         self.set(libc::SOL_SOCKET, SO_LOCK_FILTER, &1)
     }
 
-    /// The interface is to listen also to what is for that address, or, as `kind` says, to everything.
+    /// Makes the interface listen also to that address or, as `kind` says, to everything.
     pub(super) fn add_membership(
         &self,
         index: i32,
@@ -128,7 +129,7 @@ impl Socket {
         self.set(libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &membership)
     }
 
-    /// From now on it hears frames of that type, by that interface or, with 0, by any that the filter passes.
+    /// Binds the socket to an EtherType and an interface; index 0 means any interface that the filter passes.
     pub(super) fn bind(&self, protocol: u16, index: i32) -> Result<(), EthernetError> {
         let mut from = link_address(index);
         from.sll_protocol = protocol.to_be();
@@ -138,7 +139,7 @@ impl Socket {
         EthernetError::check(bound, "bind").map(drop)
     }
 
-    /// Bytes granted for frames that wait: to be polled, and to leave.
+    /// Returns the granted bytes of the receive buffer and of the send buffer.
     pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), EthernetError> {
         let get = |name| {
             let [bytes] = self.get(libc::SOL_SOCKET, name)?;
@@ -147,24 +148,24 @@ impl Socket {
         Ok((get(libc::SO_RCVBUF)?, get(libc::SO_SNDBUF)?))
     }
 
-    /// How many bytes may wait to leave, as the system counts; it may grant less.
+    /// Sets how many bytes may wait to leave, as the system counts; the system may grant less.
     pub(super) fn set_queue(&self, bytes: usize) {
-        // It doubles what it is told.
+        // The system doubles the number.
         let half = i32::try_from(bytes / 2).unwrap_or(i32::MAX);
-        // It cannot fail, and nothing depends on it.
+        // The call cannot fail, and nothing depends on it.
         let _ = self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &half);
     }
 
-    /// Frames that found no room, since it was opened.
+    /// Returns the number of frames that found no room since the socket was opened.
     pub(super) fn dropped(&self) -> u64 {
-        // How many came, and how many of these were dropped.
+        // The numbers of frames that arrived, and of those that were dropped.
         let since = self.get(libc::SOL_PACKET, PACKET_STATISTICS);
         let dropped = since.map_or(0, |[_, dropped]| dropped);
         self.dropped.set(self.dropped.get() + u64::from(dropped));
         self.dropped.get()
     }
 
-    /// `T` is what the system expects under that name, without padding.
+    /// Sets an option. `T` is the system's type of that option, without padding.
     pub(super) fn set<T>(&self, level: i32, name: i32, value: &T) -> Result<(), EthernetError> {
         let size = size_of_val(value) as libc::socklen_t;
         let value: *const T = value;
@@ -173,18 +174,18 @@ impl Socket {
         EthernetError::check(set, "setsockopt").map(drop)
     }
 
-    /// One or more words.
+    /// Reads an option of one or more words.
     fn get<const N: usize>(&self, level: i32, name: i32) -> Result<[u32; N], EthernetError> {
         let mut value = [0; N];
         let mut size = size_of_val(&value) as libc::socklen_t;
         let into = value.as_mut_ptr().cast();
-        // SAFETY: the place is valid for the size given, which the call does not exceed.
+        // SAFETY: the pointer is valid for the size given, which the call does not exceed.
         let got = unsafe { libc::getsockopt(self.fd, level, name, into, &mut size) };
         EthernetError::check(got, "getsockopt")?;
         Ok(value)
     }
 
-    /// Gives a frame to the system, for that interface. False: not sent, for a reason that may pass.
+    /// Sends a frame over that interface. Returns false if it was lost for a transient reason.
     #[inline]
     pub(super) fn send(&self, index: i32, frame: &IoVecs<'_>) -> Result<bool, ChannelError> {
         let mut to = link_address(index);
@@ -198,7 +199,7 @@ impl Socket {
         sent(|| unsafe { libc::sendmsg(self.fd, &message, 0) })
     }
 
-    /// The same, of a frame in one piece: the system has less to look at.
+    /// Sends a contiguous frame, which costs the system less.
     #[inline]
     pub(super) fn send_contiguous(&self, index: i32, frame: &[u8]) -> Result<bool, ChannelError> {
         let to = link_address(index);
@@ -209,14 +210,14 @@ impl Socket {
     }
 }
 
-/// What became of a frame that was to leave.
+/// Returns the outcome of sending a frame.
 #[inline]
 fn sent(mut call: impl FnMut() -> isize) -> Result<bool, ChannelError> {
     loop {
         match if call() < 0 { Errno::last().0 } else { 0 } {
             0 => return Ok(true),
             libc::EINTR => {}
-            // A full queue of the interface says the latter.
+            // The system reports a full queue of the interface by ENOBUFS.
             libc::EAGAIN | libc::ENOBUFS => return Err(ChannelError::Full),
             libc::ENETDOWN | libc::ENOMEM => return Ok(false),
             number => return Err(ChannelError::Device(number)),
@@ -231,7 +232,7 @@ impl Drop for Socket {
     }
 }
 
-/// That interface, for our frames.
+/// Returns the link-layer address of that interface, for our EtherType.
 fn link_address(index: i32) -> libc::sockaddr_ll {
     libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,

@@ -1,4 +1,4 @@
-//! Which peer is where. Used inside `ethernet` only.
+//! The table of peers and their addresses. Only `ethernet` uses it.
 
 use alloc::vec::Vec;
 
@@ -7,18 +7,18 @@ use super::error::EthernetError;
 use super::frame::MIN_INTERFACE_MTU;
 use pombo_kernel::header::Peer;
 
-/// Where all peers are.
+/// The addresses of all peers.
 pub(super) struct PeerTable {
     macs: Vec<Mac>,
     own_mac: Mac,
-    /// Peers on this host, this one included.
+    /// Number of peers on this host, including this one.
     pub(super) local: usize,
-    /// What all their interfaces carry in one piece.
+    /// Smallest MTU of all their interfaces.
     pub(super) mtu: usize,
 }
 
 impl PeerTable {
-    /// Of all peers, for the one that has that address on that interface.
+    /// Creates the table of all peers, for the one that has that address on that interface.
     pub(super) fn new(
         me: Peer,
         bound: Address,
@@ -59,7 +59,7 @@ impl PeerTable {
         self.macs.len()
     }
 
-    /// This host.
+    /// Returns the MAC address of this host.
     pub(super) fn own_mac(&self) -> Mac {
         self.own_mac
     }

@@ -1,4 +1,4 @@
-//! What shall go wrong on a network, and what did.
+//! The faults to inject into a network, and their counts.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -6,9 +6,9 @@ use pombo_kernel::header::Peer;
 
 use super::{Rate, SeededRng};
 
-/// A plan of faults. Rates hold for each frame on each link by itself; times are in nanoseconds since the network
-/// began. What happens to the n-th frame of a link follows from the seed, the plan and n alone, as long as nothing
-/// else is planned at that time.
+/// A plan of faults. Rates hold for each frame of each link independently; times are in nanoseconds since the network
+/// began. The faults of the n-th frame of a link follow from the seed, the plan and n alone, as long as no outage or
+/// crash applies at that time.
 ///
 /// ```
 /// # use pombo_kernel::Peer;
@@ -21,66 +21,67 @@ use super::{Rate, SeededRng};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
-    /// Frames that never arrive.
+    /// Rate of frames that never arrive.
     pub loss: Rate,
-    /// Frames that arrive twice, the second time as if reordered.
+    /// Rate of frames that arrive twice, the second time with a delay.
     pub duplicate: Rate,
-    /// Frames that are late by themselves: others overtake them.
+    /// Rate of frames that are delayed alone, so that others overtake them.
     pub reorder: Rate,
-    /// How late those are at most.
+    /// Longest such delay, in nanoseconds.
     pub max_delay: u64,
-    /// Frames at which the link pauses: they and all behind them are late.
+    /// Rate of frames at which the link pauses: these frames and all behind them are delayed.
     pub stall: Rate,
-    /// How long it pauses at most.
+    /// Longest pause, in nanoseconds.
     pub max_pause: u64,
-    /// Frames that lose their end, or everything.
+    /// Rate of frames that lose their end, or all bytes.
     pub truncate: Rate,
-    /// Frames of which one to eight bits flip.
+    /// Rate of frames of which one to eight bits flip.
     pub corrupt: Rate,
-    /// Links that carry nothing for a while.
+    /// Links that carry nothing for a time.
     pub outages: Vec<Outage>,
-    /// Peers that stop at a time and never do anything again.
+    /// Peers that stop at a time for ever.
     pub crashes: Vec<(Peer, u64)>,
 }
 
-/// Links that carry nothing for a span of time.
+/// An interval in which links carry nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outage {
-    /// From whom to whom, in that direction only.
+    /// The links, as pairs of source and destination.
     pub links: Vec<(Peer, Peer)>,
-    /// Frames that set out at these times are lost, and over a decorated network those that come in.
+    /// Frames sent in this interval are lost; over a [`FaultyNetwork`](super::FaultyNetwork) also those that arrive in
+    /// it.
     pub span: Range<u64>,
 }
 
-/// How many frames met what. One frame may count several times.
+/// Numbers of frames by fault. One frame may count several times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultCounts {
-    /// Frames that set out.
+    /// Frames that were sent.
     pub sent: u64,
-    /// Frames handed out, copies included.
+    /// Frames that were delivered, copies included.
     pub delivered: u64,
-    /// Lost by chance.
+    /// Frames lost at random.
     pub lost: u64,
-    /// Lost on a link that was cut.
+    /// Frames lost in an outage.
     pub outage: u64,
-    /// Lost because a queue was full.
+    /// Frames lost because a queue was full.
     pub overflowed: u64,
-    /// Lost because their receiver was not there any more.
+    /// Frames lost because their receiver had stopped.
     pub orphaned: u64,
-    /// Arrived twice.
+    /// Frames that arrived twice.
     pub duplicated: u64,
-    /// Late by themselves.
+    /// Frames delayed alone.
     pub reordered: u64,
-    /// Late with all behind them.
+    /// Frames at which the link paused.
     pub stalled: u64,
-    /// Cut short.
+    /// Frames truncated.
     pub truncated: u64,
-    /// Bits flipped.
+    /// Frames with flipped bits.
     pub corrupted: u64,
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No faults.
     pub const NONE: Faults = Faults {
         loss: Rate::NEVER,
         duplicate: Rate::NEVER,
@@ -94,7 +95,8 @@ impl Faults {
         crashes: Vec::new(),
     };
 
-    /// A bad network: frames are lost, come twice, late, cut or changed, up to a twentieth of each.
+    /// Returns the faults of a bad network: frames are lost, duplicated, delayed, truncated or damaged, up to a
+    /// twentieth each.
     pub fn rough() -> Self {
         Faults::NONE
             .loss(Rate::percent(5))
@@ -104,8 +106,9 @@ impl Faults {
             .corrupt(Rate::percent(1))
     }
 
-    /// A plan for `peers` peers that no peer crashes by and every protocol can survive: each rate is zero, small, or up
-    /// to a fifth; late is up to `late` nanoseconds; up to two cuts begin before `end` and last up to a fifth of it.
+    /// Returns a plan for `peers` peers without crashes, which every protocol can survive: each rate is zero, small, or
+    /// up to a fifth; delays are up to `late` nanoseconds; up to two outages begin before `end` and last up to a fifth
+    /// of it.
     pub fn random(rng: &mut SeededRng, peers: u16, late: u64, end: u64) -> Self {
         let mut rate = || match rng.below(3) {
             0 => Rate::NEVER,
@@ -128,12 +131,12 @@ impl Faults {
         plan
     }
 
-    /// With a rate of frames that never arrive.
+    /// Sets the rate of frames that never arrive.
     pub fn loss(self, rate: Rate) -> Self {
         Self { loss: rate, ..self }
     }
 
-    /// With a rate of frames that arrive twice.
+    /// Sets the rate of frames that arrive twice.
     pub fn duplicate(self, rate: Rate) -> Self {
         Self {
             duplicate: rate,
@@ -141,7 +144,7 @@ impl Faults {
         }
     }
 
-    /// With a rate of frames that others overtake, and how late they are at most.
+    /// Sets the rate of frames that others overtake, and their longest delay in nanoseconds.
     pub fn reorder(self, rate: Rate, max_delay: u64) -> Self {
         Self {
             reorder: rate,
@@ -150,7 +153,7 @@ impl Faults {
         }
     }
 
-    /// With a rate of frames at which the link pauses, and for how long at most.
+    /// Sets the rate of frames at which the link pauses, and the longest pause in nanoseconds.
     pub fn stall(self, rate: Rate, max_pause: u64) -> Self {
         Self {
             stall: rate,
@@ -159,7 +162,7 @@ impl Faults {
         }
     }
 
-    /// With a rate of frames that lose their end.
+    /// Sets the rate of frames that lose their end.
     pub fn truncate(self, rate: Rate) -> Self {
         Self {
             truncate: rate,
@@ -167,7 +170,7 @@ impl Faults {
         }
     }
 
-    /// With a rate of frames whose bits flip.
+    /// Sets the rate of frames whose bits flip.
     pub fn corrupt(self, rate: Rate) -> Self {
         Self {
             corrupt: rate,
@@ -175,24 +178,24 @@ impl Faults {
         }
     }
 
-    /// And these links are cut.
+    /// Adds an outage.
     pub fn outage(mut self, outage: Outage) -> Self {
         self.outages.push(outage);
         self
     }
 
-    /// And this peer stops at that time.
+    /// Adds the crash of a peer at that time.
     pub fn crash(mut self, peer: Peer, time: u64) -> Self {
         self.crashes.push((peer, time));
         self
     }
 
-    /// Frames arrive as they were sent, or not at all.
+    /// Returns whether frames arrive unchanged or not at all.
     pub(super) fn preserves_bytes(&self) -> bool {
         self.truncate == Rate::NEVER && self.corrupt == Rate::NEVER
     }
 
-    /// Frames arrive as they were sent and at once, or not at all, by chance alone.
+    /// Returns whether frames arrive unchanged and at once, or are lost at random.
     pub(super) fn is_loss_only(&self) -> bool {
         let rates = [self.duplicate, self.reorder, self.stall];
         self.preserves_bytes()
@@ -201,14 +204,14 @@ impl Faults {
             && self.crashes.is_empty()
     }
 
-    /// Does that link carry nothing at that time?
+    /// Returns whether that link carries nothing at that time.
     pub fn is_down(&self, from: Peer, to: Peer, time: u64) -> bool {
         let outages =
             |outage: &Outage| outage.span.contains(&time) && outage.links.contains(&(from, to));
         self.outages.iter().any(outages)
     }
 
-    /// Has that peer stopped by then?
+    /// Returns whether that peer has stopped by then.
     pub fn has_crashed(&self, peer: Peer, time: u64) -> bool {
         let stopped = |(stops, at): &(Peer, u64)| *stops == peer && *at <= time;
         self.crashes.iter().any(stopped)
@@ -216,7 +219,7 @@ impl Faults {
 }
 
 impl Outage {
-    /// Parts these peers from all others of `peers`, in both directions.
+    /// Separates these peers from all others of `peers`, in both directions.
     pub fn isolate(group: &[Peer], peers: u16, span: Range<u64>) -> Self {
         let mut links = Vec::new();
         for &inside in group {

@@ -1,4 +1,4 @@
-//! Any network, with faults on top: real devices lose nothing when a test wants them to.
+//! Any network with injected faults: real devices lose no frames on demand.
 
 use super::injector::{FaultInjector, Injector, LossInjector};
 use super::{FaultCounts, Faults, Rate};
@@ -9,21 +9,21 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_transport::ContiguousFrame;
 
-/// A network that does to the frames that arrive what [`Faults`] says. With the same plan and seed at every peer, what
-/// one frame for many peers suffers differs from peer to peer, as on a real network. The plan's times count from when
-/// the decorator was made.
+/// A network that applies [`Faults`] to the frames that arrive. With the same plan and seed at every peer, the faults
+/// of one broadcast differ from peer to peer, as on a real network. The plan's times count from the creation of this
+/// wrapper.
 ///
-/// A plan of losses alone copies no frame; with one of nothing this is the network below, and counts its frames.
+/// A plan of losses alone copies no frame; an empty plan leaves the network below unchanged and counts its frames.
 pub struct FaultyNetwork<N> {
     inner: N,
-    /// None where nothing goes wrong.
+    /// The injector; `None` without faults.
     injector: Option<Box<dyn Injector<N>>>,
     counts: FaultCounts,
     keeps_bytes: bool,
 }
 
 impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> FaultyNetwork<N> {
-    /// Over a network.
+    /// Wraps a network.
     pub fn new(inner: N, faults: Faults, seed: u64) -> Self {
         if faults.is_loss_only() {
             return Self::with_loss(inner, faults.loss, seed);
@@ -37,8 +37,8 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> FaultyNetwork<N> {
         }
     }
 
-    /// Over a network of which frames are to be lost, and nothing else: a program that calls only this carries the code
-    /// of no other fault.
+    /// Wraps a network with losses only: a program that calls only this function does not contain the code of other
+    /// faults.
     pub fn with_loss(inner: N, rate: Rate, seed: u64) -> Self {
         let mut injector: Option<Box<dyn Injector<N>>> = None;
         if rate != Rate::NEVER {
@@ -59,17 +59,17 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> FaultyNetwork<N> {
 }
 
 impl<N> FaultyNetwork<N> {
-    /// The network below.
+    /// Returns the network below.
     pub fn inner(&self) -> &N {
         &self.inner
     }
 
-    /// The network below. Frames sent there meet no faults on this side.
+    /// Returns the network below. Frames sent through it get no faults on this side.
     pub fn inner_mut(&mut self) -> &mut N {
         &mut self.inner
     }
 
-    /// What has happened at this peer so far: frames count as sent when they come in or go out.
+    /// Returns the counts of this peer so far: frames count as sent when they arrive or leave.
     pub fn counts(&self) -> FaultCounts {
         self.counts
     }
@@ -139,7 +139,7 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
         let Some(injector) = &self.injector else {
             return Some(wake);
         };
-        // Who has crashed hears of it from the next poll.
+        // The next poll reports a crash.
         Some(match injector.next_arrival(&self.inner).unwrap_or(0) {
             u64::MAX => wake,
             next => wake.at_most(next.saturating_sub(self.inner.now())),
@@ -152,7 +152,7 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
     }
 }
 
-/// A cut link does not hold back what goes to all: it is the receiving side that loses the frame.
+/// An outage does not stop a broadcast on this side: the receiving side loses the frame.
 impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> + Broadcast> Broadcast
     for FaultyNetwork<N>
 {

@@ -1,33 +1,34 @@
-//! Frames under way, by the time when they arrive. `FaultyNetwork` uses it, and the simulator of `pombo-testing`.
+//! Frames under way, ordered by arrival time. `FaultyNetwork` and the simulator of `pombo-testing` use it.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use pombo_kernel::header::Peer;
 
-/// Frames under way; who uses it bounds how many. Those of the same time arrive in the order in which they set out.
+/// Frames under way; the user bounds their number. Frames of equal arrival times keep the order in which they were
+/// sent.
 #[derive(Default)]
 pub struct InFlight {
     heap: BinaryHeap<Reverse<FrameInFlight>>,
     count: u64,
 }
 
-/// One frame. Compared by its first two fields, which differ from those of all others.
+/// One frame. Frames are ordered by the first two fields, which together are unique.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameInFlight {
-    /// When it arrives.
+    /// Arrival time in nanoseconds.
     pub at: u64,
     number: u64,
-    /// Who has sent it.
+    /// The source.
     pub from: Peer,
-    /// To whom.
+    /// The destination.
     pub to: Peer,
-    /// Its bytes.
+    /// The bytes.
     pub frame: Vec<u8>,
 }
 
 impl InFlight {
-    /// One more, which arrives at that time.
+    /// Adds a frame that arrives at that time.
     pub fn push(&mut self, at: u64, from: Peer, to: Peer, frame: Vec<u8>) {
         let number = self.count;
         self.count += 1;
@@ -40,14 +41,14 @@ impl InFlight {
         }));
     }
 
-    /// When the next one arrives.
+    /// Returns the arrival time of the next frame.
     pub fn next(&self) -> Option<u64> {
         self.heap
             .peek()
             .map(|Reverse(frame_in_flight)| frame_in_flight.at)
     }
 
-    /// The next one, if it has arrived by then.
+    /// Removes the next frame if it has arrived by then.
     pub fn pop(&mut self, by: u64) -> Option<FrameInFlight> {
         self.next().filter(|at| *at <= by)?;
         self.heap
@@ -55,12 +56,12 @@ impl InFlight {
             .map(|Reverse(frame_in_flight)| frame_in_flight)
     }
 
-    /// How many there are.
+    /// Returns the number of frames.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Is none under way?
+    /// Returns whether no frame is under way.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }

@@ -1,5 +1,5 @@
-//! What becomes of the frames that arrive at one peer. `FaultyNetwork` alone uses it, without knowing which it has: so
-//! who loses frames does not carry the code of what else can go wrong.
+//! Applies faults to the frames that arrive at one peer. Only `FaultyNetwork` uses it, by a trait object: so a program
+//! that only loses frames does not contain the code of other faults.
 
 use super::{CRASHED, FaultCounts, Faults, InFlight, LinkFaults, Rate};
 use alloc::vec::Vec;
@@ -9,12 +9,12 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_transport::ContiguousFrame;
 
-/// Late frames that one peer keeps; beyond it they are lost.
+/// Largest number of delayed frames that one peer stores; further ones are lost.
 pub const MAX_LATE_FRAMES: usize = 4096;
 
-/// What a peer with faults does to the network below. Everything fails at a peer that has crashed.
+/// The faults of a peer over the network below. After a crash of the peer every call fails.
 pub(super) trait Injector<N>: Send {
-    /// Hands out what arrives.
+    /// Delivers the frames that arrive.
     fn poll(
         &mut self,
         inner: &mut N,
@@ -22,7 +22,7 @@ pub(super) trait Injector<N>: Send {
         f: &mut dyn FnMut(ContiguousFrame<'_>),
     ) -> Result<bool, ChannelError>;
 
-    /// Is a frame to that peer lost on the way?
+    /// Returns whether a frame to that peer is lost on the way.
     fn drops_outgoing(
         &self,
         inner: &N,
@@ -34,21 +34,21 @@ pub(super) trait Injector<N>: Send {
         Ok(false)
     }
 
-    /// When a late frame arrives, on the clock of the network; `u64::MAX`: there is none.
+    /// Returns when a delayed frame arrives, on the clock of the network; `u64::MAX` if there is none.
     fn next_arrival(&self, inner: &N) -> Result<u64, ChannelError> {
         let _ = inner;
         Ok(u64::MAX)
     }
 }
 
-/// By sender: the links to this peer.
+/// Returns the links to this peer, by sender.
 fn links(peer: Peer, peers: usize, seed: u64) -> Vec<LinkFaults> {
     let (peers, peer) = (peers as u64, u64::from(peer.0));
     let link = |from| LinkFaults::new(seed, from * peers + peer);
     (0..peers).map(link).collect()
 }
 
-/// Frames arrive as they came, or not at all.
+/// Loses frames; the others arrive unchanged.
 pub(super) struct LossInjector {
     rate: Rate,
     links: Vec<LinkFaults>,
@@ -61,7 +61,7 @@ impl LossInjector {
         LossInjector { rate, links }
     }
 
-    /// Does the next frame of that sender arrive?
+    /// Returns whether the next frame of that sender arrives.
     #[inline(never)]
     fn arrives(&mut self, from: Peer, counts: &mut FaultCounts) -> bool {
         let Some(link) = self.links.get_mut(from.index()) else {
@@ -92,10 +92,10 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Injector<N> for LossIn
     }
 }
 
-/// Frames are copied and may wait.
+/// Copies and delays frames.
 pub(super) struct FaultInjector {
     faults: Faults,
-    /// When the network was decorated.
+    /// The time when the network was wrapped.
     begin: u64,
     links: Vec<LinkFaults>,
     /// At most [`MAX_LATE_FRAMES`].
@@ -112,7 +112,7 @@ impl FaultInjector {
         }
     }
 
-    /// Nanoseconds since the network was decorated, if this peer has not crashed by then.
+    /// Returns the nanoseconds since the network was wrapped, unless this peer has crashed by then.
     fn check(&self, inner: &impl Network) -> Result<u64, ChannelError> {
         let time = inner.now().saturating_sub(self.begin);
         match self.faults.has_crashed(inner.me(), time) {
@@ -121,7 +121,7 @@ impl FaultInjector {
         }
     }
 
-    /// Decides over a frame that arrives now.
+    /// Applies the faults to a frame that arrives now.
     fn take(&mut self, frame: ContiguousFrame<'_>, to: Peer, time: u64, counts: &mut FaultCounts) {
         let from = frame.from();
         let Some(link) = self.links.get_mut(from.index()) else {
@@ -134,7 +134,7 @@ impl FaultInjector {
         }
         let mut overflowed = 0;
         let late = &mut self.late;
-        // It lies in one piece.
+        // The frame is contiguous.
         let bytes = frame.head(frame.len()).unwrap_or_default();
         link.apply(&self.faults, counts, time, bytes, |at, frame| {
             if late.len() < MAX_LATE_FRAMES {
@@ -176,7 +176,8 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Injector<N> for FaultI
         parts: &[Part<'_>],
     ) -> Result<bool, ChannelError> {
         let time = self.check(inner)?;
-        // Where the other side is decorated too this is what it would do; where it is not, a cut has two sides.
+        // If the other side has faults too, it would lose the frame itself; if not, this makes the outage take effect
+        // in both directions.
         let outage = Part::total(parts) <= inner.mtu() && self.faults.is_down(inner.me(), to, time);
         counts.sent += u64::from(outage);
         counts.outage += u64::from(outage);

@@ -1,18 +1,18 @@
-//! What becomes of the frames of one link. `FaultyNetwork` uses it, and the simulator of `pombo-testing`.
+//! The faults of one link. `FaultyNetwork` and the simulator of `pombo-testing` use it.
 
 use alloc::vec::Vec;
 
 use super::{FaultCounts, Faults, Rate, SeededRng};
 
-/// What goes wrong on one link: one direction between two peers.
+/// The faults of one direction between two peers.
 pub struct LinkFaults {
     rng: SeededRng,
-    /// Nothing passes before this time.
+    /// The time until which the link pauses.
     stalled_until: u64,
 }
 
 impl LinkFaults {
-    /// Of the link of that number: others do not change what happens on it.
+    /// Creates the faults of link `number`, which are independent of those of other links.
     pub fn new(seed: u64, number: u64) -> Self {
         LinkFaults {
             rng: SeededRng::stream(seed, number),
@@ -20,15 +20,15 @@ impl LinkFaults {
         }
     }
 
-    /// Is the next frame one that never arrives?
+    /// Returns whether the next frame is lost.
     pub(super) fn is_lost(&mut self, rate: Rate, counts: &mut FaultCounts) -> bool {
         let lost = self.rng.chance(rate);
         counts.lost += u64::from(lost);
         lost
     }
 
-    /// Decides over a frame that is to arrive at time `at`, in nanoseconds: `out` gets each copy, with the time when it
-    /// arrives. Nothing that the plan says of cuts and crashes is looked at.
+    /// Applies the faults to a frame that is to arrive at time `at`, in nanoseconds: `out` gets each copy, with its
+    /// arrival time. Outages and crashes of the plan are ignored here.
     pub fn apply(
         &mut self,
         faults: &Faults,

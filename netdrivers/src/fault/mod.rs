@@ -1,9 +1,9 @@
-//! Networks that misbehave, by a seed: [`FaultyNetwork`] over any [`Network`](pombo_kernel::Network), real ones too.
-//! `no_std` with an allocator, so that real jobs lose frames by what the protocols are tested with.
+//! Fault injection from a seed: [`FaultyNetwork`] wraps any [`Network`](pombo_kernel::Network), real ones too. `no_std`
+//! with an allocator, so that real jobs can lose frames by the code with which the protocols are tested.
 //!
-//! Everything follows from a seed and a plan, [`Faults`]: the same calls in the same order give the same faults on every
-//! machine. Real devices and threads bring their own order. The package `pombo-testing` has a network in simulated time
-//! that follows the same plans.
+//! All faults follow from a seed and a plan, [`Faults`]: the same calls in the same order give the same faults on every
+//! machine. The timing of real devices and threads is not controlled. The package `pombo-testing` has a network in
+//! simulated time that applies the same plans.
 
 mod faults;
 mod faulty_network;

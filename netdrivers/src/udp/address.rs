@@ -1,4 +1,4 @@
-//! Addresses as the system has them, for whoever calls it, and which peer has which, inside `udp` only.
+//! Addresses in the system's form, and the table of peers, which only `udp` uses.
 
 use alloc::vec::Vec;
 use core::mem::{size_of, zeroed};
@@ -8,7 +8,7 @@ use super::error::UdpError;
 use crate::Errno;
 use pombo_kernel::header::Peer;
 
-/// An address in the system's form. All its bytes are initialised, whatever is in it.
+/// An address in the system's form. All its bytes are initialised, whatever its family.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub union SockAddr {
@@ -16,18 +16,18 @@ pub union SockAddr {
     v6: libc::sockaddr_in6,
 }
 
-/// What tells addresses apart: IP, and port.
+/// The part of an address that identifies a peer: IP and port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128, u16);
 
 impl SockAddr {
-    /// Room for an address, which is none yet.
+    /// Returns space for an address, with an unspecified family.
     pub(super) fn zeroed_address() -> Self {
         // SAFETY: zeros are valid in both forms.
         unsafe { zeroed() }
     }
 
-    /// That address.
+    /// Converts an address.
     pub fn new(address: SocketAddr) -> Self {
         let mut sock_addr = Self::zeroed_address();
         match address {
@@ -54,21 +54,21 @@ impl SockAddr {
         sock_addr
     }
 
-    /// Where a socket is bound; `None` where that is no address of IP.
+    /// Returns the address to which a socket is bound; `None` if it is not an IP address.
     ///
     /// # Errors
-    /// That of `getsockname`.
+    /// The error number of `getsockname`.
     pub fn local(socket: i32) -> Result<Option<SocketAddr>, Errno> {
         let mut sock_addr = Self::zeroed_address();
         let mut size = size_of::<SockAddr>() as libc::socklen_t;
-        // SAFETY: the place is valid for the size given, which the call does not exceed.
+        // SAFETY: the pointer is valid for the size given, which the call does not exceed.
         Errno::check(unsafe { libc::getsockname(socket, (&raw mut sock_addr).cast(), &mut size) })?;
         Ok(sock_addr.address())
     }
 
-    /// The address, if it is one of IP.
+    /// Returns the address if it is an IP address.
     pub fn address(&self) -> Option<SocketAddr> {
-        // SAFETY: all bytes are initialised and every value is valid; the family is at the same place in both forms.
+        // SAFETY: all bytes are initialised and every value is valid; the family has the same offset in both forms.
         unsafe {
             match i32::from(self.v4.sin_family) {
                 libc::AF_INET => {
@@ -84,18 +84,18 @@ impl SockAddr {
         }
     }
 
-    /// The number of its form: `AF_INET` or `AF_INET6`.
+    /// Returns the address family: `AF_INET` or `AF_INET6`.
     pub fn family(&self) -> i32 {
         // SAFETY: as in `address`.
         unsafe { self.v4.sin_family }.into()
     }
 
-    /// Its place and its bytes, for a call of the system: valid as long as this is there.
+    /// Returns pointer and size for a system call. The pointer is valid as long as this value.
     pub fn as_raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         ((&raw const *self).cast(), self.size())
     }
 
-    /// Bytes of the form that it has.
+    /// Returns the number of bytes of its form.
     pub(super) fn size(&self) -> libc::socklen_t {
         let size = match self.family() {
             libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
@@ -104,7 +104,7 @@ impl SockAddr {
         size as libc::socklen_t
     }
 
-    /// The same address?
+    /// Returns whether the two addresses are equal.
     #[inline]
     pub(super) fn is_same(&self, other: &SockAddr) -> bool {
         self.key() == other.key()
@@ -132,7 +132,7 @@ pub(super) fn in_addr(ip: Ipv4Addr) -> libc::in_addr {
     }
 }
 
-/// Where all peers are, and who is where.
+/// The addresses of all peers, and the peer of each address.
 pub(super) struct PeerTable {
     peers: Vec<SockAddr>,
     sorted: Vec<(Key, u16)>,
@@ -141,7 +141,7 @@ pub(super) struct PeerTable {
 }
 
 impl PeerTable {
-    /// Of all peers, for the one that has bound that address.
+    /// Creates the table of all peers, for the one that has bound that address.
     pub(super) fn new(
         me: Peer,
         bound: SocketAddr,
@@ -193,7 +193,7 @@ impl PeerTable {
         self.peers.get(peer.index())
     }
 
-    /// Who is there; `None`: a stranger.
+    /// Returns the peer at an address, or `None` if it is not in the table.
     #[inline]
     pub(super) fn peer(&self, at: &SockAddr) -> Option<Peer> {
         let key = at.key()?;
@@ -202,7 +202,7 @@ impl PeerTable {
     }
 }
 
-/// Could others send to it?
+/// Returns whether others could send to that address.
 pub(super) fn is_unicast(ip: IpAddr) -> bool {
     !ip.is_unspecified() && !ip.is_multicast() && ip != IpAddr::V4(Ipv4Addr::BROADCAST)
 }

@@ -1,4 +1,4 @@
-//! The first step onto the network: a socket at an address that others can be told.
+//! The first step of joining: a socket bound to an address that can be published.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -12,22 +12,22 @@ use super::socket::Socket;
 use pombo_kernel::header::Peer;
 use pombo_kernel::network::MIN_MTU;
 
-/// A rank with an address, which does not know the others yet. Frames that come meanwhile wait.
+/// A rank with an address, which does not know the other ranks yet. Frames that arrive meanwhile wait.
 pub struct BoundUdp {
     socket: Socket,
     address: SocketAddr,
     interface: Interface,
-    /// Of a frame, at most.
+    /// Largest number of bytes of a frame.
     longest: usize,
 }
 
-/// Bytes of the headers of UDP and of IP, version 4 and 6.
+/// Bytes of the headers of UDP and IP together, for versions 4 and 6.
 const HEADERS: [usize; 2] = [28, 48];
-/// The longest datagram of IPv4.
+/// Payload bytes of the longest datagram of IPv4.
 const LONGEST: usize = u16::MAX as usize - HEADERS[0];
 
 impl Udp {
-    /// The first step: an address of this host, with a port that the system chooses.
+    /// Binds an address of this host, with a port that the system chooses.
     ///
     /// # Errors
     /// [`UdpError::UnspecifiedAddress`], [`UdpError::NotLocal`], [`UdpError::Mtu`], or [`UdpError::System`].
@@ -59,30 +59,32 @@ impl BoundUdp {
         }
     }
 
-    /// Where others reach this rank: to be published.
+    /// Returns the address at which others reach this rank, for publication.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The longest frame that the interface carries in one piece. Longer ones of others arrive as well.
+    /// Returns the longest frame that the interface carries without fragmentation. Longer frames of others arrive as
+    /// well.
     pub fn mtu(&self) -> usize {
         let headers = HEADERS[usize::from(self.address.is_ipv6())];
         let carried = self.interface.mtu.saturating_sub(headers);
         carried.min(self.longest)
     }
 
-    /// Frames will not be longer than that: what the interfaces of all peers carry.
+    /// Reduces the longest frame to what the interfaces of all peers carry.
     pub fn shorten(&mut self, mtu: usize) {
         self.longest = self.longest.min(mtu).max(MIN_MTU);
     }
 
-    /// The interface that the address belongs to.
+    /// Returns the interface to which the address belongs.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// What the system granted of [`RECEIVE_BYTES`](super::RECEIVE_BYTES) and of [`SEND_BYTES`](super::SEND_BYTES), as
-    /// it counts: Linux says the double of what was asked, and counts its own overhead in.
+    /// Returns what the system granted of [`RECEIVE_BYTES`](super::RECEIVE_BYTES) and of
+    /// [`SEND_BYTES`](super::SEND_BYTES), in bytes as the system counts: Linux reports twice the requested number, and
+    /// includes its own overhead.
     ///
     /// # Errors
     /// [`UdpError::System`].
@@ -90,21 +92,21 @@ impl BoundUdp {
         self.socket.buffer_sizes()
     }
 
-    /// Becomes this peer of the job whose peers have published these addresses.
+    /// Joins the job whose peers have published these addresses, as peer `me`.
     ///
     /// # Errors
-    /// The table is not possible: see [`UdpError`].
+    /// The table is invalid: see [`UdpError`].
     pub fn join(self, me: Peer, addresses: Vec<SocketAddr>) -> Result<Udp, UdpError> {
         let table = PeerTable::new(me, self.address, &addresses)?;
         let mtu = self.mtu();
         Ok(Udp::new(me, self.socket, table, mtu))
     }
 
-    /// As [`BoundUdp::join`], for frames that reach all peers at once through `group`: a multicast address as
-    /// [`multicast_group`] makes them, or a [`BoundUdp::broadcast_group`]. All peers say the same.
+    /// Joins as [`BoundUdp::join`] does, for frames that reach all peers at once through `group`: a multicast address
+    /// from [`multicast_group`], or a [`BoundUdp::broadcast_group`]. All peers use the same group.
     ///
     /// # Errors
-    /// The table is not possible, the address is not of IPv4, or a system call failed.
+    /// The table is invalid, the address is not of IPv4, or a system call failed.
     pub fn join_multicast(
         self,
         me: Peer,
@@ -131,22 +133,22 @@ impl BoundUdp {
         ))
     }
 
-    /// The group of a job where multicast does not pass: everybody on the segment of this interface. `None` where the
-    /// interface has no such address.
+    /// Returns the group of a job where multicast does not pass: the broadcast address of this interface. Returns
+    /// `None` if the interface has no such address.
     pub fn broadcast_group(&self, job: u64) -> Option<SocketAddrV4> {
         let all = self.interface.broadcast?;
         Some(SocketAddrV4::new(all, port(job)))
     }
 }
 
-/// The multicast group of a job: one of those that stay inside an organisation. Jobs that meet in one ignore each
-/// other's frames.
+/// Returns the multicast group of a job, in the organisation-local scope. Jobs with the same group ignore each other's
+/// frames.
 pub fn multicast_group(job: u64) -> SocketAddrV4 {
     let [a, b, c, d] = ((mix(job) >> 16) as u32 & 0x0003_ffff | 0xefc0_0000).to_be_bytes();
     SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), port(job))
 }
 
-/// Below the ports that systems give to clients.
+/// Returns a port below the ephemeral ports.
 fn port(job: u64) -> u16 {
     20_000 + (mix(job) % 12_000) as u16
 }
@@ -156,7 +158,7 @@ fn mix(job: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// The interface that frames to and from that address take.
+/// Returns the interface of frames to and from that address.
 fn interface_of(ip: IpAddr) -> Result<Option<Interface>, UdpError> {
     let all = interfaces()?;
     let exact = all.iter().find(|interface| interface.address == ip);

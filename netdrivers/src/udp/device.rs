@@ -30,7 +30,7 @@ impl Udp {
         }
     }
 
-    /// The descriptor, for who waits on several: readable when frames have come.
+    /// Returns the descriptor, for a wait on several: it is readable when frames have arrived.
     pub fn fd(&self) -> i32 {
         self.socket.number()
     }
@@ -40,22 +40,22 @@ impl Udp {
         WaitSet::readable([fd]).writable(take(&mut self.state.full), [fd])
     }
 
-    /// Was there no room at the last transmission? Then the descriptor is writable when there is.
+    /// Returns whether the last transmission found no room. The descriptor is writable when there is room again.
     pub fn is_full(&self) -> bool {
         self.state.full
     }
 
-    /// What has happened so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> UdpCounts {
         self.state.counts
     }
 
-    /// So many seconds this host may refuse to send to an address before that is an error.
+    /// Sets for how many seconds this host may refuse to send to an address before that is an error.
     pub fn set_refused_limit(&mut self, seconds: u32) {
         self.state.refused.set_limit(seconds);
     }
 
-    /// The address to which this host refused to send until that was an error.
+    /// Returns the address to which this host refused to send until that was an error.
     pub fn refused(&self) -> Option<SocketAddr> {
         self.state.refused.failed()
     }

@@ -1,5 +1,5 @@
-//! What devices for peers and for groups have in common: how frames leave, are told apart and are counted. Used by
-//! `device` and `cast` only.
+//! The common part of unicast and multicast devices: sending, identifying and counting frames. Only `device` and
+//! `multicast` use it.
 
 use alloc::vec::Vec;
 
@@ -15,17 +15,17 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_transport::ContiguousFrame;
 
-/// What has happened at a device.
+/// Counters of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UdpCounts {
     /// Datagrams from addresses that are not in the table: dropped.
     pub foreign: u64,
-    /// Frames that the system did not take for a reason that may pass: memory, a network that is down, nobody there, a
+    /// Frames that the system did not send for a transient reason: no memory, a network that is down, no receiver, a
     /// rule that forbids it.
     pub unsent: u64,
 }
 
-/// What devices for peers and for groups have in common.
+/// The common part of unicast and multicast devices.
 pub(super) struct DeviceState {
     pub(super) me: Peer,
     pub(super) table: PeerTable,
@@ -35,13 +35,13 @@ pub(super) struct DeviceState {
     pub(super) wait_policy: NetworkWaitPolicy,
     pub(super) refused: RefusalTracker,
     gso: GsoBatch,
-    /// The device has failed for frames that were taken.
+    /// An error for frames that had been accepted.
     deferred_error: Option<ChannelError>,
-    /// For frames that do not lie in pieces.
+    /// Buffer for frames whose parts are not contiguous.
     scratch: Vec<u8>,
 }
 
-/// Who is to get a frame.
+/// The destination of a frame.
 #[derive(Clone, Copy)]
 pub(super) enum Destination<'a> {
     Peer(Peer),
@@ -93,7 +93,7 @@ impl DeviceState {
         self.refused.note(to, taken)
     }
 
-    /// Beside those that wait to leave, or after them.
+    /// Adds a frame to those that wait to be sent, or sends these first.
     fn join(
         &mut self,
         socket: &Socket,
@@ -119,7 +119,7 @@ impl DeviceState {
         self.refused.note(self.gso.to(), taken)
     }
 
-    /// What was taken leaves now or later.
+    /// Sends accepted frames now, or leaves them for later if there is no room.
     fn flush_if_room(&mut self, socket: &Socket) -> Result<(), ChannelError> {
         match self.flush(socket) {
             Err(ChannelError::Full) => Ok(()),
@@ -135,7 +135,7 @@ impl DeviceState {
         }
     }
 
-    /// What found no room before, or failed.
+    /// Sends frames that found no room before, and reports a deferred error.
     #[inline]
     pub(super) fn flush_pending(&mut self, socket: &Socket) -> Result<(), ChannelError> {
         if !self.gso.is_empty() {
@@ -144,8 +144,7 @@ impl DeviceState {
         self.deferred_error.take().map_or(Ok(()), Err)
     }
 
-    /// Hands out what a batch has taken and what comes from a peer. What this peer hears of itself is left out unless
-    /// `own`.
+    /// Delivers the frames of a batch that come from peers. Omits this peer's own frames unless `own`.
     #[inline]
     pub(super) fn deliver(
         &mut self,

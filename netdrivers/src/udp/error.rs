@@ -1,37 +1,37 @@
-//! What can go wrong before a rank is on the network.
+//! Errors of joining a job over UDP.
 
 use crate::Errno;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-/// Why a rank cannot talk over UDP.
+/// Why a rank cannot use UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum UdpError {
-    /// The address stands for any: others cannot send there.
+    /// The address is unspecified: others cannot send to it.
     UnspecifiedAddress,
     /// No interface of this host has the address.
     NotLocal {
         /// The address.
         address: IpAddr,
     },
-    /// The interface carries too little.
+    /// The MTU of the interface is too small.
     Mtu {
         /// The interface's address.
         address: IpAddr,
-        /// What it carries in one piece.
+        /// The MTU in bytes.
         mtu: usize,
     },
-    /// The table has no peer, or too many.
+    /// The table has no peer, or too many peers.
     Peers {
-        /// How many.
+        /// Number of peers.
         peers: usize,
     },
     /// The peer is not in the table.
     NoSuchPeer {
         /// The peer.
         peer: u16,
-        /// How many the table has.
+        /// Number of peers in the table.
         peers: usize,
     },
     /// The table has another address for this peer than it has bound.
@@ -40,7 +40,7 @@ pub enum UdpError {
         peer: u16,
         /// The address in the table.
         listed: SocketAddr,
-        /// The one that this peer has.
+        /// The address that this peer has bound.
         bound: SocketAddr,
     },
     /// The table has the same address twice.
@@ -48,21 +48,21 @@ pub enum UdpError {
         /// The address.
         address: SocketAddr,
     },
-    /// Addresses of both versions of IP.
+    /// The table has addresses of both versions of IP.
     MixedFamilies {
-        /// One of the other version than this peer's.
+        /// An address of the other version than this peer's.
         address: SocketAddr,
     },
-    /// Groups exist for IPv4 only.
+    /// Multicast devices exist for IPv4 only.
     MulticastNeedsV4 {
         /// This peer's address.
         address: SocketAddr,
     },
     /// A system call failed.
     System {
-        /// Its name.
+        /// The name of the call.
         call: &'static str,
-        /// Its error number.
+        /// The error number.
         errno: i32,
     },
 }
@@ -119,12 +119,12 @@ impl fmt::Display for UdpError {
 impl core::error::Error for UdpError {}
 
 impl UdpError {
-    /// That call has failed.
+    /// Returns the error of a system call.
     pub(super) fn system(call: &'static str, Errno(errno): Errno) -> Self {
         UdpError::System { call, errno }
     }
 
-    /// Turns a failed call into its error.
+    /// Converts the result of a system call.
     pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
         Errno::check(result).map_err(|errno| Self::system(call, errno))
     }

@@ -1,7 +1,7 @@
-//! Frames that leave together: to one address, all of one length but for the last, by one call of the system, which cuts
-//! them apart as late as it can. Used inside `udp` only.
+//! Generic segmentation offload: frames to one address, all of one length except the last, leave by one system call,
+//! and the system segments them as late as possible. Only `udp` uses it.
 //!
-//! A call per frame costs several times as much as the frame. Where the system does not cut, frames leave one by one.
+//! A call per frame costs several times as much as the frame. Without system support frames leave one by one.
 
 use alloc::vec::Vec;
 
@@ -11,9 +11,9 @@ use super::socket::{SendOutcome, Socket};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 
-/// Frames that the system takes at once.
+/// Largest number of frames per call.
 pub(super) const FRAMES: usize = 64;
-/// And their bytes: the longest datagram, with any header.
+/// Largest number of bytes per call: the longest datagram with any header.
 const BYTES: usize = u16::MAX as usize - 48;
 
 pub(super) struct GsoBatch {
@@ -23,7 +23,7 @@ pub(super) struct GsoBatch {
     segment: usize,
     frames: usize,
     corked: bool,
-    /// The system cuts.
+    /// Whether the system supports segmentation.
     supports_gso: bool,
 }
 
@@ -39,7 +39,7 @@ impl GsoBatch {
         }
     }
 
-    /// More frames may follow, or not.
+    /// Tells whether more frames may follow.
     #[inline]
     pub(super) fn set_corked(&mut self, corked: bool) {
         self.corked = corked;
@@ -55,7 +55,7 @@ impl GsoBatch {
         self.frames == 0
     }
 
-    /// Can a frame of that length join those that are here?
+    /// Returns whether a frame of that length can join the waiting ones.
     pub(super) fn has_room(&self, to: &SockAddr, len: usize) -> bool {
         self.is_empty()
             || self.frames < FRAMES
@@ -65,7 +65,7 @@ impl GsoBatch {
                 && self.to.is_same(to)
     }
 
-    /// Takes a frame that has room.
+    /// Adds a frame for which there is room.
     pub(super) fn push(&mut self, to: &SockAddr, len: usize, parts: &[Part<'_>]) {
         if self.is_empty() {
             (self.to, self.segment) = (*to, len);
@@ -79,13 +79,13 @@ impl GsoBatch {
         self.frames += 1;
     }
 
-    /// Where those that are here go.
+    /// Returns the destination of the waiting frames.
     pub(super) fn to(&self) -> &SockAddr {
         &self.to
     }
 
-    /// Gives all to the system; how many frames did not leave, and what became of the last of those. They stay where it
-    /// has no room.
+    /// Sends all frames. Returns the number of frames that did not leave, and the outcome of the last of these. If the
+    /// system has no room the frames stay.
     pub(super) fn flush(&mut self, socket: &Socket) -> Result<(u64, SendOutcome), ChannelError> {
         let sent = match self.frames {
             0 | 1 => socket.send(&self.to, &whole(&self.bytes)),
@@ -125,7 +125,7 @@ fn whole(bytes: &[u8]) -> IoVecs<'_> {
     IoVecs::with_header(bytes, &[], &mut [])
 }
 
-/// What the system says where it, or the interface, does not cut, or not to that length.
+/// Returns whether an error means that the system or the interface does not segment, or not to that length.
 fn lacks_gso(errno: i32) -> bool {
     [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP].contains(&errno)
 }
@@ -146,7 +146,7 @@ mod tests {
             assert!(batch.has_room(&to, bytes.len()));
             batch.push(&to, bytes.len(), &[Part::Bytes(bytes)]);
         }
-        // Nothing follows a shorter one.
+        // No frame can follow a shorter one.
         assert!(!batch.has_room(&to, 4));
         assert_eq!(batch.send_one_by_one(&socket), Ok((0, SendOutcome::Sent)));
         for expected in [&[1; 10][..], &[2; 10], &[3; 4]] {

@@ -1,4 +1,4 @@
-//! The interfaces of this host: a launcher chooses one by name or takes its default.
+//! The IP interfaces of this host: a launcher selects one by name or takes the default.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,23 +12,23 @@ use crate::interfaces::{self, InterfaceAddress};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Interface {
-    /// As the system names it.
+    /// The system's name of the interface.
     pub name: String,
-    /// One with several addresses stands several times in the list.
+    /// The address; an interface with several addresses occurs several times in the list.
     pub address: IpAddr,
-    /// What reaches everybody on its segment, if it knows such an address.
+    /// The broadcast address of its network, if it has one.
     pub broadcast: Option<Ipv4Addr>,
-    /// Bytes of IP that it carries in one piece.
+    /// The MTU in bytes of IP.
     pub mtu: usize,
-    /// It is up and has a link.
+    /// Whether the interface is up and has a link.
     pub running: bool,
-    /// It leads to this host alone.
+    /// Whether the interface is a loopback interface.
     pub loopback: bool,
-    /// It carries multicast, as it says.
+    /// Whether the interface supports multicast.
     pub multicast: bool,
 }
 
-/// All addresses of all interfaces, in the system's order.
+/// Returns all addresses of all interfaces, in the system's order.
 ///
 /// # Errors
 /// [`UdpError::System`].
@@ -65,9 +65,9 @@ fn read(entry: &InterfaceAddress<'_>) -> Option<Interface> {
 }
 
 /// # Safety
-/// The pointer is null, or valid for the form that its family says.
+/// The pointer is null, or valid for the form of its family.
 unsafe fn address(at: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: the caller vouches for the pointer.
+    // SAFETY: the caller promises a valid pointer.
     let family = i32::from(unsafe { at.as_ref() }?.sa_family);
     let size = match family {
         libc::AF_INET => size_of::<libc::sockaddr_in>(),
@@ -75,19 +75,19 @@ unsafe fn address(at: *const libc::sockaddr) -> Option<IpAddr> {
         _ => return None,
     };
     let mut sock_addr = SockAddr::zeroed_address();
-    // SAFETY: the address is valid for the size of its form, and so is the room for either.
+    // SAFETY: the address is valid for the size of its form, and the destination has space for either form.
     unsafe { core::ptr::copy_nonoverlapping(at.cast::<u8>(), (&raw mut sock_addr).cast(), size) };
     sock_addr.address().map(|address| address.ip())
 }
 
-/// What the interface carries.
+/// Returns the MTU of an interface.
 fn mtu(name: &str) -> Result<usize, UdpError> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     // SAFETY: no memory is passed.
     let socket = unsafe { libc::socket(libc::AF_INET, kind, 0) };
     let socket = UdpError::check(socket, "socket")?;
     let asked = interfaces::mtu(socket, name);
-    // SAFETY: the socket was opened here, and nobody else has it.
+    // SAFETY: the socket was opened here, and no one else has it.
     unsafe { libc::close(socket) };
     asked.map_err(|errno| UdpError::system("ioctl", errno))
 }

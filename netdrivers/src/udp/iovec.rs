@@ -1,28 +1,29 @@
-//! The parts of a frame as the system takes them. Used by `udp` and `ethernet`.
+//! The parts of a frame as an I/O vector of the system. `udp` and `ethernet` use it.
 
 use core::marker::PhantomData;
 use pombo_kernel::memory::Part;
 
-/// Pieces that a call gathers; frames of more are put together before.
+/// Largest number of parts that one call gathers; frames of more parts are copied first.
 const MAX_PARTS: usize = 8;
 
-/// Where the bytes of a frame lie, while they are borrowed.
+/// The addresses of a frame's parts, which stay borrowed.
 pub(crate) struct IoVecs<'a> {
-    /// One more for a driver's header.
+    /// One more entry for a driver's header.
     list: [libc::iovec; MAX_PARTS + 1],
     count: usize,
     bytes: PhantomData<&'a [u8]>,
 }
 
 impl<'a> IoVecs<'a> {
-    /// Of these parts. What does not lie in one piece as it is to be sent is copied to `scratch`, which is long enough for
-    /// the frame; the memory of foreign programs is named where it lies, and only the system looks at it.
+    /// Creates the vector of these parts. Parts that are not contiguous in the form in which they are sent are copied
+    /// to `scratch`, which must be long enough for the frame; the memory of foreign programs is passed by address, and
+    /// only the system reads it.
     #[inline]
     pub(crate) fn of(parts: &[Part<'a>], scratch: &'a mut [u8]) -> Self {
         Self::with_header(&[], parts, scratch)
     }
 
-    /// The same, behind a driver's header.
+    /// Creates the vector of these parts behind a driver's header.
     #[inline]
     pub(crate) fn with_header(
         head: &'a [u8],
@@ -76,14 +77,14 @@ impl<'a> IoVecs<'a> {
         }
     }
 
-    /// For a call that only reads.
+    /// Returns the entries, for a system call that only reads.
     #[inline]
     pub(crate) fn list(&self) -> &[libc::iovec] {
         &self.list[..self.count]
     }
 }
 
-/// Where a part lies in one piece as it is to be sent.
+/// Returns the address of a part if it is contiguous in the form in which it is sent.
 #[inline]
 fn fixed_address(part: &Part<'_>) -> Option<*const u8> {
     match *part {
@@ -107,7 +108,7 @@ mod tests {
     use crate::std::{vec, vec::Vec};
     use pombo_kernel::memory::Source;
 
-    /// Bytes that are not in one piece.
+    /// A source that is not contiguous.
     struct Spread(Vec<u8>);
 
     impl Source for Spread {
@@ -125,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Bytes that are only named by their address.
+    /// A source that is known by its address only.
     struct Fixed(Vec<u8>);
 
     impl Source for Fixed {
@@ -159,7 +160,7 @@ mod tests {
         let iovecs = IoVecs::of(parts, &mut scratch);
         let mut bytes = Vec::new();
         for vector in iovecs.list() {
-            // SAFETY: a vector names bytes that are borrowed as long as `iovecs` lives.
+            // SAFETY: an entry names bytes that are borrowed as long as `iovecs` lives.
             let piece =
                 unsafe { core::slice::from_raw_parts(vector.iov_base.cast(), vector.iov_len) };
             bytes.extend_from_slice(piece);

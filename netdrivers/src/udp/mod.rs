@@ -1,15 +1,15 @@
-//! Ranks on any hosts, over UDP. `no_std` with an allocator; needs no rights. A launcher uses it, and tests.
+//! Ranks on any hosts, over UDP. `no_std` with an allocator; needs no privileges. Launchers and tests use it.
 //!
-//! Every rank binds ([`Udp::bind`]) and publishes where it is; whoever starts the job hands the table of all addresses
-//! round; then each joins ([`BoundUdp::join`]). The place in the table is the peer. [`BoundUdp::join_multicast`] makes the device
-//! for groups of the same first step, over multicast or, where that does not pass, plain broadcast; frames of the two
-//! never mix, as each has its socket.
+//! Every rank binds ([`Udp::bind`]) and publishes its address; the launcher distributes the table of all addresses;
+//! then each rank joins ([`BoundUdp::join`]). The index in the table is the peer number. [`BoundUdp::join_multicast`]
+//! makes the multicast device from the same first step, over multicast or, where that does not pass, broadcast; frames
+//! of the two devices never mix, because each has a socket of its own.
 //!
-//! A frame is a datagram. It goes out from where its parts lie, or beside others of its length in one call for all of
-//! them, which the system cuts apart (UDP_SEGMENT); where it joins them again (UDP_GRO), they are read as one. They are
-//! read in a ring of this driver, a batch to a call.
-//! Datagrams from addresses that are not in the table are counted and dropped. What the system checks is UDP's sum of
-//! 16 bits behind that of the wire: as much as TCP has.
+//! A frame is a datagram. It is gathered from its parts, or leaves together with others of its length by one call,
+//! which the system segments (UDP_SEGMENT); if the receiving system coalesces them (UDP_GRO), they are read as one.
+//! Datagrams are received into a ring of this driver, a batch per call. Datagrams from addresses that are not in the
+//! table are counted and dropped. The system checks UDP's checksum of 16 bits in addition to that of the link: as much
+//! as TCP has.
 //!
 //! | bound | |
 //! | --- | --- |
@@ -17,14 +17,14 @@
 //! | frames that leave at once | 64, below 64 KiB together, to one address |
 //! | frames that wait for a poll | what the system grants of [`RECEIVE_BYTES`]; beyond it they are lost |
 //! | frames that wait to leave | what it grants of [`SEND_BYTES`]; beyond it the device is full |
-//! | bytes of a frame | what the interface carries in one piece |
+//! | bytes of a frame | what the interface carries without fragmentation |
 //! | peers | 65535 |
 //!
-//! Somebody who is not there, or a network that is down, is no error: frames are lost and counted. That a peer is gone
-//! comes from elsewhere. So it is with frames that this host does not let out, by a rule of its firewall or a route that
-//! forbids them: only where nothing leaves for one address for 10 seconds, or as long as
-//! [`Udp::set_refused_limit`] says, it is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with EPERM (1)
-//! or EACCES (13), and [`Udp::refused`] names the address.
+//! A receiver that does not exist, or a network that is down, is no error: frames are lost and counted. The loss of a
+//! peer is reported elsewhere. Frames that this host refuses to send, by a rule of its firewall or a route, are lost
+//! and counted too: only if no frame leaves for one address for 10 seconds, or as long as [`Udp::set_refused_limit`]
+//! says, the error is [`ChannelError::Device`](pombo_kernel::ChannelError::Device) with EPERM (1) or EACCES (13), and
+//! [`Udp::refused`] returns the address.
 
 mod address;
 mod bound;

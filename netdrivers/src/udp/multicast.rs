@@ -1,4 +1,4 @@
-//! Frames to all peers at once.
+//! The device for multicast.
 
 use core::mem::take;
 use core::net::{SocketAddr, SocketAddrV4};
@@ -14,12 +14,12 @@ use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_transport::ContiguousFrame;
 
-/// One peer's device for groups: what is broadcast goes through a multicast or broadcast address, what is for one peer
-/// to the socket that this device has there. Dropping it closes both its sockets.
+/// One peer's multicast device: broadcasts go through a multicast or broadcast address, unicast frames to the socket of
+/// this device at the other peer. Dropping it closes both its sockets.
 pub struct UdpMulticast {
-    /// Sends everything, and hears what is for this peer.
+    /// Sends all frames, and receives unicast frames.
     socket: Socket,
-    /// Hears what is for all.
+    /// Receives the frames of the group.
     group_socket: Socket,
     group: SockAddr,
     recv_batch: RecvBatch,
@@ -43,7 +43,7 @@ impl UdpMulticast {
         }
     }
 
-    /// The descriptors, for who waits on several: readable when frames have come.
+    /// Returns the descriptors, for a wait on several: they are readable when frames have arrived.
     pub fn fds(&self) -> [i32; 2] {
         [self.socket.number(), self.group_socket.number()]
     }
@@ -53,22 +53,22 @@ impl UdpMulticast {
         WaitSet::readable([socket, group_socket]).writable(take(&mut self.state.full), [socket])
     }
 
-    /// Was there no room at the last transmission? Then the first descriptor is writable when there is.
+    /// Returns whether the last transmission found no room. The first descriptor is writable when there is room again.
     pub fn is_full(&self) -> bool {
         self.state.full
     }
 
-    /// What has happened so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> UdpCounts {
         self.state.counts
     }
 
-    /// As [`Udp::set_refused_limit`](super::Udp::set_refused_limit).
+    /// Sets the limit as [`Udp::set_refused_limit`](super::Udp::set_refused_limit) does.
     pub fn set_refused_limit(&mut self, seconds: u32) {
         self.state.refused.set_limit(seconds);
     }
 
-    /// As [`Udp::refused`](super::Udp::refused).
+    /// Returns the address as [`Udp::refused`](super::Udp::refused) does.
     pub fn refused(&self) -> Option<SocketAddr> {
         self.state.refused.failed()
     }

@@ -1,4 +1,4 @@
-//! Where datagrams are received, a batch to a call. Used inside `udp` only.
+//! The ring into which datagrams are received, a batch per call. Only `udp` uses it.
 
 use alloc::vec::Vec;
 use core::mem::{size_of, zeroed};
@@ -7,21 +7,21 @@ use super::address::SockAddr;
 use super::socket::{ControlBuffer, Socket, gro_size};
 use pombo_kernel::channel::ChannelError;
 
-/// Frames that one call takes.
+/// Largest number of datagrams per call.
 pub(super) const BATCH: usize = 32;
-/// Longer than any datagram, so none is cut. Memory is used only where frames have lain.
+/// Bytes of a slot, more than any datagram, so none is truncated. Only slots that were used take physical memory.
 const SLOT_BYTES: usize = 1 << 16;
-/// Slots begin a little shifted: else the beginnings of all frames share a few lines of the cache.
+/// Distance of two slots. The offset keeps the beginnings of all datagrams from sharing a few cache sets.
 const STRIDE: usize = SLOT_BYTES + 192;
 
 pub(super) struct RecvBatch {
     bytes: Vec<u8>,
     addresses: Vec<SockAddr>,
     controls: Vec<ControlBuffer>,
-    /// Pointed to by `list`, as those above are. None of them grows.
+    /// Vectors that entries of `list` point to. None of these vectors grows.
     iovecs: Vec<libc::iovec>,
     list: Vec<libc::mmsghdr>,
-    /// How many to ask for: asking for more than there are costs a look in vain.
+    /// Number of datagrams to request: to request more than there are costs a further check in the system.
     requested: usize,
 }
 
@@ -54,7 +54,7 @@ impl RecvBatch {
         recv_batch
     }
 
-    /// Takes what has come, at most a batch; how many frames.
+    /// Receives at most a batch; returns the number of datagrams.
     #[inline]
     pub(super) fn fill(&mut self, from: &Socket) -> Result<usize, ChannelError> {
         let got = match self.requested {
@@ -68,7 +68,7 @@ impl RecvBatch {
         Ok(got)
     }
 
-    /// The usual case while a rank waits: the system has less to look at.
+    /// Receives one datagram, the usual case while a rank waits: the system has less to do.
     #[inline]
     fn fill_one(&mut self, from: &Socket) -> Result<usize, ChannelError> {
         reset(&mut self.list[0]);
@@ -80,24 +80,24 @@ impl RecvBatch {
     fn fill_many(&mut self, from: &Socket) -> Result<usize, ChannelError> {
         let list = &mut self.list[..self.requested];
         list.iter_mut().for_each(reset);
-        // SAFETY: every entry points to a name, to control bytes, and to one vector with room for a datagram, of this
-        // ring.
+        // SAFETY: every entry points to a name, to control bytes, and to one vector with space for a datagram, all in
+        // this ring.
         unsafe { from.recv_batch(list) }
     }
 
-    /// What the last call has taken there: where it came from, its bytes, and the length of each frame among them but
-    /// the last.
+    /// Returns what the last call has received in a slot: its source, its bytes, and the length of each frame among
+    /// them except the last.
     #[inline]
     pub(super) fn frames(&self, slot: usize) -> (&SockAddr, &[u8], usize) {
         let len = self.list[slot].msg_len as usize;
         let bytes = &self.bytes[slot * STRIDE..][..len.min(SLOT_BYTES)];
-        // SAFETY: the entry points to control bytes of this batch, as many as `reset` says or the system less.
+        // SAFETY: the entry points to control bytes of this batch, as many as `reset` says or fewer.
         let each = unsafe { gro_size(&self.list[slot].msg_hdr) };
         (&self.addresses[slot], bytes, each.unwrap_or(SLOT_BYTES))
     }
 }
 
-/// The sizes, which a call has changed.
+/// Resets the sizes, which a call has changed.
 #[inline]
 fn reset(head: &mut libc::mmsghdr) {
     head.msg_hdr.msg_namelen = size_of::<SockAddr>() as libc::socklen_t;

@@ -1,5 +1,5 @@
-//! Frames that this host itself does not let out: a rule of its firewall or a route forbids them, often for a moment
-//! only. So they are lost like others, and what is refused for too long is an error. Used inside `udp` only.
+//! Frames that this host itself refuses to send: a rule of its firewall or a route forbids them, often only for a
+//! moment. So they count as lost, and only a long refusal is an error. Only `udp` uses it.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -9,12 +9,12 @@ use super::socket::SendOutcome;
 use crate::clock::now;
 use pombo_kernel::channel::ChannelError;
 
-/// What is refused now, by address.
+/// The present refusals, by address.
 pub(super) struct RefusalTracker {
     active: Vec<Refusal>,
-    /// Nanoseconds until it is an error.
+    /// Nanoseconds until a refusal is an error.
     limit: u64,
-    /// It was one.
+    /// The address whose refusal was an error.
     failed: Option<SocketAddr>,
 }
 
@@ -24,10 +24,10 @@ struct Refusal {
     last: u64,
 }
 
-/// Seconds that a destination may be refused, unless somebody says otherwise.
+/// Seconds for which a destination may be refused, by default.
 pub(super) const LIMIT: u32 = 10;
-/// A refusal so many times the limit after the one before has nothing to do with that: whatever matters is sent again
-/// much sooner.
+/// A refusal that follows the one before after more than this multiple of the limit starts a new interval: frames that
+/// matter are sent again much sooner.
 const UNRELATED_AFTER: u64 = 2;
 
 impl RefusalTracker {
@@ -45,15 +45,15 @@ impl RefusalTracker {
         self.limit = u64::from(seconds) * 1_000_000_000;
     }
 
-    /// Where frames were refused for so long that it is an error.
+    /// Returns the address at which frames were refused for so long that it is an error.
     pub(super) fn failed(&self) -> Option<SocketAddr> {
         self.failed
     }
 
-    /// Notes what became of a frame.
+    /// Records the outcome of a frame.
     ///
     /// # Errors
-    /// [`ChannelError::Device`]: all frames there were refused until the limit was over.
+    /// [`ChannelError::Device`]: all frames to that address were refused until the limit was over.
     #[inline]
     pub(super) fn note(&mut self, to: &SockAddr, taken: SendOutcome) -> Result<(), ChannelError> {
         match taken {
@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(refused.refuse(&at(1), libc::EPERM, second * SECOND), Ok(()));
         }
         assert_eq!(refused.failed(), None);
-        // Another destination has a time of its own.
+        // Each destination has an interval of its own.
         assert_eq!(refused.refuse(&at(2), libc::EPERM, end * SECOND), Ok(()));
         let failed = refused.refuse(&at(1), libc::EACCES, end * SECOND);
         assert_eq!(failed, Err(ChannelError::Device(libc::EACCES)));
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(refused.note(&at(2), SendOutcome::Sent), Ok(()));
         assert_eq!(refused.note(&at(1), SendOutcome::Sent), Ok(()));
         assert_eq!(refused.refuse(&at(1), libc::EPERM, end * SECOND), Ok(()));
-        // Nothing was sent for very long.
+        // No frame was sent for a long time.
         let late = (1 + 3 * end) * SECOND;
         assert_eq!(refused.refuse(&at(1), libc::EPERM, late), Ok(()));
         assert_eq!(refused.failed(), None);

@@ -1,4 +1,4 @@
-//! System calls below the devices. Used inside `udp` only.
+//! The system calls of the devices. Only `udp` uses them.
 
 use core::mem::{size_of, size_of_val, zeroed};
 use core::net::{Ipv4Addr, SocketAddr};
@@ -9,29 +9,29 @@ use super::iovec::IoVecs;
 use crate::Errno;
 use pombo_kernel::channel::ChannelError;
 
-/// What is asked for frames that wait for a poll, in bytes as the system counts them.
+/// Requested receive buffer, in bytes as the system counts them.
 pub const RECEIVE_BYTES: i32 = 8 << 20;
-/// The same for frames that wait to leave: above what a window has under way.
+/// Requested send buffer, in bytes as the system counts them: more than a window has under way.
 pub const SEND_BYTES: i32 = 2 << 20;
 
-/// A socket of our own, which never blocks; closed when dropped.
+/// A non-blocking socket, which is closed when dropped.
 pub(super) struct Socket(i32);
 
-/// What became of a frame.
+/// The outcome of sending a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SendOutcome {
     Sent,
-    /// Not sent, for a reason that may pass.
+    /// Not sent, for a transient reason.
     Lost,
-    /// Not sent, as this host does not allow it now: the error number.
+    /// Not sent, because this host does not permit it now; with the error number.
     Refused(i32),
 }
 
-/// Errors of earlier frames that one call passes over: the system reports each of them once.
+/// Largest number of errors of earlier frames that one call skips: the system reports each of them once.
 const MAX_STALE_ERRORS: usize = 8;
 
 impl Socket {
-    /// At that address, with large buffers.
+    /// Binds a socket to an address, with large buffers.
     pub(super) fn bind(address: SocketAddr, shared: bool) -> Result<Self, UdpError> {
         let sock_addr = SockAddr::new(address);
         let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -55,21 +55,21 @@ impl Socket {
         self.0
     }
 
-    /// Where it is, with the port that the system chose.
+    /// Returns the bound address, with the port that the system chose.
     pub(super) fn address(&self) -> Result<SocketAddr, UdpError> {
         let address = SockAddr::local(self.0);
         let address = address.map_err(|errno| UdpError::system("getsockname", errno))?;
         address.ok_or(UdpError::UnspecifiedAddress)
     }
 
-    /// Bytes granted for frames that wait: to be polled, and to leave.
+    /// Returns the granted bytes of the receive buffer and of the send buffer.
     pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), UdpError> {
         let get = |name| self.get(libc::SOL_SOCKET, name);
         Ok((get(libc::SO_RCVBUF)?, get(libc::SO_SNDBUF)?))
     }
 
-    /// What is sent to groups leaves by the interface of that address, goes no further than its segment, and comes to
-    /// the other ranks of this host as well.
+    /// Makes multicast leave by the interface of that address, stay within its network, and reach the other ranks of
+    /// this host as well.
     pub(super) fn send_multicast_from(&self, interface: Ipv4Addr) -> Result<(), UdpError> {
         let interface = in_addr(interface);
         self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &interface)?;
@@ -78,7 +78,7 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_BROADCAST, &1)
     }
 
-    /// Hears what is sent to the group on the interface of that address, and only that.
+    /// Receives only what is sent to the group on the interface of that address.
     pub(super) fn join_group(&self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), UdpError> {
         let request = libc::ip_mreq {
             imr_multiaddr: in_addr(group),
@@ -88,12 +88,12 @@ impl Socket {
         self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, &0)
     }
 
-    /// Does the system cut what leaves in one call into frames?
+    /// Returns whether the system segments what leaves in one call.
     pub(super) fn supports_gso(&self) -> bool {
         self.get(libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()
     }
 
-    /// Frames of one sender may come joined. Where the system knows nothing of it they never do.
+    /// Lets the system coalesce frames of one sender. A system without support never does.
     pub(super) fn enable_gro(&self) {
         let _ = self.set(libc::SOL_UDP, libc::UDP_GRO, &1);
     }
@@ -111,7 +111,7 @@ impl Socket {
     fn get(&self, level: i32, name: i32) -> Result<usize, UdpError> {
         let mut value = 0_i32;
         let mut size = size_of_val(&value) as libc::socklen_t;
-        // SAFETY: the place is valid for the size given, which the call does not exceed.
+        // SAFETY: the pointer is valid for the size given, which the call does not exceed.
         let got = unsafe {
             let into = (&raw mut value).cast();
             libc::getsockopt(self.0, level, name, into, &mut size)
@@ -120,7 +120,7 @@ impl Socket {
         Ok(usize::try_from(value).unwrap_or(0))
     }
 
-    /// Gives a frame to the system.
+    /// Sends a frame.
     #[inline]
     pub(super) fn send(
         &self,
@@ -131,7 +131,7 @@ impl Socket {
         unsafe { self.send_message(&message(to, frame)) }
     }
 
-    /// Gives several frames of that many bytes to the system, of which the last one may be shorter.
+    /// Sends several frames of that many bytes, of which the last one may be shorter.
     pub(super) fn send_segmented(
         &self,
         to: &SockAddr,
@@ -140,9 +140,9 @@ impl Socket {
     ) -> Result<SendOutcome, ChannelError> {
         let (mut control, mut message) = (ControlBuffer::default(), message(to, frames));
         message.msg_control = (&raw mut control).cast();
-        // SAFETY: computes a number.
+        // SAFETY: the call only computes a number.
         message.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<u16>() as u32) } as _;
-        // SAFETY: `control` has room for one header and two bytes, and outlives the message.
+        // SAFETY: `control` has space for one header and two bytes, and outlives the message.
         unsafe {
             let header = libc::CMSG_FIRSTHDR(&message);
             (*header).cmsg_level = libc::SOL_UDP;
@@ -154,11 +154,11 @@ impl Socket {
     }
 
     /// # Safety
-    /// All that the message points to is valid for reading.
+    /// All that the message points to must be valid for reading.
     #[inline]
     unsafe fn send_message(&self, message: &libc::msghdr) -> Result<SendOutcome, ChannelError> {
         for _ in 0..MAX_STALE_ERRORS {
-            // SAFETY: the caller vouches for the message, which is only read.
+            // SAFETY: the caller promises a valid message, which is only read.
             let sent = unsafe { libc::sendmsg(self.0, message, libc::MSG_NOSIGNAL) };
             if sent >= 0 {
                 return Ok(SendOutcome::Sent);
@@ -174,24 +174,24 @@ impl Socket {
         Ok(SendOutcome::Lost)
     }
 
-    /// Receives a datagram into the only place of this entry; whether one came.
+    /// Receives a datagram into the buffer of this entry; returns whether one arrived.
     ///
     /// # Safety
     /// As for [`Socket::recv_batch`].
     #[inline]
     pub(super) unsafe fn recv_one(&self, into: &mut libc::mmsghdr) -> Result<bool, ChannelError> {
         let got = received(|| {
-            // SAFETY: the caller vouches for what the entry points to; the call does not exceed the sizes.
+            // SAFETY: the caller promises that the entry points to valid memory; the call does not exceed the sizes.
             unsafe { libc::recvmsg(self.0, &mut into.msg_hdr, libc::MSG_DONTWAIT) }
         })?;
         into.msg_len = got.unwrap_or(0) as libc::c_uint;
         Ok(got.is_some())
     }
 
-    /// Receives datagrams into places that are valid for it; how many came.
+    /// Receives datagrams into the buffers of the list; returns the number that arrived.
     ///
     /// # Safety
-    /// All that the list points to is valid for reading and writing, and nobody else's.
+    /// All that the list points to must be valid for reading and writing, and not used by others.
     #[inline]
     pub(super) unsafe fn recv_batch(
         &self,
@@ -200,7 +200,7 @@ impl Socket {
         let (start, most) = (list.as_mut_ptr(), list.len() as libc::c_uint);
         let got = received(|| {
             let (flags, none) = (libc::MSG_DONTWAIT, core::ptr::null_mut());
-            // SAFETY: the caller vouches for the list.
+            // SAFETY: the caller promises a valid list.
             let got = unsafe { libc::recvmmsg(self.0, start, most, flags as _, none) };
             got as isize
         })?;
@@ -208,7 +208,7 @@ impl Socket {
     }
 }
 
-/// Room for what the system says, or is told, of the frames in a message.
+/// Buffer of control messages, which say how frames are segmented.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct ControlBuffer([u64; 4]);
@@ -224,16 +224,16 @@ fn message(to: &SockAddr, bytes: &IoVecs<'_>) -> libc::msghdr {
     message
 }
 
-/// Bytes of each frame in a message that was received, if there are several.
+/// Returns the bytes of each frame in a received message, if there are several.
 ///
 /// # Safety
-/// Its control bytes are valid, as many as it says.
+/// Its control bytes must be valid, as many as it says.
 #[inline]
 pub(super) unsafe fn gro_size(message: &libc::msghdr) -> Option<usize> {
     if message.msg_controllen == 0 {
         return None;
     }
-    // SAFETY: the caller vouches for the bytes, of which the system says how many it has filled.
+    // SAFETY: the caller promises valid bytes, of which the system says how many it has filled.
     let size = unsafe {
         let header = libc::CMSG_FIRSTHDR(message).as_ref()?;
         let known = header.cmsg_level == libc::SOL_UDP && header.cmsg_type == libc::UDP_GRO;
@@ -245,7 +245,7 @@ pub(super) unsafe fn gro_size(message: &libc::msghdr) -> Option<usize> {
     usize::try_from(size).ok().filter(|size| *size > 0)
 }
 
-/// Calls until there is something, or nothing; errors of earlier frames are passed over.
+/// Repeats the call until it returns data or finds none; errors of earlier frames are skipped.
 #[inline]
 fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelError> {
     for _ in 0..MAX_STALE_ERRORS {
@@ -269,7 +269,8 @@ impl Drop for Socket {
     }
 }
 
-/// The system is short of memory, the other side is not there, or the network is down for now.
+/// Returns whether an error is transient: the system has no memory, the receiver does not exist, or the network is
+/// down.
 fn may_pass(errno: i32) -> bool {
     use libc::{ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENOBUFS, ENOMEM};
     let passing = [
@@ -284,7 +285,7 @@ fn may_pass(errno: i32) -> bool {
     passing.contains(&errno)
 }
 
-/// A rule of the firewall, or a route that forbids it: they change while a job runs.
+/// Returns whether a rule of the firewall or a route forbids the frame; both may change while a job runs.
 fn is_refused(errno: i32) -> bool {
     [libc::EPERM, libc::EACCES].contains(&errno)
 }

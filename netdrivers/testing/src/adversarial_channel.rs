@@ -1,4 +1,5 @@
-//! Any channel, as adversarial as a channel may be. Nothing is lost, repeated or changed: that would be no channel.
+//! Wraps any channel and exercises everything that the contract of a channel allows. It loses, repeats and changes
+//! nothing, because the contract forbids that.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::header::Peer;
@@ -6,31 +7,31 @@ use pombo_kernel::memory::Part;
 use pombo_netdrivers::fault::{CRASHED, Rate, SeededRng};
 use std::collections::VecDeque;
 
-/// How often a channel is difficult, and how.
+/// The probabilities and bounds of adverse events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
-    /// A send finds no room, although there is some.
+    /// A send reports a full queue although there is room.
     pub full: Rate,
-    /// A frame with a cookie is taken, but its memory is asked for until a later poll.
+    /// A frame with a cookie is sent, but its memory stays lent until a later poll.
     pub later: Rate,
     /// A poll reports no more completions.
     pub late_completion: Rate,
-    /// A poll sees nothing more of one sender: frames of different senders arrive in any order.
+    /// A poll reports nothing more from one sender: frames of different senders arrive in any order.
     pub skipped_sender: Rate,
-    /// A poll sees nothing at all and leaves everything in the channel below, where queues become full.
+    /// A poll reports nothing at all and leaves everything in the channel below, whose queues fill up.
     pub skipped_poll: Rate,
-    /// Frames and losses handed out by one poll, at most; 0 counts as 1.
+    /// Largest number of frames and losses that one poll reports; 0 counts as 1.
     pub batch: usize,
-    /// Frames that are taken from the channel below but not handed out: at this number nothing more is taken.
+    /// Number of frames held back at which nothing more is taken from the channel below.
     pub max_held: usize,
-    /// Frames are read in pieces of at most so many bytes; 0 counts as 1.
+    /// Largest chunk, in bytes, in which a frame is read; 0 counts as 1.
     pub fragment: usize,
-    /// Sends and polls, from the first on, until this peer crashes without a good-bye: the channel below is dropped.
+    /// Number of sends and polls after which this peer crashes without a goodbye: the channel below is dropped.
     pub crash: Option<u64>,
 }
 
 impl Profile {
-    /// The channel as it is.
+    /// No adverse events.
     pub const BENIGN: Profile = Profile {
         full: Rate::NEVER,
         later: Rate::NEVER,
@@ -43,7 +44,7 @@ impl Profile {
         crash: None,
     };
 
-    /// Any profile that leave some hope, and no crash.
+    /// Returns a random profile under which programs still make progress, without a crash.
     pub fn random(rng: &mut SeededRng) -> Self {
         let mut rate = |most| match rng.below(3) {
             0 => Rate::NEVER,
@@ -63,26 +64,26 @@ impl Profile {
     }
 }
 
-/// A channel with profile. What it does follows from its seed and the order of calls; its clock counts them, a
-/// microsecond each, so that time-outs follow too. When it has crashed every call fails with [`CRASHED`].
+/// A channel with a profile. Its behaviour follows from its seed and the order of calls; its clock counts the calls,
+/// one microsecond each, so time-outs are deterministic too. After a crash every call fails with [`CRASHED`].
 pub struct AdversarialChannel<L: Channel> {
-    /// Dropped at the crash.
+    /// The channel below; `None` after the crash.
     inner: Option<L>,
     me: Peer,
     peers: usize,
     profile: Profile,
     rng: SeededRng,
-    /// By sender: what was taken from the channel below.
+    /// By sender: events taken from the channel below.
     held_by_sender: Vec<VecDeque<HeldEvent>>,
-    /// Letters in the lanes: at most [`Profile::max_held`], and one poll of the channel below.
+    /// Number of events in `held_by_sender`: at most [`Profile::max_held`] plus those of one poll of the channel below.
     held: usize,
-    /// Frames whose memory we still ask for, with where they went. As many as the kernel lends.
+    /// Destinations and cookies of frames whose memory is still lent; as many as the kernel lends.
     late: VecDeque<(Peer, Cookie)>,
-    /// Since the last poll a send was refused without need, or that poll did not look.
+    /// Whether, since the last poll, a send was refused without need, or that poll skipped the channel below.
     withheld: bool,
     steps: u64,
     ticks: u64,
-    /// Lanes that this poll may still look at; kept for its memory.
+    /// Senders that this poll may still report; a field so that its memory is reused.
     open: Vec<usize>,
 }
 
@@ -91,7 +92,7 @@ enum HeldEvent {
     Lost,
 }
 
-/// A frame that is read in small pieces.
+/// A frame that is read in small chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct Fragmented<'a> {
     from: Peer,
@@ -100,7 +101,7 @@ pub struct Fragmented<'a> {
 }
 
 impl<L: Channel> AdversarialChannel<L> {
-    /// Over a channel.
+    /// Wraps a channel.
     pub fn new(inner: L, profile: Profile, seed: u64) -> Self {
         let (me, peers) = (inner.me(), inner.peers());
         AdversarialChannel {
@@ -119,43 +120,43 @@ impl<L: Channel> AdversarialChannel<L> {
         }
     }
 
-    /// Over every channel of a world, with the same profile.
+    /// Wraps every channel of a world, with the same profile.
     pub fn world(channels: impl IntoIterator<Item = L>, profile: Profile, seed: u64) -> Vec<Self> {
         let over = |channel| AdversarialChannel::new(channel, profile, seed);
         channels.into_iter().map(over).collect()
     }
 
-    /// The profile.
+    /// Returns the profile.
     pub fn profile(&self) -> Profile {
         self.profile
     }
 
-    /// Other profile from now on.
+    /// Sets the profile from now on.
     pub fn set_profile(&mut self, profile: Profile) {
         self.profile = profile;
     }
 
-    /// Nothing is kept back here, and the last poll has seen all that was in the channel below.
+    /// Returns whether nothing is held back here and the last poll has taken all that was in the channel below.
     pub fn is_quiet(&self) -> bool {
         self.held == 0 && self.late.is_empty() && !self.withheld
     }
 
-    /// Does this channel still ask for the memory of a frame with that cookie?
+    /// Returns whether this channel still needs the memory of a frame with this cookie.
     pub fn needs(&self, cookie: Cookie) -> bool {
         self.late.iter().any(|(_, late)| *late == cookie)
     }
 
-    /// Has this peer crashed?
+    /// Returns whether this peer has crashed.
     pub fn has_crashed(&self) -> bool {
         self.inner.is_none()
     }
 
-    /// The channel below; `None` after the crash.
+    /// Returns the channel below; `None` after the crash.
     pub fn inner_mut(&mut self) -> Option<&mut L> {
         self.inner.as_mut()
     }
 
-    /// One more call, which may be the one that never comes back.
+    /// Counts one call, at which the peer may crash.
     fn step(&mut self) -> Result<&mut L, ChannelError> {
         self.ticks += 1;
         self.steps += 1;
@@ -165,7 +166,7 @@ impl<L: Channel> AdversarialChannel<L> {
         self.inner.as_mut().ok_or(ChannelError::Device(CRASHED))
     }
 
-    /// Takes what the channel below has. Completions of its own go on at once.
+    /// Takes events from the channel below. Its completions are reported at once.
     fn fill_held(&mut self, mut completed: impl FnMut(Cookie)) -> Result<(), ChannelError> {
         if self.held > self.profile.max_held {
             return Ok(());
@@ -198,7 +199,7 @@ impl<L: Channel> AdversarialChannel<L> {
         Ok(())
     }
 
-    /// The next frame or loss that this poll sees, of any sender in whose order it is next.
+    /// Returns the next frame or loss of this poll, from any sender, in the order of that sender.
     fn next(&mut self) -> Option<(Peer, HeldEvent)> {
         loop {
             if self.open.is_empty() {
@@ -294,7 +295,7 @@ impl<L: Channel> Channel for AdversarialChannel<L> {
                     fragment: self.profile.fragment.max(1),
                 })),
                 HeldEvent::Lost => {
-                    // Nothing of frames to it is needed any more, and no completion follows.
+                    // A lost peer needs no memory any more, and its frames get no completion.
                     self.late.retain(|(to, _)| *to != from);
                     f(Event::PeerLost(from));
                 }

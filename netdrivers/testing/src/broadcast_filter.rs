@@ -1,18 +1,18 @@
-//! A network that carries frames for one, and those for all not or not any more, as where somebody filters multicast.
+//! A network that carries unicast frames but no broadcasts, or no longer, as where a switch filters multicast.
 
 use pombo_kernel::channel::{ChannelError, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 
-/// A network that carries so many frames for all, and then none; those for one it carries.
+/// A network that carries a number of broadcasts and then none; it always carries unicast frames.
 pub struct BroadcastFilter<N> {
     inner: N,
     broadcasts_left: u32,
 }
 
 impl<N> BroadcastFilter<N> {
-    /// Over a network, with that many frames for all.
+    /// Wraps a network, with this number of broadcasts.
     pub fn new(inner: N, broadcasts_left: u32) -> Self {
         BroadcastFilter {
             inner,

@@ -1,15 +1,15 @@
-//! What tests of channels and networks live on. Nothing else depends on it.
+//! Tools for tests of channels and networks. Only tests depend on this package.
 //!
-//! | | is | for |
+//! | tool | purpose | applies to |
 //! | --- | --- | --- |
-//! | [`mod@conformance`] | what every driver must do | any [`Channel`](pombo_kernel::Channel) |
-//! | [`AdversarialChannel`] | a channel that misbehaves as a channel may: full, slow, late, in crumbs, crashed | any channel |
-//! | [`BroadcastFilter`] | a network that carries nothing for all | any [`Broadcast`](pombo_kernel::network::Broadcast) |
+//! | [`mod@conformance`] | checks the contract of drivers | any [`Channel`](pombo_kernel::Channel) |
+//! | [`AdversarialChannel`] | delays, fragments and crashes as a channel may | any channel |
+//! | [`BroadcastFilter`] | carries no broadcasts | any [`Broadcast`](pombo_kernel::network::Broadcast) |
 //! | [`Sim`] | a network that misbehaves as a network may, in simulated time | protocols over networks |
 //!
-//! Real networks misbehave by [`FaultyNetwork`](pombo_netdrivers::fault::FaultyNetwork); what may go wrong is said in its
-//! words here too. Everything follows from a seed and a plan: the same calls in the same order give the same faults on
-//! every machine. Threads bring their own order.
+//! [`FaultyNetwork`](pombo_netdrivers::fault::FaultyNetwork) injects faults into real networks; the faults of [`Sim`]
+//! are described by the same types. All faults follow from a seed and a plan: the same calls in the same order give the
+//! same faults on every machine. The scheduling of threads is not controlled.
 
 mod adversarial_channel;
 mod broadcast_filter;

@@ -1,4 +1,4 @@
-//! The same, as one writes it by hand without topologies and schedules.
+//! The same operations, written by hand without topologies and schedules.
 
 use crate::log::Log;
 use pombo_collective::{Buffer, Executor};
@@ -79,7 +79,7 @@ pub(crate) fn turns(n: usize, rank: usize, mut f: impl FnMut(usize, usize)) {
     }
 }
 
-/// What never fails.
+/// Discards the result of a call that never fails.
 #[inline(always)]
 fn done<T, E>(result: Result<T, E>) {
     let _ = result;

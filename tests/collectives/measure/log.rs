@@ -1,14 +1,14 @@
-//! What both ways do: notes of everything, so that nothing can be left out.
+//! A log of every step in both variants, so that the compiler can remove nothing.
 
 use pombo_collective::{Buffer, Executor, Piece};
 use std::convert::Infallible;
 
-/// A number that depends on everything that was noted, in its order.
+/// A number that depends on all logged steps and their order.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct Log(usize);
 
 impl Log {
-    /// Notes a rank.
+    /// Logs a rank.
     #[inline(always)]
     pub(crate) fn note(&mut self, rank: usize) {
         self.0 = self.0.rotate_left(5) ^ rank;

@@ -1,5 +1,5 @@
-//! A program of its own that walks through topologies by their iterators and by loops written by hand, carries whole
-//! operations out in both ways, and prints how many instructions each executes.
+//! A separate program that walks through topologies by their iterators and by hand-written loops, carries out whole
+//! operations in both ways, and prints how many instructions each executes.
 //!
 //! The test `collectives` builds it in release mode, in one codegen unit, runs it, and compares.
 
@@ -13,11 +13,11 @@ use pombo_collective::{self as collective, Distributor, Execution, Step};
 use pombo_collective::topology::{Binomial, Circle, Complete, Linear, Ring, Rooted, Topology, Tree};
 use std::hint::black_box;
 
-/// Executes both, compares what they did, and prints what they cost.
+/// Executes both variants, compares their results, and prints their costs.
 fn compare(what: &str, name: &str, iterator: impl Fn(&mut Log), hand: impl Fn(&mut Log)) {
     let run = |f: &dyn Fn(&mut Log)| {
         let mut log = Log::default();
-        // Once to warm up, for a lazily bound call would be counted.
+        // The first call warms up, because a lazily bound symbol would be counted.
         f(&mut Log::default());
         let (steps, ()) = step::count(|| f(&mut log));
         (steps, black_box(log))
@@ -27,7 +27,7 @@ fn compare(what: &str, name: &str, iterator: impl Fn(&mut Log), hand: impl Fn(&m
     println!("{what} {iterator} {hand} {name}");
 }
 
-/// Carries an operation out.
+/// Carries out an operation.
 #[inline(always)]
 fn drive(steps: impl Iterator<Item = Step>, log: &mut Log) {
     let mut running = Execution::new(steps);
@@ -37,7 +37,7 @@ fn drive(steps: impl Iterator<Item = Step>, log: &mut Log) {
 fn main() {
     step::prepare();
     for ranks in [2, 3, 8, 17, 64] {
-        // Nothing of it is known when the program is compiled.
+        // The compiler must not know these values.
         let (n, root) = (black_box(ranks), black_box(ranks / 2));
         let rank = black_box(0);
         let scene = |name: &str| format!("{name} of {ranks}");

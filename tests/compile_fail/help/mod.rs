@@ -1,4 +1,4 @@
-//! Two protocols, and a communicator for the first one: what the cases share.
+//! Two protocols, and a communicator for the first one, which the cases share.
 #![allow(dead_code, unused_imports, reason = "each case uses a part of it")]
 
 #[path = "../../bare/mirror.rs"]
@@ -14,7 +14,7 @@ pub use pombo_kernel::{
 pub use zerocopy::little_endian::U32;
 pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The one header.
+/// The header of the communicator.
 #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Tag(pub u8);
@@ -34,7 +34,7 @@ impl Pattern<Tag> for Tag {
     }
 }
 
-/// The other one: as many bytes, another meaning.
+/// Another header: as many bytes, another meaning.
 #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Letter(pub u8);

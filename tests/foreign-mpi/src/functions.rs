@@ -1,18 +1,18 @@
-//! What the engine needs, by MPI_Isend, MPI_Irecv and MPI_Test of whatever library is linked.
+//! The executor of collective operations over MPI_Isend, MPI_Irecv and MPI_Test of any MPI library.
 
 use mpi::ffi;
 use mpi::traits::*;
 use pombo_collective::{Buffer, Executor, Piece, Segments};
 use std::collections::VecDeque;
 
-/// The buffers of one operation: values, and into how many blocks each is cut.
+/// The buffers of one operation: values, and the number of blocks of each buffer.
 #[derive(Default)]
 pub(crate) struct Data {
     pub(crate) input: Vec<i64>,
     pub(crate) output: Vec<i64>,
     pub(crate) work: Vec<i64>,
     incoming: Vec<i64>,
-    /// Blocks of input, output, and of both temporary buffers.
+    /// Blocks of the input, of the output, and of both temporary buffers.
     blocks: [usize; 3],
 }
 
@@ -62,11 +62,11 @@ impl Data {
     }
 }
 
-/// An error code of the other library.
+/// An error code of the foreign library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Code(#[allow(dead_code, reason = "printed")] i32);
 
-/// One operation over a communicator of the other library. Its messages carry a tag of their own.
+/// One operation over a communicator of the foreign library. Its messages carry a tag of their own.
 pub(crate) struct Foreign {
     comm: ffi::MPI_Comm,
     tag: i32,
@@ -84,7 +84,7 @@ impl Foreign {
         }
     }
 
-    /// Gives the buffers back when nothing uses them any more.
+    /// Returns the buffers when no request uses them any more.
     pub(crate) fn finish(self) -> Data {
         assert!(self.begun.is_empty(), "the operation is over");
         self.data
@@ -104,7 +104,7 @@ impl Executor for Foreign {
         let datatype = i64::equivalent_datatype().as_raw();
         // SAFETY: all zeros is a value of a handle; the call overwrites it.
         let mut request = unsafe { std::mem::zeroed() };
-        // SAFETY: the vectors are not moved, resized or dropped before `finish` has seen all requests over, and a
+        // SAFETY: the vectors are not moved, resized or dropped before `finish` has seen all requests complete, and a
         // schedule writes to nothing that it is still sending.
         check(unsafe {
             ffi::MPI_Isend(
@@ -127,7 +127,7 @@ impl Executor for Foreign {
         let datatype = i64::equivalent_datatype().as_raw();
         // SAFETY: as in `send`.
         let mut request = unsafe { std::mem::zeroed() };
-        // SAFETY: as in `send`; a schedule does not look at what has not arrived.
+        // SAFETY: as in `send`; a schedule does not read what has not arrived.
         check(unsafe {
             ffi::MPI_Irecv(
                 buffer,
@@ -147,7 +147,7 @@ impl Executor for Foreign {
         while self.begun.len() > open {
             let oldest = &mut self.begun[0];
             let mut over = 0;
-            // SAFETY: a request of this library, a flag, and its way to say that no status is wanted.
+            // SAFETY: a request of this library, a flag, and the library's constant for a status that is not wanted.
             check(unsafe { ffi::MPI_Test(oldest, &mut over, ffi::RSMPI_STATUS_IGNORE) })?;
             if over == 0 {
                 return Ok(false);

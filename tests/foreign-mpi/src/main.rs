@@ -1,5 +1,5 @@
-//! The kernel's collective operations over the point-to-point calls of a foreign MPI, each against that library's own
-//! collective call. Run it under its mpiexec with any number of ranks; rank 0 says "ok foreign-mpi".
+//! Runs the collective operations of this project over the point-to-point calls of a foreign MPI, each against that
+//! library's own collective call. Run it under its mpiexec with any number of ranks; rank 0 prints "ok foreign-mpi".
 
 mod functions;
 
@@ -29,7 +29,7 @@ fn main() {
     }
 }
 
-/// What value i of a rank is.
+/// Returns value `index` of a rank.
 fn value(rank: usize, index: usize) -> i64 {
     (rank * 1_000_003 + index * 7) as i64
 }
@@ -38,7 +38,7 @@ fn values(rank: usize, count: usize) -> Vec<i64> {
     (0..count).map(|index| value(rank, index)).collect()
 }
 
-/// Runs an operation to its end and gives its buffers back.
+/// Runs an operation to its end and returns its buffers.
 fn run(world: &SimpleCommunicator, steps: impl Iterator<Item = Step>, data: Data) -> Data {
     let mut functions = Foreign::new(world.as_raw(), 1, data);
     let mut running = Execution::new(steps);
@@ -133,7 +133,7 @@ fn rootless(world: &SimpleCommunicator, rank: usize, ranks: usize, count: usize)
     assert_eq!(ours.output, theirs, "all-to-all");
 }
 
-/// Two operations that even and odd ranks begin in opposite orders.
+/// Runs two operations that even and odd ranks begin in opposite orders.
 fn interleaved(world: &SimpleCommunicator, rank: usize, ranks: usize) {
     let tree = Rooted::new(Binomial, rank, ranks, 0);
     let broadcast = Data::default().output(if rank == 0 { vec![42] } else { vec![0] }, 1);

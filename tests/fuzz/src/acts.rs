@@ -1,4 +1,4 @@
-//! What the bytes mean.
+//! Interprets the bytes of an input.
 
 use super::feed::Feed;
 use super::protocol::Want;
@@ -6,10 +6,10 @@ use super::rank::Rank;
 use super::script::{Mood, PEERS};
 use pombo_kernel::{Config, Mode, Peer};
 
-/// Raw frames: peer, length, bytes.
+/// Reads raw frames: peer, length, bytes.
 pub(crate) fn frames<C: Config>(feed: &mut Feed<'_>) {
     let mut rank = Rank::<C>::new(feed.below(8));
-    // Something for frames to name: slots 0 to 5, generations 1 to 6.
+    // Operations that frames can name: slots 0 to 5, generations 1 to 6.
     rank.receive(want(1, 1), 12);
     rank.receive(want(255, 2), 3);
     for (to, len) in [(1, 4), (1, 12), (2, 16), (0, 9)] {
@@ -26,7 +26,7 @@ pub(crate) fn frames<C: Config>(feed: &mut Feed<'_>) {
     rank.finish();
 }
 
-/// Anything, until the bytes are used up.
+/// Performs any acts until the bytes are used up.
 pub(crate) fn acts<C: Config>(feed: &mut Feed<'_>) {
     let mut rank = Rank::<C>::new(feed.below(8));
     while !feed.is_empty() {
@@ -61,7 +61,7 @@ fn act<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) {
         9 => {
             let mood = [Mood::Open, Mood::Late, Mood::Full, Mood::Deaf][feed.below(4)];
             let of = Peer(feed.below(PEERS.into()) as u16);
-            // One cannot be deaf to oneself.
+            // A rank cannot close the channel to itself.
             if of != Peer(0) || mood != Mood::Deaf {
                 rank.channel().set(of, mood);
             }
@@ -83,7 +83,7 @@ fn act<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) {
     }
 }
 
-/// A frame in the right form, with contents that may mean something.
+/// Builds a frame of valid form, with contents that may be valid.
 fn frame<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) -> Vec<u8> {
     let kind = feed.byte() % 20;
     let mut frame = vec![kind, feed.byte() % 4];
@@ -127,7 +127,7 @@ fn frame<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) -> Vec<u8> {
     frame
 }
 
-/// An operation: by a small slot and generation, or as a frame of ours has named one.
+/// Returns the handle of an operation: a small slot and generation, or a handle from a frame of ours.
 fn handle<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) -> [u8; 8] {
     match feed.byte() {
         255 => [255; 8],
@@ -153,7 +153,7 @@ fn peer(feed: &mut Feed<'_>) -> Peer {
     Peer(1 + feed.below(usize::from(PEERS) - 1) as u16)
 }
 
-/// Any peer, or one that does not exist.
+/// Returns any peer, or one that does not exist.
 fn any_peer(feed: &mut Feed<'_>) -> Peer {
     Peer(feed.below(usize::from(PEERS) + 1) as u16)
 }

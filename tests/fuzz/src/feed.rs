@@ -1,4 +1,4 @@
-//! Bytes that decide what happens. When they are used up, zeros follow.
+//! The bytes of an input, which decide what happens. Zeros follow when they are used up.
 
 pub(crate) struct Feed<'a>(&'a [u8]);
 
@@ -21,12 +21,12 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::from(self.byte()) % bound
     }
 
-    /// As many as there are, at most `len`.
+    /// Returns as many bytes as there are, at most `len`.
     pub(crate) fn bytes(&mut self, len: usize) -> &'a [u8] {
         let (bytes, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;

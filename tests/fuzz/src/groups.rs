@@ -1,4 +1,4 @@
-//! A table of groups whose members send anything, and what its user does meanwhile.
+//! A table of multicast groups whose members send anything, and random calls of its user.
 
 use super::feed::Feed;
 use super::line::{Line, PEERS, number};
@@ -13,9 +13,9 @@ use std::collections::HashMap;
 type Small = GroupTable<Line, GroupCapacities<2, 256, 4, 40, 2>, Static>;
 
 const EPOCH: u32 = 7;
-/// Packets, repairs, polls, announces, reports.
+/// Kinds of packets, repairs, polls, announcements, reports.
 const KINDS: [u8; 5] = [0x13, 0x14, 0x15, 0x16, 0x17];
-/// Where the group, message, packet and stamp stand; between the first two stands the credit.
+/// Offsets of group, message, packet and stamp; the credit is between the first two.
 const GROUP: usize = 12;
 const NUMBERS: [usize; 3] = [18, 22, 26];
 const ROOM: usize = 600;
@@ -31,9 +31,9 @@ struct Table {
 }
 
 struct Memory {
-    /// The long message of a group that is under way.
+    /// The long message that a group is sending.
     out: HashMap<GroupId, &'static [u8]>,
-    /// Any message may be put together here: it is only memory.
+    /// Memory in which any message may be reassembled.
     into: Vec<u8>,
     shown: usize,
 }
@@ -51,7 +51,7 @@ impl BufferProvider for Memory {
     }
 }
 
-/// Anything, until the bytes are used up.
+/// Performs any acts until the bytes are used up.
 pub(crate) fn run(feed: &mut Feed<'_>) {
     let line = Line::new(feed.below(8));
     let mut table = Table {
@@ -92,7 +92,7 @@ impl Table {
         }
     }
 
-    /// Any bytes, or a frame in the right form.
+    /// Returns any bytes, or a frame of valid form.
     fn frame(&self, feed: &mut Feed<'_>) -> Vec<u8> {
         let byte = usize::from(feed.byte());
         if byte % 16 == 0 {
@@ -205,7 +205,7 @@ impl Table {
         out.retain(|group, _| table.is_sent(*group) != Ok(true));
     }
 
-    /// What always holds.
+    /// Checks the invariants.
     fn check(&mut self) {
         let counts = self.table.counts();
         let refused = counts.foreign + counts.stale + counts.impossible + counts.elsewhere;
@@ -214,7 +214,7 @@ impl Table {
         assert_eq!(counts.corrupt, 0, "nothing is checked");
     }
 
-    /// Without peers nothing is under way, and every place can be had again.
+    /// Checks that without peers nothing is under way, and that every slot can be used again.
     fn finish(mut self) {
         self.line.fill(false);
         (1..PEERS).for_each(|peer| self.table.declare_lost(Peer(peer)));
@@ -223,7 +223,7 @@ impl Table {
         for group in core::mem::take(&mut self.open) {
             assert_eq!(self.table.close(group), Ok(()));
         }
-        // A report to the dead may have had to wait for room.
+        // A report to a lost peer may have had to wait for room.
         self.line.pass(1_000_000_000);
         self.poll();
         for _ in 0..2 {

@@ -1,8 +1,8 @@
-//! A rank, a reliable channel and a table of groups among hostile peers: any bytes are read as frames of theirs, and as
-//! what the user does meanwhile.
+//! A rank, a reliable channel and a table of multicast groups among hostile peers: the bytes of an input are
+//! interpreted as frames of these peers, and as calls of the user.
 //!
-//! Four entries, for libFuzzer (`targets/`) and for the replay of the corpus in `cargo test`. They panic when something
-//! is wrong.
+//! There are four entries, for libFuzzer (`targets/`) and for the replay of the corpus in `cargo test`. They panic if
+//! an invariant is violated.
 #![allow(
     unreachable_pub,
     reason = "a library for libFuzzer, a module for the replay"
@@ -26,34 +26,34 @@ use pombo_kernel::matching::{Adaptive, Binned, Linear, NoQueues};
 use pombo_kernel::{Capacities, Composition, Config};
 use zerocopy::little_endian::U32;
 
-/// Small, so that every bound is reached: 8 operations, 2 places in the pool for each of 3 peers, 16 bytes each.
+/// Small, so that every bound is reached: 8 operations, 2 cells in the pool for each of 3 peers, 16 bytes each.
 type Small = Capacities<8, 6, 16, 3>;
 type Plain<T, M> = Composition<U32, T, M, Static, Small>;
 type Rich<T, M, R> = Composition<U32, T, M, Static, Small, Counting, Full, R, Buffered>;
 type Buffering =
     Composition<U32, Eager, Linear, Static, Small, Unobserved, NoDatatypes, Homogeneous, Buffered>;
 
-/// Raw frames of two peers, on a rank that has sent and posted something.
+/// Feeds raw frames of two peers to a rank that has sends and receives.
 pub fn frames(data: &[u8]) {
     compose(data, |feed, play| play.frames(feed));
 }
 
-/// Calls of the user, plausible frames, profile of the channel, losses: in any order.
+/// Performs calls of the user, plausible frames, changes of the channel's profile and losses, in any order.
 pub fn arrive(data: &[u8]) {
     compose(data, |feed, play| play.acts(feed));
 }
 
-/// Frames and calls in any order, for a reliable channel.
+/// Performs frames and calls in any order, on a reliable channel.
 pub fn links(data: &[u8]) {
     links::run(&mut Feed::new(data));
 }
 
-/// Frames and calls in any order, for a table of groups.
+/// Performs frames and calls in any order, on a table of groups.
 pub fn groups(data: &[u8]) {
     groups::run(&mut Feed::new(data));
 }
 
-/// Something that works with every composition.
+/// A function that works with every composition.
 trait Play {
     fn frames(&self, feed: &mut Feed<'_>);
     fn acts(&self, feed: &mut Feed<'_>);
@@ -71,7 +71,7 @@ impl<C: Config> Play for Of<C> {
     }
 }
 
-/// The first byte chooses the composition.
+/// Selects the composition by the first byte.
 fn compose(data: &[u8], run: impl Fn(&mut Feed<'_>, &dyn Play)) {
     fn of<C: Config>() -> &'static dyn Play {
         &Of::<C>(core::marker::PhantomData)

@@ -1,4 +1,4 @@
-//! The network of peer 0 among three: what it sends goes nowhere, what comes is whatever the bytes say.
+//! The network of peer 0 among three: frames that it sends are dropped, frames that arrive are those of the input.
 
 use super::feed::Feed;
 use pombo_kernel::channel::{Arrival, ChannelError, MIN_LIMIT};
@@ -10,10 +10,10 @@ use std::rc::Rc;
 
 pub(crate) const PEERS: u16 = 3;
 const MTU: usize = MIN_MTU;
-/// Frames of ours that can be quoted.
+/// Number of own frames that can be quoted.
 const HEARD: usize = 4;
 
-/// Says that it checks frames: they need no sums. Clones are the same line.
+/// A network that claims to check frames, so that they need no checksums. Clones are the same network.
 #[derive(Clone)]
 pub(crate) struct Line(Rc<Inner>);
 
@@ -21,9 +21,9 @@ struct Inner {
     letters: RefCell<Vec<(Peer, Vec<u8>)>>,
     heard: RefCell<VecDeque<Vec<u8>>>,
     now: Cell<u64>,
-    /// It takes nothing.
+    /// Whether the network refuses frames.
     full: Cell<bool>,
-    /// Frames are read in pieces of at most so many bytes.
+    /// Largest chunk, in bytes, in which a frame is read.
     fragment: usize,
 }
 
@@ -56,7 +56,7 @@ impl Line {
         self.0.full.set(full);
     }
 
-    /// Bytes of a frame that we have sent, or zeros.
+    /// Returns bytes of a frame that we have sent, or zeros.
     pub(crate) fn quote(&self, nth: usize, offset: usize, len: usize) -> Vec<u8> {
         let heard = self.0.heard.borrow();
         let frame = heard.iter().rev().nth(nth % HEARD);
@@ -85,7 +85,7 @@ impl Line {
     }
 }
 
-/// A number that is small, the largest, or close to one at that offset of a frame of ours.
+/// Returns a number that is small, the largest, or close to the one at that offset of a frame of ours.
 pub(crate) fn number(feed: &mut Feed<'_>, line: &Line, offset: usize) -> [u8; 4] {
     let number = match feed.byte() {
         255 => u32::MAX,
@@ -136,7 +136,7 @@ impl Network for Line {
     }
 
     fn wait(&mut self, _: u32, until: u64) -> Result<(), ChannelError> {
-        // A second passes at most.
+        // At most one second passes.
         self.pass(until.saturating_sub(self.now()).clamp(1, 1_000_000_000));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A reliable channel whose peers send anything, and what its user does meanwhile.
+//! A reliable channel whose peers send anything, and random calls of its user.
 
 use super::feed::Feed;
 use super::line::{Line, PEERS, number};
@@ -13,19 +13,19 @@ type Small = Reliable<Line, Window<3, 4, 256>, Static>;
 const EPOCH: u32 = 7;
 const DATA: u8 = 0x11;
 const REPORT: u8 = 0x12;
-/// Where numbers, stamps, expected numbers and echoes stand.
+/// Offsets of sequence numbers, stamps, expected numbers and echoes.
 const NUMBERS: [usize; 4] = [12, 16, 20, 24];
 
-/// The channel, and what is known of it.
+/// The channel and its expected state.
 struct Link {
     channel: Small,
     line: Line,
-    /// What it has sent to itself and not heard yet.
+    /// Frames that it has sent to itself and that have not arrived yet.
     own: VecDeque<Vec<u8>>,
     lost: [bool; PEERS as usize],
 }
 
-/// Anything, until the bytes are used up.
+/// Performs any acts until the bytes are used up.
 pub(crate) fn run(feed: &mut Feed<'_>) {
     let line = Line::new(feed.below(8));
     let mut link = Link {
@@ -62,7 +62,7 @@ impl Link {
         }
     }
 
-    /// Any bytes, or a frame in the right form.
+    /// Returns any bytes, or a frame of valid form.
     fn frame(&self, feed: &mut Feed<'_>) -> Vec<u8> {
         let kind = match feed.byte() % 8 {
             0 => {
@@ -118,7 +118,7 @@ impl Link {
                 arrival.for_each_chunk(0, arrival.len(), |piece| bytes.extend_from_slice(piece));
                 assert_eq!(bytes.len(), arrival.len());
                 match arrival.from() {
-                    // Nobody can speak for us.
+                    // No other peer can send in our name.
                     Peer(0) => assert_eq!(Some(bytes), own.pop_front()),
                     Peer(peer) => assert!(peer < PEERS && !lost[usize::from(peer)]),
                 }
@@ -132,7 +132,7 @@ impl Link {
         polled.expect("the line does not break");
     }
 
-    /// Without peers nothing is under way; what it says to itself still arrives.
+    /// Checks that without peers nothing is under way, and that frames to itself still arrive.
     fn finish(mut self) {
         self.line.fill(false);
         (1..PEERS).for_each(|peer| self.channel.declare_lost(Peer(peer)));

@@ -4,14 +4,14 @@ use pombo_kernel::header::fold;
 use pombo_kernel::{Header, Memory, Pattern, Peer, Sink, Source};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// A tag to match by.
+/// A header with a tag.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Mark {
     pub(crate) tag: u8,
 }
 
-/// 255 stands for any.
+/// A pattern in which 255 matches any tag.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Want {
@@ -53,7 +53,7 @@ impl Pattern<Mark> for Want {
     }
 }
 
-/// Vectors. Whoever writes or reads outside of one panics.
+/// Memory of vectors. An access outside of a vector panics.
 pub(crate) struct Owned;
 
 #[derive(Debug)]

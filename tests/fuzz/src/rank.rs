@@ -1,24 +1,24 @@
-//! The rank under attack, with everything that must hold after each step and in the end.
+//! The rank under attack, with the invariants after each step and at the end.
 
 use super::protocol::{ANY, Bytes, Mark, Owned, Want};
 use super::script::{Mood, PEERS, Script};
 use pombo_kernel::aspect::{Capacity, Transfer};
 use pombo_kernel::{Communicator, Config, Error, Loan, Mode, Peer, PointToPoint, Sizes, Ticket};
 
-/// What buffers hold where nothing was written.
+/// Value of buffer bytes that were not written.
 const UNTOUCHED: u8 = 0xA5;
-/// Turns after which a rank must have come to rest.
+/// Number of polls after which a rank must have come to rest.
 const TURNS: usize = 1000;
 
 pub(crate) struct Rank<C: Config> {
     comm: Communicator<Mark, Script, Owned, C>,
     tickets: Vec<Ticket>,
-    /// Taken by a probe, not yet received.
+    /// Messages that a matched probe has taken and that are not yet received.
     matched: Vec<Ticket>,
     rejected: u64,
-    /// Messages to itself that have left, less those that it has received.
+    /// Number of messages to itself that have left, minus those that it has received.
     own: i64,
-    /// A scope may have taken one of them to its end.
+    /// Whether a scope may have discarded one of them at its end.
     scoped: bool,
 }
 
@@ -56,7 +56,7 @@ impl<C: Config> Rank<C> {
     }
 
     pub(crate) fn send_buffered(&mut self, to: Peer, tag: u8, bytes: &[u8]) {
-        // They cannot be cancelled: a table full of them takes no receive.
+        // Matched messages cannot be cancelled, and a table full of them accepts no receive.
         if self.comm.lengths().operations >= 4 {
             return;
         }
@@ -114,7 +114,7 @@ impl<C: Config> Rank<C> {
         }
     }
 
-    /// Claims a ticket, and looks at what it brings.
+    /// Claims a ticket and checks what comes back.
     fn is_over(&mut self, ticket: Ticket) -> bool {
         let Some(over) = self.comm.claim(ticket).expect("it is known") else {
             return false;
@@ -146,13 +146,13 @@ impl<C: Config> Rank<C> {
         true
     }
 
-    /// A receive and a send that die with their scope, after so many polls.
+    /// Opens a scope with a receive and a send that ends after `polls` polls.
     pub(crate) fn scope(&mut self, want: Want, to: Peer, tag: u8, len: usize, polls: usize) {
         self.scoped = true;
         let out = vec![tag; len];
         let mut into = vec![UNTOUCHED; len];
         self.comm.scope(|scope| {
-            // At the bound they come back.
+            // At the bound they are refused.
             let _ = scope.irecv(want, &mut into);
             let sent = scope.isend(to, Mark { tag }, &out).map_err(drop);
             for _ in 0..polls {
@@ -170,7 +170,7 @@ impl<C: Config> Rank<C> {
             .expect("the channel does not break")
     }
 
-    /// What always holds.
+    /// Checks the invariants.
     pub(crate) fn check(&mut self) {
         let lengths = self.comm.lengths();
         let operations = <C::Sizes as Sizes>::Operations::N;
@@ -194,7 +194,7 @@ impl<C: Config> Rank<C> {
         panic!("it never comes to rest");
     }
 
-    /// When the peers are gone everything comes to its end, and what the rank says to itself is heard.
+    /// Checks that all operations end when the peers are gone, and that messages to itself arrive.
     pub(crate) fn finish(mut self) {
         self.channel().set(Peer(0), Mood::Open);
         self.channel().land_all();
@@ -220,21 +220,21 @@ impl<C: Config> Rank<C> {
             (0, 0, 0)
         );
         assert!(self.comm.is_flushed());
-        // Whatever the peers did, nothing that the rank has sent to itself is lost or came twice.
+        // Whatever the peers did, no message to itself is lost or duplicated.
         assert!(self.own == 0 || self.scoped, "{} messages", self.own);
         for round in 0..20 {
             self.talk(round);
         }
     }
 
-    /// Receives all that is here or held.
+    /// Receives everything that has arrived or is held.
     fn drain(&mut self) {
         let mut idle = 0;
         for _ in 0..TURNS {
             self.poll();
             let known = self.comm.probe(ANY).expect("wildcards name nobody");
             if known.is_none() {
-                // A question may have to wait until nobody has come for another one's answer for many probes.
+                // A query may have to wait for many probes, until the unused answer to another one expires.
                 idle += 1;
                 if idle == 200 {
                     return;
@@ -250,7 +250,7 @@ impl<C: Config> Rank<C> {
         panic!("it is never empty");
     }
 
-    /// A message to oneself arrives, eager or announced.
+    /// Sends a message to itself, eager or announced, and receives it.
     fn talk(&mut self, round: u8) {
         let len = 4 + 4 * usize::from(<C::Transfer as Transfer>::RENDEZVOUS);
         let out = vec![round; len];

@@ -1,25 +1,25 @@
-//! The channel of peer 0 among three: what it sends to itself comes back, the peers are whatever the bytes say.
+//! The channel of peer 0 among three: frames to itself come back, frames of the peers are those of the input.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::{Part, Peer};
 use std::collections::VecDeque;
 
 pub(crate) const PEERS: u16 = 3;
-/// The longest frame.
+/// The longest frame, in bytes.
 const LIMIT: usize = MIN_LIMIT;
-/// Frames to oneself that wait.
+/// Number of frames to itself that wait.
 const OWN: usize = 6;
-/// Frames of ours that a peer can quote.
+/// Number of own frames that a peer can quote.
 const HEARD: usize = 4;
 
-/// How a peer takes frames.
+/// How a peer accepts frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mood {
     Open,
-    /// Taken, but the memory is needed until [`Script::land`].
+    /// It accepts frames, but needs their memory until [`Script::land`].
     Late,
     Full,
-    /// It takes nothing any more; what it has sent still comes.
+    /// It accepts no more frames; what it has sent still arrives.
     Deaf,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Script {
     lost: [bool; PEERS as usize],
     late: Vec<(Peer, Cookie)>,
     heard: VecDeque<Vec<u8>>,
-    /// Frames are read in pieces of at most so many bytes.
+    /// Largest chunk, in bytes, in which a frame is read.
     fragment: usize,
     ticks: u64,
 }
@@ -61,7 +61,7 @@ impl Script {
         }
     }
 
-    /// A frame of a peer. Nothing comes from a peer that is lost.
+    /// Adds a frame of a peer, unless the peer is lost.
     pub(crate) fn arrive(&mut self, from: Peer, frame: Vec<u8>) {
         if !self.lost[from.index()] {
             self.letters.push_back(Letter::Frame(from, frame));
@@ -74,7 +74,7 @@ impl Script {
         }
     }
 
-    /// A peer is gone: reported once, after its last frame.
+    /// Marks a peer as lost: the channel reports it once, after the peer's last frame.
     pub(crate) fn lose(&mut self, peer: Peer) {
         if !self.lost[peer.index()] {
             self.lost[peer.index()] = true;
@@ -84,7 +84,7 @@ impl Script {
         }
     }
 
-    /// The memory of a frame is not needed any more.
+    /// Releases the memory of a frame.
     pub(crate) fn land(&mut self, nth: usize) {
         if !self.late.is_empty() {
             let (_, cookie) = self.late.swap_remove(nth % self.late.len());
@@ -98,7 +98,7 @@ impl Script {
         }
     }
 
-    /// Eight bytes of a frame that the peers have heard, or zeros.
+    /// Returns eight bytes of a frame that the peers have received, or zeros.
     pub(crate) fn quote(&self, nth: usize, offset: usize) -> [u8; 8] {
         let frame = self.heard.iter().rev().nth(nth % HEARD);
         let bytes = frame.and_then(|frame| frame.get(offset..offset + 8));
@@ -122,7 +122,7 @@ impl Channel for Script {
     }
 
     fn limit(&self, to: Peer) -> usize {
-        // Any number is asked for before it is known whether there is such a peer.
+        // The kernel may ask for the limit of a number before it knows whether that peer exists.
         let _ = to;
         LIMIT
     }
@@ -147,7 +147,7 @@ impl Channel for Script {
         let mut frame = vec![0; total];
         let mut at = 0;
         for part in parts {
-            // In two pieces, as a driver at the end of its ring.
+            // In two chunks, as a driver at the end of its ring does.
             let half = part.len() / 2;
             part.copy_to(0, &mut frame[at..at + half]);
             part.copy_to(half, &mut frame[at + half..at + part.len()]);

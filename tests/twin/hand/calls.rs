@@ -1,18 +1,18 @@
-//! What a user does with the twin, outside of scopes and inside.
+//! The calls of the twin's user, outside of scopes and inside.
 
 use super::loans::{BufferAccess, BufferLending};
 use super::state::{ANY, Envelope, Owner, State, Step, parts};
 use crate::protocol::{Tagged, Wanted};
 use pombo_kernel::{Channel, Error, Event, Lent, Loan, Pattern, Peer, Refused, Ticket};
 
-/// What a call works with.
+/// The state that a call works with.
 pub(crate) struct Engine<'e, L, B> {
     pub(crate) state: &'e mut State,
     pub(crate) channel: &'e mut L,
     pub(crate) buffers: &'e mut B,
 }
 
-/// An operation that is over.
+/// A complete operation.
 pub(crate) struct Completed<'buf> {
     pub(crate) loan: Loan<Lent<'buf>>,
     pub(crate) envelope: Option<Envelope>,
@@ -39,7 +39,7 @@ impl<'buf, L: Channel, B: BufferAccess + BufferLending<'buf>> Engine<'_, L, B> {
             return Err(Refused { loan: out, error });
         }
         self.state.launch(to, ticket);
-        // A broken channel shows at the next call that makes progress; the ticket is valid.
+        // A broken channel is reported by the next call that makes progress; the ticket is valid.
         let _ = self.state.flush(self.channel, self.buffers);
         Ok(ticket)
     }
@@ -83,7 +83,7 @@ impl<'buf, L: Channel, B: BufferAccess + BufferLending<'buf>> Engine<'_, L, B> {
         Ok(self.state.flush(self.channel, self.buffers)? || arrived)
     }
 
-    /// Progress, or a wait when there is none.
+    /// Makes progress, or waits if there is none.
     #[inline]
     fn progress_or_wait(&mut self, idle: &mut u32) -> Result<(), Error> {
         if self.check_messages()? {
@@ -145,7 +145,7 @@ impl<'buf, L: Channel, B: BufferAccess + BufferLending<'buf>> Engine<'_, L, B> {
         pattern: Wanted,
     ) -> Result<Option<(Ticket, Envelope)>, Error> {
         let matched = self.state.matched_probe(&pattern)?;
-        // The message is taken; a broken channel shows at the next call that makes progress.
+        // The message is accepted; a broken channel is reported by the next call that makes progress.
         let flushed = self.state.flush(self.channel, self.buffers);
         if matched.is_none() {
             flushed?;

@@ -1,4 +1,4 @@
-//! What leaves the twin after a call or a poll.
+//! The frames that the twin sends after a call or a poll.
 
 use super::loans::BufferAccess;
 use super::state::{CREDIT, EAGER, Envelope, HEAD, Owner, PeerState, State, Step, ticket};
@@ -19,7 +19,7 @@ impl State {
         self.flush_due(channel, buffers)
     }
 
-    /// The short way of a message that nothing holds up: no operation, no loan.
+    /// Sends at once a message that nothing delays, without an operation or a loan.
     #[inline]
     pub(crate) fn try_inject<L: Channel>(
         &mut self,
@@ -83,7 +83,7 @@ impl State {
         Ok(moved)
     }
 
-    /// Held sends in order, then credit that none of them has carried.
+    /// Sends held messages in order, then the credit that none of them has carried.
     #[inline]
     fn flush_peer<L: Channel>(
         &mut self,
@@ -133,7 +133,7 @@ impl State {
 }
 
 impl PeerState {
-    /// A whole message, with places that the peer gets back.
+    /// Sends a whole message, with cells returned to the peer.
     #[inline]
     fn put<L: Channel>(
         &mut self,

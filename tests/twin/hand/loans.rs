@@ -1,4 +1,4 @@
-//! Where loans lie: the twin's own by the slot of their operation, a scope's in front of the outer ones.
+//! Storage of loans: the twin's own by the slot of their operation, a scope's in front of the outer ones.
 
 use super::state::parts;
 use crate::protocol::OPERATIONS;
@@ -7,23 +7,23 @@ use pombo_kernel::{Lent, Loan, SCOPE_LOANS, Ticket};
 
 type Slice<'buf> = Loan<Lent<'buf>>;
 
-/// What progress does with loans.
+/// Access to loans during progress.
 pub(crate) trait BufferAccess {
-    /// What a send reads.
+    /// Returns the bytes that a send reads.
     fn bytes(&self, ticket: Ticket) -> Option<&[u8]>;
-    /// What a receive fills.
+    /// Returns the memory that a receive fills.
     fn room(&mut self, ticket: Ticket) -> Option<&mut [u8]>;
 }
 
-/// What lenders do.
+/// Lending and returning.
 pub(crate) trait BufferLending<'buf> {
-    /// The loan comes back when there is no place for it.
+    /// Stores a loan; returns it if there is no slot for it.
     fn lend(&mut self, ticket: Ticket, loan: Slice<'buf>) -> Option<Slice<'buf>>;
     fn holds(&self, ticket: Ticket) -> bool;
     fn give_back(&mut self, ticket: Ticket) -> Option<Slice<'buf>>;
 }
 
-/// A generation and what it lent.
+/// For each slot, a generation and its loan.
 pub(crate) struct BufferTable<'buf>(Vec<Option<(u32, Slice<'buf>)>, OPERATIONS>);
 
 impl<'buf> BufferTable<'buf> {

@@ -1,4 +1,4 @@
-//! Matched probes: a message taken at once and received later.
+//! Matched probes: a message is taken at once and received later.
 
 use super::loans::BufferAccess;
 use super::state::{Envelope, Owner, State, Step};

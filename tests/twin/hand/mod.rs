@@ -1,8 +1,8 @@
-//! The twin: what the kernel would be if it had been written by hand for one protocol, with every aspect off.
+//! The twin: the kernel as if written by hand for one protocol, with every aspect off.
 //!
-//! It is the kernel's design with everything deleted that the composition `Off` does not use, and with every type
-//! parameter but the channel replaced by its type. Frames, bounds and outcomes are the same, so the two can talk to
-//! each other. Calls with a time limit and the operators are left out; nothing else is.
+//! It is the kernel's design without everything that the composition `Off` does not use, and with every type parameter
+//! but the channel replaced by its type. Frames, bounds and outcomes are the same, so the two can communicate with each
+//! other. Only calls with a time-out and the operators are omitted.
 
 mod calls;
 mod flush;
@@ -27,7 +27,7 @@ pub(crate) struct Twin<'buf, L> {
     channel: L,
 }
 
-/// Operations with buffers that may live shorter.
+/// Operations with buffers that may have shorter lifetimes.
 pub(crate) struct Scope<'a, 'buf, L: Channel> {
     state: &'a mut State,
     channel: &'a mut L,
@@ -39,7 +39,7 @@ impl<L: Channel> Drop for Scope<'_, '_, L> {
         while let Some((ticket, _)) = self.buffers.own.pop() {
             self.state.release(ticket);
         }
-        // What the peers have to know leaves now or with the next call.
+        // The notifications to the peers leave now or with the next call.
         let _ = self.state.flush(self.channel, &self.buffers);
     }
 }

@@ -1,4 +1,4 @@
-//! What a call and an arrival do to the twin's tables.
+//! The effects of calls and arrivals on the twin's tables.
 
 use super::loans::BufferAccess;
 use super::table::{List, Queue, Table};
@@ -11,12 +11,12 @@ use zerocopy::little_endian::{U16, U32};
 /// The peer of a receive that any peer may match.
 pub(crate) const ANY: Peer = Peer(u16::MAX);
 
-/// Kinds of frames: a whole message, and nothing but credit.
+/// Kinds of frames: a whole message, and credit alone.
 pub(crate) const EAGER: u8 = 1;
 pub(crate) const CREDIT: u8 = 6;
-/// Every frame begins with its kind and with places that the receiver gets back.
+/// Bytes of a frame's kind and returned cells, with which every frame begins.
 const LEAD: usize = 2;
-/// What is in front of a payload.
+/// Bytes in front of a payload.
 pub(crate) const HEAD: usize = LEAD + size_of::<Tagged>();
 
 /// Header, length and peer of a message.
@@ -47,7 +47,7 @@ impl Envelope {
     }
 }
 
-/// Slot and generation.
+/// Returns slot and generation.
 #[inline]
 pub(crate) fn parts(ticket: Ticket) -> (u32, u32) {
     let bits = ticket.to_bits();
@@ -79,13 +79,13 @@ pub(crate) struct Operation {
     pub(crate) envelope: Option<Envelope>,
 }
 
-/// Who waits for the end of an operation.
+/// The owner of an operation, which waits for its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     User,
-    /// Nobody: its loan is dead.
+    /// No owner: its scope has ended.
     Nobody,
-    /// The user, who has no buffer for it yet.
+    /// The user, who has not given a buffer yet.
     Probe,
 }
 
@@ -93,13 +93,13 @@ pub(crate) enum Owner {
 pub(crate) enum Step {
     /// Send: in [`PeerState::held`].
     Held,
-    /// Send: gone, but the channel still needs its memory.
+    /// Send: sent, but the channel still needs its memory.
     Leaving,
-    /// Receive: its message was taken by a probe and is set aside.
+    /// Receive: a probe took its message, which is set aside.
     Matched { place: u32 },
     /// Receive: in the expected queue.
     Posted { place: u32 },
-    /// Over.
+    /// Complete.
     Done(Result<usize, Error>),
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct Posted {
     slot: u32,
 }
 
-/// A message that nobody has asked for.
+/// A message without a receive.
 pub(crate) struct Arrived {
     pub(crate) envelope: Envelope,
     payload: Vec<u8, CELL>,
@@ -124,18 +124,18 @@ impl Arrived {
 }
 
 pub(crate) struct PeerState {
-    /// Places in its pool that we may take.
+    /// Cells in the peer's pool that we may use.
     pub(crate) credit: u32,
-    /// Places in ours that are free again.
+    /// Cells in our pool that are free again and are to be returned.
     pub(crate) owed: u32,
-    /// Places in ours that it takes.
+    /// Cells in our pool that the peer uses.
     pub(crate) kept: u32,
     /// Sends that have not left.
     pub(crate) held: Queue,
     pub(crate) due: bool,
-    /// It takes no frames any more.
+    /// Whether the peer accepts no more frames.
     pub(crate) deaf: bool,
-    /// Nothing comes from it any more.
+    /// Whether the peer is lost, so that nothing more arrives from it.
     pub(crate) gone: bool,
 }
 
@@ -159,7 +159,7 @@ impl PeerState {
 }
 
 impl State {
-    /// There are at most as many peers as places for them.
+    /// Creates the state; there are at most as many peers as slots for them.
     pub(crate) fn new(peers: usize, credit: u32, eager: Option<usize>) -> Self {
         State {
             operations: Table::new(),
@@ -201,7 +201,7 @@ impl State {
         Ok(ticket(slot, generation))
     }
 
-    /// The longest payload that goes through a channel with that limit.
+    /// Returns the longest payload, in bytes, that fits a channel with that limit.
     #[inline]
     pub(crate) fn eager_limit(&self, channel: usize) -> usize {
         self.eager.min(channel.saturating_sub(HEAD))
@@ -263,7 +263,7 @@ impl State {
         {
             return self.complete(slot, Err(Error::PeerLost(peer)));
         }
-        // There is a place for every operation.
+        // The queue has room for every operation.
         let Some(at) = self.expected.push(Posted { pattern, slot }) else {
             return self.complete(slot, Err(Error::Full));
         };
@@ -283,7 +283,7 @@ impl State {
         }
     }
 
-    /// Copies a message that is here, and says where it came from.
+    /// Copies a message that has arrived, and returns its source.
     #[inline]
     pub(crate) fn fill(
         &mut self,
@@ -338,7 +338,7 @@ impl State {
         }
     }
 
-    /// `None` for a frame that no rule explains.
+    /// Handles a frame; returns `None` if it violates the protocol.
     #[inline]
     fn arrive<A: Arrival>(&mut self, arrival: &A, buffers: &mut impl BufferAccess) -> Option<()> {
         let &[kind, credit] = arrival.head(LEAD)? else {
@@ -361,7 +361,7 @@ impl State {
         self.message(arrival, buffers)
     }
 
-    /// A whole message.
+    /// Handles a whole message.
     #[inline]
     fn message<A: Arrival>(&mut self, arrival: &A, buffers: &mut impl BufferAccess) -> Option<()> {
         let header = Tagged::read_from_bytes(arrival.head(HEAD)?.get(LEAD..)?).ok()?;
@@ -403,12 +403,12 @@ impl State {
         let payload = Vec::new();
         let place = self.unexpected.push(Arrived { envelope, payload })?;
         let payload = &mut self.unexpected.get_mut(place)?.payload;
-        // It fits: the length was looked at.
+        // The length was checked, so the payload fits.
         arrival.for_each_chunk(HEAD, len, |piece| drop(payload.extend_from_slice(piece)));
         Some(())
     }
 
-    /// A message that took a place has left the pool.
+    /// Frees the cell of a message that has left the pool.
     #[inline]
     pub(crate) fn free_place(&mut self, from: Peer) {
         if let Some(state) = self.peer_states.get_mut(from.index()) {
@@ -458,7 +458,7 @@ impl State {
         Ok(())
     }
 
-    /// Its loan is about to end.
+    /// Withdraws an operation whose loan is about to end.
     pub(crate) fn release(&mut self, ticket: Ticket) {
         let Some(operation) = self.operation(ticket) else {
             return;
@@ -467,7 +467,7 @@ impl State {
         if let Step::Done(_) = operation.step {
             self.operations.remove(parts(ticket).0);
         } else {
-            // Only an unknown ticket is refused, and this one is known.
+            // The only refusal is for an unknown ticket, and this one is known.
             let _ = self.cancel(ticket);
         }
     }
@@ -481,7 +481,7 @@ impl State {
         Ok(None)
     }
 
-    /// Can a message that is not here still come?
+    /// Returns an error if no message that matches can arrive any more.
     pub(crate) fn absent(&self, pattern: &Wanted) -> Result<(), Error> {
         if let Some(peer) = pattern.source() {
             let state = self.peer_states.get(peer.index());
@@ -492,8 +492,8 @@ impl State {
         Ok(())
     }
 
-    /// The peer takes no frames any more. What it has sent may still come, and frames to it that the channel has taken
-    /// may still need their memory.
+    /// Handles a peer that accepts no more frames. Frames that it has sent may still arrive, and frames to it that the
+    /// channel has accepted may still need their memory.
     pub(crate) fn lose_sends(&mut self, peer: Peer) {
         if let Some(state) = self.peer_states.get_mut(peer.index()) {
             state.deaf = true;
@@ -503,7 +503,7 @@ impl State {
         self.fail(peer, |step| matches!(step, Step::Held));
     }
 
-    /// The peer is gone.
+    /// Handles a lost peer.
     pub(crate) fn lose(&mut self, peer: Peer) {
         self.lose_sends(peer);
         if let Some(state) = self.peer_states.get_mut(peer.index()) {

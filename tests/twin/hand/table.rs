@@ -1,4 +1,4 @@
-//! Places with stable numbers, and queues that link them.
+//! Slots with stable numbers, and queues that link them.
 
 use heapless::Vec;
 
@@ -26,7 +26,7 @@ impl<T, const N: usize> Table<T, N> {
         }
     }
 
-    /// `None` when it is full.
+    /// Inserts a value and returns its number; `None` if the table is full.
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Option<u32> {
         let place = Place {
@@ -71,13 +71,13 @@ impl<T, const N: usize> Table<T, N> {
         self.used
     }
 
-    /// Above every number in use.
+    /// Returns a number above every number in use.
     pub(crate) fn end(&self) -> u32 {
         self.places.len() as u32
     }
 }
 
-/// Some places of a table, in order.
+/// Some slots of a table, in order.
 #[derive(Clone, Copy)]
 pub(crate) struct Queue {
     first: u32,
@@ -154,7 +154,7 @@ impl<T, const N: usize> List<T, N> {
         Some(number)
     }
 
-    /// The first one of which `wanted` says so.
+    /// Returns the first value for which `wanted` is true.
     #[inline]
     pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<u32> {
         let mut number = self.order.first;
@@ -197,17 +197,17 @@ impl<T, const N: usize> List<T, N> {
         Some(value)
     }
 
-    /// Takes one out of the order; it keeps its place.
+    /// Removes a value from the order; it keeps its slot.
     pub(crate) fn set_aside(&mut self, number: u32) {
         self.order.unlink(&mut self.table, number);
     }
 
-    /// Removes one that was taken out of the order.
+    /// Removes a value that was set aside.
     pub(crate) fn drop_aside(&mut self, number: u32) -> Option<T> {
         self.table.remove(number)
     }
 
-    /// All, also those that were taken out of the order.
+    /// Returns the number of values, including those set aside.
     pub(crate) fn len(&self) -> usize {
         self.table.len()
     }

@@ -1,4 +1,5 @@
-//! What each aspect adds to a short message that a receive waits for: the instructions of all five calls, and bytes.
+//! Measures what each aspect adds to a short message with a posted receive: the instructions of all five calls, and
+//! bytes.
 
 use crate::mirror::Mirror;
 use crate::protocol::{CELL, PEERS, OPERATIONS, POOL, Tagged, tagged, wanted};
@@ -48,7 +49,7 @@ fn measure<C: Config>(name: &str) {
     println!("aspect {steps} {all} {name} ({envelope} bytes of envelope)");
 }
 
-/// One message from the receive to the claims.
+/// Runs one message from the receive to the claims.
 fn message<C: Config>(rank: &mut Rank<C>) -> u64 {
     let (bytes, room) = (vec![7; 8].leak(), vec![0; 8].leak());
     let mut all = 0;

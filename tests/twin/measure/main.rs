@@ -1,4 +1,4 @@
-//! A program of its own that runs the same calls on kernel and twin and prints how many instructions each executes.
+//! A separate program that runs the same calls on kernel and twin and prints how many instructions each executes.
 //!
 //! The test `twin` builds it in release mode, in one codegen unit, runs it, and compares.
 #![allow(dead_code, reason = "the tests use more of what they share")]

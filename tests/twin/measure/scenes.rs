@@ -1,4 +1,4 @@
-//! The calls that are measured, each in a situation of its own.
+//! The measured calls, each in a scene of its own.
 
 use crate::face::Face;
 use crate::mirror::Mirror;
@@ -7,7 +7,7 @@ use crate::step;
 use pombo_kernel::{Error, Limits, Peer, Refused, Ticket};
 use std::hint::black_box;
 
-/// A call and the instructions that it took.
+/// A call and the number of instructions that it executed.
 pub(crate) struct Measured {
     pub(crate) call: String,
     pub(crate) steps: u64,
@@ -44,7 +44,7 @@ pub(crate) fn play<R: Face<'static, Mirror>>() -> Vec<Measured> {
 
 const PEER: Peer = Peer(3);
 
-// Each call is a function, or it would be woven into what is around it.
+// Each call is a function of its own; otherwise the compiler would merge it with the code around it.
 
 type Sent = Result<Ticket, Refused<&'static [u8]>>;
 type Posted = Result<Ticket, Refused<&'static mut [u8]>>;
@@ -133,12 +133,12 @@ fn recv<R: Face<'static, Mirror>>(
     rank.recv(pattern, room)
 }
 
-/// A rank, and what was measured on it. Calls without a name are not counted.
+/// A rank and its measurements. Calls without a name are not counted.
 struct Stage<R> {
     rank: R,
     scene: &'static str,
     measured: Vec<Measured>,
-    /// What counting itself takes.
+    /// Number of instructions of the counting itself.
     nothing: u64,
 }
 
@@ -171,7 +171,7 @@ impl<R: Face<'static, Mirror>> Stage<R> {
             .expect("a mirror does not break")
     }
 
-    /// Is it over?
+    /// Claims an operation; returns whether it was complete.
     fn claim(&mut self, name: &str, ticket: Ticket) -> bool {
         let over = self.count(name, |rank| claim(rank, ticket));
         over.expect("it is known").is_some()
@@ -182,7 +182,7 @@ impl<R: Face<'static, Mirror>> Stage<R> {
         known.expect("there is such a peer").is_some()
     }
 
-    /// The next scene, on a rank whose tables have all been used.
+    /// Begins the next scene, on a rank whose tables have all been used.
     fn begin(&mut self, scene: &'static str) {
         self.scene = scene;
         self.rank = rank(None);
@@ -217,7 +217,7 @@ fn any() -> Wanted {
     wanted(None, None)
 }
 
-/// The receive comes first.
+/// Measures a receive that is posted before the message.
 fn expected<R: Face<'static, Mirror>>(
     stage: &mut Stage<R>,
     scene: &'static str,
@@ -232,7 +232,7 @@ fn expected<R: Face<'static, Mirror>>(
     assert!(stage.claim("claim of the receive", posted));
 }
 
-/// The message comes first.
+/// Measures a message that arrives before the receive.
 fn unexpected<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("unexpected");
     ticket(stage.isend("", 1, 8));
@@ -243,7 +243,7 @@ fn unexpected<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     assert!(!stage.probe("probe in vain", any()));
 }
 
-/// Searches that pass entries that do not match.
+/// Measures searches that pass entries that do not match.
 fn behind<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("behind 8 receives");
     for tag in 10..18 {
@@ -289,7 +289,7 @@ fn bounds<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     assert_eq!(error(refused), Error::Full);
 }
 
-/// Blocking calls, which lend by a scope. The message is on its way, or here.
+/// Measures blocking calls, which lend by a scope. The message is under way, or has arrived.
 fn blocking<R: Face<'static, Mirror>>(stage: &mut Stage<R>) {
     stage.begin("blocking");
     let (bytes, mut room) = ([7; 8], [0; 8]);

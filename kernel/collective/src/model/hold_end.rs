@@ -1,27 +1,28 @@
-//! Two times per message size tell what a tree costs.
+//! The cost of a tree from two times per message size.
 
 use crate::topology::{Rooted, Shape, Tree};
 
-/// Measured for one size of messages, at user level, in any unit of time.
+/// The two times of one message size, measured at user level, in any unit of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hold {
-    /// From the beginning of a send until the sender can begin the next one: t_hold.
+    /// t_hold: from the beginning of a send until the sender can begin the next one.
     pub hold: u64,
-    /// From the beginning of a send until the receiver can begin to send on: t_end.
+    /// t_end: from the beginning of a send until the receiver can begin to forward the message.
     pub end: u64,
 }
 
-/// What a broadcast along a tree takes.
+/// The times of a broadcast along a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Multicast {
-    /// Until the root can begin something else.
+    /// From the beginning until the root can begin something else.
     pub hold: u64,
-    /// Until the last rank has the message.
+    /// From the beginning until the last rank has the message.
     pub latency: u64,
 }
 
 impl Hold {
-    /// A broadcast among so many ranks along trees of a shape: every rank sends to its children one after the other.
+    /// Returns the times of a broadcast among `ranks` ranks along trees of a shape: every rank sends to its children
+    /// one after the other.
     pub fn multicast<S: Shape>(&self, shape: S, ranks: usize) -> Multicast {
         let tree = Rooted::new(shape, 0, ranks, 0);
         Multicast {
@@ -33,7 +34,7 @@ impl Hold {
         }
     }
 
-    /// When a rank has the message.
+    /// Returns the time at which a rank has the message.
     pub fn arrival<S: Shape>(&self, shape: S, ranks: usize, rank: usize) -> u64 {
         let (mut at, mut time) = (rank, 0);
         while at != 0 {

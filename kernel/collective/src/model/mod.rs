@@ -1,8 +1,8 @@
-//! What operations cost, and the trees that cost least: pure arithmetic for choosing while a program is built.
+//! Cost of operations, and the trees of least cost: `const` arithmetic for choosing at build time.
 //!
 //! | what | source |
 //! | --- | --- |
-//! | [`Hold`]: a message keeps its sender busy for one time and reaches its receiver after another | parameterised multicast trees |
+//! | [`Hold`]: the times of a message at its sender and until its receiver has it | parameterised multicast trees |
 //! | [`Optimal`]: the best broadcast tree for these two times | the same |
 //! | [`Hockney`]: start-up, time for each byte, hops, one shared medium or physical broadcast | ECCLib, chapter 4 |
 

@@ -1,13 +1,13 @@
-//! The broadcast tree that takes least time. Source: parameterised multicast trees, section 3.
+//! The broadcast tree of least time. Source: parameterised multicast trees, section 3.
 
 use super::Hold;
 use crate::topology::{Contiguous, Shape};
 
-/// For every number of ranks below `N`: how many stay with the sender when it has sent its next message. A table of
-/// this size can be a constant; a reference to it is a [`Shape`].
+/// For every number of ranks below `N`, the number of ranks that the sender keeps in its own part after its next
+/// message. A table of this size can be a constant; a reference to it is a [`Shape`].
 ///
-/// The published recurrence is for one message at a time; here the rest may be sent to `ports` ranks at once, each of
-/// which serves an equal part of it. One port is the published case.
+/// The published recurrence sends one message at a time; here the sender may give the rest to `ports` ranks at once,
+/// each of which serves an equal part of it. One port is the published case.
 #[derive(Clone, Copy, Debug)]
 pub struct Optimal<const N: usize> {
     keep: [u16; N],
@@ -16,12 +16,12 @@ pub struct Optimal<const N: usize> {
 }
 
 impl<const N: usize> Optimal<N> {
-    /// For messages that take these times, one at a time.
+    /// Computes the table for messages of these times, one at a time.
     pub const fn new(times: Hold) -> Self {
         Self::with_ports(times, 1)
     }
 
-    /// For so many messages at a time; 0 counts as 1.
+    /// Computes the table for `ports` messages at a time; 0 counts as 1.
     pub const fn with_ports(times: Hold, ports: usize) -> Self {
         const { assert!(N > 1 && N <= 1 << 16, "a table for 1 to 65535 ranks") };
         let ports = if ports == 0 { 1 } else { ports };
@@ -32,8 +32,8 @@ impl<const N: usize> Optimal<N> {
         };
         let mut ranks = 2;
         while ranks < N {
-            // The best number never falls when ranks are added, so the search begins at the last one. With a hold
-            // longer than the end that does not hold, and it begins anew.
+            // The best number never falls when ranks are added, so the search begins at the last one. This does not
+            // hold if the hold time exceeds the end time; the search then begins at 1.
             let mut keep = if times.hold <= times.end && ports == 1 {
                 table.keep[ranks - 1] as usize
             } else {
@@ -55,11 +55,12 @@ impl<const N: usize> Optimal<N> {
         table
     }
 
-    /// The time until the last of so many ranks has the message, if the sender keeps so many to itself.
+    /// Returns the time until the last of `ranks` ranks has the message if the sender keeps `keep` ranks in its own
+    /// part.
     const fn split(&self, times: Hold, ranks: usize, keep: usize) -> u64 {
         let theirs = (ranks - keep).div_ceil(self.ports);
         let there = self.time[theirs] + times.end;
-        // A sender that keeps nobody but itself need not wait until it can send again.
+        // A sender that keeps only itself does not wait until it can send again.
         let here = if keep == 1 {
             0
         } else {
@@ -68,20 +69,19 @@ impl<const N: usize> Optimal<N> {
         if here > there { here } else { there }
     }
 
-    /// The time until the last of so many ranks has the message; 1 or more, and less than `N`.
+    /// Returns the time until the last of `ranks` ranks has the message; `ranks` is 1 or more, and less than `N`.
     pub const fn latency(&self, ranks: usize) -> u64 {
         self.time[ranks]
     }
 
-    /// Those that one of so many ranks sends to: where its subtree begins, counted from the sender, and its size, for
-    /// the child of this index.
+    /// Returns where the subtree of the child `index` begins, counted from the sender of `ranks` ranks, and its size.
     fn part(&self, mut ranks: usize, mut index: usize) -> (usize, usize) {
         loop {
             let keep = usize::from(self.keep[ranks]);
             let given = ranks - keep;
             let parts = self.ports.min(given);
             if index < parts {
-                // From the end on, the larger parts first.
+                // Parts are taken from the end on, larger ones first.
                 let (size, larger) = (given / parts, given % parts);
                 let before = index * size + index.min(larger);
                 let own = size + usize::from(index < larger);
@@ -102,7 +102,7 @@ impl<const N: usize> Optimal<N> {
         degree
     }
 
-    /// The parent of a rank, 0 for the root, and the size of its subtree.
+    /// Returns the parent of a rank, 0 for the root, and the size of the rank's subtree.
     fn place(&self, rank: usize, ranks: usize) -> (usize, usize) {
         let (mut parent, mut at, mut size) = (0, 0, ranks);
         'down: while at != rank {
@@ -115,7 +115,7 @@ impl<const N: usize> Optimal<N> {
                     continue 'down;
                 }
             }
-            // Every rank is the sender or below one of its children.
+            // Not reached: every rank is the sender or below one of its children.
             break;
         }
         (parent, size)

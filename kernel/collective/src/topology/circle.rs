@@ -1,9 +1,9 @@
-//! The circle: every rank has one before and one behind it.
+//! The circle: every rank has one predecessor and one successor.
 
 use super::Topology;
 
-/// The circle of a topology, as one rank sees it. Partners come in pairs: whom this rank sends to while it receives
-/// from the other. Everybody turns the same number of steps at a time, so no rank is the target of two.
+/// The circle of a topology, as one rank sees it. Partners come in pairs: this rank sends to one while it receives from
+/// the other. All ranks use the same distance at a time, so no rank receives from two.
 #[derive(Clone, Copy, Debug)]
 pub struct Circle<T> {
     topology: T,
@@ -12,7 +12,7 @@ pub struct Circle<T> {
 }
 
 impl<T: Topology> Circle<T> {
-    /// As `rank` sees it.
+    /// Creates the circle as `rank` sees it.
     pub fn new(topology: T, rank: usize) -> Self {
         Circle {
             topology,
@@ -21,17 +21,17 @@ impl<T: Topology> Circle<T> {
         }
     }
 
-    /// How many ranks.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// The rank itself.
+    /// Returns the rank itself.
     pub fn rank(&self) -> usize {
         self.topology.at(self.place)
     }
 
-    /// The rank so many steps behind this one; at most the number of ranks.
+    /// Returns the rank `steps` steps behind this one; `steps` is at most the number of ranks.
     #[inline]
     pub fn behind(&self, steps: usize) -> usize {
         let place = self.place + steps;
@@ -42,19 +42,20 @@ impl<T: Topology> Circle<T> {
         })
     }
 
-    /// The rank so many steps before this one; at most the number of ranks.
+    /// Returns the rank `steps` steps before this one; `steps` is at most the number of ranks.
     #[inline]
     pub fn before(&self, steps: usize) -> usize {
         self.behind(self.ranks - steps)
     }
 
-    /// Every other rank once: one step, two steps and so on. Pairs of whom to send to and whom to receive from.
+    /// Returns pairs of destination and source at distance one, two and so on; every other rank occurs once in each
+    /// position.
     pub fn turns(self) -> impl DoubleEndedIterator<Item = (usize, usize)> + Clone {
         (1..self.ranks).map(move |steps| (self.behind(steps), self.before(steps)))
     }
 
-    /// One, two, four and so on steps, as many as are less than the number of ranks: steps, whom to send to, whom to
-    /// receive from.
+    /// Returns destination and source at distance one, two, four and so on below the number of ranks, as distance,
+    /// destination, source.
     pub fn leaps(self) -> impl Iterator<Item = (usize, usize, usize)> + Clone {
         core::iter::successors(Some(1), |steps| Some(steps * 2))
             .take_while(move |&steps| steps < self.ranks)

@@ -1,20 +1,20 @@
-//! Networks in which all ranks are alike, or all but one; and networks that are trees.
+//! Networks in which all ranks, or all but one, are equivalent; and networks that are trees.
 
 use super::{Binomial, Kary, Links, NetworkMetrics, Rooted, Shape, Topology};
 
-/// Every rank is linked to every other, or a switch makes it look so.
+/// A network in which every rank has a link to every other, or a switch has the same effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Complete {
     ranks: usize,
 }
 
 impl Complete {
-    /// Of so many ranks: 1 or more.
+    /// Creates a network of `ranks` ranks: 1 or more.
     pub const fn new(ranks: usize) -> Self {
         Complete { ranks }
     }
 
-    /// Its figures.
+    /// Returns the metrics of the network.
     pub const fn metrics(&self) -> NetworkMetrics {
         let n = self.ranks;
         if n == 1 {
@@ -29,19 +29,19 @@ impl Complete {
     }
 }
 
-/// Rank 0 is linked to every other, and there are no other links.
+/// A network in which rank 0 has a link to every other rank, and there are no other links.
 #[derive(Clone, Copy, Debug)]
 pub struct Star {
     ranks: usize,
 }
 
 impl Star {
-    /// Of so many ranks: 1 or more.
+    /// Creates a network of `ranks` ranks: 1 or more.
     pub const fn new(ranks: usize) -> Self {
         Star { ranks }
     }
 
-    /// Its figures.
+    /// Returns the metrics of the network.
     pub const fn metrics(&self) -> NetworkMetrics {
         let n = self.ranks;
         NetworkMetrics {
@@ -53,19 +53,19 @@ impl Star {
     }
 }
 
-/// One medium that carries one message at a time, and every rank hears it.
+/// A shared medium that carries one message at a time, which every rank receives.
 #[derive(Clone, Copy, Debug)]
 pub struct Bus {
     ranks: usize,
 }
 
 impl Bus {
-    /// Of so many ranks: 1 or more.
+    /// Creates a network of `ranks` ranks: 1 or more.
     pub const fn new(ranks: usize) -> Self {
         Bus { ranks }
     }
 
-    /// Its figures. The medium counts as one link.
+    /// Returns the metrics of the network. The medium counts as one link.
     pub const fn metrics(&self) -> NetworkMetrics {
         if self.ranks == 1 {
             return NetworkMetrics::ALONE;
@@ -110,7 +110,7 @@ one_hop! {
     Star: |from, to| if from == 0 { to } else { 0 };
 }
 
-/// Everybody but one rank, ascending from it, on behind the last with the first.
+/// All ranks but one, ascending from it; the first rank follows the last.
 #[derive(Clone, Debug)]
 pub struct Others {
     rank: usize,
@@ -119,7 +119,7 @@ pub struct Others {
 }
 
 impl Others {
-    /// The others of `rank`.
+    /// Creates the sequence of all ranks but `rank`.
     pub const fn new(rank: usize, ranks: usize) -> Self {
         Others {
             rank,
@@ -142,24 +142,24 @@ impl Iterator for Others {
     }
 }
 
-/// A network whose links are a tree: up to `K` ranks below each, rank 0 on top.
+/// A network whose links form a tree: rank 0 is the root, and every rank has up to `K` children.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeNetwork<const K: usize> {
     ranks: usize,
 }
 
 impl<const K: usize> TreeNetwork<K> {
-    /// Of so many ranks: 1 or more.
+    /// Creates a network of `ranks` ranks: 1 or more.
     pub const fn new(ranks: usize) -> Self {
         TreeNetwork { ranks }
     }
 
-    /// Its figures. The bisection is that of branches of equal size.
+    /// Returns the metrics of the network. The bisection is that of branches of equal size.
     pub const fn metrics(&self) -> NetworkMetrics {
         if self.ranks == 1 {
             return NetworkMetrics::ALONE;
         }
-        // The rows fill from the left: is the last one longer than the first branch?
+        // Rows fill from the left: if the last rank is in the first branch, the other branches are one row shorter.
         let (mut depth, mut top) = (1, self.ranks - 1);
         while top > K {
             top = (top - 1) / K;
@@ -185,7 +185,7 @@ impl<const K: usize> Links for TreeNetwork<K> {
         self.ranks
     }
 
-    /// Down if `to` is below, else up.
+    /// Goes down if `to` is below `from`, else up.
     fn toward(&self, from: usize, to: usize) -> usize {
         let up = |rank| Kary::<K>.parent(rank, self.ranks);
         let mut at = to;

@@ -2,8 +2,8 @@
 
 use super::Hypercube;
 
-/// The largest hypercube that fits, with the ranks that are too many folded onto others: of the first ranks every even
-/// one leaves its part to its right neighbour. The order of the ranks is the order of the cube's numbers.
+/// The largest hypercube that fits, with the excess ranks folded onto others: of the first ranks every even one leaves
+/// its part to its right neighbour. The order of the ranks is the order of the cube's numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct FoldedRanks {
     rank: usize,
@@ -11,19 +11,19 @@ pub struct FoldedRanks {
     extra: usize,
 }
 
-/// What a rank does in a [`FoldedRanks`] hypercube.
+/// The role of a rank in a [`FoldedRanks`] hypercube.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FoldedRole {
-    /// It gives its data to this rank and gets the result from there.
+    /// A rank that sends its data to this rank and receives the result from it.
     Folded(usize),
-    /// It has this number in the cube, and this guest.
+    /// A rank with this number in the cube that acts for this folded rank too.
     Proxy(usize, usize),
-    /// It has this number in the cube.
+    /// A rank with this number in the cube.
     Member(usize),
 }
 
 impl FoldedRanks {
-    /// As `rank` of `ranks` sees it; `rank` is below `ranks`.
+    /// Creates the hypercube as `rank` of `ranks` sees it; `rank` is below `ranks`.
     pub const fn new(rank: usize, ranks: usize) -> Self {
         let cube = Hypercube::within(ranks);
         FoldedRanks {
@@ -33,12 +33,12 @@ impl FoldedRanks {
         }
     }
 
-    /// The cube.
+    /// Returns the cube.
     pub const fn cube(&self) -> Hypercube {
         self.cube
     }
 
-    /// What this rank does.
+    /// Returns the role of this rank.
     pub const fn role(&self) -> FoldedRole {
         if self.rank >= 2 * self.extra {
             return FoldedRole::Member(self.rank - self.extra);
@@ -49,7 +49,7 @@ impl FoldedRanks {
         }
     }
 
-    /// The rank behind a number of the cube.
+    /// Returns the rank that has a number of the cube.
     pub const fn rank_of(&self, number: usize) -> usize {
         if number < self.extra {
             2 * number + 1

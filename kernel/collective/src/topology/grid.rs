@@ -2,25 +2,26 @@
 
 use super::{FarthestFirst, NetworkMetrics, Routed, Topology};
 
-/// A grid of `D` dimensions; rank 1 is next to rank 0 in the last of them. With `CLOSED` the last of every row is
-/// linked to the first.
+/// A grid of `D` dimensions; rank 1 is next to rank 0 in the last of them. If `CLOSED`, the last rank of every row has
+/// a link to the first.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid<const D: usize, const CLOSED: bool> {
     extents: [usize; D],
 }
 
-/// A grid that ends at its borders.
+/// A grid that is open at its borders.
 pub type Mesh<const D: usize> = Grid<D, false>;
 /// A grid whose rows are rings.
 pub type Torus<const D: usize> = Grid<D, true>;
 
 impl<const D: usize, const CLOSED: bool> Grid<D, CLOSED> {
-    /// Of these extents, each 1 or more.
+    /// Creates a grid of these extents, each 1 or more.
     pub const fn new(extents: [usize; D]) -> Self {
         Grid { extents }
     }
 
-    /// Its figures. The bisection is that of even extents; others cannot be halved by a straight cut.
+    /// Returns the metrics of the grid. The bisection is that of even extents; others cannot be halved by a straight
+    /// cut.
     pub const fn metrics(&self) -> NetworkMetrics {
         let (mut figures, mut ranks, mut longest) = (NetworkMetrics::ALONE, 1, 1);
         let mut d = 0;
@@ -34,7 +35,7 @@ impl<const D: usize, const CLOSED: bool> Grid<D, CLOSED> {
         d = 0;
         while d < D {
             let extent = self.extents[d];
-            // Two in a row need no second link.
+            // A ring of two ranks has no second link.
             let closed = CLOSED && extent > 2;
             if extent > 1 {
                 figures.diameter += if closed { extent / 2 } else { extent - 1 };
@@ -49,7 +50,7 @@ impl<const D: usize, const CLOSED: bool> Grid<D, CLOSED> {
         figures
     }
 
-    /// Where a rank is, dimension by dimension.
+    /// Returns the coordinates of a rank, dimension by dimension.
     const fn coordinates(&self, mut rank: usize) -> [usize; D] {
         let mut coordinates = [0; D];
         let mut d = D;
@@ -66,7 +67,8 @@ impl<const D: usize, const CLOSED: bool> Grid<D, CLOSED> {
         rows.fold(0, |rank, (extent, at)| rank * extent + at)
     }
 
-    /// Steps upwards and steps downwards from one coordinate to another, whichever way is open.
+    /// Returns the steps upwards and the steps downwards from one coordinate to another, for each direction that is
+    /// open.
     fn ways(extent: usize, from: usize, to: usize) -> (usize, usize) {
         if CLOSED {
             let up = (to + extent - from) % extent;
@@ -88,7 +90,7 @@ impl<const D: usize, const CLOSED: bool> Topology for Grid<D, CLOSED> {
         self.extents.iter().product()
     }
 
-    /// Dimension by dimension, each the shorter way.
+    /// Routes dimension by dimension, each in the shorter direction.
     fn toward(&self, from: usize, to: usize) -> usize {
         let (mut at, target) = (self.coordinates(from), self.coordinates(to));
         let rows = at.iter_mut().zip(target).zip(self.extents);
@@ -120,7 +122,7 @@ impl<const D: usize, const CLOSED: bool> Topology for Grid<D, CLOSED> {
         .sum()
     }
 
-    /// To and fro: every other row runs backwards, so neighbours on the circle are neighbours in the grid.
+    /// Every other row runs backwards, so neighbours on the circle are neighbours in the grid.
     fn at(&self, place: usize) -> usize {
         let (mut at, mut rows) = (self.coordinates(place), 0);
         for (at, extent) in at.iter_mut().zip(self.extents) {

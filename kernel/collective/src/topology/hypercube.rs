@@ -1,28 +1,28 @@
-//! Ranks whose numbers differ in one bit are linked.
+//! Hypercubes: ranks whose numbers differ in one bit are linked.
 
 use super::{FarthestFirst, NetworkMetrics, Topology, Tree};
 use core::ops::Range;
 
-/// 2 to the power of `dimensions` ranks.
+/// A hypercube of 2 to the power of `dimensions` ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Hypercube {
     dimensions: u32,
 }
 
 impl Hypercube {
-    /// Of so many dimensions: below the bits of a `usize`.
+    /// Creates a hypercube of `dimensions` dimensions, fewer than the bits of a `usize`.
     pub const fn new(dimensions: u32) -> Self {
         Hypercube { dimensions }
     }
 
-    /// The largest one that needs no more than so many ranks, of which there is 1 at least.
+    /// Creates the largest hypercube of at most `ranks` ranks, which must be 1 or more.
     pub const fn within(ranks: usize) -> Self {
         Hypercube {
             dimensions: ranks.ilog2(),
         }
     }
 
-    /// Its figures.
+    /// Returns the metrics of the hypercube.
     pub const fn metrics(&self) -> NetworkMetrics {
         if self.dimensions == 0 {
             return NetworkMetrics::ALONE;
@@ -36,7 +36,7 @@ impl Hypercube {
         }
     }
 
-    /// The partners of a rank, dimension by dimension: the nearest numbers first.
+    /// Returns the partners of a rank, dimension by dimension: the nearest numbers first.
     pub fn partners(&self, rank: usize) -> impl DoubleEndedIterator<Item = usize> + Clone + use<> {
         (0..self.dimensions).map(move |dimension| rank ^ (1 << dimension))
     }
@@ -50,7 +50,7 @@ impl Topology for Hypercube {
         1 << self.dimensions
     }
 
-    /// The lowest bit that differs.
+    /// Routes over the lowest bit that differs.
     fn toward(&self, from: usize, to: usize) -> usize {
         let differ = from ^ to;
         from ^ (differ & differ.wrapping_neg())
@@ -78,7 +78,7 @@ impl Topology for Hypercube {
         (from ^ to).count_ones() as usize
     }
 
-    /// Gray code: neighbours on the circle differ in one bit.
+    /// Uses the Gray code: neighbours on the circle differ in one bit.
     fn at(&self, place: usize) -> usize {
         place ^ (place >> 1)
     }
@@ -98,7 +98,7 @@ impl Topology for Hypercube {
 pub struct CubeTree {
     rank: usize,
     root: usize,
-    /// The bits in which the ranks right below differ from this one.
+    /// The bits in which the children differ from this rank.
     bits: Range<u32>,
 }
 

@@ -2,19 +2,19 @@
 
 use super::{NetworkMetrics, Routed, Topology};
 
-/// Each rank is linked to the one before and the one behind it.
+/// A line: each rank has links to the one before and the one behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear {
     ranks: usize,
 }
 
 impl Linear {
-    /// Of so many ranks: 1 or more.
+    /// Creates a line of `ranks` ranks: 1 or more.
     pub const fn new(ranks: usize) -> Self {
         Linear { ranks }
     }
 
-    /// Its figures.
+    /// Returns the metrics of the line.
     pub const fn metrics(&self) -> NetworkMetrics {
         let one = if self.ranks > 1 { 1 } else { 0 };
         NetworkMetrics {
@@ -58,12 +58,12 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Of so many ranks: 1 or more.
+    /// Creates a ring of `ranks` ranks: 1 or more.
     pub const fn new(ranks: usize) -> Self {
         Ring { ranks }
     }
 
-    /// Its figures. Two ranks are a line.
+    /// Returns the metrics of the ring. A ring of two ranks is a line.
     pub const fn metrics(&self) -> NetworkMetrics {
         if self.ranks < 3 {
             return Linear::new(self.ranks).metrics();
@@ -76,7 +76,7 @@ impl Ring {
         }
     }
 
-    /// Links on the way up, through rising ranks. The way down has the others.
+    /// Returns the number of links on the way up, through rising ranks. The way down uses the other links.
     const fn up(&self, from: usize, to: usize) -> usize {
         (to + self.ranks - from) % self.ranks
     }
@@ -90,7 +90,7 @@ impl Topology for Ring {
         self.ranks
     }
 
-    /// The shorter way; up if they are alike.
+    /// Routes in the shorter direction; up if both are equal.
     fn toward(&self, from: usize, to: usize) -> usize {
         let up = self.up(from, to);
         let step = if 2 * up <= self.ranks {
@@ -115,7 +115,7 @@ impl Topology for Ring {
     }
 }
 
-/// The ranks on both sides of a root, the sides by turns, each from its end. The longer side begins.
+/// The ranks on both sides of a root, alternating between the sides, each from its far end. The longer side begins.
 #[derive(Clone, Debug)]
 pub struct BothSides {
     root: usize,

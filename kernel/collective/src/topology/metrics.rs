@@ -1,20 +1,20 @@
-//! What a network can carry and what it costs.
+//! Capacity and cost of a network.
 
-/// The figures by which networks are compared.
+/// The metrics by which networks are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NetworkMetrics {
     /// Links on the way between the two ranks that are farthest apart.
     pub diameter: usize,
-    /// Links that must fail before some rank is cut off.
+    /// Links that must fail before some rank is disconnected.
     pub connectivity: usize,
-    /// Links that must fail before half of the ranks are cut off from the other half.
+    /// Links that must fail before half of the ranks are disconnected from the other half.
     pub bisection: usize,
-    /// Links in all.
+    /// Number of links.
     pub cost: usize,
 }
 
 impl NetworkMetrics {
-    /// Of a single rank.
+    /// The metrics of a single rank.
     pub(super) const ALONE: NetworkMetrics = NetworkMetrics {
         diameter: 0,
         connectivity: 0,

@@ -1,8 +1,8 @@
-//! Who a rank's partners are, and in which order it turns to them. Source: the EPOS thesis, sections 2.2 and 4.4.
+//! The partners of a rank and their order. Source: the EPOS thesis, sections 2.2 and 4.4.
 //!
 //! A [`Topology`] is a container over the ranks 0 to n - 1. A network contributes two orders, a *line* and a *tree*;
-//! the circle is the line closed, and whatever a network does not say itself follows from how messages travel
-//! ([`Links`] needs nothing else). Collective operations know topologies by these traits alone, so a new shape gives every
+//! the circle is the line closed, and every order that a network does not define follows from its routing ([`Links`]
+//! needs nothing else). Collective operations know topologies by these traits alone, so a new shape works with every
 //! operation at once.
 //!
 //! | network | line | tree | circle |
@@ -12,9 +12,9 @@
 //! | [`Hypercube`] | farthest first | binomial, along the links | Gray code |
 //! | [`Complete`], [`Star`], [`Bus`] | ascending from the root | binomial | ascending |
 //! | [`TreeNetwork`], a network that is a tree itself | farthest first | along the links | ascending |
-//! | [`Nested`], any in any | the upper line, each host replaced by its own | the upper tree over the first of each host | host by host |
+//! | [`Nested`], any in any | upper line, each host replaced by its own | upper tree over the leaders | host by host |
 //!
-//! Trees that stand for themselves are [`Rooted`] [`Shape`]s.
+//! Trees that belong to no network are [`Rooted`] [`Shape`]s.
 
 mod circle;
 mod complete_star_bus;
@@ -42,28 +42,27 @@ pub use routing::{FarthestFirst, Links, Routed, UpstreamRanks};
 pub use tree::{Children, Contiguous, Ranges, Rooted, Shape, Tree};
 pub use tree_shapes::{Binomial, Blocked, Chain, Kary, Sequential};
 
-/// A network as collective operations see it. Ranks and roots are below [`Topology::ranks`] everywhere; that is for
-/// the caller to see to.
+/// A network as collective operations see it. The caller ensures that ranks and roots are below [`Topology::ranks`].
 pub trait Topology: Copy {
-    /// The order of everybody else, from a root.
+    /// The order of all other ranks, as seen from a root.
     type Line: Iterator<Item = usize> + Clone;
     /// A tree below a root.
     type Tree: Tree;
 
-    /// How many ranks there are: 1 or more.
+    /// Returns the number of ranks: 1 or more.
     fn ranks(&self) -> usize;
 
-    /// The next rank on the way between two different ranks: the last one is `to` itself.
+    /// Returns the next rank on the way between two different ranks: the last one is `to` itself.
     fn toward(&self, from: usize, to: usize) -> usize;
 
-    /// Everybody but the root, in the order in which the root turns to them: whoever is far waits least, and messages
-    /// that follow each other part ways soon.
+    /// Returns all ranks but the root, in the order in which the root serves them: distant ranks wait least, and the
+    /// routes of successive messages diverge early.
     fn line(&self, root: usize) -> Self::Line;
 
-    /// The tree below `root`, as `rank` sees it.
+    /// Returns the tree below `root`, as `rank` sees it.
     fn tree(&self, rank: usize, root: usize) -> Self::Tree;
 
-    /// Links on the way between two ranks.
+    /// Returns the number of links on the way between two ranks.
     fn hops(&self, from: usize, to: usize) -> usize {
         let (mut at, mut hops) = (from, 0);
         while at != to {
@@ -73,12 +72,12 @@ pub trait Topology: Copy {
         hops
     }
 
-    /// The rank at a place of the circle. A good circle has neighbours in the network at neighbouring places.
+    /// Returns the rank at a position of the circle. Neighbours in the network should have neighbouring positions.
     fn at(&self, place: usize) -> usize {
         place
     }
 
-    /// The place of a rank on the circle; undoes [`Topology::at`].
+    /// Returns the position of a rank on the circle: the inverse of [`Topology::at`].
     fn place(&self, rank: usize) -> usize {
         rank
     }

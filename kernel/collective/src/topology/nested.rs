@@ -1,10 +1,10 @@
-//! Any topology in the hosts of any other: hosts in a network, then ranks in a host.
+//! Any topology within the hosts of any other: hosts in a network, then ranks in a host.
 
 use super::{Topology, Tree};
 use core::iter::Chain;
 
-/// `upper` over as many hosts as there are `lower` topologies; the ranks of a host follow each other. The first rank
-/// of a host speaks for it, in the root's host the root itself.
+/// `upper` over as many hosts as there are `lower` topologies; the ranks of a host are consecutive. The leader of a
+/// host is its first rank, in the root's host the root itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested<'a, U, L> {
     upper: U,
@@ -12,17 +12,17 @@ pub struct Nested<'a, U, L> {
 }
 
 impl<'a, U: Topology, L: Topology> Nested<'a, U, L> {
-    /// One lower topology for every rank of the upper one; `None` for more or fewer.
+    /// Creates the topology from one lower topology for every rank of the upper one; `None` for more or fewer.
     pub fn new(upper: U, lower: &'a [L]) -> Option<Self> {
         (upper.ranks() == lower.len()).then_some(Nested { upper, lower })
     }
 
-    /// Rank 0 of a host.
+    /// Returns rank 0 of a host.
     fn first(&self, host: usize) -> usize {
         self.lower[..host].iter().map(Topology::ranks).sum()
     }
 
-    /// The host of a rank, and its number there.
+    /// Returns the host of a rank, and its number there.
     fn split(&self, rank: usize) -> (usize, usize) {
         let (mut host, mut inside) = (0, rank);
         while inside >= self.lower[host].ranks() {
@@ -32,7 +32,7 @@ impl<'a, U: Topology, L: Topology> Nested<'a, U, L> {
         (host, inside)
     }
 
-    /// Who speaks for a host: its number there.
+    /// Returns the leader of a host, as its number there.
     fn leader(&self, host: usize, root: (usize, usize)) -> usize {
         if host == root.0 { root.1 } else { 0 }
     }
@@ -46,7 +46,7 @@ impl<'a, U: Topology, L: Topology> Topology for Nested<'a, U, L> {
         self.first(self.lower.len())
     }
 
-    /// To the first rank of the host, from there to the first rank of the other.
+    /// Routes over the first rank of the host and the first rank of the destination's host.
     fn toward(&self, from: usize, to: usize) -> usize {
         let ((here, inside), (there, target)) = (self.split(from), self.split(to));
         let lower = self.lower[here];
@@ -82,7 +82,7 @@ impl<'a, U: Topology, L: Topology> Topology for Nested<'a, U, L> {
     }
 
     fn at(&self, place: usize) -> usize {
-        // Peers on the upper circle, in each the lower one.
+        // The circle goes through the hosts in the order of the upper circle, and within each host along the lower one.
         let (mut host, mut inside) = (0, place);
         loop {
             let lower = &self.lower[self.upper.at(host)];
@@ -101,14 +101,14 @@ impl<'a, U: Topology, L: Topology> Topology for Nested<'a, U, L> {
     }
 }
 
-/// The upper line with every host replaced by its ranks in the order of their own line, the one that speaks for them
-/// last, because it is the nearest. The root's own host comes at the end.
+/// The upper line with every host replaced by its ranks in the order of their own line, the leader last, because it is
+/// the nearest. The root's own host comes at the end.
 #[derive(Clone)]
 pub struct NestedLine<'a, U: Topology, L: Topology> {
     nested: Nested<'a, U, L>,
-    /// Peers still to come; none when it is the root's own turn.
+    /// The hosts that remain; `None` during the root's own host.
     hosts: Option<U::Line>,
-    /// First rank of the host, its line, and who speaks for it.
+    /// The first rank of the host, its line, and its leader if that is still to come.
     within: Option<(usize, L::Line, Option<usize>)>,
     own: (usize, usize),
 }
@@ -136,7 +136,7 @@ impl<U: Topology, L: Topology> Iterator for NestedLine<'_, U, L> {
     }
 }
 
-/// The upper tree over those that speak for a host, and below each of them the lower tree of its host.
+/// The upper tree over the leaders, and below each leader the lower tree of its host.
 #[derive(Clone)]
 pub struct NestedTree<'a, U: Topology, L: Topology> {
     nested: Nested<'a, U, L>,
@@ -180,7 +180,7 @@ impl<'a, U: Topology, L: Topology> Tree for NestedTree<'a, U, L> {
     }
 }
 
-/// Those right below that speak for other hosts.
+/// The children that lead other hosts.
 #[derive(Clone)]
 pub struct LeaderRanks<'a, U: Topology, L: Topology> {
     hosts: Option<<U::Tree as Tree>::Children>,
@@ -203,7 +203,7 @@ impl<U: Topology, L: Topology> DoubleEndedIterator for LeaderRanks<'_, U, L> {
     }
 }
 
-/// Those right below in the same host.
+/// The children in the same host.
 #[derive(Clone)]
 pub struct Members<L: Topology> {
     first: usize,

@@ -1,6 +1,6 @@
-//! Ranks that follow each other.
+//! Ranges of consecutive ranks.
 
-/// Consecutive ranks, on behind the last one with the first.
+/// Consecutive ranks; the first rank follows the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RankRange {
     first: usize,
@@ -9,22 +9,22 @@ pub struct RankRange {
 }
 
 impl RankRange {
-    /// `len` of `ranks` ranks, beginning with `first`. `len` is at most `ranks`, `first` below it.
+    /// Creates a range of `len` of `ranks` ranks, beginning with `first`. `len` is at most `ranks`, `first` below it.
     pub const fn new(first: usize, len: usize, ranks: usize) -> Self {
         RankRange { first, len, ranks }
     }
 
-    /// How many.
+    /// Returns the number of ranks in the range.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// None at all?
+    /// Returns whether the range is empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The same ranks as at most two runs of first rank and number, none of them empty.
+    /// Returns the same ranks as at most two runs of first rank and number, none of them empty.
     pub fn runs(self) -> impl Iterator<Item = (usize, usize)> + Clone {
         let before_the_end = if self.first + self.len > self.ranks {
             self.ranks - self.first

@@ -1,14 +1,14 @@
-//! Orders that any network has, from how messages travel in it.
+//! Orders that follow from the routing of any network.
 
 use super::{Topology, Tree};
 use core::ops::Range;
 
-/// A network that tells only how messages travel in it: [`Topology`] follows.
+/// The routing of a network, from which its [`Topology`] follows.
 pub trait Links: Copy {
-    /// How many ranks there are: 1 or more.
+    /// Returns the number of ranks: 1 or more.
     fn ranks(&self) -> usize;
 
-    /// The next rank on the way between two different ranks: the last one is `to` itself.
+    /// Returns the next rank on the way between two different ranks: the last one is `to` itself.
     fn toward(&self, from: usize, to: usize) -> usize;
 }
 
@@ -33,7 +33,7 @@ impl<W: Links> Topology for W {
     }
 }
 
-/// The tree of all ways to the root: every link is used once, so nothing waits for a link.
+/// The tree of all routes to the root: every link is used once, so there is no contention.
 #[derive(Clone, Copy, Debug)]
 pub struct Routed<T> {
     topology: T,
@@ -42,7 +42,7 @@ pub struct Routed<T> {
 }
 
 impl<T> Routed<T> {
-    /// As `rank` sees the tree below `root`.
+    /// Creates the tree below `root` as `rank` sees it.
     pub const fn new(topology: T, rank: usize, root: usize) -> Self {
         Routed {
             topology,
@@ -67,7 +67,7 @@ impl<T: Topology> Tree for Routed<T> {
     }
 }
 
-/// The ranks whose way to the root begins with a step to this rank.
+/// The ranks whose route to the root begins with a step to this rank.
 #[derive(Clone, Debug)]
 pub struct UpstreamRanks<T> {
     tree: Routed<T>,
@@ -96,18 +96,18 @@ impl<T: Topology> DoubleEndedIterator for UpstreamRanks<T> {
     }
 }
 
-/// Everybody but the root, the farthest first; those at the same distance ascending from the root. One step looks at
-/// all ranks, so that nothing need be stored.
+/// All ranks but the root, the farthest first; those at the same distance ascend from the root. Each step examines all
+/// ranks, so that nothing need be stored.
 #[derive(Clone, Debug)]
 pub struct FarthestFirst<T> {
     topology: T,
     root: usize,
-    /// Distance, and place behind the root, of the last one.
+    /// The distance and the position behind the root of the last rank.
     last: (usize, usize),
 }
 
 impl<T> FarthestFirst<T> {
-    /// From a root.
+    /// Creates the order as seen from a root.
     pub const fn new(topology: T, root: usize) -> Self {
         FarthestFirst {
             topology,

@@ -5,55 +5,55 @@ use core::ops::Range;
 
 /// A tree over the ranks, as one rank sees it.
 pub trait Tree: Clone {
-    /// The ranks right below. A root that sends turns to them from the front, one that receives from the back.
+    /// The children. A root that sends serves them from the front, one that receives from the back.
     type Children: DoubleEndedIterator<Item = usize> + Clone;
 
-    /// The rank above; `None` at the root.
+    /// Returns the parent; `None` at the root.
     fn parent(&self) -> Option<usize>;
 
-    /// The ranks right below, the one that needs most time first.
+    /// Returns the children, the one that needs most time first.
     fn children(&self) -> Self::Children;
 }
 
-/// A tree in which whoever is below a rank stands right behind it: every subtree is one span of ranks, and the spans
-/// of the children follow their parent from the last child to the first.
+/// A tree in which the descendants of a rank directly follow it: every subtree is one range of ranks, and the ranges of
+/// the children follow their parent from the last child to the first.
 ///
-/// So data for a subtree is one piece, and a reduction towards rank 0 keeps its operands in order.
+/// So the data of a subtree is one piece, and a reduction to rank 0 keeps its operands in order.
 pub trait Ranges: Tree {
-    /// A rank and everybody below it.
+    /// Returns the range of a rank and its descendants.
     fn rank_range(&self, rank: usize) -> RankRange;
 }
 
 /// A shape for trees: pure arithmetic on ranks that are counted from the root, which is 0.
 pub trait Shape: Copy {
-    /// The rank above one that is not the root.
+    /// Returns the parent of a rank that is not the root.
     fn parent(&self, rank: usize, ranks: usize) -> usize;
 
-    /// How many ranks are right below one.
+    /// Returns the number of children of a rank.
     fn degree(&self, rank: usize, ranks: usize) -> usize;
 
-    /// One of them, from 0 to the degree - 1, the one that needs most time first.
+    /// Returns the child `index`, from 0 to the degree - 1, the one that needs most time first.
     fn child(&self, rank: usize, ranks: usize, index: usize) -> usize;
 }
 
 /// A shape whose trees are [`Ranges`].
 pub trait Contiguous: Shape {
-    /// How many ranks are in the subtree of one, itself included.
+    /// Returns the number of ranks in the subtree of a rank, itself included.
     fn size(&self, rank: usize, ranks: usize) -> usize;
 }
 
-/// A shape put up over some ranks, with any of them as the root.
+/// A shape applied to some ranks, with any of them as the root.
 #[derive(Clone, Copy, Debug)]
 pub struct Rooted<S> {
     shape: S,
-    /// Counted from the root.
+    /// The rank, counted from the root.
     relative: usize,
     ranks: usize,
     root: usize,
 }
 
 impl<S: Shape> Rooted<S> {
-    /// As `rank` of `ranks` sees it. `rank` and `root` are below `ranks`.
+    /// Creates the tree as `rank` of `ranks` sees it. `rank` and `root` are below `ranks`.
     #[inline]
     pub const fn new(shape: S, rank: usize, ranks: usize, root: usize) -> Self {
         let relative = if rank >= root {
@@ -104,7 +104,7 @@ impl<S: Contiguous> Ranges for Rooted<S> {
     }
 }
 
-/// The ranks right below one rank of a [`Rooted`] tree.
+/// The children of one rank of a [`Rooted`] tree.
 #[derive(Clone, Debug)]
 pub struct Children<S> {
     tree: Rooted<S>,

@@ -2,7 +2,7 @@
 
 use super::{Contiguous, Shape};
 
-/// Everybody hangs below the root.
+/// The flat tree: every rank is a child of the root.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential;
 
@@ -15,7 +15,7 @@ impl Shape for Sequential {
         if rank == 0 { ranks - 1 } else { 0 }
     }
 
-    /// In descending order, so that whoever is asked last stands first behind the root.
+    /// Descends, so that the rank that is served last directly follows the root.
     fn child(&self, _rank: usize, ranks: usize, index: usize) -> usize {
         ranks - 1 - index
     }
@@ -27,7 +27,7 @@ impl Contiguous for Sequential {
     }
 }
 
-/// Each rank hangs below the one before it.
+/// The chain: each rank is the child of the one before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chain;
 
@@ -51,7 +51,7 @@ impl Contiguous for Chain {
     }
 }
 
-/// Up to `K` below each rank, row by row: `Kary<2>` is the binary tree. `K` is 1 or more.
+/// The tree of up to `K` children per rank, filled row by row: `Kary<2>` is the binary tree. `K` is 1 or more.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kary<const K: usize>;
 
@@ -69,14 +69,14 @@ impl<const K: usize> Shape for Kary<K> {
     }
 }
 
-/// Each rank hangs below the one without its lowest set bit. Depth and sends of the root are both the logarithm of
-/// the number of ranks.
+/// The binomial tree: each rank is a child of the one without its lowest set bit. Depth and number of the root's sends
+/// are both the logarithm of the number of ranks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Binomial;
 
 impl Binomial {
-    /// The distance to the first child: the largest power of two that stays below the rank's own lowest bit and
-    /// inside; 0 if there is none.
+    /// Returns the distance to the first child: the largest power of two that stays below the rank's own lowest bit and
+    /// within the ranks; 0 if there is none.
     #[inline]
     const fn reach(rank: usize, ranks: usize) -> usize {
         let room = ranks - rank;
@@ -121,8 +121,9 @@ impl Contiguous for Binomial {
     }
 }
 
-/// A binomial tree over the heads of blocks of `block` ranks, each head with its block right below. The number of
-/// blocks is a power of two; the ranks that are left over hang below the first ones. Source: the multicast of MPI-F.
+/// A binomial tree over the heads of blocks of `block` ranks; the other ranks of a block are children of its head. The
+/// number of blocks is a power of two; the ranks that are left over are children of the first heads. Source: the
+/// multicast of MPI-F.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocked {
     /// Ranks in a block: 1 or more.
@@ -130,7 +131,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// Blocks, and the ranks in them.
+    /// Returns the number of blocks and the number of ranks in them.
     const fn blocks(&self, ranks: usize) -> (usize, usize) {
         if ranks < self.block {
             return (1, ranks);
@@ -139,7 +140,7 @@ impl Blocked {
         (blocks, blocks * self.block)
     }
 
-    /// Ranks of its own block below a rank; heads below it, if it is one.
+    /// Returns the number of children in the rank's own block, and the number of heads below it if it is a head.
     fn own(&self, rank: usize, ranks: usize) -> (usize, usize) {
         let (blocks, inside) = self.blocks(ranks);
         if rank >= inside || !rank.is_multiple_of(self.block) {

@@ -1,18 +1,20 @@
-//! How much a [`Reliable`](super::Reliable) keeps: [`Windows`], which programs write down, and what follows from it.
+//! The storage of a [`Reliable`](super::Reliable): [`Windows`], which programs write down, and what follows from it.
 
 use pombo_kernel::aspect::{Cap, Capacity, Storage};
 
-/// How much a [`Reliable`](super::Reliable) keeps: for each peer twice [`Windows::Frames`] of [`Windows::Mtu`] bytes. A
-/// growing storage takes it when it is first used, no more than the frames there were long.
+/// The storage of a [`Reliable`](super::Reliable): for each peer twice [`Windows::Frames`] frames of [`Windows::Mtu`]
+/// bytes. A growing storage allocates it on first use, and no more than the longest frame so far.
 pub trait Windows: 'static {
     /// Peers on the network.
     type Peers: Capacity;
-    /// Frames under way in one direction between two peers: a power of two up to 64. The smaller one of the two counts.
+    /// Frames under way in one direction between two peers: a power of two up to 64. If the two peers differ, the
+    /// smaller number counts.
     type Frames: Capacity;
-    /// Bytes of the longest frame of the network that is used, from [`MIN_MTU`](pombo_kernel::network::MIN_MTU) to 65535.
+    /// Bytes of the longest frame that is used of the network, from [`MIN_MTU`](pombo_kernel::network::MIN_MTU) to
+    /// 65535.
     type Mtu: Capacity;
-    /// Bytes under way in one direction between two peers: where the network's frames are long, there are fewer of them
-    /// under way, but 4 always.
+    /// Bytes under way in one direction between two peers: they limit the number of frames where these are long, but 4
+    /// frames are always permitted.
     const BYTES: usize = usize::MAX;
 }
 
@@ -33,20 +35,20 @@ impl<const PEERS: usize, const FRAMES: usize, const MTU: usize, const BYTES: usi
     const BYTES: usize = BYTES;
 }
 
-/// The bytes of a frame that is kept: growing storage takes no more than the longest one needed.
+/// The bytes of a stored frame: growing storage allocates no more than the longest one needed.
 pub(super) type Frame<Z, S> = <S as Storage>::Slice<u8, <Z as Windows>::Mtu>;
 
-/// Frames of that many bytes that may be under way: a power of two, so that numbers find their places also where they
-/// begin again.
+/// Returns the number of frames of `longest` bytes that may be under way: a power of two, so that slots follow from
+/// sequence numbers also where these wrap.
 pub(super) fn frames<Z: Windows>(longest: usize) -> u32 {
     let fit = (Z::BYTES / longest.max(1)).max(FEWEST);
     1 << fit.min(Z::Frames::N).ilog2()
 }
 
-/// With fewer a sender waits for every answer.
+/// Least number of frames; with fewer a sender would wait for every acknowledgement.
 const FEWEST: usize = 4;
 
-/// Where the frame of that number is kept, of so many.
+/// Returns the slot of a sequence number in a window of `frames` frames.
 pub(super) fn slot_of(number: u32, frames: u32) -> usize {
     (number & (frames - 1)) as usize
 }

@@ -1,10 +1,10 @@
-//! How many frames may be under way to a peer at once. `reliable` only.
+//! The number of frames that may be under way to a peer at once. Only `reliable` uses it.
 
-/// Grows by an eighth of a frame for each that arrives and shrinks by half a frame for each that is lost: chance that
-/// takes less than a fifth leaves the window open, a queue that overflows somewhere closes it.
+/// A window that grows by an eighth of a frame for each frame that arrives and shrinks by half a frame for each that is
+/// lost: random loss of less than a fifth leaves the window open, a queue that overflows somewhere closes it.
 #[derive(Clone, Copy)]
 pub(super) struct SendWindow {
-    /// In eighths of a frame.
+    /// Size of the window, in eighths of a frame.
     open: u32,
     most: u32,
 }

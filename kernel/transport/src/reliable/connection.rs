@@ -1,4 +1,4 @@
-//! Both directions of one peer together: what comes in and what has to go out. `reliable` only.
+//! Both directions of the connection to one peer: what arrives and what has to be sent. Only `reliable` uses it.
 
 use super::capacities::Windows;
 use super::frame;
@@ -20,19 +20,19 @@ pub(super) struct Connection<Z: Windows, S: Storage> {
     pub(super) sender: Sender<Z, S>,
     pub(super) receiver: Receiver<Z, S>,
     pub(super) liveness: Liveness,
-    /// It stands in the list of those to serve.
+    /// Whether the peer is in the list of those to serve.
     pub(super) marked: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Liveness {
     Up,
-    /// Gone; the user hears of it after what has arrived.
+    /// The peer is lost; the user is told after all that has arrived.
     LossDeclared,
     Lost,
 }
 
-/// What a peer needs to send.
+/// The context of a transmission to a peer.
 pub(super) struct Tx<'a, N> {
     pub(super) network: &'a mut N,
     pub(super) counts: &'a mut ReliableStats,
@@ -52,7 +52,7 @@ impl<Z: Windows, S: Storage> Connection<Z, S> {
         }
     }
 
-    /// Takes a frame that is what it says. Hands on what is in order.
+    /// Handles a verified frame. Passes on what is in order.
     pub(super) fn on_frame<N: Network>(
         &mut self,
         head: &FrameHeader,
@@ -99,10 +99,10 @@ impl<Z: Windows, S: Storage> Connection<Z, S> {
         }
     }
 
-    /// Sends what is due. Returns when there is something to do again.
+    /// Sends what is due. Returns the time in nanoseconds of the next action.
     ///
     /// # Errors
-    /// [`ChannelError::Full`] where the device has no room, and what the network says.
+    /// [`ChannelError::Full`] if the device has no room, or the network's error.
     pub(super) fn serve<N: Network>(&mut self, tx: &mut Tx<'_, N>) -> Result<u64, ChannelError> {
         if self.liveness != Liveness::Up {
             return Ok(u64::MAX);
@@ -123,7 +123,7 @@ impl<Z: Windows, S: Storage> Connection<Z, S> {
         sender.min(self.receiver.deadline())
     }
 
-    /// Sends a frame that is kept, for the first time or again.
+    /// Sends a stored frame, for the first time or again.
     pub(super) fn transmit<N: Network>(
         &mut self,
         number: u32,
@@ -156,7 +156,7 @@ impl<Z: Windows, S: Storage> Connection<Z, S> {
         FrameHeader {
             kind,
             flags: 0,
-            // Bounded by the MTU, which is checked to be less.
+            // The length is bounded by the MTU, which was checked to be smaller.
             len: U16::new(len as u16),
             check: U32::ZERO,
             epoch: U32::new(epoch),

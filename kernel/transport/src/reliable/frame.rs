@@ -1,4 +1,5 @@
-//! What travels: one header, and behind it the payload of a frame or the bitmap of a report. `reliable` only.
+//! The frames of the protocol: one header, and behind it the payload of a data frame or the bitmap of a report. Only
+//! `reliable` uses it.
 
 use crate::checksum::Checksum;
 use pombo_kernel::channel::Arrival;
@@ -6,7 +7,7 @@ use pombo_kernel::header::Peer;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// In front of everything. Both kinds say how far the other direction has come.
+/// The header of every frame. Both kinds acknowledge the other direction.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(super) struct FrameHeader {
@@ -14,21 +15,21 @@ pub(super) struct FrameHeader {
     pub(super) kind: u8,
     /// [`ASK`] or nothing.
     pub(super) flags: u8,
-    /// Bytes behind the header; a device may fill the frame up.
+    /// Bytes behind the header; a device may pad the frame.
     pub(super) len: U16,
     /// Over everything, and from and to whom; 0 where the network checks.
     pub(super) check: U32,
-    /// The life of the job.
+    /// The epoch of the job.
     pub(super) epoch: U32,
-    /// Data: its place in the order of the sender. Report: 0.
+    /// Data: the sequence number. Report: 0.
     pub(super) number: U32,
-    /// Data: counts every transmission, so that a frame sent again is told from the first. Report: 0.
+    /// Data: a count of transmissions, which distinguishes a frame that is sent again from the first. Report: 0.
     pub(super) stamp: U32,
-    /// The number that its sender waits for; everything before has arrived.
+    /// The next number that the sender of this frame expects; all numbers before it have arrived.
     pub(super) expected: U32,
-    /// The highest stamp that its sender has heard, 0 before the first.
+    /// The highest stamp that the sender of this frame has received, 0 before the first.
     pub(super) echo: U32,
-    /// How many numbers from the expected one on it has places for.
+    /// How many numbers from the expected one on the sender of this frame has slots for.
     pub(super) credit: U16,
     pub(super) reserved: U16,
 }
@@ -39,19 +40,19 @@ const _: () = assert!(size_of::<FrameHeader>() == HEADER_LEN);
 pub(super) const HEADER_LEN: usize = 32;
 const VERSION: u8 = 1 << 4;
 pub(super) const DATA: u8 = VERSION | 1;
-/// Behind it stands which of the numbers above the expected one have arrived, as a [`U64`].
+/// The kind of a report. A [`U64`] behind the header says which numbers above the expected one have arrived.
 pub(super) const REPORT: u8 = VERSION | 2;
-/// Please report at once.
+/// The flag by which a sender requests a report at once.
 pub(super) const ASK: u8 = 1;
 
-/// Why a frame is not believed.
+/// Why a frame is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    /// Too short, of another version or kind, of a peer that is not there.
+    /// It is too short, of another version or kind, or of a peer that does not exist.
     Foreign,
-    /// Bytes were damaged or cut.
+    /// Bytes were damaged or are missing.
     Corrupt,
-    /// Of another life.
+    /// It belongs to another epoch.
     Stale,
 }
 
@@ -64,7 +65,7 @@ impl FrameHeader {
         self.check = U32::new(check.end());
     }
 
-    /// Looks at a frame that came in `way`, from and to.
+    /// Reads and verifies a frame that travelled `way`, from and to.
     pub(super) fn read<A: Arrival>(
         frame: &A,
         way: (Peer, Peer),
@@ -91,7 +92,7 @@ impl FrameHeader {
         self.len.get().into()
     }
 
-    /// The bitmap of a report.
+    /// Returns the bitmap of a report.
     pub(super) fn seen<A: Arrival>(&self, frame: &A) -> Option<u64> {
         let whole = frame.head(HEADER_LEN + size_of::<U64>())?;
         let seen = U64::read_from_bytes(&whole[HEADER_LEN..]).ok()?;

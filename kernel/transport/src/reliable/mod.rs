@@ -1,19 +1,20 @@
-//! A channel made of a network: [`Reliable`]. Whoever builds a program over a lossy device uses it.
+//! A reliable channel over a network: [`Reliable`]. Programs over a lossy device use it.
 //!
-//! Every frame has a number and is kept until the peer has it. The receiver keeps what comes too early and reports
-//! what it has: in the header of its own frames, alone after a while, or at once when it is asked or sees a gap. Every
-//! transmission carries a stamp and the report returns the highest: so the sender knows what is lost from what has
-//! overtaken it, also of frames that were sent again, without a clock. Only the end of a burst needs a clock.
+//! Every frame has a number and is stored until the peer acknowledges it. The receiver stores frames that arrive too
+//! early and reports what it has: in the header of its own frames, in a separate report after a while, or at once if
+//! the sender requests it or if there is a gap. Every transmission carries a stamp and a report returns the highest
+//! one: so the sender distinguishes lost frames from overtaken ones without a clock, also among frames that were sent
+//! again. Only the end of a burst needs a clock.
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
-//! | frames under way to a peer | [`Windows::Frames`], [`Windows::BYTES`], the peer's credit, losses | [`ChannelError::Full`] |
-//! | frames of a peer that came too early | the same, without the latter two | dropped and counted; sent again |
-//! | peers | [`Windows::Peers`] | [`Error::TooManyPeers`] when it is made |
-//! | bytes of a frame | [`Windows::Mtu`], the network, 65535 | the shorter one counts |
+//! | frames under way to a peer | [`Windows::Frames`], [`Windows::BYTES`], credit, losses | [`ChannelError::Full`] |
+//! | frames that arrived too early | the same, without the latter two | dropped, counted, sent again |
+//! | peers | [`Windows::Peers`] | [`Error::TooManyPeers`] at creation |
+//! | bytes of a frame | [`Windows::Mtu`], the network, 65535 | the smallest counts |
 //!
-//! A peer that says nothing is asked more and more rarely, and never given up: it may compute. That it is dead comes
-//! from outside, by [`Reliable::declare_lost`].
+//! A peer that is silent is probed at growing intervals and never given up, because it may be computing. The user
+//! reports a dead peer by [`Reliable::declare_lost`].
 
 mod capacities;
 mod congestion_window;
@@ -41,7 +42,7 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{MIN_MTU, Network};
 
-/// A reliable channel over a network that may do anything.
+/// A reliable channel over a network that may lose, repeat, reorder and damage frames.
 ///
 /// ```
 /// # use pombo_transport::reliable::{Reliable, Window};
@@ -62,13 +63,13 @@ pub struct Reliable<N: Network, Z: Windows = Window<8, 16, 1500>, S: Storage = S
     /// Peers to serve at the end of the poll, each once.
     marked: S::Slice<Peer, Z::Peers>,
     marks: usize,
-    /// Nothing is due before.
+    /// The time before which nothing is due.
     alarm: u64,
-    /// The device had no room for something that is due.
+    /// Whether the device had no room for something that is due.
     blocked: bool,
-    /// Peers that were declared lost and not reported.
+    /// Number of peers that were declared lost and not yet reported.
     losses: usize,
-    /// Something has changed since the last wait that may interest the user.
+    /// Whether something that may concern the user has changed since the last wait.
     has_changed: bool,
     counts: ReliableStats,
 }
@@ -79,8 +80,8 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         assert!(Z::Mtu::N >= MIN_MTU && Z::Mtu::N <= u16::MAX as usize);
     };
 
-    /// Over a network. All peers of a job have the same `epoch`, and no other job has: a random number, given out by
-    /// who starts them. Frames of another epoch are not believed.
+    /// Creates a channel over a network. All peers of a job have the same `epoch`, and no other job has it: the
+    /// launcher distributes a random number. Frames of another epoch are rejected.
     ///
     /// # Errors
     /// [`Error::TooManyPeers`].
@@ -88,7 +89,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         Self::with(network, epoch, Timing::default())
     }
 
-    /// With other times.
+    /// Creates a channel with other times.
     ///
     /// # Errors
     /// [`Error::TooManyPeers`].
@@ -119,17 +120,18 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         })
     }
 
-    /// The network below.
+    /// Returns the network below.
     pub fn network(&self) -> &N {
         &self.network
     }
 
-    /// What has happened to frames so far.
+    /// Returns the counts of frames so far.
     pub fn counts(&self) -> ReliableStats {
         self.counts
     }
 
-    /// Has every frame been handed out at its receiver that is not lost? A peer polls until then before it goes.
+    /// Returns whether every frame has been delivered, or its receiver is lost. A peer polls until then before it
+    /// leaves.
     pub fn is_settled(&self) -> bool {
         let settled = |connection: &Connection<Z, S>| {
             connection.liveness != Liveness::Up || connection.sender.is_empty()
@@ -137,8 +139,8 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         self.connections.as_ref().iter().all(settled)
     }
 
-    /// Whoever knows it (a launcher, a supervisor) says that a peer is dead. The next poll reports it, after what has
-    /// arrived. Peers that do not exist, this one, and those that are lost already are left alone.
+    /// Declares a peer dead; a launcher or supervisor knows. The next poll reports the loss, after all that has
+    /// arrived. Peers that do not exist, this peer, and peers that are lost already are ignored.
     pub fn declare_lost(&mut self, peer: Peer) {
         let me = self.network.me();
         let connection = self.connections.as_mut().get_mut(peer.index());
@@ -150,7 +152,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         }
     }
 
-    /// Sends what is due, to everybody even if the device fails for some.
+    /// Sends what is due to all peers, even if the device fails for some.
     fn serve(&mut self, now: u64) -> Result<(), ChannelError> {
         let mut served = Ok(());
         for i in 0..core::mem::take(&mut self.marks) {
@@ -184,7 +186,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         Ok(())
     }
 
-    /// What this peer sent to itself: it never leaves.
+    /// Delivers the frames of this peer to itself, which never reach the network.
     fn poll_loopback(&mut self, f: &mut impl FnMut(Event<ArrivedOf<'_, N>>)) -> usize {
         let me = self.network.me();
         let Some(own) = self.connections.as_mut().get_mut(me.index()) else {
@@ -216,14 +218,14 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
         events
     }
 
-    /// May the user find something that no frame will tell of?
+    /// Returns whether there may be events that no frame announces.
     fn has_news(&mut self) -> bool {
         let own = self.connections.as_ref().get(self.network.me().index());
         let own = own.is_some_and(|own| !own.sender.is_empty());
         core::mem::take(&mut self.has_changed) || own || self.losses > 0
     }
 
-    /// Takes what the network has.
+    /// Handles the frames that the network has received.
     fn poll_network(
         &mut self,
         now: u64,

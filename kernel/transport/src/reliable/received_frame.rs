@@ -1,13 +1,13 @@
-//! A frame as a [`Reliable`](super::Reliable) hands it out.
+//! A frame as a [`Reliable`](super::Reliable) delivers it.
 
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::header::Peer;
 use pombo_kernel::network::Network;
 
-/// A frame that lies behind the header of one of the network's, or in a place of the channel's own.
+/// A frame that lies behind the header in a frame of the network, or in a slot of the channel.
 pub struct Arrived<'a, A>(Where<'a, A>);
 
-/// A frame of that network.
+/// A delivered frame over that network.
 pub(super) type ArrivedOf<'a, N> = Arrived<'a, <N as Network>::Frame<'a>>;
 
 enum Where<'a, A> {

@@ -1,21 +1,21 @@
-//! One direction from one peer: what was handed on, and what came too early. `reliable` only.
+//! One direction from a peer: which frames were delivered, and which arrived too early. Only `reliable` uses it.
 
 use super::capacities::{Frame, Windows, slot_of};
 use super::sender::grow;
 use pombo_kernel::aspect::{Slice, Storage};
 use pombo_kernel::channel::Arrival;
 
-/// Everything before `expected` was handed on; bit i of `seen` is number `expected` + 1 + i, kept at its place.
+/// All numbers before `expected` were delivered; bit i of `seen` is number `expected` + 1 + i, stored in its slot.
 pub(super) struct Receiver<Z: Windows, S: Storage> {
     expected: u32,
-    /// Places: a power of two.
+    /// Number of slots: a power of two.
     frames: u32,
     seen: u64,
-    /// The highest stamp heard.
+    /// The highest stamp received.
     echo: u32,
-    /// When the peer must be told; `u64::MAX`: it knows all.
+    /// The time when a report is due; `u64::MAX` if the peer knows everything.
     due: u64,
-    /// A number on some frame of ours does not tell it enough.
+    /// Whether a report is needed even if a data frame carries the expected number.
     full: bool,
     slots: S::Slice<OutOfOrder<Frame<Z, S>>, Z::Frames>,
 }
@@ -25,16 +25,16 @@ struct OutOfOrder<B> {
     len: usize,
 }
 
-/// What a frame with payload is.
+/// The order of a data frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ArrivalOrder {
-    /// The one that was waited for.
+    /// The expected frame.
     Next,
-    /// Too early, and kept.
+    /// A frame that is too early, and stored.
     Buffered,
-    /// Had arrived before.
+    /// A frame that had arrived before.
     Duplicate,
-    /// Outside the window, or memory ran out.
+    /// A frame outside the window, or one for which there is no memory.
     OutOfWindow,
 }
 
@@ -55,7 +55,7 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
         self.expected
     }
 
-    /// How many frames from the expected one on it has places for.
+    /// Returns how many frames from the expected one on there are slots for.
     pub(super) fn credit(&self) -> u16 {
         self.frames as u16
     }
@@ -68,24 +68,24 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
         self.seen
     }
 
-    /// When a report has to go out.
+    /// Returns when a report is due.
     pub(super) fn deadline(&self) -> u64 {
         self.due
     }
 
-    /// A report has left.
+    /// Notes that a report has left.
     pub(super) fn reported(&mut self) {
         (self.due, self.full) = (u64::MAX, false);
     }
 
-    /// A frame with payload has left: it said what is expected.
+    /// Notes that a data frame has left, which carries the expected number.
     pub(super) fn acked_by_data(&mut self) {
         if !self.full {
             self.due = u64::MAX;
         }
     }
 
-    /// Sorts a frame in. Its payload stands from `offset`.
+    /// Classifies a frame, and stores one that is too early. Its payload begins at `offset`.
     pub(super) fn take<A: Arrival>(
         &mut self,
         number: u32,
@@ -128,7 +128,7 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
             }
         }
         let out_of_order = &mut self.slots.as_mut()[slot_of];
-        // No longer than a frame can be.
+        // The length is at most that of a frame.
         if !grow(&mut out_of_order.bytes, len) {
             return false;
         }
@@ -144,7 +144,7 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
         true
     }
 
-    /// The expected frame was handed on. Returns whether the next one lies here already.
+    /// Advances past the expected frame, which was delivered. Returns whether the next one is already stored.
     pub(super) fn advance(&mut self) -> bool {
         let here = self.seen & 1 != 0;
         self.seen >>= 1;
@@ -152,23 +152,23 @@ impl<Z: Windows, S: Storage> Receiver<Z, S> {
         here
     }
 
-    /// The expected frame, if [`Receiver::advance`] said that it is here.
+    /// Returns the expected frame, if [`Receiver::advance`] has returned that it is stored.
     pub(super) fn out_of_order(&self) -> &[u8] {
         let out_of_order = &self.slots.as_ref()[slot_of(self.expected, self.frames)];
         &out_of_order.bytes.as_ref()[..out_of_order.len]
     }
 
-    /// The peer will be told by then.
+    /// Schedules a report by that time.
     pub(super) fn report_by(&mut self, by: u64) {
         self.due = self.due.min(by);
     }
 
-    /// The peer will be told at once, of gaps too.
+    /// Schedules a report at once, with the bitmap.
     pub(super) fn report_now(&mut self) {
         (self.due, self.full) = (0, true);
     }
 
-    /// Frames have come too early.
+    /// Returns whether frames have arrived too early.
     pub(super) fn has_gaps(&self) -> bool {
         self.seen != 0
     }

@@ -1,4 +1,4 @@
-//! One direction to one peer: what was sent and not acknowledged, and when to send it again. `reliable` only.
+//! One direction to a peer: which frames are unacknowledged, and when to send them again. Only `reliable` uses it.
 
 use super::capacities::{Frame, Windows, slot_of};
 use super::congestion_window::SendWindow;
@@ -10,41 +10,41 @@ use pombo_kernel::memory::Part;
 pub(super) struct Sender<Z: Windows, S: Storage> {
     first: u32,
     next: u32,
-    /// At most under way: a power of two.
+    /// Largest number of frames under way: a power of two.
     frames: u32,
     seen: u64,
     lost: u64,
-    /// Of the latest transmission; 0: none yet.
+    /// The stamp of the latest transmission; 0 before the first.
     stamp: u32,
     credit: u32,
     window: SendWindow,
     trip: RoundTrip,
-    /// Since when the peer owes an answer, and how often it was asked since.
+    /// The time since which the peer owes an answer, and how often it was probed since.
     since: u64,
     asked: u32,
     slots: S::Slice<Unacked<Frame<Z, S>>, Z::Frames>,
 }
 
-/// The copy of a frame, at the place of its number.
+/// The copy of a frame, in the slot of its number.
 struct Unacked<B> {
     bytes: B,
     len: usize,
     stamp: u32,
     at: u64,
-    /// Its answer measures the way: nothing delays it.
+    /// Whether its acknowledgement measures the round trip, because the peer sends it without delay.
     prompt: bool,
 }
 
-/// What a peer says of the frames it got.
+/// The acknowledgement of a peer.
 pub(super) struct AckInfo {
     pub(super) expected: u32,
     pub(super) echo: u32,
     pub(super) credit: u16,
-    /// Above the expected number, if it is a report.
+    /// The bitmap above the expected number, in a report.
     pub(super) seen: Option<u64>,
 }
 
-/// How a transmission has to be marked.
+/// The stamp and the flag of a transmission.
 pub(super) struct ProbeMarks {
     pub(super) stamp: u32,
     pub(super) ask: bool,
@@ -68,7 +68,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// Everything has arrived.
+    /// Returns whether every frame is acknowledged.
     pub(super) fn is_empty(&self) -> bool {
         self.first == self.next
     }
@@ -97,7 +97,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         self.outstanding() < self.credit && self.under_way() < self.window.frames()
     }
 
-    /// Keeps a copy as the next frame, which is not sent before [`Sender::sent`]. False if memory ran out.
+    /// Stores a copy as the next frame, which is not under way before [`Sender::sent`]. Returns false without memory.
     pub(super) fn keep(&mut self, parts: &[Part<'_>], total: usize) -> bool {
         let slot_of = self.slot_of(self.next);
         while self.slots.as_ref().len() <= slot_of {
@@ -125,24 +125,24 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         true
     }
 
-    /// The copy of a frame that is under way, or the one that was kept last.
+    /// Returns the copy of a frame that is under way, or the one that was stored last.
     pub(super) fn bytes(&self, number: u32) -> &[u8] {
         let unacked = &self.slots.as_ref()[self.slot_of(number)];
         &unacked.bytes.as_ref()[..unacked.len]
     }
 
-    /// How the next transmission of this number would be marked.
+    /// Returns the marks of the next transmission of this number.
     pub(super) fn marks(&self, number: u32, timing: &Timing) -> ProbeMarks {
         if number != self.next {
-            // A question leaves everything before it behind, so its answer decides over all.
+            // The stamp of a probe is so high that its answer decides over all earlier frames.
             let leap = u32::from(timing.overtakers.max(1));
             return ProbeMarks {
                 stamp: self.stamp.wrapping_add(leap),
                 ask: true,
             };
         }
-        // Often enough that the window never closes for want of a report. Where frames of the peer tell what has
-        // arrived there is nothing to ask, once it is known how long an answer takes.
+        // Reports are requested often enough that the window never closes for lack of one. If the peer's own frames
+        // carry acknowledgements, nothing need be requested once the round trip is known.
         let quarter = (self.frames / 4).max(1);
         let open = self.outstanding() + 1;
         let closes = open == self.credit || self.under_way() + 1 == self.window.frames();
@@ -153,7 +153,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// It has left.
+    /// Notes that a frame has left.
     pub(super) fn sent(&mut self, number: u32, marks: &ProbeMarks, now: u64) {
         let slot_of = self.slot_of(number);
         let unacked = &mut self.slots.as_mut()[slot_of];
@@ -169,7 +169,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// Frames up to there need no memory any more.
+    /// Releases all frames before `until`.
     pub(super) fn forget(&mut self, until: u32) {
         let passed = until.wrapping_sub(self.first);
         self.seen = self.seen.checked_shr(passed).unwrap_or(0);
@@ -177,7 +177,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         self.first = until;
     }
 
-    /// Takes what the peer says; false if it cannot be true.
+    /// Handles an acknowledgement; returns false if it is impossible.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, now: u64, timing: &Timing) -> bool {
         let passed = ack.expected.wrapping_sub(self.first);
         let behind = self.first.wrapping_sub(ack.expected);
@@ -213,7 +213,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         true
     }
 
-    /// The answer to a frame that called for one at once.
+    /// Measures the round trip by frames that requested a report at once.
     fn measure(&mut self, arrived: u64, echo: u32, now: u64) {
         for i in bits(arrived) {
             let unacked = &self.slots.as_ref()[self.slot_of(self.first.wrapping_add(i))];
@@ -223,7 +223,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// What has not arrived although enough that left later has.
+    /// Marks frames as lost if enough that left later have arrived.
     fn find_lost(&mut self, echo: u32, timing: &Timing) {
         let open = mask(self.outstanding()) & !(self.seen | self.lost);
         let mut lost = 0;
@@ -238,16 +238,16 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         self.lost |= lost;
     }
 
-    /// The next frame to send again.
+    /// Returns the next frame to send again.
     pub(super) fn next_lost(&self) -> Option<u32> {
         let next = bits(self.lost).next()?;
-        // A question is always allowed.
+        // A probe is always permitted.
         let asks = self.asked > 0 && next == 0;
         let may = asks || self.under_way() < self.window.frames();
         may.then(|| self.first.wrapping_add(next))
     }
 
-    /// The peer has been silent for too long: its first frame is the question.
+    /// Probes a peer that has been silent for too long with its first unacknowledged frame.
     pub(super) fn expire(&mut self, now: u64, timing: &Timing) {
         if self.deadline(timing) <= now {
             self.lost |= 1;
@@ -256,7 +256,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// When [`Sender::expire`] has something to do.
+    /// Returns when [`Sender::expire`] has to act.
     pub(super) fn deadline(&self, timing: &Timing) -> u64 {
         match self.is_empty() {
             true => u64::MAX,
@@ -268,7 +268,7 @@ impl<Z: Windows, S: Storage> Sender<Z, S> {
     }
 }
 
-/// Makes room for that many bytes; false if memory ran out.
+/// Grows a buffer to `len` bytes; returns false without memory.
 pub(super) fn grow(bytes: &mut impl Slice<u8>, len: usize) -> bool {
     while let Some(missing) = len.checked_sub(bytes.as_ref().len()).filter(|n| *n > 0) {
         if !bytes.extend(&ZEROS[..missing.min(ZEROS.len())]) {
@@ -280,12 +280,12 @@ pub(super) fn grow(bytes: &mut impl Slice<u8>, len: usize) -> bool {
 
 static ZEROS: [u8; 256] = [0; 256];
 
-/// The bit, or none beyond the bitmap.
+/// Returns bit i, or 0 beyond the bitmap.
 fn bit(i: u32) -> u64 {
     1_u64.checked_shl(i).unwrap_or(0)
 }
 
-/// The lowest so many bits.
+/// Returns the lowest n bits.
 fn mask(n: u32) -> u64 {
     bit(n).wrapping_sub(1)
 }

@@ -1,28 +1,28 @@
-//! What has happened at one peer.
+//! Counters of the frames of one peer.
 
-/// Frames that a [`Reliable`](super::Reliable) has seen, by what became of them.
+/// Frames of a [`Reliable`](super::Reliable), by their fate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReliableStats {
     /// Frames of the user that left for the first time.
     pub sent: u64,
     /// Frames that left again.
     pub resent: u64,
-    /// Frames without payload that left: they say what has arrived.
+    /// Reports that left: frames without payload that acknowledge.
     pub reports: u64,
-    /// Frames handed to the user.
+    /// Frames delivered to the user.
     pub received: u64,
-    /// Of these, those that came too early and were kept.
+    /// Of these, frames that had arrived too early and were stored.
     pub kept: u64,
     /// Frames that had arrived already.
     pub duplicates: u64,
-    /// Frames beyond the window; their sender has them still.
+    /// Frames beyond the window; their sender still has them.
     pub beyond: u64,
-    /// Too short, of another protocol or of an unknown peer: dropped.
+    /// Frames that are too short, of another protocol or of an unknown peer: dropped.
     pub foreign: u64,
-    /// The checksum was wrong: dropped.
+    /// Frames with a wrong checksum: dropped.
     pub corrupt: u64,
-    /// Of another epoch, or of a peer that is lost: dropped.
+    /// Frames of another epoch, or of a lost peer: dropped.
     pub stale: u64,
-    /// They acknowledge what was never sent: dropped.
+    /// Frames that acknowledge what was never sent: dropped.
     pub impossible: u64,
 }

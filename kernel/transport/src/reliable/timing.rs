@@ -1,22 +1,22 @@
-//! How long to wait for what: the constants, and the round trip as it is measured. `reliable` only.
+//! Time constants, and the measured round trip. Only `reliable` uses it.
 
-/// Times in nanoseconds, and what else a network's nature decides.
+/// Times in nanoseconds, and a property of the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// A receiver that is not asked says within this time what has arrived, or earlier on a frame of its own.
+    /// The longest time before a receiver acknowledges by a report of its own, without a request.
     pub report_after: u64,
-    /// The least time before a silent peer is asked again.
+    /// The least time before a silent peer is probed again.
     pub least: u64,
-    /// The most: each question that stays unanswered doubles the time up to here.
+    /// The longest such time: each unanswered probe doubles the time up to this.
     pub most: u64,
-    /// Before the first answer.
+    /// The time before the first probe while no round trip has been measured.
     pub first: u64,
     /// A frame is lost when this many that left after it have arrived: 1 where frames never overtake each other.
     pub overtakers: u16,
 }
 
 impl Default for Timing {
-    /// For local networks.
+    /// Returns the times for local networks.
     fn default() -> Self {
         Timing {
             report_after: 200_000,
@@ -28,7 +28,7 @@ impl Default for Timing {
     }
 }
 
-/// How long answers take, smoothed, and how much that varies.
+/// The smoothed round trip and its variation.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RoundTrip {
     smooth: u64,
@@ -37,7 +37,7 @@ pub(crate) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// An answer took that long.
+    /// Adds a measured round trip, in nanoseconds.
     pub(crate) fn note(&mut self, time: u64) {
         if !self.known {
             (self.smooth, self.spread, self.known) = (time, time / 2, true);
@@ -47,13 +47,13 @@ impl RoundTrip {
         self.smooth = self.smooth - self.smooth / 8 + time / 8;
     }
 
-    /// How long answers take at most, usually; `None` before the first.
+    /// Returns the usual upper bound of a round trip; `None` before the first measurement.
     pub(crate) fn typical(&self) -> Option<u64> {
         let typical = self.smooth.saturating_add(self.spread.saturating_mul(4));
         self.known.then_some(typical)
     }
 
-    /// How long to wait for the answer to a question that was put `asked` times before.
+    /// Returns how long to wait for the answer to a probe that was sent `asked` times before.
     pub(crate) fn retry_timeout(&self, timing: &Timing, asked: u32) -> u64 {
         let typical = self.typical().unwrap_or(timing.first);
         let once = typical

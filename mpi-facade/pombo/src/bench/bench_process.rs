@@ -1,5 +1,5 @@
-//! A library's program that is started and takes its turns: it sleeps until it is asked to
-//! measure. Only `bench` uses it.
+//! The measuring program of a library, which sleeps between its turns until it is asked to measure. Only `bench` uses
+//! it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,27 +15,27 @@ use super::job::{End, Job, Jobs};
 use super::library::Library;
 use super::plan::Task;
 
-/// A start, a turn or an end that takes longer hangs. With many more ranks than cores some
-/// libraries need half a minute.
+/// A start, a turn or an end that takes longer counts as a hang. With many more ranks than cores some libraries need
+/// half a minute.
 pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
-/// The program at work.
+/// A running program.
 pub(super) struct Session<'a> {
     job: Job<'a>,
     pipes: CommandPipes,
     ranks: u32,
-    /// What the library says of itself.
+    /// The name and version that the library reports.
     pub(super) version: String,
 }
 
-/// One FIFO for each rank. They have names only until the ranks have opened them.
+/// One FIFO for each rank. Their names are removed when the ranks have opened them.
 struct CommandPipes {
     files: Vec<File>,
     paths: Vec<PathBuf>,
 }
 
 impl<'a> Session<'a> {
-    /// Starts it by a command that lacks only the arguments, and waits until the ranks are there.
+    /// Starts the program by a command that lacks only the arguments, and waits until the ranks are ready.
     pub(super) fn start(
         jobs: &'a Jobs,
         library: &Library,
@@ -63,7 +63,7 @@ impl<'a> Session<'a> {
         Err(job.end(deadline))
     }
 
-    /// Has it measure. None: it is no longer there, or hangs.
+    /// Lets the program measure. Returns `None` if the program has ended or hangs.
     pub(super) fn measure(&mut self, task: &Task, seconds: f32) -> Option<Figure> {
         let deadline = Instant::now() + LIMIT;
         let words = format!("{seconds} {} {}\n", task.name, task.size);
@@ -80,13 +80,13 @@ impl<'a> Session<'a> {
         None
     }
 
-    /// Lets it go, ends it if it stays longer than that, and tells how it went.
+    /// Lets the program end, kills it after `limit`, and returns how it ended.
     pub(super) fn end(self, limit: Duration) -> End {
         drop(self.pipes);
         self.job.end(Instant::now() + limit)
     }
 
-    /// Ends it.
+    /// Kills the program.
     pub(super) fn abandon(self) -> End {
         self.end(Duration::ZERO)
     }
@@ -102,7 +102,7 @@ impl CommandPipes {
             let path = PathBuf::from(format!("{prefix}.{rank}"));
             mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR)?;
             pipes.paths.push(path.clone());
-            // For reading too, so that it need not wait for the reader.
+            // The FIFO is opened for reading too, so that opening it does not wait for the reader.
             let file = OpenOptions::new().read(true).write(true).open(path)?;
             pipes.files.push(file);
         }

@@ -1,13 +1,13 @@
-//! What `bench.c` prints, line by line. Only `bench` uses it.
+//! Parses the output of `bench.c`, line by line. Only `bench` uses it.
 
 use std::fmt;
 
-/// What was measured, on how many ranks, with messages of which size.
+/// The measurement, the number of ranks, and the message size.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     pub(super) name: String,
     pub(super) ranks: u32,
-    /// In bytes.
+    /// Bytes of a message.
     pub(super) size: u64,
     pub(super) unit: String,
 }
@@ -28,18 +28,18 @@ pub(super) struct Figure {
 }
 
 impl Key {
-    /// Whether less is better, as of time and memory; else it is a rate.
+    /// Returns whether less is better, as for time and memory; otherwise the figure is a rate.
     pub(super) fn is_cost(&self) -> bool {
         !self.unit.contains('/')
     }
 
-    /// "message rate", "latency": without size.
+    /// Returns the name without size, such as "message rate" or "latency".
     pub(super) fn title(&self) -> String {
         self.name.replace('-', " ")
     }
 
-    /// "8 B", "64 KiB"; empty for what has no size. That says 0, and so does a latency without
-    /// data.
+    /// Returns the size, such as "8 B" or "64 KiB"; empty for 0, which stands for measurements without size and for a
+    /// latency without data.
     pub(super) fn size(&self) -> String {
         match self.size {
             0 if self.name != "latency" => String::new(),
@@ -51,7 +51,7 @@ impl Key {
 }
 
 impl Spread {
-    /// Median and quartiles.
+    /// Returns median and quartiles of the values.
     pub(super) fn among(values: impl Iterator<Item = f64>) -> Spread {
         let mut values: Vec<f64> = values.collect();
         values.sort_unstable_by(f64::total_cmp);
@@ -66,7 +66,7 @@ impl Spread {
         }
     }
 
-    /// Of a single value.
+    /// Returns the spread of a single value.
     pub(super) fn of(value: f64) -> Spread {
         Spread {
             median: value,
@@ -84,8 +84,8 @@ impl fmt::Display for Key {
 }
 
 impl Figure {
-    /// Reads `bench NAME SIZE MEDIAN LOW HIGH UNIT`. Anything else is not ours: launchers and
-    /// libraries have much to say.
+    /// Parses `bench NAME SIZE MEDIAN LOW HIGH UNIT`. Returns `None` for any other line: launchers and libraries print
+    /// lines of their own.
     pub(super) fn parse(line: &str, ranks: u32) -> Option<Figure> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let ["bench", name, size, median, low, high, unit] = words[..] else {
@@ -112,7 +112,7 @@ fn positive(word: &str) -> Option<f64> {
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// Reads `library TEXT`: the library's own name and version, without what comes after.
+/// Parses `library TEXT`: the library's name and version, without what follows.
 pub(super) fn library(line: &str) -> Option<String> {
     let text = line.strip_prefix("library ")?;
     let text = text.split(',').next().unwrap_or_default();

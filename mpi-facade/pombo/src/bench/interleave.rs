@@ -1,5 +1,5 @@
-//! Lets the libraries take turns: in each round of a measurement everyone measures for an
-//! instant, so that what disturbs the machine disturbs all alike. Only `bench` uses it.
+//! Interleaves the libraries: in each round of a measurement every library measures for a short time, so that a
+//! disturbance of the machine affects all alike. Only `bench` uses it.
 
 use std::time::{Duration, Instant};
 
@@ -14,33 +14,33 @@ use super::results::Results;
 use super::table::number;
 use crate::console::{progress, warn};
 
-/// Everything that a measurement needs and fills.
+/// The parameters and results of all measurements.
 pub(super) struct Interleaved<'a> {
     pub(super) libraries: &'a [Library],
     pub(super) effort: &'a Effort,
     pub(super) jobs: &'a Jobs,
     pub(super) cores: usize,
-    /// Only what begins with one of these words is measured.
+    /// Only measurements whose names begin with one of these words run.
     pub(super) only: &'a [String],
-    /// None: this machine is the only one.
+    /// The hosts; `None` if this machine is the only one.
     pub(super) hosts: Option<&'a Hosts>,
     pub(super) results: Results,
-    /// Who has failed.
+    /// The libraries that have failed.
     pub(super) failed: Vec<usize>,
 }
 
-/// In the libraries' order; none for who has failed.
+/// The sessions in the order of the libraries; `None` for a library that has failed.
 pub(super) type Sessions<'a> = Vec<Option<Session<'a>>>;
 
 impl<'a> Interleaved<'a> {
-    /// The figures, and whether our own libraries never failed.
+    /// Returns the figures, and whether our own libraries never failed.
     pub(super) fn into_results(self) -> (Results, bool) {
         let ours = |who: &usize| self.libraries[*who].is_ours();
         let is_whole = !self.failed.iter().any(ours);
         (self.results, is_whole)
     }
 
-    /// Messages on this many ranks.
+    /// Measures messages on this many ranks.
     pub(super) fn messages(&mut self, ranks: u32) {
         let tasks = plan::tasks(ranks, self.only);
         if tasks.is_empty() {
@@ -59,7 +59,7 @@ impl<'a> Interleaved<'a> {
         self.end(sessions, ranks, LIMIT);
     }
 
-    /// Lets everyone go; who is still there after that time has failed.
+    /// Ends all sessions; a library that does not end within `limit` has failed.
     pub(super) fn end(&mut self, sessions: Sessions<'a>, ranks: u32, limit: Duration) {
         for (who, session) in sessions.into_iter().enumerate() {
             match session.map(|session| session.end(limit)) {
@@ -69,7 +69,7 @@ impl<'a> Interleaved<'a> {
         }
     }
 
-    /// Starts everyone who is wanted.
+    /// Starts a session of every library that is measured.
     pub(super) fn sessions(
         &mut self,
         ranks: u32,
@@ -97,12 +97,12 @@ impl<'a> Interleaved<'a> {
         sessions
     }
 
-    /// Everyone's turns in one measurement.
+    /// Runs the rounds of one measurement.
     pub(super) fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
         let does = |one: &Library| one.measures(task.name);
         let mut is_in: Vec<bool> = self.libraries.iter().map(does).collect();
         for round in 0..self.effort.rounds {
-            // Each time somebody else begins.
+            // Every round begins with another library.
             for turn in 0..sessions.len() {
                 let who = (turn + round) % sessions.len();
                 if !is_in[who] {
@@ -124,7 +124,7 @@ impl<'a> Interleaved<'a> {
         progress(&self.summary(task, ranks));
     }
 
-    /// The medians of one measurement in a line.
+    /// Returns the medians of one measurement as a line.
     fn summary(&self, task: &Task, ranks: u32) -> String {
         let rows = &self.results.rows;
         let row = rows.iter().find(|row| {
@@ -142,7 +142,7 @@ impl<'a> Interleaved<'a> {
         format!("{line} {}\n", row.key.unit)
     }
 
-    /// Starts of programs that do nothing else.
+    /// Measures starts of programs that do nothing else.
     pub(super) fn starts(&mut self, ranks: u32) {
         let count = self.libraries.len();
         let mut is_in = vec![true; count];

@@ -1,5 +1,5 @@
-//! Runs commands to their end, or to a time limit: a command, and all that it started, is gone
-//! then. Only `bench` uses it. The other libraries' launchers are not ours to trust.
+//! Runs commands to their end or to a time limit, after which neither the command nor its descendants are left. Only
+//! `bench` uses it, because the launchers of other libraries cannot be trusted to clean up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,26 +19,25 @@ use nix::unistd::Pid;
 use crate::error::Error;
 use crate::run::guard::Guard;
 
-/// Output of a command beyond this is not read: writing more of it ends the writer.
+/// Bytes of output of a command that are read; a write beyond them ends the writer.
 const MOST_OUTPUT: u64 = 4 << 20;
-/// Lines on the way from the readers to a [`Job`]; a reader waits while it is full.
+/// Number of lines between the readers and a [`Job`]; a reader waits while the queue is full.
 const LINES: usize = 64;
-/// Last lines of a failed command that are shown.
+/// Number of last lines of a failed command that are shown.
 const LAST_LINES: usize = 6;
-/// Between asking a command to stop and killing it.
+/// Time between asking a command to stop and killing it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(3);
-/// Silence after which a command that has left is believed to have said everything, though
-/// something it started holds its output open. What it said is read within that even on a machine
-/// that has much else to do.
+/// Silence after which the output of a command that has left counts as complete, although a descendant holds it open.
+/// It is long enough to read the output even on a loaded machine.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Starts commands.
 pub(super) struct Jobs {
-    /// Ends them if this process is killed.
+    /// Ends the commands if this process is killed.
     guard: Option<RefCell<Guard>>,
 }
 
-/// A command at work, in a process group of its own. Dropped, it is killed.
+/// A running command, in a process group of its own. Dropping it kills the group.
 pub(super) struct Job<'a> {
     jobs: &'a Jobs,
     process: Child,
@@ -46,12 +45,12 @@ pub(super) struct Job<'a> {
     lines: Receiver<OutputLine>,
     last_lines: VecDeque<String>,
     began: Instant,
-    /// When the group's leader left.
+    /// The time at which the group's leader left.
     left: Option<Instant>,
     is_reaped: bool,
 }
 
-/// How a command ended; reads as the end of a sentence that begins with its name.
+/// The end of a command; it displays as the rest of a sentence that begins with the command's name.
 #[derive(Debug)]
 pub(super) enum End {
     Done { took: Duration },
@@ -81,7 +80,7 @@ impl fmt::Display for End {
     }
 }
 
-/// What happens to a command.
+/// An event of a command.
 enum OutputLine {
     Out(String),
     Err(String),
@@ -94,7 +93,7 @@ impl Jobs {
         Ok(Jobs { guard })
     }
 
-    /// Starts it, without input.
+    /// Starts a command without input.
     pub(super) fn start(&self, command: &mut Command) -> io::Result<Job<'_>> {
         let command = command
             .process_group(0)
@@ -119,7 +118,7 @@ impl Jobs {
         })
     }
 
-    /// Starts it and sees it through; `line` gets each line of its standard output.
+    /// Runs a command to its end; `line` gets each line of its standard output.
     pub(super) fn run(
         &self,
         command: &mut Command,
@@ -139,10 +138,10 @@ impl Jobs {
 }
 
 impl Job<'_> {
-    /// The next line of its standard output; none if it has left, or if it is too late.
+    /// Returns the next line of standard output; `None` if the command has left, or after the deadline.
     pub(super) fn line(&mut self, deadline: Instant) -> Option<String> {
         loop {
-            // What it said may still be on its way when it has left.
+            // Output may still be in transit when the command has left.
             let patience = match self.left {
                 Some(_) => SILENCE,
                 None => deadline.saturating_duration_since(Instant::now()),
@@ -158,7 +157,7 @@ impl Job<'_> {
         }
     }
 
-    /// Waits for its end, and ends it when it is too late.
+    /// Waits for the end of the command, and kills it after the deadline.
     pub(super) fn end(mut self, deadline: Instant) -> End {
         while self.line(deadline).is_some() {}
         let Some(left) = self.left else {
@@ -176,8 +175,8 @@ impl Job<'_> {
         }
     }
 
-    /// Asks all of the group to stop and gives them time: a launcher then ends its ranks, which
-    /// may be in groups of their own.
+    /// Asks the whole group to stop and gives it time: a launcher then ends its ranks, which may be in groups of their
+    /// own.
     fn ask(&mut self) {
         let deadline = Instant::now() + KILL_TIMEOUT;
         let _ = killpg(self.group, Signal::SIGTERM);
@@ -186,11 +185,11 @@ impl Job<'_> {
         }
     }
 
-    /// Kills what is left of it.
+    /// Kills what is left of the group and reaps the leader.
     fn reap(&mut self) -> io::Result<ExitStatus> {
         if !self.is_reaped {
             self.is_reaped = true;
-            // Before the leader is reaped, as this number is its group's only until then.
+            // The group is killed before the leader is reaped, because only until then the number belongs to the group.
             let _ = killpg(self.group, Signal::SIGKILL);
             if let Some(guard) = &self.jobs.guard {
                 guard.borrow_mut().remove(self.group);
@@ -232,7 +231,7 @@ fn lines_of(process: &mut Child, group: Pid) -> Receiver<OutputLine> {
     receiver
 }
 
-/// A thread that ends with the output, or when nobody listens any more.
+/// Starts a thread that forwards output until the output ends or the receiver has gone.
 fn forward(
     source: impl Read + Send + 'static,
     to: SyncSender<OutputLine>,
@@ -249,7 +248,7 @@ fn forward(
     });
 }
 
-/// Waits until the leader has left. It is not reaped here: its number stays its group's.
+/// Waits until the leader has left, without reaping it, so that its number stays the group's.
 fn leaving(leader: Pid) -> Instant {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(leader), flags) == Err(Errno::EINTR) {}
@@ -260,7 +259,7 @@ fn leaving(leader: Pid) -> Instant {
 mod tests {
     use super::*;
 
-    /// Far more than any command here takes.
+    /// The hang limit, far more than any command here takes.
     const HANG: Duration = Duration::from_secs(60);
 
     fn run(script: &str, limit: Duration) -> (End, Vec<String>) {
@@ -299,7 +298,7 @@ mod tests {
 
     #[test]
     fn too_late_ends_all_of_it() {
-        // The inner shell does not listen; its number is printed so that we can look.
+        // The inner shell ignores the signal; it prints its number so that the test can check it.
         let script =
             "sh -c 'trap \"\" TERM; echo $$; sleep 600 & wait; sleep 600' & wait; sleep 600";
         let jobs = Jobs { guard: None };
@@ -310,7 +309,7 @@ mod tests {
         let end = job.end(Instant::now());
         assert!(matches!(end, End::TooLate { .. }), "{end}");
         let began = Instant::now();
-        // Dead at once, but somebody else reaps it.
+        // The inner shell is dead at once, but another process reaps it.
         while is_alive(inner) {
             assert!(began.elapsed() < HANG, "process {inner} is still there");
             thread::sleep(Duration::from_millis(10));
@@ -326,7 +325,7 @@ mod tests {
     #[test]
     fn the_time_is_that_of_the_command_alone() {
         let (end, _) = run("sleep 600 & sleep 0.2", HANG);
-        // What holds the output open is killed after that, and the wait for silence does not count.
+        // The process that holds the output open is killed after that, and the wait for silence does not count.
         assert!(matches!(end, End::Done { took } if took >= Duration::from_millis(200)));
     }
 

@@ -1,4 +1,4 @@
-//! The results for other programs, as JSON. Only `bench` uses it.
+//! Writes the results as JSON for other programs. Only `bench` uses it.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::figure::Spread;
 use super::machine::Machine;
 use super::results::{Results, Row};
 
-/// Writes everything and a last newline; `network` tells of the line between hosts.
+/// Writes all results and a final newline; `network` describes the network between hosts.
 pub(super) fn write(
     results: &Results,
     machine: &Machine,
@@ -41,7 +41,7 @@ fn value(results: &Results, machine: &Machine, network: Value) -> Value {
     })
 }
 
-/// A library without figures is left out; so is a ratio without a peer.
+/// Returns one measurement. A library without figures is omitted, and so is a ratio without a peer.
 fn measurement(row: &Row, results: &Results) -> Value {
     let mut figures = Map::new();
     let mut ratios = Map::new();

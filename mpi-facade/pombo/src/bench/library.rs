@@ -1,5 +1,5 @@
-//! The libraries that are measured: ours over each of its networks and every other that is
-//! found, each with its compiler and its launcher. Only `bench` uses it.
+//! The libraries that are measured: ours over each of its networks, and every other that is found, each with its
+//! compiler and its launcher. Only `bench` uses it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,14 +16,14 @@ use crate::{compiler, library};
 
 const OURS: &str = "pombo";
 
-/// What carries the messages.
+/// A network that carries the messages.
 #[derive(Debug, PartialEq)]
 pub(super) struct Network {
-    /// As `--net` takes it.
+    /// The name that `--net` takes.
     pub(super) name: &'static str,
-    /// The words with which `pombo run` takes it.
+    /// The arguments that select the network in `pombo run`.
     ours: &'static [&'static str],
-    /// What others use in its place, and how they are told to.
+    /// The suffix of other libraries that use another network in its place, and the variables that select that network.
     theirs: (&'static str, &'static [(&'static str, &'static str)]),
 }
 
@@ -45,17 +45,17 @@ const NETWORKS: [Network; 3] = [
     },
 ];
 
-/// Only hosts have it.
+/// The name of raw Ethernet, which only hosts have.
 const ETHERNET: &str = "ethernet";
-/// What hosts are measured with, if nobody says.
+/// The default networks between hosts.
 const BETWEEN_HOSTS: [&str; 2] = [ETHERNET, "udp"];
-/// As `--auth` and POMBO_AUTH take it, beside what is usual.
+/// The values of `--auth` and POMBO_AUTH other than the default.
 pub(super) const AUTH: [&str; 2] = ["full", "off"];
-/// What all that are measured between hosts have in common.
+/// The common name of all networks between hosts.
 const HOSTS: &str = "hosts";
 
-/// The others' way through the system's network, also between two ranks of one machine: for Open MPI,
-/// for MPICH, for libfabric and UCX below it.
+/// Settings by which other libraries use TCP, also between two ranks of one machine: for Open MPI, for MPICH, for
+/// libfabric and UCX below it.
 const THROUGH_TCP: [(&str, &str); 6] = [
     ("OMPI_MCA_pml", "ob1"),
     ("OMPI_MCA_btl", "tcp,self"),
@@ -65,16 +65,16 @@ const THROUGH_TCP: [(&str, &str); 6] = [
     ("UCX_TLS", "tcp,self"),
 ];
 
-/// Name, compiler and launcher of the libraries that are found in PATH. Debian installs the
-/// first two side by side; the last are whatever the user has chosen.
+/// Name, compiler and launcher of the libraries that are searched in PATH. Debian installs the first two side by side;
+/// the last one is the library that the user has selected.
 const INSTALLED: [[&str; 3]; 3] = [
     ["mpich", "mpicc.mpich", "mpiexec.mpich"],
     ["openmpi", "mpicc.openmpi", "mpirun.openmpi"],
     ["mpi", "mpicc", "mpiexec"],
 ];
 
-/// For Open MPI 4 and 5, and harmless for others: run for any user, allow more ranks than
-/// cores, and leave it to the program where a rank stays.
+/// Settings for Open MPI 4 and 5, without effect on others: run as any user, allow more ranks than cores, and leave
+/// pinning to the program.
 const USUAL_SETTINGS: [(&str, &str); 6] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -84,14 +84,14 @@ const USUAL_SETTINGS: [(&str, &str); 6] = [
     ("PRTE_MCA_hwloc_default_binding_policy", "none"),
 ];
 
-/// With more ranks than cores: yield. MPICH's setting helps only where its build has it.
+/// Settings for more ranks than cores: yield. MPICH's setting has an effect only if its build supports it.
 const YIELD_SETTINGS: [(&str, &str); 2] = [
     ("OMPI_MCA_mpi_yield_when_idle", "1"),
     ("MPIR_CVAR_POLLS_BEFORE_YIELD", "1"),
 ];
 
-/// Broadcasts along a chain of hosts in pieces, the best for long messages on a slow line that the
-/// libraries have: Open MPI 4 and 5, MPICH 4 and 5.
+/// Settings for broadcasts along a chain of hosts in pieces, the best algorithm of these libraries for long messages on
+/// a slow network: Open MPI 4 and 5, MPICH 4 and 5.
 const TUNED_SETTINGS: [(&str, &str); 8] = [
     ("OMPI_MCA_coll", "^han,adapt"),
     ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
@@ -103,32 +103,32 @@ const TUNED_SETTINGS: [(&str, &str); 8] = [
     ("MPIR_CVAR_IBCAST_RING_CHUNK_SIZE", "16384"),
 ];
 
-/// A compiler that takes longer hangs.
+/// A compiler that takes longer counts as a hang.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
-/// Where a library's program comes from.
+/// The origin of a library's program.
 #[derive(Clone, PartialEq)]
 enum ProgramSource {
-    /// From our own library, which this process compiles with.
+    /// Our own library, with which this process compiles.
     Ours,
-    /// From a compiler.
+    /// The compiler of another library.
     Theirs(PathBuf),
-    /// It is this one, with a subcommand and its first word.
+    /// This executable, with a subcommand and its first argument.
     Subcommand([&'static str; 2]),
 }
 
-/// A library and a network.
+/// A library over one network.
 #[derive(Clone)]
 pub(super) struct Library {
-    /// Unique; heads its column.
+    /// The unique name, which is the title of its column.
     pub(super) name: String,
     source: ProgramSource,
     launcher: PathBuf,
     pub(super) network: &'static Network,
-    /// How its frames are authenticated, if not as they are by themselves.
+    /// The value of POMBO_AUTH, if not the default.
     auth: Option<&'static str>,
-    /// Whether it broadcasts in the way that is best for long messages on a slow line, not as it
-    /// would by itself.
+    /// Whether the library broadcasts by the algorithm that is best for long messages on a slow network, instead of its
+    /// own choice.
     pub(super) is_tuned: bool,
     /// The compiled program.
     program: PathBuf,
@@ -137,12 +137,12 @@ pub(super) struct Library {
 /// Compiler and launcher of another library.
 type Tools = [PathBuf; 2];
 
-/// The names of our networks.
+/// Returns the names of our networks.
 pub(super) fn networks() -> Vec<&'static str> {
     NETWORKS.iter().map(|network| network.name).collect()
 }
 
-/// These, or the first: the others take long.
+/// Returns the networks of these names; by default the first one only, because the others take long.
 fn wanted(names: &[String]) -> impl Iterator<Item = &'static Network> {
     let is_wanted = move |network: &&Network| match names {
         [] => network.name == NETWORKS[0].name,
@@ -151,7 +151,7 @@ fn wanted(names: &[String]) -> impl Iterator<Item = &'static Network> {
     NETWORKS.iter().filter(is_wanted)
 }
 
-/// Ours over these networks.
+/// Returns our library over these networks.
 pub(super) fn ours(networks: &[String]) -> Result<Vec<Library>, Error> {
     let launcher = library::executable()?;
     let ours = wanted(networks).map(|network| Library {
@@ -166,7 +166,7 @@ pub(super) fn ours(networks: &[String]) -> Result<Vec<Library>, Error> {
     Ok(ours.collect())
 }
 
-/// Ours over these networks, and beside each the same with frames authenticated otherwise.
+/// Returns our library over these networks, each with the default authentication and with those of `auth`.
 pub(super) fn ours_by(networks: &[String], auth: &[String]) -> Result<Vec<Library>, Error> {
     let mut all = Vec::new();
     for usual in ours(networks)? {
@@ -185,8 +185,7 @@ pub(super) fn ours_by(networks: &[String], auth: &[String]) -> Result<Vec<Librar
     Ok(all)
 }
 
-/// Those that were named, then those that are installed, each over what it has in place of these
-/// networks.
+/// Returns the named libraries, then the installed ones, each over its substitutes for these networks.
 pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Library>, Error> {
     let found = found(against)?;
     let over = |network: &'static Network| {
@@ -199,7 +198,7 @@ pub(super) fn others(against: &[PathBuf], networks: &[String]) -> Result<Vec<Lib
     Ok(wanted(networks).flat_map(over).collect())
 }
 
-/// Each twice, as it is and tuned, over TCP between hosts.
+/// Returns each of the other libraries twice, with default settings and tuned, over TCP between hosts.
 pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Library>, Error> {
     let both = |other: Library| {
         [false, true].map(|is_tuned| Library {
@@ -212,7 +211,7 @@ pub(super) fn others_on_hosts(against: &[PathBuf]) -> Result<Vec<Library>, Error
     Ok(found(against)?.into_iter().flat_map(both).collect())
 }
 
-/// Broadcasts of another kind over raw Ethernet, without MPI.
+/// Returns broadcasts in bursts over raw Ethernet, without MPI.
 pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Library>, Error> {
     let launcher = library::executable()?;
     let network = &NETWORKS[NETWORKS.len() - 1];
@@ -228,8 +227,8 @@ pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Library>, Error> {
     Ok(kinds.iter().map(one).collect())
 }
 
-/// The networks to measure, refused where they cannot be: one machine has no wire, and hosts share
-/// no memory.
+/// Returns the networks to measure. Refuses those that are impossible: one machine has no Ethernet, and hosts share no
+/// memory.
 pub(super) fn networks_for(names: &[String], hosts: bool) -> Result<Vec<String>, Error> {
     if hosts && names.is_empty() {
         return Ok(BETWEEN_HOSTS.map(String::from).into());
@@ -277,7 +276,7 @@ fn tools_in(directory: &Path) -> Result<Tools, Error> {
     }
 }
 
-/// The directory's last part.
+/// Returns the last component of a directory.
 fn name_of(directory: &Path) -> String {
     let whole = directory.canonicalize();
     let whole = whole.as_deref().unwrap_or(directory);
@@ -286,7 +285,7 @@ fn name_of(directory: &Path) -> String {
     text.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The same compiler again, or our own, is left out; the same name again gets a number.
+/// Adds a library, unless it has the compiler of another one or our own. A name that occurs again gets a number.
 fn add(found: &mut Vec<Library>, name: &str, [compiler, launcher]: Tools) {
     let real = compiler.canonicalize().unwrap_or_else(|_| compiler.clone());
     let is_same = |other: &Library| {
@@ -324,7 +323,7 @@ impl Library {
         self.source == ProgramSource::Ours
     }
 
-    /// Whether it is there for this measurement: some are only for broadcasts.
+    /// Returns whether the library takes part in a measurement: some take part in broadcasts only.
     pub(super) fn measures(&self, name: &str) -> bool {
         let is_for_broadcasts =
             self.is_tuned || matches!(self.source, ProgramSource::Subcommand(_));
@@ -353,7 +352,7 @@ impl Library {
         Ok(jobs.run(&mut command, COMPILE_LIMIT, |_| {}))
     }
 
-    /// The command that starts the program, on hosts or here; its arguments are still to come.
+    /// Returns the command that starts the program, on hosts or on this machine, still without its arguments.
     pub(super) fn launch(&self, ranks: u32, cores: usize, hosts: Option<&Hosts>) -> Command {
         let mut command = match hosts {
             Some(hosts) => hosts.command(&self.launcher),
@@ -384,7 +383,7 @@ impl Library {
         command
     }
 
-    /// What carries its messages between hosts.
+    /// Returns the network that carries the messages between hosts.
     pub(super) fn carrier(&self) -> &'static str {
         match self.source {
             ProgramSource::Theirs(_) => "TCP",
@@ -392,8 +391,9 @@ impl Library {
         }
     }
 
-    /// Bytes of a packet that are not payload, between hosts: the headers of Pombo's groups and of
-    /// its frames, and the tag; of IP, UDP, the groups, and the tag; of IP and TCP with time stamps.
+    /// Returns the bytes of a packet between hosts that are not payload. Raw Ethernet: the headers of Pombo's frames
+    /// and multicast, and the tag. UDP: those of IP, UDP and multicast, and the tag. TCP: those of IP and TCP with time
+    /// stamps.
     pub(super) fn besides(&self) -> usize {
         let tagged = self.is_ours() && self.auth != Some("off");
         let tag = if tagged { TAGGED } else { 0 };
@@ -404,12 +404,12 @@ impl Library {
         }
     }
 
-    /// Those with the same are compared.
+    /// Returns the group of libraries that are compared with each other.
     pub(super) fn compared_over(&self, hosts: bool) -> &'static str {
         if hosts { HOSTS } else { self.network.name }
     }
 
-    /// The compiled program.
+    /// Returns the path of the compiled program.
     pub(super) fn program(&self) -> &Path {
         &self.program
     }

@@ -1,5 +1,5 @@
-//! What stands beside figures so that others can judge them: the machine, the moment, the
-//! command, and how much of the machine other programs took. Only `bench` uses it.
+//! The circumstances of the figures: the machine, the time, the command, and the share of the machine that other
+//! programs used. Only `bench` uses it.
 
 use std::fs;
 use std::thread;
@@ -9,20 +9,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) struct Machine {
     /// Processor and kernel.
     pub(super) name: String,
-    /// That this process may use.
+    /// Number of cores that this process may use.
     pub(super) cores: usize,
-    /// Since 1970.
+    /// Seconds since 1970.
     pub(super) seconds: u64,
     pub(super) command: String,
-    /// Ticks at the start.
+    /// Clock ticks at the start.
     ticks: Option<Ticks>,
 }
 
-/// Times of the machine in clock ticks, from its start.
+/// Times of the machine in clock ticks since its boot.
 struct Ticks {
     idle: u64,
     all: u64,
-    /// Of this process and of those it started, as far as they have ended.
+    /// Ticks of this process and of its children that have ended.
     own: u64,
 }
 
@@ -41,7 +41,7 @@ impl Machine {
         }
     }
 
-    /// The share of the machine that others took since [`Machine::here`], 0 to 1.
+    /// Returns the share of the machine that other programs used since [`Machine::here`], 0 to 1.
     pub(super) fn others(&self) -> Option<f64> {
         let (before, after) = (self.ticks.as_ref()?, Ticks::now()?);
         let all = after.all.checked_sub(before.all).filter(|&all| all > 0)?;
@@ -55,7 +55,7 @@ impl Ticks {
     fn now() -> Option<Ticks> {
         let machine = numbers(&fs::read_to_string("/proc/stat").ok()?)?;
         let process = fs::read_to_string("/proc/self/stat").ok()?;
-        // The name before that bracket may hold anything; then comes field 3.
+        // The name before the last bracket may hold any character; field 3 follows.
         let (_, fields) = process.rsplit_once(')')?;
         let times = fields.split_whitespace().skip(14 - 3).take(4);
         Some(Ticks {
@@ -66,7 +66,7 @@ impl Ticks {
     }
 }
 
-/// Of the line for all processors: user, nice, system, idle, waiting, interrupts (2), stolen.
+/// Parses the line for all processors: user, nice, system, idle, waiting, interrupts (2), stolen.
 fn numbers(stat: &str) -> Option<Vec<u64>> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     line.split_whitespace()

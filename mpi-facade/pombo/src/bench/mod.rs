@@ -1,9 +1,9 @@
-//! `pombo bench`: what messages cost, with our library and with every other MPI that is there.
-//! `cli` calls it.
+//! `pombo bench`: compares the cost of messages in our library and in every other MPI that is installed. `cli` calls
+//! it.
 //!
-//! One C program measures (`examples/ported/bench.c`), compiled by each library's own `mpicc`.
-//! The programs of all libraries wait beside each other and take turns, so that what disturbs
-//! the machine disturbs them alike; what counts is the ratio between them.
+//! One C program measures (`examples/ported/bench.c`), compiled by each library's own `mpicc`. The programs of all
+//! libraries run side by side and measure by turns, so that a disturbance of the machine affects all alike; the result
+//! is the ratio between them.
 
 mod bench_process;
 mod figure;
@@ -53,9 +53,9 @@ const QUICK: Effort = Effort {
     ..FULL
 };
 
-/// Prints the table. The exit code is 0 if our own library answered every time.
+/// Prints the table. The exit code is 0 if our own library succeeded every time.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
-    // First what can be refused at once.
+    // Errors that need no measurement are found first.
     let networks = library::networks_for(&options.net, options.hosts)?;
     if options.hosts {
         return multihost::main(options, &networks);
@@ -91,7 +91,7 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     Ok(if is_well { 0 } else { 1 })
 }
 
-/// The figures, and whether our own libraries never failed.
+/// Returns the figures, and whether our own libraries never failed.
 fn measure(
     options: &Options,
     libraries: &[Library],

@@ -1,9 +1,8 @@
-//! Hosts made of network namespaces on a bridge, for figures between several. Only `bench` uses
-//! it. No root: the command starts itself once more, as root of namespaces of its own, and with
-//! them the system takes everything away.
+//! Simulates hosts by network namespaces on a bridge. Only `bench` uses it. This needs no root: the command starts
+//! itself once more, as root of its own namespaces, and the system removes everything together with them.
 //!
-//! Host i is called `hI` and has 10.77.0.(i+1) on `eth0`; the other end of that cable, the
-//! bridge's port, is `portI`.
+//! Host i is called `hI` and has 10.77.0.(i+1) on `eth0`; the other end of that virtual cable, the bridge's port, is
+//! `portI`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -18,18 +17,18 @@ use nix::unistd::Pid;
 use crate::error::Error;
 use crate::run::guard::Guard;
 
-/// The switch that says that this process has namespaces of its own.
+/// The switch that tells a process that it has namespaces of its own.
 pub(super) const INSIDE: &str = "--inside";
-/// What [`Hosts`] writes lies here, in a file system that goes with the hosts.
+/// The directory for the files of [`Hosts`], in a file system that disappears with the hosts.
 const HOME: &str = "/run/pombo";
-/// Bytes that a port sends at once when it was idle.
+/// Bytes that an idle port sends at once.
 pub(super) const BURST: u32 = 16 << 10;
-/// Bytes that wait in a port at most; what comes then is lost.
+/// Largest number of bytes that wait in a port; beyond it frames are lost.
 pub(super) const QUEUE: u32 = 512 << 10;
-/// A usual frame's content.
+/// The usual MTU in bytes.
 pub(super) const MTU: u32 = 1500;
 
-/// Programs that are needed, and in which Debian package they are.
+/// The programs that are needed, with their Debian packages.
 const TOOLS: [(&str, &str); 4] = [
     ("unshare", "util-linux"),
     ("nsenter", "util-linux"),
@@ -37,7 +36,7 @@ const TOOLS: [(&str, &str); 4] = [
     ("tc", "iproute2"),
 ];
 
-/// Root; networks; mounts; processes, which end with the first of them.
+/// Namespaces of users, with root; of networks; of mounts; of processes, which end with the first of them.
 const APART: [&str; 7] = [
     "--map-root-user",
     "--net",
@@ -48,37 +47,37 @@ const APART: [&str; 7] = [
     "--fork",
 ];
 
-/// Does what comes after the host's name there; a host knows its name.
+/// A script that runs the command behind the host's name on that host; each host knows its name.
 const ENTER: &str = "#!/bin/sh
 host=$1; shift
 exec nsenter --net=/run/netns/$host unshare --uts sh -c \
 'echo \"$0\" > /proc/sys/kernel/hostname; exec \"$@\"' \"$host\" \"$@\"
 ";
 
-/// In place of a remote login: options, a host, and words that a shell takes apart.
+/// A script in place of a remote login: it takes options, a host, and words that a shell splits.
 const LOGIN: &str = "#!/bin/sh
 while [ \"${1#-}\" != \"$1\" ]; do shift; done
 host=$1; shift
 exec /run/pombo/enter \"$host\" sh -c \"$*\"
 ";
 
-/// How fast every port is.
+/// The rate of every port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rate {
     pub(super) megabits: u32,
 }
 
-/// Hosts, and a network between them.
+/// Hosts and the network between them.
 pub(super) struct Hosts {
     count: usize,
-    /// How TCP behaves there when it loses something.
+    /// The congestion control of TCP there.
     pub(super) tcp: String,
 }
 
 impl FromStr for Rate {
     type Err = String;
 
-    /// As `100mbit` or `1gbit`.
+    /// Parses a rate such as `100mbit` or `1gbit`.
     fn from_str(text: &str) -> Result<Rate, String> {
         let unit = |name: &str, megabits: u32| {
             let number: u32 = text.strip_suffix(name)?.parse().ok()?;
@@ -93,13 +92,13 @@ impl FromStr for Rate {
 }
 
 impl Rate {
-    /// In bytes, and as millions in a second.
+    /// Returns the rate in millions of bytes per second.
     pub(super) fn bytes(self) -> f64 {
         f64::from(self.megabits) / 8.0
     }
 }
 
-/// Starts this command once more where it may make hosts, and answers with its exit code.
+/// Starts this command once more where it may create hosts, and returns its exit code.
 pub(super) fn inside() -> Result<u8, Error> {
     for (tool, package) in TOOLS {
         if !has(tool) {
@@ -110,7 +109,7 @@ pub(super) fn inside() -> Result<u8, Error> {
     let program = std::env::current_exe().map_err(Error::system("find this program"))?;
     let mut command = apart();
     command.arg(program).args(std::env::args_os().skip(1));
-    // A group of its own, which the guard ends if this process is killed.
+    // The command gets a group of its own, which the guard ends if this process is killed.
     command.arg(INSIDE).process_group(0).stdin(Stdio::null());
     let mut guard = Guard::start()?;
     let mut child = command.spawn().map_err(Error::system("start unshare"))?;
@@ -130,7 +129,7 @@ fn apart() -> Command {
     command
 }
 
-/// Administrators' programs are not in everyone's PATH.
+/// Returns a PATH with the directories of administrators' programs, which not every PATH has.
 fn path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");
@@ -149,7 +148,7 @@ fn allowed() -> Result<(), Error> {
     run(&mut command).map_err(|reason| Error::NoHosts { reason })
 }
 
-/// What it said if it failed.
+/// Runs a command; returns its error output if it failed.
 fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -166,7 +165,7 @@ fn shell(script: &str) -> Result<(), Error> {
 }
 
 impl Hosts {
-    /// So many, from 1 on. Only where [`inside`] has led.
+    /// Creates `count` hosts, from 1 on. Works only in a process that [`inside`] has started.
     pub(super) fn make(count: usize) -> Result<Hosts, Error> {
         shell(
             "mount -t tmpfs none /run; mkdir /run/netns /run/pombo; ip link set lo up
@@ -188,7 +187,7 @@ impl Hosts {
         }
         write("enter", ENTER)?;
         write("login", LOGIN)?;
-        // No server is asked: none is there to answer.
+        // Names are resolved from files, because no name server can answer there.
         replace("/etc/hosts", &names)?;
         replace(
             "/etc/nsswitch.conf",
@@ -202,7 +201,7 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// TCP that measures the path's rate by itself (BBR) takes these short paths for slow ones.
+    /// Selects the congestion control of TCP. BBR, which estimates the rate, takes these short paths for slow ones.
     fn control(&self) -> Result<String, Error> {
         let file = "/proc/sys/net/ipv4/tcp_congestion_control";
         let script =
@@ -217,20 +216,20 @@ impl Hosts {
         Ok(name)
     }
 
-    /// A command on the first host.
+    /// Returns a command that runs on the first host.
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(format!("{HOME}/enter"));
         command.arg("h0").arg(program);
         command
     }
 
-    /// The first hosts, with a comma between them.
+    /// Returns the names of the first hosts, separated by commas.
     pub(super) fn names(&self, count: usize) -> String {
         let names: Vec<String> = (0..count).map(|host| format!("h{host}")).collect();
         names.join(",")
     }
 
-    /// From now on every host sends and receives no faster; None: as fast as it can.
+    /// Limits the rate at which every host sends and receives; `None` removes the limit.
     pub(super) fn shape(&self, rate: Option<Rate>) -> Result<(), Error> {
         self.each(|host| match rate {
             None => format!(
@@ -247,7 +246,7 @@ impl Hosts {
         })
     }
 
-    /// From now on a frame has that many bytes, before a program starts.
+    /// Sets the MTU in bytes; programs that start later see it.
     pub(super) fn set_mtu(&self, mtu: u32) -> Result<(), Error> {
         self.each(|host| {
             format!(
@@ -264,8 +263,8 @@ impl Hosts {
     }
 }
 
-/// How other launchers enter a host, that each gets a rank, and that there is one network: Hydra;
-/// Open MPI 4 and 5; UCX.
+/// Settings for other launchers: how they enter a host, that each host gets one rank, and which network to use; for
+/// Hydra, Open MPI 4 and 5, and UCX.
 pub(super) const SETTINGS: [(&str, &str); 10] = [
     ("HYDRA_LAUNCHER", "ssh"),
     ("HYDRA_LAUNCHER_EXEC", "/run/pombo/login"),
@@ -287,7 +286,7 @@ fn write(name: &str, text: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Other contents for a file, as the hosts see it.
+/// Replaces the contents of a file as the hosts see it.
 fn replace(path: &str, text: &str) -> Result<(), Error> {
     let copy = write(&path.replace('/', "-"), text)?;
     match Path::new(path).exists() {

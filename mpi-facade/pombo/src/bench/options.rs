@@ -1,4 +1,4 @@
-//! What `pombo bench` is asked for. Only `bench` and what measures for it read it.
+//! The options of `pombo bench`. Only `bench` and its modules read them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub(crate) struct Options {
     pub(super) directory: PathBuf,
 }
 
-/// A file for figures, refused before they are measured.
+/// Creates a file for figures, so that an error comes before the measurement.
 pub(super) fn create(path: &Path) -> Result<(File, &Path), Error> {
     let file = File::create(path).map_err(Error::file("write", path))?;
     Ok((file, path))

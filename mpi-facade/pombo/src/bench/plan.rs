@@ -1,11 +1,11 @@
-//! What is measured and for how long, between two ranks and by all together. Only `bench` uses it.
+//! The measurements and their durations, between two ranks and by all ranks together. Only `bench` uses it.
 
 use std::time::Duration;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Between two ranks.
+/// Measurements between two ranks.
 const PAIR: [(&str, &[u64]); 7] = [
     ("latency", &[0, 8, 64, KIB, 8 * KIB, 64 * KIB, MIB]),
     ("bandwidth", &[KIB, 8 * KIB, 64 * KIB, MIB]),
@@ -16,7 +16,7 @@ const PAIR: [(&str, &[u64]); 7] = [
     ("rate-any-source", &[8]),
 ];
 
-/// By all ranks together.
+/// Measurements by all ranks together.
 const ALL: [(&str, &[u64]); 6] = [
     ("barrier", &[0]),
     ("bcast", &[8, KIB, 64 * KIB, MIB]),
@@ -26,7 +26,7 @@ const ALL: [(&str, &[u64]); 6] = [
     ("alltoall", &[8, KIB, 64 * KIB]),
 ];
 
-/// What a start tells; the last is the time of the whole job.
+/// Measurements of a start; the last one is the time of the whole job.
 pub(super) const START: [&str; 3] = ["init", "memory", LAUNCH];
 pub(super) const LAUNCH: &str = "launch";
 
@@ -35,7 +35,7 @@ pub(super) const LAUNCH: &str = "launch";
 pub(super) struct Task {
     pub(super) name: &'static str,
     pub(super) size: u64,
-    /// What its row is called.
+    /// The title of its row.
     pub(super) label: &'static str,
 }
 
@@ -49,20 +49,20 @@ impl Task {
     }
 }
 
-/// How long to measure.
+/// The duration of the measurements.
 pub(super) struct Effort {
     /// Turns of each library in each measurement.
     pub(super) rounds: usize,
-    /// For each turn.
+    /// Seconds of each turn.
     pub(super) seconds: f32,
     /// Starts of each library.
     pub(super) starts: usize,
-    /// Who takes longer than this for a turn has no more turns in this measurement: it is so far
-    /// behind that one figure tells enough.
+    /// Longest turn. A library that exceeds it gets no more turns in this measurement: it is so far behind that one
+    /// figure suffices.
     pub(super) patience: Duration,
 }
 
-/// Everything for this many ranks whose name begins with one of the words; without words all.
+/// Returns the measurements for this many ranks whose names begin with one of the words; without words all.
 pub(super) fn tasks(ranks: u32, only: &[String]) -> Vec<Task> {
     let pair = if ranks == 2 { &PAIR[..] } else { &[] };
     let plan = pair.iter().chain(&ALL);
@@ -72,17 +72,17 @@ pub(super) fn tasks(ranks: u32, only: &[String]) -> Vec<Task> {
     sizes.collect()
 }
 
-/// Whether starts are measured.
+/// Returns whether starts are measured.
 pub(super) fn has_starts(only: &[String]) -> bool {
     START.iter().any(|name| is_wanted(name, only))
 }
 
-/// Whether the name begins with one of the words, or there are none.
+/// Returns whether the name begins with one of the words, or there are no words.
 pub(super) fn is_wanted(name: &str, only: &[String]) -> bool {
     only.is_empty() || only.iter().any(|word| name.starts_with(word.as_str()))
 }
 
-/// Whether the word begins any name.
+/// Returns whether any name begins with the word.
 pub(super) fn is_known(word: &str) -> bool {
     let plan = PAIR.iter().chain(&ALL).map(|(name, _)| *name);
     plan.chain(START).any(|name| name.starts_with(word))

@@ -1,5 +1,4 @@
-//! The results as a drawing: a panel for each kind of measurement, in it one line per library.
-//! Only `bench` uses it.
+//! Draws the results: a panel for each kind of measurement, with one curve per library. Only `bench` uses it.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -17,7 +16,7 @@ const COLUMNS: usize = 4;
 const PANEL: (u32, u32) = (360, 240);
 const HEADING: u32 = 64;
 const SPACE: u32 = 10;
-/// Ours are drawn with the first; beyond the last they come again.
+/// Colours of curves. The first is ours; beyond the last they repeat.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(200, 30, 40),
     RGBColor(30, 90, 170),
@@ -28,12 +27,12 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(120, 120, 120),
 ];
 
-/// Rows that share a panel: a measurement over its sizes, the message rates beside each other,
-/// what has no size over the numbers of ranks.
+/// Rows that share a panel: a measurement over its sizes, the message rates side by side, or measurements without size
+/// over the numbers of ranks.
 struct Panel<'a> {
     title: String,
     unit: &'a str,
-    /// What stands below each point.
+    /// The label below each point, with its row.
     points: Vec<(String, &'a Row)>,
 }
 
@@ -42,7 +41,7 @@ pub(super) fn write(results: &Results, machine: &Machine, to: impl Write) -> io:
     save(draw(results, machine), to)
 }
 
-/// Writes what was drawn.
+/// Writes a finished drawing.
 pub(super) fn save(drawing: Outcome<String>, mut to: impl Write) -> io::Result<()> {
     let drawing = drawing.map_err(|error| io::Error::other(error.to_string()))?;
     to.write_all(drawing.as_bytes())
@@ -83,7 +82,7 @@ fn panels(results: &Results) -> Vec<Panel<'_>> {
     panels
 }
 
-/// The title of a row's panel, and what stands below its points.
+/// Returns the title of a row's panel and the label below its points.
 fn place(row: &Row) -> (String, String) {
     let key = &row.key;
     match (key.name.split_once('-'), &*key.size()) {
@@ -154,7 +153,7 @@ fn chart(panel: &Panel<'_>, area: &Drawing<'_>, results: &Results) -> Outcome {
         .y_label_formatter(&short)
         .label_style(("sans-serif", 11))
         .draw()?;
-    // Ours last, so that they lie above the others.
+    // Ours come last, so that they lie above the others.
     for library in libraries.rev() {
         let width = if results.libraries[library].is_ours {
             3
@@ -167,7 +166,7 @@ fn chart(panel: &Panel<'_>, area: &Drawing<'_>, results: &Results) -> Outcome {
     Ok(())
 }
 
-/// A label of the vertical axis.
+/// Formats a label of the vertical axis.
 fn short(value: &f64) -> String {
     match *value {
         1e6.. => format!("{} M", value / 1e6),

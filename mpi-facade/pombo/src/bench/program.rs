@@ -1,5 +1,4 @@
-//! The program that measures, and its compilation by each library's own compiler. Only `bench`
-//! uses it.
+//! The measuring program and its compilation by each library's own compiler. Only `bench` uses it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use crate::error::Error;
 
 pub(super) const SOURCE: &str = include_str!("../../../../examples/ported/bench.c");
 
-/// Writes the source into the directory and answers with its path.
+/// Writes the source into the directory and returns its path.
 pub(super) fn prepare(directory: &Path) -> Result<PathBuf, Error> {
     fs::create_dir_all(directory).map_err(Error::file("make directory", directory))?;
     let directory = directory
@@ -22,7 +21,7 @@ pub(super) fn prepare(directory: &Path) -> Result<PathBuf, Error> {
     Ok(source)
 }
 
-/// Compiles for all; whoever's compiler fails is told and left out, unless it is our own.
+/// Compiles for all libraries. A library whose compiler fails is reported and left out, unless it is our own.
 pub(super) fn compile(
     libraries: &mut Vec<Library>,
     source: &Path,

@@ -1,35 +1,34 @@
-//! All figures of all libraries over all rounds. `interleave` fills it; `table`, `report`, `plot` and
-//! `targets` read it.
+//! All figures of all libraries over all rounds. `interleave` fills it; `table`, `json`, `plot` and `targets` read it.
 
 use super::figure::{Figure, Key, Spread};
 
-/// Our own libraries come first.
+/// The results; our own libraries come first.
 pub(super) struct Results {
     pub(super) libraries: Vec<Column>,
     pub(super) rows: Vec<Row>,
-    /// Nanoseconds that a cache line took from core to core, looked at before each measurement.
+    /// Nanoseconds in which a cache line went from core to core, sampled before each measurement.
     pub(super) lines: Vec<f64>,
 }
 
-/// One column.
+/// One library over one network.
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) is_ours: bool,
-    /// Compared with those of the same.
+    /// The network; libraries of the same network are compared.
     pub(super) network: &'static str,
-    /// What it says of itself; empty if it never came to that.
+    /// The version that the library reports; empty if it never started.
     pub(super) version: String,
 }
 
 /// One measurement.
 pub(super) struct Row {
     pub(super) key: Key,
-    /// What each round gave, for each library.
+    /// The spread of each round, for each library.
     rounds: Vec<Vec<Option<Spread>>>,
 }
 
 impl Results {
-    /// Columns by name, whether they are ours, and over which network.
+    /// Creates empty results; a column has a name, whether it is ours, and its network.
     pub(super) fn new(columns: impl IntoIterator<Item = (String, bool, &'static str)>) -> Results {
         let library = |(name, is_ours, network)| Column {
             name,
@@ -44,13 +43,13 @@ impl Results {
         }
     }
 
-    /// What the machine itself did meanwhile.
+    /// Returns the spread of the cache-line times during the measurements.
     pub(super) fn line(&self) -> Option<Spread> {
         let is_known = !self.lines.is_empty();
         is_known.then(|| Spread::among(self.lines.iter().copied()))
     }
 
-    /// Rows come in the order of their first figures.
+    /// Adds a figure. Rows are in the order of their first figures.
     pub(super) fn add(&mut self, round: usize, library: usize, figure: Figure) {
         let place = self.rows.iter().position(|row| row.key == figure.key);
         let place = place.unwrap_or_else(|| {
@@ -71,7 +70,7 @@ impl Results {
         version.clone_into(&mut self.libraries[library].version);
     }
 
-    /// The columns of our own libraries.
+    /// Returns the indices of our own libraries.
     pub(super) fn ours(&self) -> impl Iterator<Item = usize> {
         let numbered = self.libraries.iter().enumerate();
         numbered
@@ -79,12 +78,12 @@ impl Results {
             .map(|(index, _)| index)
     }
 
-    /// Whether there is anybody to compare with.
+    /// Returns whether there are other libraries to compare with.
     pub(super) fn has_peers(&self) -> bool {
         self.libraries.iter().any(|library| !library.is_ours)
     }
 
-    /// The peer with the best median in this measurement, over the same network.
+    /// Returns the peer with the best median in this measurement over the same network.
     fn best_peer(&self, row: &Row, ours: usize) -> Option<usize> {
         let network = self.libraries[ours].network;
         let is_peer = |library: &Column| !library.is_ours && library.network == network;
@@ -97,8 +96,8 @@ impl Results {
         best.map(|(who, _)| who)
     }
 
-    /// How many times better a library of ours is than the best peer: the median of what it was
-    /// in each round, as a round is short and the machine may be another one later.
+    /// Returns how many times better a library of ours is than the best peer: the median of the ratios of each round,
+    /// because the machine may change between rounds.
     pub(super) fn ratio(&self, row: &Row, ours: usize) -> Option<f64> {
         let best = self.best_peer(row, ours)?;
         let ratios = row.rounds.iter().filter_map(|round| {
@@ -114,7 +113,7 @@ impl Results {
 }
 
 impl Row {
-    /// The median of the rounds' medians, and the quartiles of all that the rounds gave.
+    /// Returns the median of the rounds' medians, and the quartiles of all values of the rounds.
     pub(super) fn spread(&self, library: usize) -> Option<Spread> {
         let rounds = || self.rounds.iter().filter_map(|round| round[library]);
         let medians = sorted(rounds().map(|round| round.median));
@@ -147,7 +146,7 @@ fn middle(sorted: &[f64]) -> Option<f64> {
 pub(super) mod tests {
     use super::*;
 
-    /// Ours and two peers, with lines of (round, library, line) on two ranks.
+    /// Builds results of ours and two peers from lines of (round, library, line) on two ranks.
     pub(in super::super) fn results(lines: &[(usize, usize, &str)]) -> Results {
         let names = [("pombo", true), ("a", false), ("b", false)];
         let columns = names.map(|(name, is_ours)| (name.into(), is_ours, "shm"));
@@ -196,7 +195,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_ratio_is_that_of_each_round() {
-        // The machine is three times slower from the second round on, and one peer misses it.
+        // From the second round on the machine is three times slower, and one peer has no figure.
         let results = results(&[
             (0, 0, "bench latency 8 1 1 1 us"),
             (0, 1, "bench latency 8 2 2 2 us"),

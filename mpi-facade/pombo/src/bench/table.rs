@@ -1,4 +1,4 @@
-//! The results as a table for the terminal. Only `bench` uses it.
+//! Formats the results as a table for the terminal. Only `bench` uses it.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use super::figure::Spread;
 use super::machine::Machine;
 use super::results::{Results, Row};
 
-/// In place of a figure.
+/// The text in place of a missing figure.
 pub(super) const ABSENT: &str = "-";
 
-/// A line for each measurement, then what the columns are.
+/// Returns a line for each measurement, then the legend of the columns.
 pub(super) fn text(results: &Results) -> String {
     let mut lines = vec![heading(results)];
     lines.extend(results.rows.iter().map(|row| line(row, results)));
@@ -57,13 +57,13 @@ fn line(row: &Row, results: &Results) -> Vec<String> {
     line
 }
 
-/// "0.312 +-  3%"; a spread beyond 999 % is shown as that.
+/// Formats as "0.312 +-  3%"; a spread beyond 999 % is shown as 999 %.
 pub(super) fn cell(spread: Spread) -> String {
     let around = (spread.high - spread.low) / 2.0 / spread.median * 100.0;
     format!("{} +-{:3.0}%", number(spread.median), around.min(999.0))
 }
 
-/// Three or four digits that count.
+/// Formats a number with three or four significant digits.
 pub(super) fn number(value: f64) -> String {
     let digits = match value {
         1000.0.. => 0,
@@ -74,7 +74,7 @@ pub(super) fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Columns of equal width, the first to the left and all others to the right.
+/// Aligns columns of equal width, the first to the left and all others to the right.
 pub(super) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max();
@@ -90,7 +90,7 @@ pub(super) fn aligned(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// What the figures were measured on.
+/// Describes the machine on which the figures were measured.
 pub(super) fn measured_on(machine: &Machine, results: &Results) -> String {
     let Machine { name, cores, .. } = machine;
     let mut text = format!("{name}, {cores} cores");

@@ -1,14 +1,13 @@
-//! How good we want to be, and where we are not. Only `bench` uses it.
+//! The project's performance targets, and which of them are missed. Only `bench` uses it.
 //!
-//! A target is a ratio to the best peer of the same run. The figure beside it was its worth on two
-//! cores of a Xeon in 2026; figures move from machine to machine, so they only count where no
-//! ratio is asked for.
+//! A target is a ratio to the best peer of the same run. The figure beside it is the value on two cores of a Xeon in
+//! 2026; figures differ from machine to machine, so they count only where no ratio is required.
 
 use super::figure::Key;
 use super::results::{Results, Row};
 use super::table::{aligned, number};
 
-/// One measurement's target.
+/// The target of one measurement.
 struct CopyTarget {
     network: &'static str,
     name: &'static str,
@@ -16,7 +15,7 @@ struct CopyTarget {
     ranks: u32,
     /// How many times better than the best peer.
     ratio: Option<f64>,
-    /// In the measurement's unit.
+    /// The required value in the measurement's unit.
     figure: Option<f64>,
 }
 
@@ -40,7 +39,7 @@ const fn target(
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Over UDP: no slower than the best over TCP.
+/// The target over UDP: no slower than the best over TCP.
 const UDP_TARGETS: [CopyTarget; 1] = [CopyTarget {
     network: "udp",
     ..target("latency", 8, 2, Some(1.0), None)
@@ -85,15 +84,15 @@ impl CopyTarget {
     }
 }
 
-/// How ours stands to one target.
+/// The comparison of one of our libraries with one target.
 struct Comparison {
-    /// Name and cells of a line of the table.
+    /// The cells of a line of the table.
     line: Vec<String>,
-    /// None: not measured, or nobody to compare with.
+    /// Whether the target is met; `None` if it was not measured, or there is no peer.
     is_met: Option<bool>,
 }
 
-/// What falls short, and whether anything does.
+/// Returns the missed targets, and whether there are any.
 pub(super) fn check(results: &Results) -> (String, bool) {
     let mut text = String::new();
     let mut is_short = false;

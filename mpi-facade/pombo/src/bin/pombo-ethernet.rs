@@ -1,9 +1,10 @@
-//! Opens a raw Ethernet socket for a program that may not, and hands it through its standard input. The library starts
-//! it; an administrator gives it the capability CAP_NET_RAW, and a group whose members alone may run it (`pombo setup`).
+//! Opens a raw Ethernet socket for a program without the right to do so, and passes it over this program's standard
+//! input. The library starts this helper; an administrator gives it the capability CAP_NET_RAW and restricts it to a
+//! group (`pombo setup`).
 //!
 //! `pombo-ethernet INTERFACE single|group JOB PEER`, or `pombo-ethernet check [INTERFACE]`. If `/etc/pombo/interfaces`
-//! exists, only the interfaces whose names stand there are opened. Lending it says nothing: the library that asked has
-//! the words. It ends with 2 where it lacks the right, and with 3 where the interface does not stand there.
+//! exists, the helper opens only the interfaces that it lists. The helper prints nothing when it passes a socket: the
+//! library reports errors. It exits with 2 without the capability, and with 3 if the interface is not listed.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use pombo_netdrivers::ethernet::{
 };
 
 const ALLOWED: &str = "/etc/pombo/interfaces";
-/// How it ends without the right.
+/// Exit code without the capability.
 const NO_RIGHT: u8 = 2;
 
 fn main() -> ExitCode {
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Could it open that interface?
+/// Returns the exit code that tells whether the helper could open the interface.
 fn check(name: &str) -> u8 {
     let frame_address = FrameAddress {
         job: 0,
@@ -66,7 +67,7 @@ fn code(why: &EthernetError) -> u8 {
     }
 }
 
-/// A list that cannot be read allows nothing.
+/// Checks the list of interfaces. A list that cannot be read allows nothing.
 fn allowed(interface: &str) -> Result<(), EthernetError> {
     let allowed = match std::fs::read_to_string(ALLOWED) {
         Ok(names) => names.split_whitespace().any(|name| name == interface),

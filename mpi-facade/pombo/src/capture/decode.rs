@@ -1,4 +1,4 @@
-//! Frames in words: one line for each of ours. `capture` only.
+//! Describes frames: one line for each of Pombo's. Only `capture` uses it.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use super::encapsulation::{self, End, Payload};
 use super::message::{self, Message};
 use super::protocol::{self, DELTAS, FrameHeader, Kind, KindFields};
 
-/// One of our frames.
+/// One frame of Pombo.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Frame {
     from: End,
     to: End,
     job: Option<u16>,
-    /// Bytes that the network carried behind its own headers.
+    /// Number of bytes that the network carried behind its own headers.
     len: usize,
     cut: bool,
     what: What,
@@ -21,23 +21,23 @@ pub(super) struct Frame {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum What {
-    /// A protocol's.
+    /// A frame with a header of the reliable channel or of multicast.
     FrameHeader(FrameHeader, Inside),
-    /// Ranks try whether they hear each other, before they use a segment.
+    /// A greeting, by which ranks test whether they reach each other before they use a link.
     Greeting,
-    /// Something else under our type: another version, or a network used without the protocols above.
+    /// Another frame of our EtherType: of another version, or of a network used without the protocols above.
     Other,
 }
 
-/// What stands behind the header.
+/// The content behind the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Inside {
     Message(Message),
-    /// Which numbers above the first missing one a receiver has.
+    /// The bitmap of the numbers above the first missing one that a receiver has: how many are set.
     Map {
         count: u32,
     },
-    /// How many packets a repair covers.
+    /// The number of packets that a repair covers.
     Repair {
         packets: usize,
     },
@@ -48,8 +48,8 @@ enum Inside {
     Nothing,
 }
 
-/// Looks at an Ethernet frame, which may have several of ours where the interface has not cut them apart yet. Empty: it
-/// has none.
+/// Decodes an Ethernet frame, which holds several frames of Pombo if the interface has not segmented them yet. Returns
+/// no frames if it holds none of Pombo's.
 pub(super) fn decode(frame: &[u8]) -> Vec<Frame> {
     let Some(carried) = encapsulation::open(frame) else {
         return Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn decode(frame: &[u8]) -> Vec<Frame> {
     }
 }
 
-/// What one datagram has: frames of one length, but the last, which may be shorter.
+/// Splits one datagram into frames of equal length; only the last may be shorter.
 fn together(carried: Payload<'_>) -> Option<Vec<Frame>> {
     let (all, announced_len) = (carried.bytes, carried.announced_len);
     let each = protocol::first(all, announced_len)?;
@@ -74,7 +74,7 @@ fn together(carried: Payload<'_>) -> Option<Vec<Frame>> {
             ..carried
         };
         match Frame::of(one) {
-            // Cut within its header.
+            // The capture cut this frame within its header.
             frame if matches!(frame.what, What::Other) && frame.cut => break,
             frame if matches!(frame.what, What::FrameHeader(..)) => frames.push(frame),
             _ => return None,
@@ -141,7 +141,7 @@ fn announce(bytes: &[u8]) -> Option<Inside> {
     })
 }
 
-/// What stands in which column.
+/// The column titles.
 pub(super) const TITLE: &str = "     seconds from                  to                    kind      sequence       poll flags      bytes";
 
 impl fmt::Display for Frame {

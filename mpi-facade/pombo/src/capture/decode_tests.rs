@@ -1,4 +1,4 @@
-//! Frames as bytes, and what is said of them.
+//! Frames as bytes, and their descriptions.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -44,7 +44,7 @@ fn over_udp_6(payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Kind and flags, the length of what follows, check and epoch.
+/// Builds kind and flags, the length of the rest, checksum and epoch.
 fn begin(kind: u8, flags: u8, rest: &[u8]) -> Vec<u8> {
     let mut head = vec![kind, flags];
     head.extend((rest.len() as u16).to_le_bytes());
@@ -52,7 +52,7 @@ fn begin(kind: u8, flags: u8, rest: &[u8]) -> Vec<u8> {
     head
 }
 
-/// Number 7, stamp 8; expects 9, has heard 10, has room for 11.
+/// Builds a frame with number 7 and stamp 8 that expects 9, echoes 10 and has room for 11.
 fn pair(kind: u8, flags: u8, rest: &[u8]) -> Vec<u8> {
     let mut head = begin(kind, flags, rest);
     head.extend([7_u32, 8, 9, 10].map(u32::to_le_bytes).concat());
@@ -61,7 +61,7 @@ fn pair(kind: u8, flags: u8, rest: &[u8]) -> Vec<u8> {
     head
 }
 
-/// Group 20, room 21, message 22, packet 23, stamp 24.
+/// Builds a frame with group 20, room 21, message 22, packet 23 and stamp 24.
 fn group(kind: u8, flags: u8, rest: &[u8]) -> Vec<u8> {
     let mut head = begin(kind, flags, rest);
     head.extend([20, 0, 0, 0, 21, 0]);
@@ -208,7 +208,7 @@ fn envelopes_of_messages() {
         let message = [&[kind, 3][..], &fields].concat();
         let said = line(&raw(5, &pair(0x11, 0, &message)));
         assert!(said.contains(&format!("room 11 {says} job")), "{said}");
-        // A byte less is no such message, and said to be nothing.
+        // With one byte less it is no such message, and is shown by its length alone.
         let short = &message[..message.len() - 1];
         if kind != 4 {
             assert!(message::read(short, short.len()).is_none(), "{says}");
@@ -217,7 +217,7 @@ fn envelopes_of_messages() {
     assert!(message::read(&[18, 0], 2).is_none() && message::read(&[0, 0], 2).is_none());
 }
 
-/// Its tables are ours, word for word.
+/// Checks that the tables of the Wireshark dissector equal ours, word for word.
 #[test]
 fn the_dissector_for_wireshark_knows_the_same_layouts() {
     let lua = include_str!("../../../../examples/wireshark/pombo.lua");
@@ -232,7 +232,7 @@ fn the_dissector_for_wireshark_knows_the_same_layouts() {
     let kinds: Vec<_> = (1..).map_while(kind).collect();
     has(&format!("KINDS = {{ {} }}", kinds.join(" ")));
     let messages = message::LAYOUTS.map(|(name, fields, places)| {
-        // What is not there is left out at the end, else `nil`.
+        // Absent fields are omitted at the end and `nil` elsewhere.
         let used = places
             .iter()
             .rposition(Option::is_some)
@@ -255,7 +255,7 @@ fn what_is_not_ours_is_not_shown() {
     let mut version = raw(5, b"?");
     version[14] = 0x21;
     assert!(only(&version).is_none());
-    // A length that is not that of the datagram, a flag that nobody has, the second piece of a datagram.
+    // A length that differs from the datagram's, an unknown flag, the second fragment of a datagram.
     let data = over_udp(&pair(0x11, 0, b"abc"));
     for (at, byte) in [(44, 4), (43, 2), (72, 1), (21, 1)] {
         let mut other = data.clone();
@@ -265,7 +265,7 @@ fn what_is_not_ours_is_not_shown() {
     }
 }
 
-/// The sender's own interface shows datagrams before they are cut apart.
+/// The sender's own interface shows datagrams before segmentation.
 #[test]
 fn frames_that_are_still_together() {
     let (long, short) = (pair(0x11, 0, &[9; 60]), pair(0x12, 0, &[1; 8]));
@@ -281,13 +281,13 @@ fn frames_that_are_still_together() {
         for (said, kind) in said.iter().zip(kinds) {
             assert!(said.contains(&format!(" {kind} ")), "{said}");
         }
-        // One is cut, and the one behind it has not even a header.
+        // One frame is cut, and the one behind it has not even a header.
         let cut = decode(&frame[..frame.len() - short.len() - 5]);
         assert_eq!(
             cut.iter().map(|frame| frame.cut).collect::<Vec<_>>(),
             [false, false, true]
         );
-        // Nothing shorter stands before the last.
+        // No shorter frame may stand before the last.
         let wrong = [&long[..], &short, &long].concat();
         assert_eq!(decode(&over_udp(&wrong)), []);
     }
@@ -308,7 +308,7 @@ fn cut_frames_say_so_or_are_not_shown() {
                 let said = only(&frame[..len]).map(|frame| frame.to_string());
                 assert!(said.is_none_or(|said| said.ends_with("cut")), "{len}");
             }
-            // What an interface fills up is not looked at.
+            // Padding of the interface is ignored.
             let filled = [&frame[..], &[0; 46]].concat();
             assert_eq!(decode(&filled), decode(&frame));
         }
@@ -339,7 +339,7 @@ proptest! {
         };
         frame.truncate(at);
         frame.extend(noise);
-        // Nothing but that it ends.
+        // The test checks only that decoding terminates without a panic.
         let _ = decode(&frame).iter().map(Frame::to_string).count();
     }
 }

@@ -1,4 +1,5 @@
-//! What stands in front of our protocols: Ethernet with our own header, or with IP and UDP. The decoder only.
+//! The headers in front of Pombo's protocols: Ethernet with our own header, or with IP and UDP. Only the decoder uses
+//! it.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -8,37 +9,38 @@ use pombo_netdrivers::ethernet::ETHER_TYPE;
 
 use super::bytes::{bytes, u16_at};
 
-/// Who sends or receives.
+/// The source or destination of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
     /// A peer of a job.
     Peer(u16),
     /// All peers of a job.
     All,
-    /// What UDP tells.
+    /// A socket address from the headers of IP and UDP.
     Socket(SocketAddr),
 }
 
-/// What a frame carries.
+/// The payload of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Payload<'a> {
     pub(super) from: End,
     pub(super) to: End,
-    /// The job, if the frame is one of ours for certain.
+    /// The job, for frames whose header identifies them as Pombo's.
     pub(super) job: Option<u16>,
-    /// How many bytes it carried on the wire.
+    /// Number of payload bytes on the wire.
     pub(super) announced_len: usize,
-    /// Those of them that were captured.
+    /// The payload bytes that were captured.
     pub(super) bytes: &'a [u8],
 }
 
-/// Bytes of our header behind Ethernet's.
+/// Bytes of our header behind the Ethernet header.
 const OURS: usize = 10;
 const UDP_HEAD: usize = 8;
-/// No peer has this number.
+/// The peer number that stands for all peers.
 pub(super) const ALL: u16 = u16::MAX;
 
-/// Takes an Ethernet frame apart. `None`: neither ours nor UDP, or cut within these headers.
+/// Removes the headers of an Ethernet frame. Returns `None` if it is neither Pombo's nor UDP, or is cut within these
+/// headers.
 pub(super) fn open(frame: &[u8]) -> Option<Payload<'_>> {
     let packet = LaxSlicedPacket::from_ethernet(frame).ok()?;
     if let Some(TransportSlice::Udp(datagram)) = &packet.transport {
@@ -51,7 +53,7 @@ pub(super) fn open(frame: &[u8]) -> Option<Payload<'_>> {
     }
 }
 
-/// As `ethernet/frame.rs` of the drivers has it: version and traffic, 0, job, from, to, length.
+/// Parses the header of `ethernet/frame.rs` of the drivers: version and traffic, 0, job, from, to, length.
 fn ours(rest: &[u8]) -> Option<Payload<'_>> {
     if !matches!(bytes(rest, 0)?, [0x11 | 0x12, 0]) {
         return None;
@@ -89,7 +91,7 @@ fn udp<'a>(net: &LaxNetSlice<'_>, datagram: &UdpSlice<'a>) -> Option<Payload<'a>
     })
 }
 
-/// Interfaces fill short frames up.
+/// Removes the padding of short frames.
 fn first(bytes: &[u8], announced_len: usize) -> &[u8] {
     bytes.get(..announced_len).unwrap_or(bytes)
 }

@@ -1,7 +1,7 @@
-//! What a frame of data carries: a frame of the kernel, with MPI's envelope where it has one. The decoder only.
+//! The content of a data frame: a frame of the kernel, with MPI's header where it has one. Only the decoder uses it.
 //!
-//! The layouts are those of the kernel's `frame.rs` in the composition of the MPI library. A program over the kernel with
-//! a header of its own looks different; what does not fit is shown by its length alone.
+//! The layouts are those of the kernel's `frame.rs` in the composition of the MPI library. A program with a header of
+//! its own has other layouts; a frame that does not fit is shown by its length alone.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use super::bytes::{bytes, u32_at, u64_at};
 pub(super) struct Message {
     name: &'static str,
     envelope: Option<MpiHeader>,
-    /// Of the whole message where the frame tells it, else of what it carries.
+    /// Length of the whole message if the frame contains it, else of the content of the frame; in bytes.
     len: Option<u64>,
-    /// Where in its message the frame's bytes belong.
+    /// Offset of the frame's bytes in the message.
     offset: Option<u64>,
 }
 
@@ -32,7 +32,8 @@ const HANDLE: usize = 8;
 const LEN: usize = 8;
 const PATTERN: usize = 10;
 
-/// `len` bytes, of which these were captured. `None`: not a frame of MPI's composition.
+/// Parses a frame of `len` bytes, of which `captured` are there. Returns `None` if it is not a frame of MPI's
+/// composition.
 pub(super) fn read(captured: &[u8], len: usize) -> Option<Message> {
     let [kind, _credit] = bytes(captured, 0)?;
     let (name, fields, places) = *LAYOUTS.get(usize::from(kind).checked_sub(1)?)?;
@@ -51,13 +52,13 @@ pub(super) fn read(captured: &[u8], len: usize) -> Option<Message> {
     })
 }
 
-/// The name, bytes of the fields behind the lead, and where envelope, length and offset stand.
+/// Name, number of bytes of the fields behind the preamble, and offsets of envelope, message length and offset.
 pub(super) type Layout = (&'static str, usize, [Option<usize>; 3]);
 
 const HANDLES: usize = 2 * HANDLE;
 const NOTHING: [Option<usize>; 3] = [None; 3];
 
-/// By number, from 1.
+/// The layouts by kind, from 1.
 pub(super) const LAYOUTS: [Layout; 17] = [
     ("eager", HEADER, [Some(PREAMBLE), None, None]),
     (

@@ -1,4 +1,4 @@
-//! `pombo capture`: frames on a network in words, or in a file for other programs. `cli` calls it.
+//! `pombo capture`: describes the frames on a network, or writes them to a file for other programs. `cli` calls it.
 
 mod bytes;
 mod decode;
@@ -42,21 +42,21 @@ pub(crate) struct Options {
     seconds: Option<u64>,
 }
 
-/// Bytes for a frame: pieces that the interface is to cut may still be together.
+/// Buffer of a frame in bytes: frames that the interface segments later may still be together.
 const ROOM: usize = 1 << 17;
-/// Milliseconds until somebody looks at the clock and at signals.
+/// Milliseconds between two checks of the clock and of signals.
 const TICK: i32 = 100;
-/// Frames between two such looks on a busy network.
+/// Number of frames between two such checks on a busy network.
 const BUSY: u32 = 256;
 
-/// What the system says of an interface that is down, or no longer there.
+/// The system's errors for an interface that is down or has gone.
 const GONE: [i32; 3] = [
     Errno::ENETDOWN as i32,
     Errno::ENODEV as i32,
     Errno::ENXIO as i32,
 ];
 
-/// Ends with what the options say, or with Ctrl-C.
+/// Captures until a limit of the options is reached, or until Ctrl-C.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     if let (Some(read), Some(write)) = (&options.read, &options.write)
         && is_same_file(read, write)
@@ -118,7 +118,7 @@ fn live(name: &str, to: &mut Out, most: u64, seconds: Option<u64>) -> Result<(),
         let frame = match frame {
             Some(_) => frame,
             None => {
-                // Whoever watches sees all that has come.
+                // A person who watches sees at once what has arrived.
                 to.flush()?;
                 since = BUSY;
                 let frame = sniffer.next(&mut room, TICK);
@@ -149,7 +149,7 @@ fn live(name: &str, to: &mut Out, most: u64, seconds: Option<u64>) -> Result<(),
     Ok(())
 }
 
-/// What ends a capture in good order, as something to read.
+/// Returns the signals that end a capture regularly, as a descriptor.
 fn signals() -> Result<SignalFd, Error> {
     let ending = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
     let set: SigSet = ending.into_iter().collect();
@@ -158,19 +158,19 @@ fn signals() -> Result<SignalFd, Error> {
     SignalFd::with_flags(&set, flags).map_err(Error::errno("open a descriptor for signals"))
 }
 
-/// Where frames go.
+/// The destination of frames.
 enum Out {
     File(Writer<BufWriter<File>>, PathBuf),
     Lines(Lines),
 }
 
-/// What became of a frame.
+/// The result of writing a frame.
 enum Put {
-    /// It had so many of ours.
+    /// The frame held this many frames of Pombo.
     Done(u64),
-    /// It is none of ours.
+    /// The frame is not Pombo's.
     Foreign,
-    /// Nobody reads any more.
+    /// The reader of the output has gone.
     Closed,
 }
 
@@ -204,10 +204,10 @@ impl Out {
     }
 }
 
-/// For a person.
+/// Output for a person.
 struct Lines {
     to: BufWriter<Stdout>,
-    /// The time of the first.
+    /// The time of the first frame.
     begin: Option<u64>,
 }
 
@@ -232,7 +232,7 @@ impl Lines {
     }
 }
 
-/// Does anybody still read? `head` does not, and that is no failure.
+/// Returns whether the reader is still there. `head` leaves early, and that is no failure.
 fn open(written: io::Result<()>) -> Result<bool, Error> {
     match written {
         Ok(()) => Ok(true),

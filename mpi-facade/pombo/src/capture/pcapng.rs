@@ -1,12 +1,13 @@
-//! Files of captured frames, as Wireshark, tcpdump and others have them: pcapng. `capture` only.
+//! Files of captured frames in pcapng, the format of Wireshark and tcpdump. Only `capture` uses it.
 //!
-//! By hand: what is needed are three blocks, and the crate that writes and reads them (pcap-file) brings `byteorder` with
-//! the standard library, which Cargo would then give to the C library of the same build too. Written: one section, one Ethernet interface with times in nanoseconds. Read: any number of both, in
-//! either byte order; unknown blocks are passed over.
+//! Hand-written, because only three kinds of blocks are needed, and the crate for the format (pcap-file) needs
+//! `byteorder` with the standard library, which Cargo would then give to the C library of the same build too. The
+//! writer makes one section and one Ethernet interface with times in nanoseconds. The reader accepts any number of
+//! both, in either byte order, and skips unknown blocks.
 
 use std::io::{self, Read, Write};
 
-/// Writes a file. At the end somebody has to flush it.
+/// Writes a file. The caller flushes it at the end.
 pub(super) struct Writer<W>(W);
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -15,12 +16,12 @@ const SIMPLE: u32 = 3;
 const PACKET: u32 = 6;
 const MAGIC: u32 = 0x1a2b_3c4d;
 const ETHERNET: u16 = 1;
-/// The option with the resolution of times, and nanoseconds in it.
+/// The option `if_tsresol`, and its value for nanoseconds.
 const RESOLUTION: u16 = 9;
 const NANOSECONDS: u8 = 9;
-/// Where nothing is said.
+/// The resolution of interfaces without that option.
 const MICROSECONDS: u8 = 6;
-/// The longest block that is read: more than any frame has.
+/// The longest block, in bytes, that is read: more than any frame has.
 const LONGEST: usize = 1 << 20;
 
 impl<W: Write> Writer<W> {
@@ -38,7 +39,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// A frame of `len` bytes, of which these are there; the time in nanoseconds.
+    /// Writes a frame of `len` bytes, of which `bytes` were captured; `time` is in nanoseconds since 1970.
     pub(super) fn frame(&mut self, time: u64, len: usize, bytes: &[u8]) -> io::Result<()> {
         let numbers = [
             0,
@@ -54,7 +55,8 @@ impl<W: Write> Writer<W> {
         self.0.flush()
     }
 
-    /// A kind, the length before and behind, and what is between, filled up to a multiple of four.
+    /// Writes a block: its kind, its length before and behind the body, and the body padded to a multiple of four
+    /// bytes.
     fn block(&mut self, kind: u32, parts: &[&[u8]]) -> io::Result<()> {
         let len: usize = parts.iter().map(|part| part.len()).sum();
         let fill = len.next_multiple_of(4) - len;
@@ -73,15 +75,15 @@ impl<W: Write> Writer<W> {
 pub(super) struct Reader<R> {
     from: R,
     big_endian: bool,
-    /// Of the section: its kind of link, and its unit of time.
+    /// Link type and time resolution of the section's interfaces.
     interfaces: Vec<(u16, u8)>,
     begun: bool,
     body: Vec<u8>,
 }
 
-/// A frame in a file.
+/// A frame from a file.
 pub(super) struct Stored<'a> {
-    /// Nanoseconds since 1970; 0: not told.
+    /// Nanoseconds since 1970; 0 if the file has no time.
     pub(super) time: u64,
     pub(super) bytes: &'a [u8],
 }
@@ -97,7 +99,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next frame of Ethernet.
+    /// Returns the next Ethernet frame.
     pub(super) fn next(&mut self) -> io::Result<Option<Stored<'_>>> {
         while let Some(kind) = self.block()? {
             let found = match kind {
@@ -123,7 +125,7 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// Reads a block into `body`: its kind. `None` at the end of the file.
+    /// Reads a block into `body` and returns its kind; `None` at the end of the file.
     fn block(&mut self) -> io::Result<Option<u32>> {
         let mut head = [0; 8];
         if !self.fill(&mut head)? {
@@ -161,7 +163,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// False: there was nothing more. Less than asked for is an error.
+    /// Fills the buffer. Returns false at the end of the file; a part of the buffer is an error.
     fn fill(&mut self, room: &mut [u8]) -> io::Result<bool> {
         let mut filled = 0;
         while filled < room.len() {
@@ -183,7 +185,7 @@ impl<R: Read> Reader<R> {
         Some((time, 20..20_usize.checked_add(len)?, word(0)? as usize))
     }
 
-    /// It says how long it was, not how much was kept: at most all that is here.
+    /// Returns the bytes of a simple packet block, which has the original length only: at most all bytes of the block.
     fn simple(&self) -> Option<std::ops::Range<usize>> {
         let len = self.word(&self.body)? as usize;
         Some(4..self.body.len().min(4_usize.checked_add(len)?))
@@ -221,7 +223,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// A unit is a power of ten, or with its highest bit of two.
+/// Converts a time to nanoseconds. A unit is a power of ten, or of two if its highest bit is set.
 fn nanoseconds(time: u64, unit: u8) -> u64 {
     let power = u32::from(unit & 0x7f);
     let base: u128 = if unit & 0x80 == 0 { 10 } else { 2 };

@@ -1,4 +1,4 @@
-//! Files that we write are read, those of others too, and nothing is believed.
+//! Our own files can be read, files of other programs too, and no length of a file is trusted.
 
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn big(kind: u32, body: &[u8]) -> Vec<u8> {
     [&kind.to_be_bytes()[..], &len, body, &len].concat()
 }
 
-/// Another byte order, microseconds, a simple packet, an interface that is not Ethernet, a block that nobody knows.
+/// Opposite byte order, microseconds, a simple packet, an interface that is not Ethernet, an unknown block.
 #[test]
 fn files_of_others() {
     let mut file = big(

@@ -1,25 +1,27 @@
-//! The headers of the reliable channel and of groups, with or without an authentication header in front. The decoder only.
+//! The headers of the reliable channel and of multicast, with or without an authentication header in front. Only the
+//! decoder uses it.
 //!
-//! Their layout is that of `reliable/frame.rs`, `group/frame.rs` of the kernel and `authenticated.rs` of the drivers.
+//! The layouts are those of `reliable/frame.rs`, `multicast/frame.rs` and `authenticated.rs` of `kernel/transport`.
 
 use super::bytes::{bytes, u16_at, u32_at, u64_at};
 
-/// One of our headers.
+/// A header of Pombo.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct FrameHeader {
     pub(super) kind: Kind,
     pub(super) flags: u8,
-    /// Bytes behind it.
+    /// Number of bytes behind the header.
     pub(super) len: usize,
     pub(super) epoch: u32,
-    /// Data, packet, repair: which. Report: the first that is missing. Poll, announce: one past the last sent.
+    /// Data, packet, repair: its own number. Report: the first missing number. Poll, announcement: one past the last
+    /// sent.
     pub(super) sequence: u32,
-    /// Counts transmissions, and so tells which of them a report has seen.
+    /// The number of the transmission, by which the sender knows which one a report has seen.
     pub(super) poll: u32,
     pub(super) more: KindFields,
-    /// Where its own bytes end.
+    /// Offset of the first byte behind the header.
     pub(super) end: usize,
-    /// Number and destination of a authenticated frame.
+    /// Number and destination of an authenticated frame.
     pub(super) tag: Option<(u64, u16)>,
 }
 
@@ -34,10 +36,10 @@ pub(super) enum Kind {
     GroupReport,
 }
 
-/// What only some frames have.
+/// Fields that only some kinds have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum KindFields {
-    /// Between two peers: the number that the sender waits for, the highest transmission it has heard, places it has.
+    /// Between two peers: the number that the sender expects, the highest transmission it has seen, its room in frames.
     Pair { expected: u32, echo: u32, room: u16 },
     /// In a group.
     Group { group: u32, message: u32, room: u16 },
@@ -46,7 +48,7 @@ pub(super) enum KindFields {
 pub(super) const PAIR: usize = 32;
 pub(super) const GROUP: usize = 30;
 pub(super) const AUTH_HEADER: usize = 16;
-/// Bytes behind the header that frames of a kind have: the map of a report, distances of a repair, an announce.
+/// Bytes behind the header by kind: the bitmap of a report, the distances of a repair, an announcement.
 const PAIR_MAP: usize = 8;
 const GROUP_MAP: usize = 32;
 pub(super) const DELTAS: usize = 7;
@@ -56,8 +58,8 @@ const ASK: u8 = 1;
 const WHOLE: u8 = 2;
 const FLAGS: [(u8, &str); 4] = [(ASK, "ask"), (WHOLE, "whole"), (4, "refused"), (8, "alone")];
 
-/// The header of what a network carried: `announced_len` bytes, of which these were captured. `None`: it cannot be one of ours,
-/// or is cut within it.
+/// Parses the header of `announced_len` bytes that a network carried, of which `captured` are there. Returns `None` if
+/// it cannot be Pombo's, or is cut within the header.
 pub(super) fn read(captured: &[u8], announced_len: usize) -> Option<FrameHeader> {
     plain(captured, announced_len, 0).or_else(|| {
         let way = u64_at(captured, 8)?;
@@ -67,7 +69,8 @@ pub(super) fn read(captured: &[u8], announced_len: usize) -> Option<FrameHeader>
     })
 }
 
-/// Bytes of the first of several frames that are still together, `announced_len` in all: a sender gives UDP many at once.
+/// Returns the length of the first of several frames in one buffer of `announced_len` bytes: a sender passes many
+/// frames to UDP at once.
 pub(super) fn first(captured: &[u8], announced_len: usize) -> Option<usize> {
     [0, AUTH_HEADER].into_iter().find_map(|at| {
         let [kind] = bytes(captured, at)?;
@@ -90,7 +93,7 @@ fn plain(captured: &[u8], announced_len: usize, at: usize) -> Option<FrameHeader
         false => (GROUP, 15),
     };
     let len = usize::from(u16_at(from, 2)?);
-    // Chance makes one of some 2^40 frames of others look like ours.
+    // By chance one of some 2^40 foreign frames passes this check.
     if announced_len != at + size + len || flags & !known != 0 || !kind.fits(flags, len) {
         return None;
     }
@@ -111,7 +114,8 @@ fn plain(captured: &[u8], announced_len: usize, at: usize) -> Option<FrameHeader
     })
 }
 
-/// A report's own number and stamp are 0: what it says of the other direction takes their places.
+/// Parses a frame between two peers. A report's own number and stamp are 0: what it reports on the other direction
+/// takes their places.
 fn pair(kind: Kind, from: &[u8]) -> Option<(u32, u32, KindFields)> {
     let (expected, echo) = (u32_at(from, 20)?, u32_at(from, 24)?);
     let room = u16_at(from, 28)?;
@@ -179,7 +183,7 @@ impl Kind {
     }
 }
 
-/// Names of the flags that are set.
+/// Returns the names of the flags that are set.
 pub(super) fn flags(set: u8) -> String {
     let named = FLAGS.iter().filter(|(flag, _)| set & flag != 0);
     let named: Vec<&str> = named.map(|(_, name)| *name).collect();

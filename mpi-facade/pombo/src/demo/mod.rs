@@ -1,5 +1,5 @@
-//! `pombo demo`: compiles the heat solver of `examples/ported` as a user would, runs it, and
-//! tells what it took. `cli` calls it.
+//! `pombo demo`: compiles the heat solver of `examples/ported` as a user would, runs it, and reports its cost. `cli`
+//! calls it.
 
 mod resource_usage;
 
@@ -22,13 +22,13 @@ struct Files {
     source: PathBuf,
     program: PathBuf,
     deck: PathBuf,
-    /// What heat.c writes into its working directory.
+    /// The picture that heat.c writes into its working directory.
     picture: PathBuf,
-    /// What the library appends to at the end of every rank.
+    /// The file to which the library appends at the end of every rank.
     traffic: PathBuf,
 }
 
-/// Leaves program, input and picture in `directory`.
+/// Creates program, input and picture in `directory`.
 pub(crate) fn main(directory: &Path, ranks: usize) -> Result<u8, Error> {
     let files = Files::prepare(directory)?;
     tell(&format!("compiling {}", files.source.display()));
@@ -58,7 +58,7 @@ impl Files {
             traffic: directory.join("heat.traffic"),
             directory,
         };
-        // What an earlier demo left must not pass for this one's.
+        // Files of an earlier demo must not be taken for this one's.
         for old in [&files.picture, &files.traffic] {
             if old.exists() {
                 fs::remove_file(old).map_err(Error::file("remove", old))?;

@@ -1,5 +1,5 @@
-//! What a job cost: messages and bytes as its ranks counted them, and what the composition of
-//! the MPI library takes for each. Only `demo` uses it.
+//! The cost of a job: messages and bytes as its ranks counted them, and the memory that the composition of the MPI
+//! library takes for each. Only `demo` uses it.
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,11 @@ use pombo_mpi::header::{self, MpiComposition};
 
 use crate::error::Error;
 
-/// The same header with everything switched off that can be.
+/// The same header with every aspect off that can be off.
 type Bare =
     Composition<<Selected as Config>::Length, Eager, Linear, Static, Capacities<16, 32, 256, 8>>;
 
-/// A few lines for the terminal; `traffic` is what `POMBO_STATS_FILE` named.
+/// Returns a few lines for the terminal; `traffic` is the file that `POMBO_STATS_FILE` named.
 pub(crate) fn report(traffic: &Path) -> Result<String, Error> {
     let text = fs::read_to_string(traffic).map_err(Error::file("read", traffic))?;
     let (messages, bytes) = sum(&text);
@@ -33,7 +33,7 @@ compose   {} bytes of envelope for each message under way (bare: {}),
     ))
 }
 
-/// Adds up lines that begin with rank, messages, bytes.
+/// Sums lines that begin with rank, messages, bytes.
 fn sum(text: &str) -> (u64, u64) {
     let mut sums = (0, 0);
     for line in text.lines() {

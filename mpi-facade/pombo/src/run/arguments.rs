@@ -1,9 +1,8 @@
 //! The command line of `pombo run`: options, programs and the `:` between them. Only `run`
 //! uses it.
 //!
-//! MPI people write long options with one dash (`-np 4`), clap with two. `normalise` finds the
-//! end of the options, doubles the dash where a long option is meant, and leaves the program
-//! and its arguments alone.
+//! MPI users write long options with one dash (`-np 4`), clap expects two. `normalise` finds the end of the options,
+//! doubles the dash of long options, and leaves the program and its arguments unchanged.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -17,7 +16,7 @@ use crate::console::warn;
 use crate::error::Error;
 use crate::variables;
 
-/// A job as asked for.
+/// The requested job.
 #[derive(Debug, Default)]
 pub(crate) struct Request {
     /// The parts between `:`, in rank order.
@@ -26,22 +25,22 @@ pub(crate) struct Request {
     pub(crate) tag: bool,
     /// Whether ranks are pinned to cores.
     pub(crate) bind: bool,
-    /// Where to start the ranks; None: here.
+    /// The hosts of the ranks; `None` for this host.
     pub(crate) hosts: Option<Hosts>,
-    /// Whether to tell at the end what became of messages and frames.
+    /// Whether to print statistics of messages and frames at the end.
     pub(crate) stats: bool,
-    /// After what time the job is ended.
+    /// The time limit of the job.
     pub(crate) timeout: Option<Duration>,
     /// For the launcher that starts ranks on other hosts, as it spells them.
     pub(crate) hydra: Vec<OsString>,
 }
 
-/// Machines, as another launcher wants to be told of them.
+/// Hosts, in the forms that another launcher accepts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Hosts {
     /// A file with a host on every line.
     File(PathBuf),
-    /// Names with commas between them.
+    /// Names separated by commas.
     List(OsString),
 }
 
@@ -50,7 +49,7 @@ pub(crate) enum Hosts {
 pub(crate) struct Context {
     pub(crate) ranks: usize,
     pub(crate) directory: Option<PathBuf>,
-    /// Added to the launcher's environment, later entries win.
+    /// Variables added to the launcher's environment; later entries win.
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
@@ -146,7 +145,7 @@ struct Options {
     program: Vec<OsString>,
 }
 
-/// Reads a whole command line, without the name it was called by.
+/// Parses a whole command line, without the name by which the launcher was called.
 pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error> {
     let mut request = Request::default();
     let mut everywhere = Vec::new();
@@ -198,7 +197,7 @@ const AFTER_HELP: &str = "\
 Exit code: that of the first rank that failed, 128+N if signal N ended it; 1 for wrong usage,
 126 for a program that cannot be run, 127 for a program that is not there.";
 
-/// The options of a part; those that are for Hydra alone go to `hydra`.
+/// Parses the options of one part; options that only Hydra takes go to `hydra`.
 fn options(name: &str, words: &[OsString], hydra: &mut Vec<OsString>) -> Result<Options, Error> {
     let mut command = command(name);
     command.build();
@@ -236,7 +235,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "give seconds, more than 0".into())
 }
 
-/// After what time the job is to be ended: as asked for, or by the variable that other launchers know too.
+/// Returns the time limit of the job: the option, or the variable that other launchers read too.
 pub(super) fn timeout(request: &Request) -> Result<Option<Duration>, Error> {
     const VARIABLE: &str = "MPIEXEC_TIMEOUT";
     match (request.timeout, std::env::var(VARIABLE)) {
@@ -253,7 +252,7 @@ pub(super) fn timeout(request: &Request) -> Result<Option<Duration>, Error> {
     }
 }
 
-/// What `POMBO_NET` may say; whether the address exists is for the ranks to find out.
+/// Checks a value of `POMBO_NET`; the ranks find out whether the address exists.
 fn net(text: &str) -> Result<String, String> {
     match variables::check(settings::NET.name(), Some(text)) {
         Verdict::Wrong { must, .. } => Err(format!("give {must}")),
@@ -268,7 +267,8 @@ fn pairs(option: &'static str, words: &[OsString]) -> Result<Vec<(OsString, OsSt
         .collect()
 }
 
-/// `-x NAME=VALUE` sets; `-x NAME` only checks, as the environment is passed on anyway.
+/// Parses the value of `-x`. `NAME=VALUE` sets a variable; `NAME` is only checked, because ranks inherit the
+/// environment anyway.
 fn exported(word: &OsStr) -> Result<Option<(OsString, OsString)>, Error> {
     use std::os::unix::ffi::OsStrExt;
     let bytes = word.as_bytes();
@@ -302,8 +302,8 @@ fn variable(what: &'static str, name: &OsStr) -> Result<OsString, Error> {
     Ok(name.to_owned())
 }
 
-/// Options in clap's spelling, then `--`, then the program and its arguments as they are. Options of other launchers go
-/// no further than here.
+/// Returns the options in clap's spelling, then `--`, then the program and its arguments unchanged. Handles the options
+/// of other launchers, so that clap does not see them.
 fn normalise(
     command: &Command,
     words: &[OsString],
@@ -336,7 +336,7 @@ fn normalise(
     Ok(out)
 }
 
-/// Does what an option of another launcher, with its values, is worth.
+/// Applies an option of another launcher, with its values.
 fn foreign(meaning: Meaning, words: &[OsString], hydra: &mut Vec<OsString>) -> Result<(), Error> {
     let text = || words.join(OsStr::new(" ")).to_string_lossy().into_owned();
     match meaning {
@@ -353,7 +353,7 @@ fn foreign(meaning: Meaning, words: &[OsString], hydra: &mut Vec<OsString>) -> R
     Ok(())
 }
 
-/// The name of an option that is not ours, and whether a value is joined to it.
+/// Returns the name of an option that is not ours, and whether a value is joined to it.
 fn unknown<'a>(command: &Command, word: &'a str) -> Option<(&'a str, bool)> {
     let name = word.strip_prefix('-')?;
     let name = name.strip_prefix('-').unwrap_or(name);
@@ -370,8 +370,8 @@ fn unknown<'a>(command: &Command, word: &'a str) -> Option<(&'a str, bool)> {
     (!ours && !bare.is_empty()).then_some((bare, joined))
 }
 
-/// How clap spells this option and how many of the following words belong to it; None if the
-/// word is no option.
+/// Returns clap's spelling of this option and the number of following words that belong to it; `None` if the word is no
+/// option.
 fn option(command: &Command, word: &str) -> Option<(String, usize)> {
     let name = word.strip_prefix('-')?;
     let (name, long) = match name.strip_prefix('-') {
@@ -396,15 +396,15 @@ fn option(command: &Command, word: &str) -> Option<(String, usize)> {
         .get_arguments()
         .find(|argument| has_letter(argument, name));
     match short {
-        // It takes the following words unless its value is joined to it, as in -n4.
+        // The option takes the following words unless its value is joined to it, as in -n4.
         Some(short) if !long && name.len() == 1 => Some((word.to_owned(), values(short))),
         Some(_) => Some((word.to_owned(), 0)),
-        // Unknown; as a long option it is refused by its whole name.
+        // The option is unknown; as a long option it is refused by its whole name.
         None => Some((format!("--{name}"), 0)),
     }
 }
 
-/// Is its short form, or one of them, the first letter of this name?
+/// Returns whether a short form of the argument is the first letter of this name.
 fn has_letter(argument: &clap::Arg, name: &str) -> bool {
     let letters = argument.get_short_and_visible_aliases().unwrap_or_default();
     name.chars()

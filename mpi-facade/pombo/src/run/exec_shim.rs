@@ -1,8 +1,8 @@
-//! `pombo __child`: the last step between the launcher and a rank's program. `spawn` starts it,
-//! `main` dispatches to it.
+//! `pombo __child`: the last step between the launcher and a rank's program. `spawn` starts it, `main` dispatches to
+//! it.
 //!
-//! The launcher may not run code between fork and exec, so this small process does what must
-//! be done inside the rank and then becomes the program.
+//! The launcher may not run code between fork and exec, so this small process makes the settings of a rank and then
+//! executes the program.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -21,10 +21,10 @@ use crate::error::Error;
 /// The subcommand's name.
 pub(crate) const NAME: &str = "__child";
 
-/// Words in front of the program's own arguments.
+/// Number of words in front of the program's own arguments.
 const WORDS: usize = 4;
 
-/// The command line that `main` reads: launcher, core to stay on, file to run, argv of it.
+/// Returns the command line that `main` reads: launcher, core for pinning, file to execute, its argv.
 pub(crate) fn command_line<'a>(
     launcher: Pid,
     core: Option<usize>,
@@ -41,7 +41,7 @@ pub(crate) fn command_line<'a>(
     ]
 }
 
-/// Becomes the program, or answers with why it cannot.
+/// Executes the program, or returns why it cannot.
 pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
     let Some((head, arguments)) = words.split_first_chunk::<WORDS>() else {
         return Err(Error::Value {
@@ -63,7 +63,7 @@ pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
     })
 }
 
-/// Dies when the launcher does, even if it already has.
+/// Sets the parent-death signal, and fails if the launcher has died already.
 fn stay_with(launcher: &OsStr) -> Result<(), Error> {
     set_pdeathsig(Signal::SIGKILL).map_err(Error::errno("tie the rank to the launcher"))?;
     if launcher.to_str() == Some(&getppid().to_string()) {

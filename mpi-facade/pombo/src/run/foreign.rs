@@ -1,6 +1,6 @@
-//! Programs of other MPI libraries: under this launcher each of their ranks is alone. They are known by the shared
-//! libraries that their files need. A script and a program that carries its library with it do not tell; that no rank
-//! has called MPI_Init tells of some. Only `spawn` and `supervise` ask.
+//! Detects programs of other MPI libraries, each rank of which would be alone under this launcher, by the shared
+//! libraries that their files need. Scripts and statically linked programs cannot be detected that way; for some of
+//! them it is known afterwards that no rank has called MPI_Init. Only `spawn` and `supervise` use it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,9 +13,9 @@ use object::{Endianness, ReadCache, elf};
 use crate::console::warn;
 use crate::error::Error;
 
-/// Our library, and any other of the standard ABI.
+/// The stem of our library, and of any other with the standard ABI.
 const OURS: &str = "libmpi_abi";
-/// What the libraries of others are called, up to ".so".
+/// Stems of other MPI libraries, that is, their names up to ".so".
 const THEIRS: [&str; 6] = [
     "libmpi",
     "libmpich",
@@ -24,31 +24,31 @@ const THEIRS: [&str; 6] = [
     "libmpicxx",
     "libmpichcxx",
 ];
-/// Families of names: Open MPI's Fortran, Cray's and IBM's libraries.
+/// Prefixes of stems: Open MPI's Fortran, Cray's and IBM's libraries.
 const FAMILIES: [&str; 2] = ["libmpi_", "libmpich_"];
 
-/// Libraries of every system, where nobody needs to look.
+/// System libraries, which need not be examined.
 const SYSTEM: [&str; 5] = ["libc", "libm", "libgcc_s", "libstdc++", "libpthread"];
-/// Where the system's loader looks last.
+/// Directories that the system's loader searches last.
 const PLACES: [&str; 5] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
 
-/// What the file of a program or library says to the loader.
+/// The dynamic section of a program or library, as far as it concerns the loader.
 #[derive(Default)]
 struct Needs {
     libraries: Vec<String>,
-    /// Directories to look for them in.
+    /// Directories that are searched for the libraries.
     paths: Vec<PathBuf>,
 }
 
-/// Refuses a program that needs another MPI library, and warns of one that needs a library that does. Answers whether
-/// it is expected to call our `MPI_Init`.
+/// Refuses a program that needs another MPI library, and warns of one that needs a library that does. Returns whether
+/// the program is expected to call our `MPI_Init`.
 pub(crate) fn check(program: &OsStr, file: &Path, path: Option<&OsStr>) -> Result<bool, Error> {
     let needs = needs_of(file);
     let beyond = |name: &str| {
         let file = find(name, &needs.paths, path);
         file.map_or(Vec::new(), |file| needs_of(&file).libraries)
     };
-    // What translates the calls of another library is made over ours.
+    // A library that translates the calls of another MPI library is linked to ours.
     let is_ours = |name: &String| {
         let over = |name: &str| beyond(name).iter().any(|below| stem(below) == OURS);
         stem(name) == OURS || is_foreign(name) && over(name)
@@ -80,12 +80,12 @@ pub(crate) fn check(program: &OsStr, file: &Path, path: Option<&OsStr>) -> Resul
     Ok(ours || name.as_bytes().starts_with(b"python"))
 }
 
-/// For a job that should have used MPI and has not.
+/// The warning for a job that should have used MPI and has not.
 pub(crate) const NOBODY_JOINED: &str = "no rank called MPI_Init of this library; if the program uses MPI, it loads another library \
      and each rank was alone: build what it uses (mpi4py, for one) with this mpicc, or start it with the mpiexec of \
      that library";
 
-/// The name of a library without version.
+/// Returns the name of a library without its version.
 fn stem(library: &str) -> &str {
     library.split_once(".so").map_or(library, |(stem, _)| stem)
 }
@@ -96,7 +96,7 @@ fn is_foreign(library: &str) -> bool {
     THEIRS.contains(&stem) || is_family && !stem.starts_with(OURS)
 }
 
-/// Nothing, if it is no such file.
+/// Returns what a file needs; nothing if it is not an ELF file.
 fn needs_of(file: &Path) -> Needs {
     let directory = file.parent().unwrap_or(Path::new("/"));
     let opened = File::open(file).ok().map(ReadCache::new);
@@ -127,7 +127,7 @@ fn read(data: &ReadCache<File>, directory: &Path) -> Option<Needs> {
     Some(needs)
 }
 
-/// A path with the directory of the file in the place of `$ORIGIN`.
+/// Replaces `$ORIGIN` in a path by the directory of the file.
 fn expanded(path: &[u8], origin: &[u8]) -> PathBuf {
     let words = [&b"$ORIGIN"[..], b"${ORIGIN}"];
     let rest = words.into_iter().find_map(|word| path.strip_prefix(word));
@@ -135,7 +135,7 @@ fn expanded(path: &[u8], origin: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&whole))
 }
 
-/// The file of a library, in the order of the system's loader, as far as it needs no cache of names.
+/// Finds the file of a library in the order of the system's loader, without its cache.
 fn find(library: &str, paths: &[PathBuf], named: Option<&OsStr>) -> Option<PathBuf> {
     let named: Vec<PathBuf> =
         named.map_or(Vec::new(), |named| std::env::split_paths(named).collect());
@@ -149,7 +149,7 @@ fn find(library: &str, paths: &[PathBuf], named: Option<&OsStr>) -> Option<PathB
         .find(|file| file.is_file())
 }
 
-/// The directory of Debian's for libraries of this machine.
+/// Returns Debian's directory for libraries of this architecture.
 fn multiarch() -> String {
     format!("{}-linux-gnu", std::env::consts::ARCH)
 }

@@ -1,9 +1,7 @@
-//! `pombo __guard`: a small process that outlives the launcher by an instant. `run` starts it,
-//! `main` dispatches to it.
+//! `pombo __guard`: a small process that outlives the launcher for a moment. `run` starts it, `main` dispatches to it.
 //!
-//! A killed launcher takes the ranks with it by itself (each has a parent-death signal), but
-//! not what the ranks started. The guard knows every rank's process group; when its input ends
-//! it kills the groups that were not crossed out.
+//! If the launcher is killed, each rank dies by its parent-death signal, but processes that the ranks started do not.
+//! The guard knows every rank's process group; when its input ends, it kills the groups that were not removed.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, Write, stdin};
@@ -18,14 +16,14 @@ use crate::error::Error;
 /// The subcommand's name.
 pub(crate) const NAME: &str = "__guard";
 
-/// The launcher's end.
+/// The launcher's side of the guard.
 pub(crate) struct Guard {
     process: Child,
     orders: Option<ChildStdin>,
 }
 
 impl Guard {
-    /// Starts it in a group of its own, where no Ctrl-C reaches it.
+    /// Starts the guard in a process group of its own, which Ctrl-C does not reach.
     pub(crate) fn start() -> Result<Guard, Error> {
         let mut process = Command::new("/proc/self/exe")
             .arg0("pombo")
@@ -40,33 +38,34 @@ impl Guard {
         Ok(Guard { process, orders })
     }
 
-    /// A rank has started.
+    /// Adds the process group of a rank that has started.
     pub(crate) fn add(&mut self, group: Pid) {
         self.order(format_args!("+{group}\n"));
     }
 
-    /// A rank is over; called while its leader's number cannot be given to another process.
+    /// Removes the process group of a rank that has ended. The caller does so before it reaps the leader, while the
+    /// number cannot be reused by another process.
     pub(crate) fn remove(&mut self, group: Pid) {
         self.order(format_args!("-{group}\n"));
     }
 
     fn order(&mut self, order: std::fmt::Arguments<'_>) {
         if let Some(orders) = &mut self.orders {
-            // Without the guard the job still runs; only a killed launcher is cleaned up less.
+            // Without the guard the job still runs; only the cleanup after a killed launcher is incomplete.
             let _ = orders.write_all(order.to_string().as_bytes());
         }
     }
 }
 
 impl Drop for Guard {
-    /// Nothing is left to guard: every rank was crossed out.
+    /// Every rank has been removed, so the guard has nothing to kill.
     fn drop(&mut self) {
         self.orders = None;
         let _ = self.process.wait();
     }
 }
 
-/// Follows the launcher's orders until they end.
+/// Follows the launcher's orders until its input ends.
 pub(crate) fn main() -> Result<u8, Error> {
     let mut groups = BTreeSet::new();
     for line in stdin().lock().lines() {

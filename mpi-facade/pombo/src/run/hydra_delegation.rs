@@ -1,4 +1,4 @@
-//! Jobs on several hosts: the launcher of another MPI starts them, and the C library speaks its protocol. Only `run`
+//! Jobs on several hosts: Hydra, the launcher of MPICH, starts them, and the C library speaks its protocol. Only `run`
 //! uses it.
 
 use std::ffi::OsString;
@@ -11,10 +11,10 @@ use super::program;
 use crate::console::warn;
 use crate::error::Error;
 
-/// Launchers that may be Hydra, by what they are called.
+/// Names under which Hydra may be installed.
 const NAMES: [&str; 3] = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
 
-/// Runs the job there and answers with its exit code.
+/// Runs the job by Hydra and returns its exit code.
 pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
     check(hosts)?;
     for context in &request.contexts {
@@ -37,8 +37,8 @@ pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
     Ok(u8::try_from(code).unwrap_or(1))
 }
 
-/// Hydra says several lines of a file that is not there, nothing of one that names nobody, and breaks at a number of
-/// ranks that is none.
+/// Checks the hosts. Hydra prints several lines for a missing file, nothing for one without hosts, and fails at an
+/// invalid number of ranks.
 fn check(hosts: &Hosts) -> Result<(), Error> {
     match hosts {
         Hosts::List(list) => {
@@ -69,19 +69,19 @@ fn check(hosts: &Hosts) -> Result<(), Error> {
     }
 }
 
-/// A host and what Hydra wants to know of it; other launchers' word for a number of ranks it does not know.
+/// Returns whether a line has a host and fields that Hydra knows; it does not know other launchers' `slots=`.
 fn is_host_line(line: &&str) -> bool {
     let mut words = line.split_whitespace();
     words.next().is_some_and(is_host) && !words.any(|word| word.contains("slots="))
 }
 
-/// A name, and a number of ranks if need be.
+/// Returns whether a word is a host name with an optional number of ranks.
 fn is_host(word: &str) -> bool {
     let (name, ranks) = word.split_once(':').unwrap_or((word, "1"));
     !name.is_empty() && ranks.parse::<usize>().is_ok_and(|ranks| ranks > 0)
 }
 
-/// The first that is Hydra and not this program under another name.
+/// Finds the first program that is Hydra and not this launcher under another name.
 fn find() -> Result<PathBuf, Error> {
     let own = std::env::current_exe().and_then(fs::canonicalize).ok();
     let there = |name: &&str| program::find(name.as_ref(), Path::new(".")).ok();
@@ -98,7 +98,7 @@ fn is_hydra(file: &Path) -> bool {
     said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("HYDRA"))
 }
 
-/// The job in Hydra's words. It passes the whole environment on.
+/// Returns the job as arguments of Hydra, with the whole environment.
 fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
     let mut words: Vec<OsString> = match hosts {
         Hosts::File(file) => vec!["-f".into(), file.into()],

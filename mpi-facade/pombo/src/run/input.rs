@@ -1,8 +1,8 @@
-//! The launcher's standard input on its way to rank 0. Only `supervise` and `spawn` use it.
+//! Forwards the launcher's standard input to rank 0. Only `supervise` and `spawn` use it.
 //!
-//! A file or pipe is simply inherited: what rank 0 does not read stays there for others. A
-//! terminal belongs to the launcher's process group, so its input is handed on here, one line
-//! at a time: the next is read when rank 0's pipe has taken the last.
+//! Rank 0 inherits a file or pipe: input that it does not read stays there for others. A terminal belongs to the
+//! launcher's process group, so its input is forwarded here, one line at a time: the next line is read when rank 0's
+//! pipe has taken the last.
 
 use std::io::{self, ErrorKind, IsTerminal, Read, Write, stdin};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,10 +12,10 @@ use nix::unistd::{getpgrp, tcgetpgrp};
 
 use super::poll::{Interest, Ready};
 
-/// As much as a terminal gives at once, and as a pipe takes without blocking.
+/// Bytes that a terminal gives at most at once, and that a pipe takes without blocking.
 const LINE: usize = 4096;
 
-/// The hand-over from the terminal, if there is one.
+/// The forwarding from a terminal, if there is one.
 #[derive(Default)]
 pub(crate) struct Input {
     relay: Option<Relay>,
@@ -29,7 +29,7 @@ struct Relay {
     in_background: bool,
 }
 
-/// What rank 0 gets as standard input.
+/// Returns rank 0's standard input.
 pub(crate) fn of_rank_0() -> Stdio {
     match stdin().is_terminal() {
         true => Stdio::piped(),
@@ -38,7 +38,7 @@ pub(crate) fn of_rank_0() -> Stdio {
 }
 
 impl Input {
-    /// Rank 0 has started; it has a pipe only if there is a terminal.
+    /// Connects rank 0, which has started; it has a pipe only if the input is a terminal.
     pub(crate) fn connect(&mut self, pipe: Option<ChildStdin>) -> io::Result<()> {
         let Some(rank) = pipe else { return Ok(()) };
         let terminal: OwnedFd = stdin().as_fd().try_clone_to_owned()?;
@@ -51,7 +51,7 @@ impl Input {
         Ok(())
     }
 
-    /// What to wait for: the next line, or rank 0 to take the last.
+    /// Adds the descriptor to wait for: the terminal for the next line, or rank 0's pipe for the last.
     pub(crate) fn interest<'a>(&'a self, interest: &mut Interest<'a>) {
         let Some(relay) = &self.relay else { return };
         if !relay.pending.is_empty() {
@@ -61,17 +61,17 @@ impl Input {
         }
     }
 
-    /// The launcher may be in the foreground again.
+    /// Tries again after the launcher was continued, possibly in the foreground.
     pub(crate) fn resume(&mut self) {
         if let Some(relay) = &mut self.relay {
             relay.in_background = false;
         }
     }
 
-    /// The terminal has a line, or its input has ended.
+    /// Reads from the terminal, which has a line or whose input has ended.
     pub(crate) fn read(&mut self) {
         let Some(relay) = &mut self.relay else { return };
-        // An error means that it is not the terminal that controls us: no one is stopped.
+        // An error means that it is not our controlling terminal: reading does not stop the launcher.
         relay.in_background = tcgetpgrp(&relay.terminal).is_ok_and(|group| group != getpgrp());
         if relay.in_background {
             return;
@@ -82,7 +82,7 @@ impl Input {
         self.keep_unless(result.map(|length| length == 0));
     }
 
-    /// Rank 0 takes more, or has closed its input.
+    /// Writes to rank 0, which takes more or has closed its input.
     pub(crate) fn write(&mut self) {
         let Some(relay) = &mut self.relay else { return };
         let result = relay.rank.write(&relay.pending);

@@ -1,4 +1,4 @@
-//! What the ranks of a job share: the memory file. Only `run` uses it.
+//! The shared memory of a job's ranks: the memory file. Only `run` uses it.
 
 use std::fs::File;
 use std::os::fd::RawFd;
@@ -8,23 +8,22 @@ use pombo_netdrivers::shm::{MAX_RANKS, RankState, Segment};
 
 use crate::error::Error;
 
-/// Ranks inherit the descriptor at this number or the next free one: above those that shells
-/// and scripts use for themselves.
+/// The inherited descriptor has this number or the next free one, above those that shells and scripts use.
 const DESCRIPTOR: RawFd = 300;
-/// Where the limit on descriptors is below that.
+/// The number to use if the limit on descriptors is below that.
 const LOW_DESCRIPTOR: RawFd = 10;
 
-/// The first rank settles what all must be built with.
+/// The first rank sets the fingerprint that all ranks must have.
 const ANY_FINGERPRINT: u64 = 0;
 
-/// The memory of one job; it is gone when the last process that holds it has ended.
+/// The shared memory of one job; it is freed when the last process that holds it has ended.
 pub(crate) struct Job {
     segment: Segment,
     descriptor: RawFd,
 }
 
 impl Job {
-    /// Memory for `ranks` ranks.
+    /// Creates memory for `ranks` ranks.
     pub(crate) fn create(ranks: usize) -> Result<Job, Error> {
         let segment = Segment::create(ranks, ANY_FINGERPRINT).map_err(Error::Job)?;
         let descriptor = inheritable(&segment)?;
@@ -34,25 +33,26 @@ impl Job {
         })
     }
 
-    /// The descriptor that ranks inherit.
+    /// Returns the descriptor that ranks inherit.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.descriptor
     }
 
-    /// Whether the rank has joined the job, which programs without MPI do not.
+    /// Returns whether the rank has joined the job, which programs without MPI do not.
     pub(crate) fn has_joined(&self, rank: usize) -> bool {
         let state = self.segment.state(rank);
         matches!(state, Ok(RankState::Attached | RankState::Finished))
     }
 
-    /// Whether the rank has left the job as it should.
+    /// Returns whether the rank has left the job regularly.
     pub(crate) fn has_left(&self, rank: usize) -> bool {
         self.segment.state(rank) == Ok(RankState::Finished)
     }
 
-    /// Tells the other ranks, so that none waits for this one. `first` ended before it, and it was asked to.
+    /// Marks a rank as dead for the other ranks, so that none waits for it. `first` is the rank that ended before it
+    /// and made the launcher terminate it.
     pub(crate) fn mark_dead(&self, rank: usize, first: Option<usize>) {
-        // The only error is a rank that is not there.
+        // A rank that does not exist is the only error.
         if let Some(first) = first.and_then(|first| u16::try_from(first).ok())
             && self.segment.root_cause(rank).is_none()
         {
@@ -62,7 +62,7 @@ impl Job {
     }
 }
 
-/// Refuses a job that is too large before anything of it exists.
+/// Refuses a job that is too large before anything is created.
 pub(crate) fn check(ranks: usize) -> Result<(), Error> {
     match (1..=MAX_RANKS).contains(&ranks) {
         true => Ok(()),
@@ -73,8 +73,8 @@ pub(crate) fn check(ranks: usize) -> Result<(), Error> {
     }
 }
 
-/// A second descriptor, which survives exec and stays open as long as the launcher lives. The
-/// segment's own goes to no other process.
+/// Returns a second descriptor, which survives exec and stays open as long as the launcher lives. The segment's own
+/// descriptor is not inherited.
 fn inheritable(segment: &Segment) -> Result<RawFd, Error> {
     let path = format!("/proc/self/fd/{}", segment.fd());
     let file = File::options()

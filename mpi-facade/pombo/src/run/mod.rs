@@ -28,7 +28,7 @@ pub(crate) use spawn::allowed_cores;
 use statistics::Statistics;
 use supervise::Supervisor;
 
-/// Runs the job that the arguments describe; `name` is what the user called.
+/// Runs the job that the arguments describe; `name` is the name by which the user called the launcher.
 pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
     let mut request = arguments::parse(name, arguments)?;
     settings::check(&request)?;
@@ -48,11 +48,11 @@ fn start(request: &Request) -> Result<u8, Error> {
     }
 }
 
-/// Runs a job on this machine to its end and answers with the exit code to leave with.
+/// Runs a job on this machine to its end and returns the launcher's exit code.
 pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     let plan = spawn::plan(request)?;
     let kill_timeout = supervise::kill_timeout()?;
-    // Signals first: none may fall between the first rank's start and the first look at it.
+    // Signals are blocked first: none may be missed between the start of the first rank and the first read.
     let signals = Signals::block()?;
     let guard = guard::Guard::start()?;
     let job = Job::create(plan.len())?;

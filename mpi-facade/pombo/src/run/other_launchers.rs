@@ -1,22 +1,22 @@
-//! Options of other launchers that scripts pass along: those of Open MPI's `mpirun` and of MPICH's `mpiexec` that are not
-//! ours. Only `run::arguments` asks.
+//! Options of other launchers that scripts pass: those of Open MPI's `mpirun` and of MPICH's `mpiexec` that are not
+//! ours. Only `run::arguments` uses it.
 
-/// What an option of another launcher is worth here.
+/// The treatment of an option of another launcher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
-    /// Nothing is left to do for it.
+    /// The option needs no action: Pombo already behaves so.
     Granted,
-    /// The job is the same without it; the user is told why.
+    /// The option has no effect on the job; the user is told why.
     Ignored(&'static str),
-    /// It is for the launcher that starts ranks on other hosts; on one host nothing is left to do.
+    /// The option is for the launcher that starts ranks on other hosts; on one host it needs no action.
     Hydra,
-    /// The job would not be the one that was asked for; the user is told what to do instead.
+    /// The job would differ from the requested one; the user is told what to do instead.
     Refused(&'static str),
 }
 
 use Meaning::{Granted, Hydra, Ignored, Refused};
 
-/// An option by all its names, without dashes; how many of the following words are its values.
+/// An option with all its names, without dashes, and the number of following words that are its values.
 struct Foreign {
     names: &'static [&'static str],
     values: usize,
@@ -111,7 +111,8 @@ static OPTIONS: &[Foreign] = &[
     ),
 ];
 
-/// What an option is worth, and how many of the following words belong to it; `None` if no launcher has it.
+/// Returns the treatment of an option and the number of following words that belong to it; `None` if no launcher knows
+/// it.
 pub(super) fn meaning(name: &str) -> Option<(Meaning, usize)> {
     let option = OPTIONS.iter().find(|option| option.names.contains(&name))?;
     Some((option.meaning, option.values))

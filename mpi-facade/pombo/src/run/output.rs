@@ -1,10 +1,9 @@
-//! What ranks print, on its way to the launcher's own output. Only `supervise` uses it.
+//! Forwards what ranks print to the launcher's own output. Only `supervise` uses it.
 //!
-//! A line is forwarded whole, after its newline or at the end of the rank's output. A line
-//! longer than `LINE` bytes goes in pieces of that size, between which lines of other ranks may
-//! stand. If the reader of the launcher's output is slow, at most `PENDING` bytes and one read
-//! of each kind wait here, and the last words of ranks that failed, at most `LAST` bytes of each
-//! pipe; then the ranks' pipes fill and their writes block.
+//! A line is forwarded whole, after its newline or at the end of the rank's output. A line longer than `LINE` bytes
+//! goes in pieces of that size, between which lines of other ranks may stand. If the reader of the launcher's output is
+//! slow, at most `PENDING` bytes and one read of each kind wait here, plus the final output of ranks that failed, at
+//! most `LAST` bytes of each pipe; then the ranks' pipes fill and their writes block.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,10 +17,10 @@ use crate::error::Error;
 
 /// Longest line that is forwarded in one piece.
 const LINE: usize = 64 * 1024;
-/// Bytes that may wait for the launcher's output before the ranks are no longer read.
+/// Bytes that may wait for the launcher's output; beyond it the ranks' pipes are not read.
 const PENDING: usize = 256 * 1024;
-/// As much as a pipe holds when its rank has ended; what goes on printing is something that the
-/// rank started.
+/// Bytes that are read from the pipe of a rank that has ended: as much as a pipe holds. Further output comes from
+/// processes that the rank started.
 const LAST: usize = 1024 * 1024;
 /// A pipe that polls as writable takes this much without blocking (PIPE_BUF).
 const PIPE: usize = 4096;
@@ -33,10 +32,10 @@ pub(crate) enum Stream {
     Err,
 }
 
-/// Everything that is printed in a job.
+/// All output of a job.
 pub(crate) struct Outputs {
-    /// Standard output and standard error, or one for both if they are the same file: a line
-    /// of one must not fall into a line of the other.
+    /// Standard output and standard error, or one for both if they are the same file: otherwise a line of one could be
+    /// written into a line of the other.
     outputs: Vec<Output>,
     sources: Vec<RankPipe>,
     buffer: Box<[u8]>,
@@ -63,7 +62,7 @@ struct Output {
 }
 
 impl Outputs {
-    /// Sinks for the launcher's own outputs, no rank yet.
+    /// Creates the launcher's outputs, without ranks.
     pub(crate) fn new(tag: bool) -> Result<Outputs, Error> {
         let doing = "open the launcher's own output";
         let copy = |descriptor: io::Result<OwnedFd>| descriptor.map(File::from);
@@ -81,7 +80,7 @@ impl Outputs {
         })
     }
 
-    /// A rank's pipe.
+    /// Adds a pipe of a rank.
     pub(crate) fn add(&mut self, rank: usize, stream: Stream, pipe: OwnedFd) {
         self.sources.push(RankPipe {
             pipe: Some(pipe.into()),
@@ -91,7 +90,7 @@ impl Outputs {
         });
     }
 
-    /// A line of the launcher's own, on standard error.
+    /// Writes a line of the launcher's own to standard error.
     pub(crate) fn say(&mut self, text: &str) {
         let output = self.output_of(Stream::Err);
         let output = &mut self.outputs[output];
@@ -101,7 +100,7 @@ impl Outputs {
         output.push(format!("pombo: {text}\n").as_bytes());
     }
 
-    /// What to wait for: pipes, as long as their lines have a place, and sinks that lag.
+    /// Adds the descriptors to wait for: pipes while there is space for their lines, and outputs with pending bytes.
     pub(crate) fn interest<'a>(&'a self, interest: &mut Interest<'a>) {
         for (index, output) in self.outputs.iter().enumerate() {
             if !output.pending.is_empty() {
@@ -133,7 +132,7 @@ impl Outputs {
         }
     }
 
-    /// Takes what a rank has printed that has ended, for a message about its end to come after it.
+    /// Reads the output of a rank that has ended, so that a message about its end comes after it.
     pub(crate) fn finish(&mut self, rank: usize) {
         for source in self.sources.iter_mut().filter(|source| source.rank == rank) {
             let output = &mut self.outputs[source.output];
@@ -155,8 +154,8 @@ impl Outputs {
         }
     }
 
-    /// Writes once to a sink that is ready. A sink that fails closes its ranks' pipes, so that
-    /// they learn of it as they would without a launcher.
+    /// Writes once to an output that is ready. If that fails, closes the pipes of its ranks, so that they get the error
+    /// that they would get without a launcher.
     pub(crate) fn write(&mut self, index: usize) {
         self.outputs[index].write();
         let Some(error) = &self.outputs[index].failed else {
@@ -173,30 +172,30 @@ impl Outputs {
         }
     }
 
-    /// Whether nothing more can come from a rank.
+    /// Returns whether no more output can come from a rank.
     pub(crate) fn is_closed(&self, rank: usize) -> bool {
         let mut of_rank = self.sources.iter().filter(|source| source.rank == rank);
         of_rank.all(|source| source.pipe.is_none())
     }
 
-    /// Whether something waits to be written.
+    /// Returns whether bytes wait to be written.
     pub(crate) fn is_pending(&self) -> bool {
         self.outputs.iter().any(|output| !output.pending.is_empty())
     }
 
-    /// Forwards unfinished lines; for the end of the job.
+    /// Forwards unfinished lines at the end of the job.
     pub(crate) fn flush(&mut self) {
         for source in &mut self.sources {
             source.flush(&mut self.outputs[source.output], self.tag);
         }
     }
 
-    /// Whether the reader of the ranks' output went away (as `head` does).
+    /// Returns whether the reader of the ranks' output has gone (as `head` does).
     pub(crate) fn has_lost_reader(&self) -> bool {
         self.failure(|error| error.kind() == ErrorKind::BrokenPipe)
     }
 
-    /// Whether output was lost for another reason.
+    /// Returns whether output was lost for another reason.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure(|error| error.kind() != ErrorKind::BrokenPipe)
     }
@@ -229,7 +228,7 @@ impl RankPipe {
         }
     }
 
-    /// A tagged piece always ends its line: the next line has a tag of its own.
+    /// Forwards an unfinished line. With tags it ends by a newline, because the next line has a tag of its own.
     fn flush(&mut self, output: &mut Output, tag: bool) {
         if self.line.is_empty() {
             return;
@@ -245,7 +244,7 @@ impl RankPipe {
     }
 }
 
-/// Whether a read would not wait.
+/// Returns whether a read would not block.
 fn is_readable(pipe: &File) -> bool {
     let mut interest = Interest::default();
     interest.readable(pipe.as_fd(), Ready::Terminal);

@@ -1,5 +1,4 @@
-//! One wait for everything that a running job can tell. `supervise` uses it, `input` and
-//! `output` add what they wait for.
+//! One wait for all descriptors of a running job. `supervise` uses it; `input` and `output` add theirs.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -9,18 +8,18 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::error::Error;
 
-/// What became ready.
+/// A descriptor that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// A signal is pending.
     Signal,
-    /// Output of a rank can be read (or has ended).
+    /// Output of a rank can be read, or has ended.
     Source(usize),
-    /// The launcher's own output takes more (or is closed).
+    /// The launcher's own output takes more, or is closed.
     Sink(usize),
     /// The terminal has input.
     Terminal,
-    /// Rank 0 takes input (or has closed it).
+    /// Rank 0 takes input, or has closed it.
     Input,
 }
 
@@ -45,7 +44,7 @@ impl<'a> Interest<'a> {
         self.names.push(name);
     }
 
-    /// Waits until one is ready or the time is over; without a time, for as long as it takes.
+    /// Waits until a descriptor is ready or the limit has passed; without a limit, as long as it takes.
     pub(crate) fn wait(mut self, limit: Option<Duration>) -> Result<Vec<Ready>, Error> {
         match poll(&mut self.descriptors, timeout(limit)) {
             Err(Errno::EINTR) => return Ok(Vec::new()),
@@ -58,7 +57,7 @@ impl<'a> Interest<'a> {
     }
 }
 
-/// Rounded up, so that a wait never ends just before the moment it is for.
+/// Rounds up, so that a wait never ends just before its deadline.
 fn timeout(limit: Option<Duration>) -> PollTimeout {
     match limit {
         None => PollTimeout::NONE,

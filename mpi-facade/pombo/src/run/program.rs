@@ -1,8 +1,8 @@
-//! Finds the file that a program's name means. `spawn` asks it before anything is started, so
-//! that a wrong name is one message and not one per rank.
+//! Finds the file of a program. `spawn` calls it before anything is started, so that a wrong name gives one message and
+//! not one per rank.
 //!
-//! As `mpiexec` of MPICH does: a name without a slash is looked up in PATH and nowhere else, a
-//! name with a slash counts from the directory in which the program will start.
+//! The rules are those of MPICH's `mpiexec`: a name without a slash is searched in PATH only, a name with a slash is
+//! relative to the directory in which the program will start.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use nix::unistd::{AccessFlags, access};
 
 use crate::error::Error;
 
-/// Where the system looks when PATH is not set.
+/// The search path if PATH is not set.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The file to execute for `program` started in `directory`.
+/// Returns the file to execute for `program` started in `directory`.
 pub(crate) fn find(program: &OsStr, directory: &Path) -> Result<PathBuf, Error> {
     if program.as_encoded_bytes().contains(&b'/') {
         let path = directory.join(program);
@@ -41,7 +41,7 @@ pub(crate) fn find(program: &OsStr, directory: &Path) -> Result<PathBuf, Error> 
     }
 }
 
-/// The first executable of that name in PATH; else the first that is there but unfit.
+/// Returns the first executable of that name in PATH, or else an error for the first file that cannot be executed.
 fn in_path(name: &OsStr, directory: &Path) -> Result<PathBuf, Option<Error>> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH));
     let mut unfit = None;

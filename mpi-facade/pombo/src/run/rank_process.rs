@@ -1,8 +1,8 @@
-//! One rank's process and what it started. Only `supervise` uses it.
+//! The process of one rank and the processes that it started. Only `supervise` uses it.
 //!
-//! A rank is `Running`, then `Left` when its process has ended, then `Over`. While it has left
-//! its process is not reaped, so its number, which names its process group, stays its own; what
-//! it started may still print and stop by itself. `finish` ends the rest.
+//! A rank is `Running`, then `Left` when its process has ended, then `Over`. In state `Left` the process is not reaped,
+//! so its number, which names its process group, is not reused; processes that it started may still print and end on
+//! their own. `finish` ends the rest.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
@@ -13,17 +13,17 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-/// A rank, named by its place among the ranks.
+/// A rank, named by its index among the ranks.
 pub(crate) struct Rank {
     process: Child,
-    /// Its process id, and that of the group it leads.
+    /// The process id, which is also the id of the group that the process leads.
     pub(crate) group: Pid,
-    /// As the user called it.
+    /// The program as the user gave it.
     pub(crate) program: String,
     pub(crate) state: State,
 }
 
-/// Where a rank is in its life.
+/// The state of a rank.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum State {
     Running,
@@ -36,7 +36,7 @@ pub(crate) enum State {
 pub(crate) enum End {
     Code(i32),
     Signal(i32),
-    /// Somebody else took the answer.
+    /// Another process took the status.
     Unknown,
 }
 
@@ -49,11 +49,11 @@ impl End {
 /// PF_EXITING of Linux.
 const EXITING: u64 = 4;
 
-/// The system's flags of a process.
+/// Returns the kernel's flags of a process.
 fn flags(process: Pid) -> Option<u64> {
     let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The name before that bracket may hold anything; then comes field 3.
+    // The name before the last bracket may hold any character; field 3 follows.
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(9 - 3)?.parse().ok()
 }
@@ -72,20 +72,20 @@ impl Rank {
         self.state == State::Over
     }
 
-    /// Passes a signal on to the rank and what it started.
+    /// Sends a signal to the process group of the rank.
     pub(crate) fn signal(&self, signal: Signal) {
         if !self.is_over() {
-            // The only error left is a group that has just ended by itself.
+            // The only remaining error is a group that has just ended.
             let _ = killpg(self.group, signal);
         }
     }
 
-    /// Whether the system takes a running rank apart already. What it had open may be closed by then.
+    /// Returns whether the kernel is already terminating a running rank, whose descriptors may be closed by then.
     pub(crate) fn is_leaving(&self) -> bool {
         self.state == State::Running && flags(self.group).is_some_and(|flags| flags & EXITING != 0)
     }
 
-    /// Whether a running rank has left, and how. Its process stays unreaped.
+    /// Returns how a running rank has ended, if it has. Its process stays unreaped.
     pub(crate) fn poll_end(&mut self) -> Option<End> {
         if self.state != State::Running {
             return None;
@@ -95,7 +95,7 @@ impl Rank {
             Ok(WaitStatus::Exited(_, code)) => End::Code(code),
             Ok(WaitStatus::Signaled(_, signal, _)) => End::Signal(signal as i32),
             Ok(_) | Err(Errno::EINTR) => return None,
-            // A real-time signal, which has no name here: only reaping tells its number.
+            // The signal is a real-time signal without a name here: only reaping tells its number.
             Err(Errno::EINVAL) => return Some(self.finish()),
             Err(_) => {
                 self.state = State::Over;
@@ -106,7 +106,7 @@ impl Rank {
         Some(end)
     }
 
-    /// Kills what is left of the group, then gives the number back to the system.
+    /// Kills what is left of the group, then reaps the process, which releases its number.
     pub(crate) fn finish(&mut self) -> End {
         self.signal(Signal::SIGKILL);
         self.state = State::Over;

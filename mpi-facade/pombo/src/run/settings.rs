@@ -1,5 +1,5 @@
-//! The variables that the ranks will find, looked at before any of them starts: what is wrong is said once, and not by
-//! every rank. Only `run` uses it.
+//! Checks the variables of the ranks before any rank starts, so that an error is reported once and not by every rank.
+//! Only `run` uses it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use crate::console::warn;
 use crate::error::Error;
 use crate::variables;
 
-/// Refuses what no rank would accept; warns of what none knows.
+/// Refuses values that no rank would accept, and warns of unknown variables.
 pub(crate) fn check(request: &Request) -> Result<(), Error> {
     let inherited = std::env::vars_os();
     let own = request.contexts.iter().flat_map(|context| {

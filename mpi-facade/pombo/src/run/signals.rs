@@ -1,4 +1,4 @@
-//! Signals as something to read. Only `run` and `supervise` use it.
+//! Signals as a descriptor. Only `run` and `supervise` use it.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -22,23 +22,23 @@ const OTHERS: [Signal; 6] = [
     Signal::SIGCONT,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
-    // Of its own writes: it would end the launcher without a word.
+    // Sent for the launcher's own writes, which it would otherwise end without a message.
     Signal::SIGXFSZ,
 ];
 
-/// Blocked for this process and read from a descriptor. Children inherit the block: each rank
-/// calls `unblock` before it becomes its program.
+/// Signals that are blocked for this process and read from a descriptor. Children inherit the mask: each rank calls
+/// `unblock` before it executes its program.
 pub(crate) struct Signals(SignalFd);
 
 impl Signals {
     pub(crate) fn block() -> Result<Signals, Error> {
         if ignored(Signal::SIGCHLD) {
-            // The system would neither say that a rank ended nor how.
+            // With SIGCHLD ignored the system would report neither that a rank ended nor how.
             return Err(Error::ChildrenIgnored);
         }
         let mut set = all();
         if ignored(Signal::SIGHUP) {
-            // Started by nohup: it shall survive the terminal.
+            // The launcher was started by nohup and is to survive the terminal.
             set.remove(Signal::SIGHUP);
         }
         set.thread_block().map_err(Error::errno("block signals"))?;
@@ -48,14 +48,14 @@ impl Signals {
             .map_err(Error::errno("open a descriptor for signals"))
     }
 
-    /// The next signal, if one is pending.
+    /// Returns the next pending signal.
     pub(crate) fn next(&self) -> Option<Signal> {
         let info = self.0.read_signal().ok()??;
         Signal::try_from(info.ssi_signo as i32).ok()
     }
 }
 
-/// Undoes `Signals::block` in a child.
+/// Reverts `Signals::block` in a child.
 pub(crate) fn unblock() -> Result<(), Error> {
     all()
         .thread_unblock()
@@ -72,12 +72,12 @@ impl AsFd for Signals {
     }
 }
 
-/// Whether a signal is one of those that end a job.
+/// Returns whether a signal ends a job.
 pub(crate) fn is_ending(signal: Signal) -> bool {
     ENDING.contains(&signal)
 }
 
-/// "9 (SIGKILL)"; real-time signals have no name.
+/// Returns a description such as "9 (SIGKILL)"; real-time signals have no name.
 pub(crate) fn describe(number: i32) -> String {
     match Signal::try_from(number) {
         Ok(signal) => format!("{number} ({})", signal.as_str()),
@@ -85,8 +85,8 @@ pub(crate) fn describe(number: i32) -> String {
     }
 }
 
-/// Whether this process was started with the signal ignored. The kernel tells in hexadecimal,
-/// signal 1 in the lowest bit.
+/// Returns whether this process was started with the signal ignored. The kernel reports a hexadecimal mask with signal
+/// 1 in the lowest bit.
 fn ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

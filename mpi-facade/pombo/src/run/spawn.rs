@@ -1,5 +1,5 @@
-//! From the request to processes: `plan` settles everything that can be wrong before the first
-//! process exists, `start` starts one rank. Only `run` and `supervise` use it.
+//! Turns the request into processes: `plan` finds every error before the first process exists, `start` starts one rank.
+//! Only `run` and `supervise` use it.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,13 +21,13 @@ pub(crate) struct Rank<'a> {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) context: &'a Context,
-    /// Whether the program should call `MPI_Init`.
+    /// Whether the program is expected to call `MPI_Init`.
     pub(crate) uses_mpi: bool,
     file: PathBuf,
     core: Option<usize>,
 }
 
-/// The ranks of a job in order; refuses programs and directories that are not there.
+/// Returns the ranks of a job in order; refuses programs and directories that do not exist.
 pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
     let sizes = request.contexts.iter().map(|context| context.ranks);
     let size = sizes.fold(0, usize::saturating_add);
@@ -39,7 +39,7 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
     let mut ranks = Vec::with_capacity(size);
     for context in &request.contexts {
         let file = file_of(context)?;
-        // A rank that is alone anyway may use any library.
+        // A single rank may use any library.
         let uses_mpi =
             size > 1 && foreign::check(&context.program, &file, library_path(context).as_deref())?;
         for _ in 0..context.ranks {
@@ -92,7 +92,7 @@ pub(crate) fn start(rank: &Rank<'_>, job: &Job) -> io::Result<Child> {
 }
 
 fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 6] {
-    // At least one: where the system does not say, ranks share what there is.
+    // At least one: if the system does not tell the number of cores, ranks share them.
     let cores = allowed_cores().len().max(1).to_string();
     let (rank, size) = (rank.rank.to_string(), rank.size.to_string());
     [
@@ -112,12 +112,12 @@ fn file_of(context: &Context) -> Result<PathBuf, Error> {
             path: directory.to_owned(),
         });
     }
-    // Absolute, because the rank looks from another directory.
+    // The path must be absolute, because the rank starts in another directory.
     let file = program::find(&context.program, directory)?;
     std::path::absolute(&file).map_err(Error::file("find the directory of", file))
 }
 
-/// Where the ranks of this program look for libraries.
+/// Returns the directories in which the ranks of this program search for libraries.
 fn library_path(context: &Context) -> Option<OsString> {
     const NAME: &str = "LD_LIBRARY_PATH";
     let mut own = context.environment.iter().rev();
@@ -127,7 +127,7 @@ fn library_path(context: &Context) -> Option<OsString> {
     own.or_else(|| std::env::var_os(NAME))
 }
 
-/// The cores this process may run on; none if the system does not say.
+/// Returns the cores on which this process may run; none if the system does not tell.
 pub(crate) fn allowed_cores() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else {
         return Vec::new();

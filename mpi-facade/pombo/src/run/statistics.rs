@@ -1,7 +1,7 @@
-//! `--stats`: what every rank sent and what became of it, at the end of a job. Only `run` uses it.
+//! `--stats`: prints at the end of a job what every rank sent and how it was transmitted. Only `run` uses it.
 //!
-//! The ranks append to a file that [`settings::STATS_FILE`] names, in a directory that nobody else may enter. Other hosts do
-//! not have that directory, and their ranks write nothing.
+//! The ranks append to a file that [`settings::STATS_FILE`] names, in a directory that other users cannot enter. Other
+//! hosts do not have that directory, and their ranks write nothing.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use super::arguments::Request;
 use crate::console::warn;
 use crate::error::Error;
 
-/// The file of a job; it goes when this does, with its directory.
+/// The file of a job; dropping it removes the file with its directory.
 pub(crate) struct Statistics {
     file: PathBuf,
     ranks: usize,
@@ -22,10 +22,12 @@ pub(crate) struct Statistics {
     is_here: bool,
 }
 
-/// Files of launchers of the same number that were killed, or that live in another container, at most.
+/// Largest number of existing files of launchers with the same process id, which were killed or run in another
+/// container.
 const OTHERS: usize = 1000;
 
-/// A new file in a new directory. Never one that is there: it may be somebody else's, as the name is easy to guess.
+/// Creates a file in a new directory. It never uses an existing one, which may belong to another user, because the name
+/// is predictable.
 fn create() -> Result<PathBuf, Error> {
     let own = std::process::id();
     let mut others = 0;
@@ -52,7 +54,7 @@ fn create() -> Result<PathBuf, Error> {
     }
 }
 
-/// Numbers of a line, as the C library writes them, and their heads.
+/// The titles of the numbers in a line, as the C library writes them.
 const HEADS: [&str; 9] = [
     "rank",
     "messages",
@@ -66,7 +68,7 @@ const HEADS: [&str; 9] = [
 ];
 
 impl Statistics {
-    /// Has the ranks of a job write theirs.
+    /// Makes the ranks of a job write their numbers.
     pub(crate) fn collect(request: &mut Request) -> Result<Self, Error> {
         let file = create()?;
         for context in &mut request.contexts {
@@ -101,7 +103,7 @@ impl Drop for Statistics {
     }
 }
 
-/// The file and its directory. They may be gone already.
+/// Removes the file and its directory, which may be gone already.
 fn remove(file: &Path) {
     let _ = fs::remove_file(file);
     let _ = file.parent().map(fs::remove_dir);
@@ -116,7 +118,7 @@ fn table(text: &str, ranks: usize, is_here: bool) -> String {
     let mut rows: Vec<_> = rows.filter(|row| row.len() == HEADS.len()).collect();
     rows.sort();
     let mut table = String::from("messages and bytes sent; frames between hosts\n");
-    // Rank 0 says by what.
+    // Rank 0 reports which network the ranks use.
     let told = text.lines().filter_map(|line| line.strip_prefix("# "));
     told.for_each(|line| table.push_str(&format!("{line}\n")));
     let mut add = |words: Vec<String>| {
@@ -145,7 +147,7 @@ fn table(text: &str, ranks: usize, is_here: bool) -> String {
     table
 }
 
-/// Columns of the table.
+/// Widths of the table's columns.
 const WIDTHS: [usize; 9] = [5, 11, 16, 11, 9, 9, 11, 9, 9];
 
 #[cfg(test)]

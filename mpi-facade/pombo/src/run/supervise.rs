@@ -1,4 +1,4 @@
-//! A running job: forwards, watches, ends. Only `run` uses it.
+//! Supervises a running job: forwards, monitors, ends. Only `run` uses it.
 
 use std::os::fd::AsFd;
 use std::thread::sleep;
@@ -18,7 +18,7 @@ use super::spawn;
 use crate::error::Error;
 use crate::variables::{self, KILL_TIMEOUT};
 
-/// The time-out that `POMBO_KILL_TIMEOUT` sets.
+/// Returns the time-out of `POMBO_KILL_TIMEOUT`.
 pub(crate) fn kill_timeout() -> Result<Duration, Error> {
     let said = std::env::var_os(KILL_TIMEOUT.name()).unwrap_or(KILL_TIMEOUT.default.into());
     let kill_timeout = said.to_str().and_then(variables::kill_timeout);
@@ -31,13 +31,13 @@ pub(crate) fn kill_timeout() -> Result<Duration, Error> {
 
 /// How long a job may take.
 pub(crate) struct Limits {
-    /// Between asking its ranks to end and killing them.
+    /// Time between asking the ranks to end and killing them.
     pub(crate) kill_timeout: Duration,
-    /// Until it is ended; None: never.
+    /// Time until the job is ended; `None` for no limit.
     pub(crate) timeout: Option<Duration>,
 }
 
-/// The exit code of a job that took too long, as `timeout` has it.
+/// Exit code of a job that exceeded its time limit, as `timeout` has it.
 const TIMED_OUT: i32 = 124;
 
 /// The job while it runs.
@@ -49,24 +49,24 @@ pub(crate) struct Supervisor {
     guard: Guard,
     job: Job,
     kill_timeout: Duration,
-    /// When it is ended, and after what time that is.
+    /// The deadline of the job, and the limit from which it follows.
     timeout: Option<(Instant, Duration)>,
-    /// Whether a rank should call `MPI_Init`.
+    /// Whether a rank is expected to call `MPI_Init`.
     uses_mpi: bool,
     ending: Option<Ending>,
 }
 
-/// Others see a killed rank's connections close before it can be waited for. It is waited for so long, and looked for so
-/// often.
+/// Longest wait for a killed rank, and the interval of the checks. Other ranks see the connections of a killed rank
+/// close before the launcher can wait for it.
 const EXIT_POLLS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(1));
 
 /// Why and until when.
 struct Ending {
     code: u8,
     by_signal: bool,
-    /// The rank that has ended first, if one has.
+    /// The rank that ended first, if one has.
     first: Option<usize>,
-    /// When what is left is killed; None once that is done.
+    /// When the remaining ranks are killed; `None` once that is done.
     deadline: Option<Instant>,
 }
 
@@ -94,7 +94,7 @@ impl Supervisor {
         })
     }
 
-    /// Starts the next rank. On an error the ranks so far end with `self`.
+    /// Starts the next rank. On an error, dropping `self` ends the ranks started so far.
     pub(crate) fn start(&mut self, plan: &spawn::Rank<'_>) -> Result<(), Error> {
         let failed = |source| Error::Start {
             rank: plan.rank,
@@ -117,7 +117,7 @@ impl Supervisor {
         self.input.connect(input).map_err(failed)
     }
 
-    /// Sees the job to its end; answers with its exit code.
+    /// Runs the job to its end and returns its exit code.
     pub(crate) fn run(mut self) -> Result<u8, Error> {
         while !self.ranks.iter().all(Rank::is_over) {
             self.turn(self.next_deadline())?;
@@ -133,7 +133,7 @@ impl Supervisor {
         })
     }
 
-    /// One wait and what comes of it; whether anything came.
+    /// Waits once and handles what is ready. Returns whether anything was ready.
     fn turn(&mut self, deadline: Option<Instant>) -> Result<bool, Error> {
         let mut interest = Interest::default();
         interest.readable(self.signals.as_fd(), Ready::Signal);
@@ -153,8 +153,8 @@ impl Supervisor {
         Ok(!ready.is_empty())
     }
 
-    /// All ranks are over: forwards what is still in the pipes, without waiting for more. An
-    /// interrupted job does not wait for a slow reader longer than the grace.
+    /// Forwards what is still in the pipes after the end of all ranks, without waiting for more. An interrupted job
+    /// waits for a slow reader no longer than the kill time-out.
     fn drain(&mut self) -> Result<(), Error> {
         let begin = Instant::now();
         loop {
@@ -188,7 +188,7 @@ impl Supervisor {
                     self.pass_on(Signal::SIGCONT);
                     self.input.resume();
                 }
-                // The write that was too much for the limit says so by its error.
+                // A write beyond the file-size limit reports its own error.
                 Signal::SIGXFSZ => {}
                 signal if is_ending(signal) => self.interrupt(signal),
                 signal => self.pass_on(signal),
@@ -196,7 +196,7 @@ impl Supervisor {
         }
     }
 
-    /// The first such signal is passed on, the second ends the grace.
+    /// Forwards the first ending signal; the second one kills the ranks at once.
     fn interrupt(&mut self, signal: Signal) {
         if let Some(ending) = &mut self.ending {
             ending.by_signal = true;
@@ -210,8 +210,8 @@ impl Supervisor {
         self.end(signal, 128 + number, None);
     }
 
-    /// Looks which ranks have left. Of several at once, one that a signal killed is more likely
-    /// the cause than one that noticed and gave up.
+    /// Collects the ranks that have left. If several left together, one that was killed by a signal is more likely the
+    /// cause than one that noticed a loss and gave up.
     fn collect(&mut self) {
         let mut left = self.ended_ranks();
         let killed = |left: &[(usize, End)]| left.iter().any(|(_, end)| end.is_signal());
@@ -234,7 +234,7 @@ impl Supervisor {
         }
     }
 
-    /// Those that have left since the last look.
+    /// Returns the ranks that have left since the last call.
     fn ended_ranks(&mut self) -> Vec<(usize, End)> {
         let mut left = Vec::new();
         for (index, rank) in self.ranks.iter_mut().enumerate() {
@@ -256,7 +256,7 @@ impl Supervisor {
             End::Code(0) if self.has_anybody_joined() => {
                 (1, "exited without calling MPI_Init".into())
             }
-            // As programs without MPI do; a rank that joins later does not wait for it.
+            // Programs without MPI exit so; a rank that joins later must not wait for this one.
             End::Code(0) => return self.job.mark_dead(index, None),
             End::Code(code) => (code, format!("exited with code {code}")),
             End::Signal(number) => (
@@ -282,7 +282,7 @@ impl Supervisor {
         self.end(Signal::SIGTERM, code, Some(index));
     }
 
-    /// The job has taken as long as it may.
+    /// Ends a job that has exceeded its time limit.
     fn time_out(&mut self) {
         let Some((_, time)) = self.timeout.take() else {
             return;
@@ -299,7 +299,7 @@ impl Supervisor {
         (0..self.ranks.len()).any(|rank| self.job.has_joined(rank))
     }
 
-    /// "; ending the other 3 ranks", for a message about one that has left.
+    /// Returns, for example, "; ending the other 3 ranks", for a message about a rank that has left.
     fn those_running(&self) -> String {
         let running = self
             .ranks
@@ -315,7 +315,7 @@ impl Supervisor {
         }
     }
 
-    /// Asks everything that is left to end: because of that rank, or of a signal.
+    /// Asks all remaining ranks to end because of rank `first`, or because of a signal.
     fn end(&mut self, signal: Signal, code: i32, first: Option<usize>) {
         self.ending = Some(Ending {
             code: u8::try_from(code).unwrap_or(1),
@@ -324,7 +324,7 @@ impl Supervisor {
             deadline: Some(Instant::now() + self.kill_timeout),
         });
         self.pass_on(signal);
-        // A stopped process takes no notice before it continues.
+        // A stopped process handles no signal before it continues.
         self.pass_on(Signal::SIGCONT);
     }
 
@@ -342,7 +342,7 @@ impl Supervisor {
         left.chain(ending).chain(timeout).min()
     }
 
-    /// Ends what is due.
+    /// Kills what has passed its deadline.
     fn kill_late(&mut self) {
         let now = Instant::now();
         for (index, rank) in self.ranks.iter_mut().enumerate() {
@@ -368,7 +368,7 @@ impl Supervisor {
 }
 
 impl Drop for Supervisor {
-    /// After an error in the middle: nothing stays.
+    /// Ends all ranks after an error.
     fn drop(&mut self) {
         for rank in self.ranks.iter_mut().filter(|rank| !rank.is_over()) {
             self.guard.remove(rank.group);

@@ -1,19 +1,19 @@
-//! `POMBO_AUTH`: how frames between hosts show who has sent them. Whoever makes a job's name reads it.
+//! `POMBO_AUTH`: the authentication of frames between hosts. The creator of a job's name reads it.
 
-/// `POMBO_AUTH`: how frames between hosts show that a rank of the job has sent them.
+/// How frames between hosts prove that a rank of the job has sent them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Auth {
     /// A tag covers headers, numbers, and a checksum of the payload.
     On,
-    /// A tag covers everything.
+    /// A tag covers the whole frame.
     Full,
-    /// They do not: a checksum covers everything.
+    /// There is no proof: a checksum covers the whole frame.
     Off,
 }
 
 impl Auth {
     pub(super) const ALL: [Auth; 3] = [Auth::On, Auth::Full, Auth::Off];
-    /// What the variable must say.
+    /// The valid values of the variable.
     pub(crate) const MUST: &str = "on, full, or off; 1 is full now, and 0 is off";
 
     pub(crate) fn read(name: &str) -> Option<Self> {
@@ -28,7 +28,7 @@ impl Auth {
         }
     }
 
-    /// To whoever wants to know what frames are worth.
+    /// Returns a description for a user who asks how frames are authenticated.
     #[cfg(feature = "hosts")]
     pub(crate) fn description(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! What every rank tells the others of itself, as text that a launcher carries. Whoever carries it reads it: nothing in it
-//! is secret. `bootstrap` only.
+//! The text by which every rank describes itself to the others. A launcher transmits and may read it: nothing in it is
+//! secret. Only `bootstrap` uses it.
 
 use super::JobError;
 use super::auth_mode::Auth;
@@ -11,44 +11,44 @@ use crate::settings::AUTH;
 #[cfg(feature = "hosts")]
 use pombo_transport::authenticated::{Coverage, Key};
 
-/// A rank's first word.
+/// The first text that a rank exchanges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BusinessCard {
-    /// Ranks with the same one share memory.
+    /// The number of its host; ranks of equal numbers share memory.
     pub(super) host: u64,
-    /// The same for all ranks that could, whatever they were told.
+    /// The number of its machine, equal for all ranks that could share memory, whatever `POMBO_FAKE_HOST` says.
     pub(super) machine: u64,
-    /// Of its composition.
+    /// The fingerprint of its composition.
     pub(super) fingerprint: u64,
-    /// By which it agrees with others on a secret.
+    /// The public key with which it agrees on a key with the others.
     #[cfg(feature = "hosts")]
     pub(super) public: Block,
-    /// Of rank 0: what is the same for all of the job.
+    /// Of rank 0 only: the name of the job.
     pub(super) job: Option<JobName>,
 }
 
-/// What tells a job from all others, which everybody may see.
+/// The public identity of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct JobName {
-    /// Frames of another one are not believed.
+    /// Frames of another epoch are rejected.
     pub(crate) epoch: u32,
-    /// Its number.
+    /// The number of the job.
     pub(crate) id: u64,
-    /// What frames between hosts are believed by.
+    /// The authentication of frames between hosts.
     pub(crate) auth: Auth,
 }
 
-/// What the ranks on several hosts share and nobody else.
+/// The secret of the ranks on several hosts.
 #[cfg(feature = "hosts")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct JobKeys {
-    /// Its name.
+    /// The name of the job.
     pub(crate) name: JobName,
-    /// Whoever knows it is a rank. It never travels.
+    /// The key: whoever knows it is a rank. It is never transmitted.
     pub(crate) key: u128,
 }
 
-/// What a seal is for: those of one are worth nothing for another.
+/// The use of a key: authentication tags of one use are invalid for another.
 #[cfg(feature = "hosts")]
 #[derive(Clone, Copy)]
 pub(crate) enum KeyUse {
@@ -61,7 +61,7 @@ pub(crate) enum KeyUse {
 const VERSION: &str = "pombo3";
 
 impl BusinessCard {
-    /// No spaces and no '=', so that it passes through any launcher; far below 1024 bytes.
+    /// Returns the card as text without spaces and '=', so that any launcher can transmit it; far below 1024 bytes.
     pub(super) fn text(&self) -> ExchangedText {
         let BusinessCard {
             host,
@@ -118,12 +118,12 @@ impl BusinessCard {
     }
 }
 
-/// In the place of a public key, of a rank that never leaves its host.
+/// The text in place of a public key, of a rank that never leaves its host.
 #[cfg(not(feature = "hosts"))]
 const NO_KEY: &str = "none";
 
 impl JobName {
-    /// That no other job has.
+    /// Creates a random name, which no other job has.
     pub(super) fn new() -> Result<Self, JobError> {
         let [a, b, c, d, id @ ..] = random::<12>()?;
         Ok(JobName {
@@ -136,7 +136,7 @@ impl JobName {
 
 #[cfg(feature = "hosts")]
 impl JobKeys {
-    /// What seals are made with and what of a frame they cover, if frames carry any.
+    /// Returns the key of authentication tags and the bytes of a frame that they cover, if frames carry tags.
     pub(crate) fn frame_auth(&self, what: KeyUse) -> Option<(Key, Coverage)> {
         let cover = match self.name.auth {
             Auth::On => Coverage::Headers,
@@ -146,7 +146,7 @@ impl JobKeys {
         Some((self.key(what), cover))
     }
 
-    /// What seals are made with.
+    /// Returns the key of authentication tags for one use.
     pub(crate) fn key(&self, what: KeyUse) -> Key {
         Key {
             secret: self.key.to_le_bytes(),

@@ -1,4 +1,4 @@
-//! Why a process does not come to its place in a job, and what to do.
+//! Errors of joining a job, and what to do about them.
 
 #[cfg(feature = "hosts")]
 use super::raw_unavailable::RawUnavailable;
@@ -15,42 +15,42 @@ use pombo_netdrivers::{ethernet::EthernetError, udp::UdpError};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum JobError {
-    /// An environment variable says something that cannot be.
+    /// An environment variable has an invalid value.
     Variable {
-        /// Its name.
+        /// The name of the variable.
         name: &'static str,
-        /// What it must be.
+        /// The valid values.
         must: &'static str,
-        /// What it says, if it is set and text.
+        /// The value, if it is set and valid UTF-8.
         got: Option<&'static str>,
     },
-    /// An environment variable has another name now.
+    /// An environment variable has been renamed.
     Renamed {
         /// The former name, which is set.
         name: &'static str,
         /// The present one.
         now: &'static str,
     },
-    /// An environment variable asks for what this library is built without.
+    /// An environment variable requires a feature that this library is built without.
     #[cfg(all(feature = "hosts", not(feature = "fault")))]
     NotBuilt {
-        /// Its name.
+        /// The name of the variable.
         name: &'static str,
-        /// The feature that has it.
+        /// The required feature.
         feature: &'static str,
     },
-    /// The memory that ranks of one host share.
+    /// The shared memory of the ranks of one host failed.
     Shm(ShmError),
     /// A system call failed.
     System {
-        /// What it was for.
+        /// The purpose of the call.
         doing: &'static str,
-        /// Its error number.
+        /// The error number.
         errno: i32,
     },
     /// The launcher has closed the connection.
     LauncherGone {
-        /// What was asked of it.
+        /// The request.
         asked: &'static str,
     },
     /// The launcher sent a line without an end.
@@ -58,44 +58,44 @@ pub enum JobError {
         /// The longest line in bytes.
         limit: usize,
     },
-    /// The launcher answered something else than what the protocol has.
+    /// The launcher's answer violates the protocol.
     LauncherAnswer {
-        /// What was asked of it.
+        /// The request.
         asked: &'static str,
-        /// How its answer begins.
+        /// The beginning of its answer.
         got: Excerpt,
     },
-    /// The launcher said no.
+    /// The launcher refused a request.
     LauncherRefused {
-        /// What was asked of it.
+        /// The request.
         asked: &'static str,
-        /// Its reason.
+        /// The launcher's reason.
         said: Excerpt,
     },
-    /// The launcher started several ranks, or may have, and does not tell them of each other.
+    /// The launcher started, or may have started, several ranks and does not tell them of each other.
     ForeignLauncher {
-        /// Which it is.
+        /// The launcher.
         by: &'static str,
         /// What to start instead.
         instead: &'static str,
     },
-    /// What a rank says of itself makes no sense.
+    /// The business card of a rank is invalid.
     BusinessCard {
         /// The rank.
         rank: usize,
-        /// How it begins.
+        /// The beginning of the card.
         got: Excerpt,
     },
-    /// The ranks do not come to one key.
+    /// The ranks do not agree on one key.
     #[cfg(feature = "hosts")]
     NoAgreement,
-    /// A rank is a program with another composition.
+    /// A rank has a program with another composition.
     Fingerprint {
         /// The rank.
         rank: usize,
-        /// This process's.
+        /// The fingerprint of this process.
         ours: u64,
-        /// That rank's.
+        /// The fingerprint of that rank.
         theirs: u64,
     },
     /// No interface of this host has that name.
@@ -104,10 +104,10 @@ pub enum JobError {
         /// The name.
         name: Excerpt,
     },
-    /// The network between hosts.
+    /// The UDP network between hosts failed.
     #[cfg(feature = "hosts")]
     Udp(UdpError),
-    /// A seat on an Ethernet segment.
+    /// The raw Ethernet network between hosts failed.
     #[cfg(feature = "hosts")]
     Ethernet(EthernetError),
     /// Not all ranks can use raw Ethernet.
@@ -115,16 +115,16 @@ pub enum JobError {
     NoEthernet {
         /// One that cannot.
         rank: usize,
-        /// Why not.
+        /// The reason.
         why: RawUnavailable,
     },
-    /// The channel over that network.
+    /// The channel over the network failed.
     Kernel(pombo_kernel::Error),
-    /// More ranks than keep connections to each other.
+    /// There are more ranks than can keep connections to each other.
     TooManyRanks {
-        /// How many there are.
+        /// Number of ranks.
         ranks: usize,
-        /// How many there may be.
+        /// Largest number of ranks.
         most: usize,
     },
     /// A rank of another host cannot be reached.
@@ -132,28 +132,28 @@ pub enum JobError {
     Unreachable {
         /// The rank.
         rank: usize,
-        /// Where it said it is.
+        /// The address that the rank published.
         address: SocketAddr,
         /// The error number of the connection.
         errno: i32,
     },
-    /// A rank ended before all had joined.
+    /// A rank ended before all ranks had joined.
     Ended {
         /// The rank.
         rank: usize,
     },
-    /// A rank of another host did not come.
+    /// A rank of another host did not connect.
     Missing {
         /// The rank.
         rank: usize,
-        /// How long this one waited.
+        /// Seconds for which this rank waited.
         seconds: u64,
     },
     /// The ranks are on several hosts and may not use a network.
     NoNetwork {
-        /// How many hosts.
+        /// Number of hosts.
         hosts: usize,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
 }
@@ -281,7 +281,7 @@ impl From<pombo_kernel::Error> for JobError {
 }
 
 impl JobError {
-    /// A variable says something that cannot be.
+    /// Returns the error of an invalid variable.
     pub(crate) fn variable(
         name: &'static str,
         must: &'static str,
@@ -290,7 +290,7 @@ impl JobError {
         Self::Variable { name, must, got }
     }
 
-    /// What that rank says of itself makes no sense.
+    /// Returns the error of an invalid card of that rank.
     pub(crate) fn card(rank: usize, text: &str) -> Self {
         Self::BusinessCard {
             rank,
@@ -298,26 +298,26 @@ impl JobError {
         }
     }
 
-    /// The call just made has failed.
+    /// Returns the error of the system call that has just failed.
     pub(crate) fn last(doing: &'static str) -> Self {
         Self::system(doing, Errno::last())
     }
 
-    /// That call has failed.
+    /// Returns the error of a failed system call.
     pub(crate) fn system(doing: &'static str, Errno(errno): Errno) -> Self {
         Self::System { doing, errno }
     }
 
-    /// Was it that error number?
+    /// Returns whether this is a system call's error of that number.
     pub(crate) fn is(&self, number: i32) -> bool {
         matches!(*self, Self::System { errno, .. } if errno == number)
     }
 }
 
-/// The beginning of what somebody else sent, fit for a message.
+/// The beginning of a foreign text, safe to print.
 pub type Excerpt = Text<80>;
 
-/// Shows it without anything that would disturb a terminal.
+/// Returns the beginning of a text without characters that would affect a terminal.
 pub(crate) fn excerpt(text: &str) -> Excerpt {
     let mut excerpt = Excerpt::new();
     for letter in text.chars() {

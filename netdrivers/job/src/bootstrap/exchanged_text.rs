@@ -1,6 +1,6 @@
-//! What ranks tell each other through a launcher.
+//! The texts that ranks exchange through a launcher.
 
 use crate::fixed_string::Text;
 
-/// What a rank tells: without spaces and '=', so that it passes through any launcher.
+/// A text without spaces and '=', so that any launcher can transmit it.
 pub(crate) type ExchangedText = Text<255>;

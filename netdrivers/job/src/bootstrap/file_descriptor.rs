@@ -1,26 +1,26 @@
-//! Descriptors that `bootstrap` and its like own, and plain reads and writes.
+//! Owned descriptors of `bootstrap` and its users, with plain reads and writes.
 
 use super::JobError;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The descriptors of this process that have an owner here, one bit each: a forked child closes them, for whoever holds
-/// one is taken for the rank. Numbers beyond stay with the child as well.
+/// The descriptors of this process that have an owner here, one bit each: a forked child closes them, because a process
+/// that holds one is taken for the rank. Higher numbers stay open in the child.
 static OWNED: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10];
 
-/// Where it is noted whether that descriptor has an owner.
+/// Returns the word and the bit of a descriptor in [`OWNED`].
 fn note(number: c_int) -> Option<(&'static AtomicU64, u64)> {
     let number = usize::try_from(number).ok()?;
     Some((OWNED.get(number / 64)?, 1 << (number % 64)))
 }
 
-/// For a child that a process has forked which had joined: closes all connections to the job, so that nobody takes the
-/// child for the rank. Nothing of the job may be used there any more. Safe in a handler of `pthread_atfork`.
+/// Closes all connections to the job in a child that a joined process has forked, so that the child is not taken for
+/// the rank. The child must not use the job any more. Safe in a handler of `pthread_atfork`.
 pub fn let_go() {
     for (word, first) in OWNED.iter().zip((0..).step_by(64)) {
         let mut owned = word.swap(0, Ordering::Relaxed);
         while owned != 0 {
-            // SAFETY: takes a number; the child has nobody who uses it.
+            // SAFETY: the call takes a number; nothing in the child uses the descriptor.
             unsafe { libc::close(first + owned.trailing_zeros() as c_int) };
             owned &= owned - 1;
         }
@@ -32,7 +32,7 @@ pub fn let_go() {
 pub(crate) struct Descriptor(c_int);
 
 impl Descriptor {
-    /// Takes over what a system call has returned and nobody else will close.
+    /// Takes ownership of a descriptor that a system call has returned.
     pub(crate) fn returned(number: c_int, doing: &'static str) -> Result<Self, JobError> {
         check(number as isize, doing)?;
         if let Some((word, bit)) = note(number) {
@@ -45,7 +45,7 @@ impl Descriptor {
         self.0
     }
 
-    /// Reads some bytes; 0 at the end. Waits for them if the descriptor does.
+    /// Reads some bytes; returns 0 at the end. A blocking descriptor waits for them.
     pub(crate) fn read(&self, into: &mut [u8]) -> Result<usize, JobError> {
         loop {
             // SAFETY: the buffer is valid for its length.
@@ -57,7 +57,7 @@ impl Descriptor {
         }
     }
 
-    /// Writes all of it to a socket or a pipe. Nobody there to read is an error, no signal.
+    /// Writes all bytes to a socket or a pipe. A closed peer is an error, not a signal.
     pub(crate) fn write_all(&self, mut bytes: &[u8]) -> Result<(), JobError> {
         while !bytes.is_empty() {
             let (from, len) = (bytes.as_ptr().cast(), bytes.len());
@@ -86,7 +86,7 @@ impl Drop for Descriptor {
     }
 }
 
-/// Turns a failed call into its error.
+/// Converts the result of a system call.
 pub(crate) fn check(result: isize, doing: &'static str) -> Result<usize, JobError> {
     usize::try_from(result).map_err(|_| JobError::last(doing))
 }

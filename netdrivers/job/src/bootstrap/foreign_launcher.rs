@@ -1,22 +1,22 @@
-//! Launchers that start several ranks and speak no PMI-1: each rank would take itself for a whole world, and the
-//! program would run that many times. `bootstrap` asks before it makes a world of one.
+//! Detects launchers that start several ranks and do not speak PMI-1: each rank would become a world of one, and the
+//! program would run that many times. `bootstrap` checks this before it creates a world of one.
 
 use super::JobError;
 use crate::environment::{number, variable};
 use core::ffi::CStr;
 
-/// A number of ranks that such a launcher tells.
+/// A variable in which such a launcher tells the number of ranks.
 struct SizeVariable {
     variable: &'static CStr,
-    /// Who sets it.
+    /// The launcher.
     by: &'static str,
-    /// What to start instead.
+    /// The launcher to use instead.
     instead: &'static str,
 }
 
 const SUPPORTED_LAUNCHERS: &str = "pombo run, or the mpiexec of MPICH";
 
-/// A batch script and a shell in an allocation of Slurm's have no step: programs that they start are alone.
+/// Slurm's variable. A batch script and a shell in an allocation have no step: programs that they start are alone.
 const SLURM: SizeVariable = SizeVariable {
     variable: c"SLURM_STEP_NUM_TASKS",
     by: "srun",
@@ -35,20 +35,20 @@ const PMI: SizeVariable = SizeVariable {
     instead: SUPPORTED_LAUNCHERS,
 };
 
-/// PMIx tells a rank its number and no size: the first of many looks as one that is alone.
+/// PMIx's variables: they tell a rank its number but no size, so the first of many looks like a single one.
 const PMIX: [&CStr; 2] = [c"PMIX_RANK", c"PMIX_NAMESPACE"];
 
-/// PRRTE started this process, maybe inside a step of Slurm's, whose size is then that of its daemons.
+/// The variable of PRRTE, which may itself run in a step of Slurm's, whose size is then that of its daemons.
 const PRRTE: &CStr = c"PRTE_LAUNCHED";
 
 impl SizeVariable {
-    /// What others set and this library cannot read says nothing.
+    /// Returns the number of ranks; `None` if the variable is not set or not readable.
     fn read(&self) -> Option<usize> {
         number(self.variable).ok().flatten()
     }
 }
 
-/// Refuses to be alone where a launcher has started others, or may have.
+/// Refuses a world of one if a launcher has started other ranks, or may have.
 #[cold]
 pub(super) fn refuse() -> Result<(), JobError> {
     let several = |size: &&SizeVariable| size.read().is_some_and(|ranks| ranks > 1);

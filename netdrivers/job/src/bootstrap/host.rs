@@ -1,11 +1,11 @@
-//! What tells one host from another: ranks of the same host can share memory. `bootstrap` only.
+//! The identity of a host: ranks of the same host can share memory. Only `bootstrap` uses it.
 
 use crate::settings::FAKE_HOST;
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
-/// The same number for processes that can meet through shared memory and look after each other's lives: one boot of
-/// one machine, one network namespace, one process namespace.
+/// Returns a number that is equal for processes that can share memory and monitor each other's processes: those of one
+/// boot of one machine, one network namespace, one process namespace.
 pub(super) fn machine() -> u64 {
     let mut bytes = [0; 64];
     let boot = read(c"/proc/sys/kernel/random/boot_id", &mut bytes);
@@ -19,18 +19,18 @@ pub(super) fn machine() -> u64 {
     machine
 }
 
-/// The host that `POMBO_FAKE_HOST` names, for tests.
+/// Returns the host that `POMBO_FAKE_HOST` names, for tests.
 pub(super) fn configured() -> Option<u64> {
     FAKE_HOST.text().map(|name| hash(START, name.as_bytes()))
 }
 
-/// FNV-1a: names differ by accident only, nobody gains by making them equal.
+/// Computes FNV-1a: names differ by accident only, and nobody gains by a collision.
 pub(super) fn hash(start: u64, bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(start, step)
 }
 
-/// Of nothing.
+/// The hash of no bytes.
 pub(super) const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn read<'a>(path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> {
@@ -47,14 +47,14 @@ fn read<'a>(path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> {
     into.get(..usize::try_from(read).ok().filter(|read| *read > 0)?)
 }
 
-/// The name of the machine: for systems that hide their boot.
+/// Returns the host name, for systems that hide the boot id.
 fn name(into: &mut [u8]) -> &[u8] {
     // SAFETY: the buffer is valid for its length.
     unsafe { libc::gethostname(into.as_mut_ptr().cast(), into.len()) };
     into
 }
 
-/// 0 where the system hides it.
+/// Returns the inode of a file; 0 if the system hides it.
 fn inode(path: &CStr) -> u64 {
     let mut stat = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the path is a C string, and the buffer has the size that the call fills.

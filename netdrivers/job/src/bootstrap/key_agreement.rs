@@ -1,14 +1,15 @@
-//! How the ranks of a job come to a key that nobody else knows, though the launcher and the wire between hosts carry
-//! their words in clear. `bootstrap` and `job_channel` only.
+//! Key agreement: the ranks of a job compute a key that nobody else knows, although the launcher and the wire between
+//! hosts transmit their texts in clear. Only `bootstrap` and `job_channel` use it.
 //!
 //! Every rank puts an X25519 public key on its card. Each rank and the next one in the ring of ranks then share a link:
-//! the BLAKE2s hash of their Diffie-Hellman secret, of all cards as they heard them, and of what stands in the file that
-//! `POMBO_AUTH_KEY_FILE` names. Each rank tells the exclusive or of its two links. Whoever has one of them finds the others
-//! round the ring; who has none learns nothing. The key is the hash of all links, so every rank contributes to it.
+//! the BLAKE2s hash of their Diffie-Hellman secret, of all cards as they received them, and of the file that
+//! `POMBO_AUTH_KEY_FILE` names. Each rank publishes the exclusive or of its two links. A rank, which has one of them,
+//! computes the others round the ring; a listener, who has none, learns nothing. The key is the hash of all links, so
+//! every rank contributes to it.
 //!
-//! Where two ranks have heard other cards, or have other files, their link is two, and the words of all do not cancel
-//! out: all ranks see that, before any frame is sent. Source: Kim, Lee and Lee, Constant-round authenticated group key
-//! exchange for dynamic groups, ASIACRYPT 2004, after Burmester and Desmedt, EUROCRYPT 1994.
+//! If two ranks have received different cards, or have different files, their links differ, and the published texts do
+//! not cancel out: all ranks detect that before any frame is sent. Source: Kim, Lee and Lee, Constant-round
+//! authenticated group key exchange for dynamic groups, ASIACRYPT 2004, after Burmester and Desmedt, EUROCRYPT 1994.
 
 use super::JobError;
 use super::exchanged_text::ExchangedText;
@@ -19,16 +20,16 @@ use blake2::{Blake2s256, Digest};
 use core::fmt;
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
-/// A public key, a word of the ring, or a link.
+/// A public key, a share, or a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Block(pub(crate) [u8; BLOCK]);
 
 const BLOCK: usize = 32;
 
-/// A rank's own secret, for one job.
+/// The secret key of a rank, for one job.
 pub(super) struct Secret([u8; BLOCK]);
 
-/// What a rank shares with its neighbours: with the one before it, and with the one after it.
+/// The links that a rank shares with its neighbours: the rank before it, and the rank after it.
 pub(crate) struct RingKeys {
     me: usize,
     before: Block,
@@ -44,7 +45,8 @@ impl Secret {
         Block(x25519(self.0, X25519_BASEPOINT_BYTES))
     }
 
-    /// With both neighbours. `cards` are the words of all ranks, `publics` what stands on them; there are two at least.
+    /// Computes the links with both neighbours. `cards` are the texts of all ranks, `publics` the keys on them; there
+    /// are at least two ranks.
     pub(super) fn links(
         self,
         me: usize,
@@ -60,7 +62,7 @@ impl Secret {
         let (all, ranks) = (all.finalize(), publics.len());
         let link = |first: usize, other: usize| {
             let shared = x25519(self.0, publics[other].0);
-            // Such a public key has the same secret with everybody: no honest rank has made it.
+            // Such a public key gives the same secret with every rank, so no honest rank has made it.
             if shared == [0; BLOCK] {
                 return Err(JobError::card(other, cards[other].as_str()));
             }
@@ -77,15 +79,15 @@ impl Secret {
 }
 
 impl RingKeys {
-    /// What this rank tells all others.
+    /// Returns the share that this rank publishes.
     pub(crate) fn share(&self) -> Block {
         self.before.with(self.after)
     }
 
-    /// The key, from the words of all ranks.
+    /// Computes the key from the shares of all ranks.
     ///
     /// # Errors
-    /// [`JobError::NoAgreement`].
+    /// [`JobError::NoAgreement`] if the shares do not belong to one ring of links.
     pub(crate) fn key(&self, shares: &[Block]) -> Result<u128, JobError> {
         let ranks = shares.len();
         let mut links: Vec<[u8; BLOCK]> = Vec::new();
@@ -94,7 +96,7 @@ impl RingKeys {
         for step in 0..ranks {
             let rank = (self.me + step) % ranks;
             links[rank] = link.0;
-            // The next rank's word leads from this link to its other one.
+            // The next rank's share leads from this link to its other one.
             link = link.with(shares[(rank + 1) % ranks]);
         }
         let before = links[(self.me + ranks - 1) % ranks];
@@ -112,7 +114,7 @@ impl Block {
         Block(core::array::from_fn(|at| self.0[at] ^ other.0[at]))
     }
 
-    /// As it was written.
+    /// Parses the hexadecimal digits.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut block = [0; BLOCK];
         let digits = text.as_bytes();
@@ -127,7 +129,7 @@ impl Block {
     }
 }
 
-/// In hexadecimal digits.
+/// Displays hexadecimal digits.
 impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = self.0.iter();
@@ -135,7 +137,8 @@ impl fmt::Display for Block {
     }
 }
 
-/// Of these, which are as long in every job but the last; `what` keeps hashes for one end from serving another.
+/// Hashes texts, which have equal lengths in every job except the last; `what` separates the hashes of different
+/// purposes.
 fn hash(what: &[u8], of: &[&[u8]]) -> Block {
     let mut hash = Blake2s256::new();
     hash.update(b"pombo ");
@@ -149,7 +152,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// So many ranks that hear these cards: rank, cards.
+    /// Returns the links of `ranks` ranks; `hear` may change the cards that a rank receives.
     fn links(ranks: usize, hear: impl Fn(usize, &mut Vec<ExchangedText>)) -> Vec<RingKeys> {
         let secrets: Vec<Secret> = (0..ranks).map(|_| Secret::new().expect("room")).collect();
         let publics: Vec<Block> = secrets.iter().map(Secret::public).collect();
@@ -173,7 +176,7 @@ mod tests {
             let keys: Vec<_> = links.iter().map(|one| one.key(&shares)).collect();
             let key = keys[0].clone().expect("they agree");
             assert!(keys.iter().all(|one| *one == Ok(key)) && !seen.contains(&key));
-            // Nothing that is told is the key, and no link of any rank is told.
+            // No published share is the key or a link of any rank.
             for Block(word) in shares {
                 assert!(word[..16] != key.to_le_bytes() && word[16..] != key.to_le_bytes());
                 assert!(links.iter().all(|one| one.after.0 != word));

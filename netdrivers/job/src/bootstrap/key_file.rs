@@ -1,5 +1,5 @@
-//! `POMBO_AUTH_KEY_FILE`: what ranks of a job know beforehand, so that whoever changes what their launcher carries gains
-//! nothing. `key_agreement` only.
+//! `POMBO_AUTH_KEY_FILE`: a secret that ranks of a job share beforehand, so that an attacker who changes what their
+//! launcher transmits gains nothing. Only `key_agreement` uses it.
 
 use super::JobError;
 use super::file_descriptor::{Descriptor, check};
@@ -13,7 +13,7 @@ const NAME: &CStr = AUTH_KEY_FILE.name;
 const SHORTEST: usize = KEY_FILE_BYTES.0;
 const LONGEST: usize = KEY_FILE_BYTES.1;
 
-/// What stands in the file; nothing where no file is named.
+/// Returns the contents of the file; nothing if no file is named.
 pub(super) fn read() -> Result<Vec<u8>, JobError> {
     match variable(NAME) {
         Some(path) => read_at(path),
@@ -27,10 +27,10 @@ fn read_at(path: &CStr) -> Result<Vec<u8>, JobError> {
     let file = unsafe { libc::open(path.as_ptr(), flags) };
     let file = Descriptor::returned(file, "open the file that POMBO_AUTH_KEY_FILE names")?;
     let mut found = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the place has the size that the call fills.
+    // SAFETY: the pointer has the size that the call fills.
     let done = unsafe { libc::fstat(file.number(), found.as_mut_ptr()) };
     check(done as isize, "look at the file of POMBO_AUTH_KEY_FILE")?;
-    // SAFETY: the call has filled it.
+    // SAFETY: the call has filled the record.
     let found = unsafe { found.assume_init() };
     // SAFETY: no memory is passed.
     let own = found.st_uid == unsafe { libc::geteuid() };

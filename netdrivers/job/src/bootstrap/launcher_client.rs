@@ -1,4 +1,5 @@
-//! Whoever started the ranks and carries words between them before they have channels. `bootstrap` asks; whoever has joined leaves by it.
+//! The launcher, which started the ranks and exchanges texts between them before they have channels. `bootstrap` uses
+//! it, and a joined rank leaves through it.
 
 use super::JobError;
 use super::exchanged_text::ExchangedText;
@@ -11,24 +12,24 @@ use core::ffi::c_int;
 pub struct Launcher(Protocol);
 
 enum Protocol {
-    /// Over a protocol of its own.
+    /// A launcher with a protocol of its own.
     Pmi(Pmi),
-    /// By the memory file that `pombo run` made.
+    /// `pombo run`, through its memory file.
     Memory(ShmExchange),
 }
 
 impl Launcher {
-    /// One that speaks PMI-1.
+    /// Creates the client of a launcher that speaks PMI-1.
     pub(super) fn pmi(pmi: Pmi) -> Self {
         Launcher(Protocol::Pmi(pmi))
     }
 
-    /// `pombo run`, whose memory is no channel of this job.
+    /// Creates the client of `pombo run`, whose memory is no channel of this job.
     pub(super) fn memory(assembly: ShmExchange) -> Self {
         Launcher(Protocol::Memory(assembly))
     }
 
-    /// This process's rank.
+    /// Returns the rank of this process.
     pub fn rank(&self) -> usize {
         match &self.0 {
             Protocol::Pmi(pmi) => pmi.rank(),
@@ -36,8 +37,8 @@ impl Launcher {
         }
     }
 
-    /// Tells the others a word and hears theirs, in the order of ranks. All ranks do so with the same names in the same
-    /// order.
+    /// Publishes a text and returns those of all ranks, in rank order. All ranks call it with the same names in the
+    /// same order.
     #[cold]
     #[inline(never)]
     pub(crate) fn exchange(
@@ -51,20 +52,20 @@ impl Launcher {
         }
     }
 
-    /// Says that this rank goes in good order.
+    /// Tells the launcher that this rank leaves regularly.
     pub fn finish(&mut self) {
         match &mut self.0 {
-            // It may have gone first: that is nobody's loss any more.
+            // The launcher may have ended first, which harms nobody any more.
             Protocol::Pmi(pmi) => drop(pmi.finish()),
             Protocol::Memory(assembly) => assembly.finish(),
         }
     }
 
-    /// Says that the whole job has to end, with this exit code.
+    /// Tells the launcher that the whole job has to end, with this exit code.
     pub fn abort(&mut self, code: c_int) {
         match &mut self.0 {
             Protocol::Pmi(pmi) => pmi.abort(code),
-            // It sees how this process ends.
+            // `pombo run` sees how this process ends.
             Protocol::Memory(_) => {}
         }
     }

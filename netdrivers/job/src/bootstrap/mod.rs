@@ -1,14 +1,14 @@
-//! The place of this process in its job: what launcher and environment say of it, and what the ranks tell each other
+//! The bootstrap of a process in its job: what launcher and environment tell it, and what the ranks tell each other
 //! through them. `job_channel` makes a channel of it.
 //!
-//! | who started it | says so by | ranks meet |
+//! | started by | variables | exchange between ranks |
 //! | --- | --- | --- |
-//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | in the launcher's memory file; where `POMBO_NET` names a network or `POMBO_FAKE_HOST` is set they only exchange addresses there |
-//! | somebody, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | by the name of the job |
-//! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | by the launcher's store of keys and values |
-//! | nobody | | alone |
+//! | `pombo run` | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_SHM_FD` | the launcher's memory file; if `POMBO_NET` names a network or `POMBO_FAKE_HOST` is set, only addresses are exchanged there |
+//! | the user, by hand | `POMBO_RANK`, `POMBO_SIZE`, `POMBO_JOB` | shared memory found by the name of the job |
+//! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | the launcher's key-value store |
+//! | no launcher | | none: a world of one |
 //!
-//! Ranks of a launcher that tells them nothing of each other are refused: `foreign_launcher`.
+//! Ranks of a launcher that does not tell them of each other are refused: see `foreign_launcher`.
 
 mod auth_mode;
 mod business_card;
@@ -62,37 +62,37 @@ pub struct Bootstrapped {
     /// The memory that it shares with the ranks of its host.
     pub(crate) shm: Shm,
     pub(crate) hosts: Hosts,
-    /// The launcher, if it wants to hear of the end.
+    /// The launcher, if it expects to be told of the end.
     pub(crate) launcher: Option<Launcher>,
-    /// What the ranks have told each other, where they are on several hosts.
+    /// The exchanged information, if the ranks are on several hosts.
     pub(crate) info: Option<JobInfo>,
 }
 
-/// Why a process cannot join. Who gets it says so and calls [`JoinError::abort`].
+/// Why a process cannot join. The caller reports it and calls [`JoinError::abort`].
 pub struct JoinError {
     pub(crate) error: JobError,
     pub(crate) launcher: Option<Launcher>,
 }
 
 impl JoinError {
-    /// Why.
+    /// Returns the error.
     pub fn error(&self) -> &JobError {
         &self.error
     }
 
-    /// This process's rank, as well as it is known.
+    /// Returns the rank of this process as far as it is known.
     pub fn rank(&self) -> usize {
         self.launcher.as_ref().map_or_else(rank, Launcher::rank)
     }
 
-    /// Tells the launcher, if it was reached, that the job ends, with the code that this process will exit with: it does
-    /// not take the end of a process that has joined nothing for the end of the job, and the other ranks would wait for
-    /// ever. Gives back why.
+    /// Tells the launcher, if it was reached, that the job ends, with the exit code of this process, and returns the
+    /// error. Otherwise the launcher would not take the end of a process that has not joined for the end of the job,
+    /// and the other ranks would wait for ever.
     pub fn abort(self, code: c_int) -> JobError {
         match self.launcher {
             Some(mut launcher) => {
                 launcher.abort(code);
-                // When its connection closes the launcher may kill this process before it has that code.
+                // When its connection closes the launcher may kill this process before it has read that code.
                 core::mem::forget(launcher);
             }
             None => pmi::wait_for_output(),
@@ -179,7 +179,7 @@ pub fn start(
     })
 }
 
-/// The rank as the environment tells it, before anybody has joined.
+/// Returns the rank as the environment tells it, before the process has joined.
 pub fn rank() -> usize {
     let rank = [RANK.name, c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
     let rank = rank.into_iter();
@@ -199,7 +199,7 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
             Shm::attach(segment, rank, fingerprint)?
         }
         (None, Some(job)) => shm::bootstrap(job, rank, size, fingerprint)?,
-        // A rank of a larger world that nobody can reach.
+        // A rank of a larger world that cannot reach the others.
         (None, None) if size > 1 => {
             return Err(wrong(
                 c"POMBO_SHM_FD or POMBO_JOB",
@@ -210,7 +210,7 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
     })
 }
 
-/// Every rank tells where it is; those of one host meet in memory.
+/// Exchanges cards through the launcher, and shares memory with the ranks of the same host.
 #[inline(never)]
 fn start_by_launcher(
     mut launcher: Launcher,
@@ -235,22 +235,22 @@ fn start_by_launcher(
     }
 }
 
-/// What the ranks have told each other.
+/// The information that the ranks have exchanged.
 pub(crate) struct JobInfo {
     pub(crate) me: Peer,
-    /// What this rank was told.
+    /// The network choice of this rank.
     pub(crate) net: Net,
     pub(crate) job: JobName,
-    /// With the ranks before and after this one; none where all are on one host.
+    /// The links with the neighbours in the ring; `None` if all ranks are on one host.
     #[cfg(feature = "hosts")]
     pub(crate) ring_keys: Option<RingKeys>,
-    /// All of them are on one machine, whatever hosts they pretend to be.
+    /// Whether all ranks are on one machine, whatever `POMBO_FAKE_HOST` says.
     pub(crate) one_machine: bool,
 }
 
 #[cfg(all(test, feature = "hosts"))]
 impl JobInfo {
-    /// Of a rank that pretends to be on another host than the other one.
+    /// Creates the information of a rank of two that are on different hosts by name.
     pub(crate) fn for_tests(net: Net) -> Self {
         JobInfo {
             me: Peer(0),
@@ -262,7 +262,7 @@ impl JobInfo {
     }
 }
 
-/// Exchanges cards.
+/// Exchanges cards and derives the hosts from them.
 #[inline(never)]
 fn exchange_cards(
     launcher: &mut Launcher,
@@ -295,7 +295,7 @@ fn exchange_cards(
     let before = cards.get(..rank).unwrap_or_default();
     processor::spread(on(machine, before), on(machine, &cards), job.id);
     let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
-    // A network that is asked for is used: on a single host every rank stands for one.
+    // A network that was requested is used: on a single host every rank then counts as a host.
     if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
         hosts = (0..cards.len() as u64).collect();
     }
@@ -317,13 +317,13 @@ fn exchange_cards(
     Ok((info, hosts))
 }
 
-/// How many are on that machine.
+/// Returns the number of ranks on that machine.
 #[inline(never)]
 fn on(machine: u64, cards: &[BusinessCard]) -> usize {
     cards.iter().filter(|card| card.machine == machine).count()
 }
 
-/// What the words mean, by rank.
+/// Parses the exchanged texts, by rank.
 pub(crate) fn read<T>(
     words: &[ExchangedText],
     read: impl Fn(usize, &str) -> Result<T, JobError>,
@@ -334,7 +334,7 @@ pub(crate) fn read<T>(
         .collect()
 }
 
-/// Meets the ranks of this host.
+/// Shares memory with the ranks of this host.
 fn attach_shm(job: u64, me: Peer, members: &[Peer], fingerprint: u64) -> Result<Shm, JobError> {
     let (Some(first), 2..) = (members.first(), members.len()) else {
         return Ok(Shm::alone()?);

@@ -1,34 +1,34 @@
-//! `POMBO_NET`: by what the ranks may reach each other. `bootstrap` reads it, `job_channel` obeys.
+//! `POMBO_NET`: the networks that ranks may use. `bootstrap` reads it, `job_channel` applies it.
 
-/// What the user allows.
+/// The user's choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Net {
-    /// Memory inside a host; between hosts raw Ethernet if all ranks can, else UDP.
+    /// Shared memory within a host; between hosts raw Ethernet if all ranks can use it, else UDP.
     Auto,
-    /// Memory alone.
+    /// Shared memory only.
     Shm,
-    /// UDP between hosts. Where there is only one, between all ranks.
+    /// UDP between hosts; if there is only one host, between all ranks.
     Udp {
         /// The address or the interface to use.
         by: Option<&'static str>,
     },
     /// Raw Ethernet in the same places.
     Ethernet {
-        /// The interface to use; empty: the only one with a link.
+        /// The interface to use; empty for the only one with a link.
         by: &'static str,
     },
 }
 
 impl Net {
-    /// Does the user want a network, wherever the ranks are?
+    /// Returns whether the user requests a network even on a single host.
     pub(super) fn is_named(self) -> bool {
         matches!(self, Net::Udp { .. } | Net::Ethernet { .. })
     }
 
-    /// What the variable must be.
+    /// The valid values of the variable.
     pub(crate) const MUST: &str = "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface";
 
-    /// The means, and the address or the interface behind them; nothing where the variable may not say that.
+    /// Splits a value into the network and the address or interface behind it; `None` if it is invalid.
     pub(crate) fn split(text: &str) -> Option<(&str, Option<&str>)> {
         match text.split_once(':') {
             Some((means @ ("udp" | "ethernet"), by)) if !by.is_empty() => Some((means, Some(by))),

@@ -1,5 +1,5 @@
-//! The client of PMI-1, the protocol between a process and the launcher that started it: Hydra's `mpiexec`, and
-//! `srun --mpi=pmi2`. Lines of `key=value`. `bootstrap` joins by it, `Launcher` leaves by it.
+//! The client of PMI-1, the protocol between a process and the launcher that started it (Hydra's `mpiexec`, and `srun
+//! --mpi=pmi2`), which has lines of `key=value`. `bootstrap` joins by it, `Launcher` leaves by it.
 
 use super::JobError;
 use super::error::{Excerpt, excerpt};
@@ -17,14 +17,14 @@ pub(crate) struct Pmi {
     connection: PmiConnection,
     rank: usize,
     size: usize,
-    /// The name of the job's store of keys and values.
+    /// The name of the job's key-value store.
     store: Text<256>,
-    /// Bytes of a value, at most.
+    /// Largest number of bytes of a value.
     longest: usize,
 }
 
 impl Pmi {
-    /// Says hello to the launcher, where the environment names one.
+    /// Connects to the launcher if the environment names one.
     pub(super) fn connect() -> Result<Option<Self>, JobError> {
         if let Some(descriptor) = number(c"PMI_FD")? {
             let place = number(c"PMI_RANK")?.zip(number(c"PMI_SIZE")?);
@@ -64,7 +64,7 @@ impl Pmi {
         })
     }
 
-    /// This process's rank.
+    /// Returns the rank of this process.
     pub(crate) fn rank(&self) -> usize {
         self.rank
     }
@@ -95,7 +95,7 @@ impl Pmi {
         answer.map(drop)
     }
 
-    /// What somebody has published.
+    /// Returns a published value.
     fn get(&mut self, key: &str) -> Result<ExchangedText, JobError> {
         let line = PmiLine::of(format_args!("cmd=get kvsname={} key={key}\n", self.store));
         let asked = "a value of another rank";
@@ -103,7 +103,7 @@ impl Pmi {
         Ok(ExchangedText::from(answer.field("value")?))
     }
 
-    /// Tells the others a word and hears theirs, in the order of ranks.
+    /// Publishes a text and returns those of all ranks, in rank order.
     pub(super) fn exchange(
         &mut self,
         name: &str,
@@ -116,7 +116,7 @@ impl Pmi {
         ranks.map(|rank| self.get(key(rank).as_str())).collect()
     }
 
-    /// Says that this rank goes in good order.
+    /// Tells the launcher that this rank leaves regularly.
     pub(crate) fn finish(&mut self) -> Result<(), JobError> {
         let line = "cmd=finalize\n";
         self.connection
@@ -124,12 +124,12 @@ impl Pmi {
             .map(drop)
     }
 
-    /// Says that the whole job has to end. Hydra then ends it at once, and what ranks have printed and it has not passed
-    /// on yet goes with it: so everybody gets the time to say what is wrong.
+    /// Tells the launcher that the whole job has to end. Hydra then ends it at once, and loses output of the ranks that
+    /// it has not forwarded yet: so every rank first gets the time to report errors.
     pub(crate) fn abort(&mut self, code: c_int) {
         let line = PmiLine::of(format_args!("cmd=abort exitcode={code}\n"));
         wait_for_output();
-        // Nobody is left to tell that it failed.
+        // If this fails, there is nobody left to tell.
         let _ = self.connection.descriptor.write_all(line.as_bytes());
     }
 }
@@ -154,11 +154,11 @@ pub(super) fn wait_for_output() {
 /// Lines to and from the launcher.
 struct PmiConnection {
     descriptor: Descriptor,
-    /// What has arrived of lines not read yet, at most [`LINE`] bytes.
+    /// Bytes that have arrived and are not read yet, at most [`LINE`].
     got: Vec<u8>,
 }
 
-/// The longest line in bytes: a value of 1024, the names of key and store, and the words around them.
+/// Bytes of the longest line: a value of 1024, the names of key and store, and the keywords.
 const LINE: usize = 1536;
 
 type PmiLine = Text<LINE>;
@@ -196,7 +196,7 @@ impl PmiConnection {
     fn line(&mut self, asked: &'static str) -> Result<PmiLine, JobError> {
         loop {
             if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
-                // What is no text is no answer either.
+                // A line that is not UTF-8 is no valid answer.
                 let line =
                     PmiLine::from(core::str::from_utf8(&self.got[..end]).unwrap_or("(bytes)"));
                 self.got.drain(..=end);
@@ -216,7 +216,8 @@ impl PmiConnection {
         }
     }
 
-    /// The greeting of the port form: gives rank and size, which the descriptor form has in its environment.
+    /// Performs the handshake of the port form, which returns rank and size; the descriptor form has them in the
+    /// environment.
     fn exchange_cards(&mut self, id: usize) -> Result<(usize, usize), JobError> {
         let asked = "a place";
         let line = PmiLine::of(format_args!("cmd=initack pmiid={id}\n"));
@@ -237,7 +238,7 @@ impl PmiConnection {
     }
 }
 
-/// A line of the launcher's.
+/// A line from the launcher.
 struct Answer {
     asked: &'static str,
     line: PmiLine,
@@ -285,13 +286,14 @@ fn connect_to(place: &str) -> Result<Descriptor, JobError> {
     let mut hints: libc::addrinfo = unsafe { zeroed() };
     hints.ai_socktype = libc::SOCK_STREAM;
     let mut list = null_mut();
-    // SAFETY: two C strings, valid hints, and a place for the answer.
+    // SAFETY: the arguments are two C strings, valid hints, and a valid pointer for the result.
     if unsafe { libc::getaddrinfo(host.as_ptr(), port.as_ptr(), &hints, &mut list) } != 0 {
         return Err(must());
     }
     let (mut result, mut entry) = (Err(must()), list.cast_const());
     while !entry.is_null() && result.is_err() {
-        // SAFETY: not null, so an entry of the list, which is freed below; its address is valid for its length.
+        // SAFETY: the pointer is not null, so it is an entry of the list, which is freed below; its address is valid
+        // for its length.
         unsafe {
             let (kind, address) = (libc::SOCK_STREAM | libc::SOCK_CLOEXEC, (*entry).ai_addr);
             let socket = libc::socket((*entry).ai_family, kind, 0);

@@ -1,4 +1,4 @@
-//! The client against launchers that answer right and wrong.
+//! Tests the client against launchers with correct and wrong answers.
 
 extern crate std;
 
@@ -10,7 +10,7 @@ use std::thread;
 use std::vec;
 use std::{format, string::String};
 
-/// A launcher that waits for a line before each of its answers, and gives the lines back. It closes at its end.
+/// Starts a launcher that reads a line before each of its answers, and returns the lines. It closes at its end.
 fn launcher(answers: Vec<String>) -> (PmiConnection, thread::JoinHandle<Vec<String>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     let heard = thread::spawn(move || {

@@ -1,16 +1,16 @@
-//! The processor on which a rank begins. The system often starts the ranks of a job on one processor. As long as they
-//! look for messages all are busy, have just run, and are left where they are, for 100 ms and more. So each rank moves
-//! once, when it joins; from then on the system moves it as it likes. `bootstrap` calls it.
+//! Selects the processor on which a rank begins. The system often starts the ranks of a job on one processor. As long
+//! as they poll for messages, all are busy, have just run, and are not migrated for 100 ms and more. So each rank moves
+//! once, when it joins; from then on the system schedules it freely. `bootstrap` calls it.
 
 use core::mem::{size_of_val, zeroed};
 use pombo_netdrivers::shm::Segment;
 
-/// A set of processors as the system takes it on 64-bit machines. Where there are more than 4096, nobody moves.
+/// A set of processors in the system's form on 64-bit machines. With more than 4096 processors no rank moves.
 type Mask = [u64; 64];
 
-/// Moves this thread to a processor of its own, as far as there are enough of those that it may run on: `bootstrap` counts
-/// the ranks on this machine that come before it, and the first one's processor depends on the job, so that jobs beside
-/// each other do not all begin on the same. Where the system refuses, only time is lost.
+/// Moves this thread to a processor of its own, if there are enough allowed ones. `place` is the number of ranks before
+/// this one on this machine. The first rank's processor depends on the job, so that concurrent jobs do not all begin on
+/// the same one. If the system refuses, only time is lost.
 #[cold]
 pub(super) fn spread(place: usize, ranks: usize, job: u64) {
     let Some(allowed) = allowed().filter(|_| ranks > 1) else {
@@ -18,7 +18,7 @@ pub(super) fn spread(place: usize, ranks: usize, job: u64) {
     };
     let count = processors(&allowed).count();
     let chosen = match count {
-        // Nowhere to go.
+        // There is no other processor.
         0 | 1 => None,
         _ => processors(&allowed).nth(begin(job, place, count)),
     };
@@ -29,24 +29,25 @@ pub(super) fn spread(place: usize, ranks: usize, job: u64) {
     }
 }
 
-/// A number that all ranks of a segment know, and no other job: that of its file.
+/// Returns a number that all ranks of a segment know, and no other job has: the inode of its file.
 #[cold]
 pub(super) fn number_of(segment: &Segment) -> u64 {
     // SAFETY: zeros are a valid record.
     let mut record: libc::stat = unsafe { zeroed() };
-    // SAFETY: the segment's own descriptor, and a place for the answer, which stays zero on an error.
+    // SAFETY: the arguments are the segment's own descriptor, and a valid pointer to a record that stays zero on an
+    // error.
     unsafe { libc::fstat(segment.fd(), &mut record) };
     record.st_ino
 }
 
-/// Which of that many processors.
+/// Returns the processor, of `count`.
 fn begin(job: u64, place: usize, count: usize) -> usize {
-    // Neighbours of one number go to different places.
+    // Multiplication sends neighbouring job numbers to different processors.
     let first = job.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     (first as usize + place) % count
 }
 
-/// The numbers of the processors in a set.
+/// Returns the numbers of the processors in a set.
 fn processors(mask: &Mask) -> impl Iterator<Item = usize> {
     (0..64 * mask.len()).filter(|number| mask[number / 64] >> (number % 64) & 1 == 1)
 }
@@ -64,7 +65,7 @@ fn allowed() -> Option<Mask> {
     (known == 0).then_some(mask)
 }
 
-/// Whether the system has moved this thread there.
+/// Moves this thread to a set of processors; returns whether the system has done so.
 fn run_on(mask: &Mask) -> bool {
     // SAFETY: the set is valid for its size, and the call only reads; 0 is this thread.
     unsafe { libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast()) == 0 }

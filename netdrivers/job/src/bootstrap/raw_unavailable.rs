@@ -1,24 +1,24 @@
-//! Why a rank cannot use raw Ethernet, as ranks tell each other and as errors say it. `job_channel` finds it out.
+//! Why a rank cannot use raw Ethernet, as ranks tell each other and errors report it. `job_channel` determines it.
 
 use super::JobError;
 use core::fmt;
 use pombo_netdrivers::ethernet::EthernetError;
 
-/// Why a rank cannot.
+/// Why a rank cannot use raw Ethernet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RawUnavailable {
-    /// It was told to use something else.
+    /// The rank was told to use another network.
     NotAsked,
-    /// It has no right to send raw frames.
+    /// The rank has no right to send raw frames.
     NoRight,
-    /// It finds no interface, or none of Ethernet.
+    /// The rank finds no Ethernet interface.
     NoInterface,
-    /// Its interface is down.
+    /// The interface is down.
     NoLink,
-    /// It does not hear that rank.
+    /// The rank receives no frames of another one.
     Unheard {
-        /// The rank.
+        /// The other rank.
         rank: usize,
     },
 }
@@ -43,7 +43,7 @@ impl fmt::Display for RawUnavailable {
     }
 }
 
-/// As they stand in the words of ranks.
+/// The names in exchanged texts.
 const NAMES: [(&str, RawUnavailable); 4] = [
     ("other", RawUnavailable::NotAsked),
     ("right", RawUnavailable::NoRight),
@@ -62,7 +62,7 @@ impl RawUnavailable {
         named.map(|(_, why)| *why)
     }
 
-    /// In short, for other ranks.
+    /// Returns the short form of an error, for other ranks.
     pub(crate) fn of(error: &JobError) -> Self {
         match error {
             JobError::NoEthernet { why, .. } => *why,

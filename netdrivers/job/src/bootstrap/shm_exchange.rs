@@ -1,5 +1,5 @@
-//! The ranks of `pombo run` where they are not to talk through memory: they meet there, exchange addresses, and part.
-//! `bootstrap` only.
+//! The exchange of texts through the memory file of `pombo run`, for ranks that are not to communicate through memory:
+//! they exchange addresses there, and detach. Only `bootstrap` uses it.
 
 use super::JobError;
 use super::exchanged_text::ExchangedText;
@@ -9,10 +9,10 @@ use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::shm::Shm;
 
-/// All ranks of a job in the launcher's memory file.
+/// All ranks of a job, attached to the launcher's memory file.
 pub(crate) struct ShmExchange {
     shm: Shm,
-    /// What every rank has said and this one has not read: at most the words of two rounds.
+    /// Texts of every rank that this one has not read: at most those of two rounds.
     received: Vec<Vec<ExchangedText>>,
 }
 
@@ -26,7 +26,7 @@ impl ShmExchange {
         self.shm.me().index()
     }
 
-    /// One word of each, in the order of ranks.
+    /// Publishes a text and returns one of each rank, in rank order.
     pub(super) fn exchange(&mut self, own: &ExchangedText) -> Result<Vec<ExchangedText>, JobError> {
         let ranks = self.received.len() as u16;
         for to in (0..ranks).map(Peer) {

@@ -1,7 +1,7 @@
-//! Texts with numbers in them, put together by the compiler: so a bound stands in the code once. Tables of
-//! variables only.
+//! Concatenates texts and numbers at compile time, so that each bound is written once in the code. Only tables of
+//! variables use it.
 
-/// `words!("from ", LEAST, " to ", MOST; " bytes")`: text and numbers by turns, and maybe text at the end.
+/// `words!("from ", LEAST, " to ", MOST; " bytes")`: alternating texts and numbers, with an optional text at the end.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __words {
@@ -19,7 +19,7 @@ macro_rules! __words {
 #[doc(inline)]
 pub use __words as words;
 
-/// Bytes of the whole.
+/// Returns the number of bytes of the result.
 pub const fn len(parts: &[(&str, usize)], end: &str) -> usize {
     let (mut len, mut part) = (end.len(), 0);
     while part < parts.len() {
@@ -29,7 +29,7 @@ pub const fn len(parts: &[(&str, usize)], end: &str) -> usize {
     len
 }
 
-/// The whole; of any other length than [`len`] it does not compile.
+/// Returns the result; `N` must be [`len`], or the code does not compile.
 pub const fn join<const N: usize>(parts: &[(&str, usize)], end: &str) -> [u8; N] {
     let (mut bytes, mut at, mut part) = ([0; N], 0, 0);
     while part < parts.len() {
@@ -50,7 +50,7 @@ pub const fn join<const N: usize>(parts: &[(&str, usize)], end: &str) -> [u8; N]
     bytes
 }
 
-/// Where the text ends.
+/// Writes a text; returns the position behind it.
 const fn put(bytes: &mut [u8], at: usize, text: &str) -> usize {
     let mut place = 0;
     while place < text.len() {

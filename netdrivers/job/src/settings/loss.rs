@@ -1,17 +1,18 @@
-//! What `POMBO_FAULT_LOSS` says: how many frames are lost on purpose. `settings` checks it, `job_channel` loses them.
+//! The value of `POMBO_FAULT_LOSS`: the rate of injected frame loss. `settings` checks it, `job_channel` applies it.
 
 use super::const_format::words;
 
-/// A rank that hears less than half of what is said to it seems to hang: that is no test of anything.
+/// Largest rate, in frames per million: a rank that receives less than half of its frames seems to hang, which tests
+/// nothing.
 const MOST: u32 = 500_000;
 
-/// What it must be.
+/// The valid values.
 pub(super) const MUST: &str = words!(
     "per cent up to ", MOST as usize / 10_000;
     " with up to four decimals, such as 0.5 or 5, or with a seed behind it, as in 5:42"
 );
 
-/// Arriving frames that are lost, in a million, and the seed that chooses them.
+/// Parses the arriving frames that are lost, per million, and the seed that selects them.
 pub(crate) fn parse(text: &str) -> Option<(u32, u64)> {
     let (percent, seed) = text.split_once(':').unwrap_or((text, "1"));
     let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));

@@ -1,4 +1,4 @@
-//! The one table of the variables of a job: those that ranks read here, and those that a launcher sets for them.
+//! The table of the variables of a job: those that ranks read here, and those that a launcher sets for them.
 
 use super::const_format::words;
 use super::loss;
@@ -6,7 +6,7 @@ use super::values::{Values, numbers};
 use super::variable::variables;
 use crate::bootstrap::{Auth, Net};
 
-/// Bytes of the file that [`AUTH_KEY_FILE`] names, at least and at most.
+/// Least and largest number of bytes of the file that [`AUTH_KEY_FILE`] names.
 pub(crate) const KEY_FILE_BYTES: (usize, usize) = (16, 1024);
 
 variables! {

@@ -1,11 +1,11 @@
-//! What variables may say, where several say alike. The tables of variables, and who reads a variable.
+//! Value types of variables. The tables of variables and the readers of a variable use them.
 
-/// What a variable may say.
+/// The valid values of a variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Values {
-    /// In words that follow "must be" or "give".
+    /// The description, which follows "must be" or "give".
     pub must: &'static str,
-    /// Whether it may say that.
+    /// Returns whether a value is valid.
     pub fits: fn(&str) -> bool,
 }
 
@@ -15,18 +15,18 @@ impl Values {
         must: "a whole number",
         fits: is_number,
     };
-    /// A number of them.
+    /// A number of bytes.
     pub const BYTES: Values = Values {
         must: "a number of bytes",
         fits: is_number,
     };
-    /// Off or on.
+    /// 0 or 1.
     pub const SWITCH: Values = Values {
         must: "0 or 1",
         fits: |text| ["0", "1"].contains(&text),
     };
 
-    /// Anything but nothing.
+    /// Any text that is not empty.
     pub const fn text(must: &'static str) -> Values {
         Values {
             must,
@@ -35,7 +35,7 @@ impl Values {
     }
 }
 
-/// `numbers!("seconds", LEAST, MOST)`: [`Values`] that are whole numbers within bounds, which belong to it.
+/// `numbers!("seconds", LEAST, MOST)`: [`Values`] of whole numbers within bounds, both inclusive.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __numbers {

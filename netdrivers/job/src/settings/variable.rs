@@ -1,25 +1,25 @@
-//! One environment variable, and how this process reads it.
+//! One environment variable, and its value in this process.
 
 use super::values::Values;
 use crate::bootstrap::JobError;
 use crate::environment;
 use core::ffi::CStr;
 
-/// One variable.
+/// An environment variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
     /// Its name, with the prefix `POMBO_`.
     pub name: &'static CStr,
-    /// What it may say.
+    /// Its valid values.
     pub values: Values,
-    /// What holds where it is not set, if anything does: a value, or words where there is none that could be given.
+    /// The default: a value, or a description where no value could be given.
     pub default: &'static str,
     /// Who sets it and what it means.
     pub meaning: &'static str,
 }
 
 impl Variable {
-    /// Its name as text.
+    /// Returns the name as text.
     pub const fn name(&self) -> &'static str {
         match self.name.to_str() {
             Ok(name) => name,
@@ -27,27 +27,27 @@ impl Variable {
         }
     }
 
-    /// What it says in this process, if it is set and text.
+    /// Returns the value in this process if it is set and valid UTF-8.
     pub fn text(&self) -> Option<&'static str> {
         environment::text(self.name)
     }
 
-    /// Of those that are 0 or 1.
+    /// Returns whether a variable of the values 0 and 1 is 1.
     pub fn is_on(&self) -> bool {
         self.text() == Some("1")
     }
 
-    /// What it says, or its default, as `parse` understands that.
+    /// Parses the value, or its default.
     pub fn read<T>(&self, parse: impl FnOnce(&'static str) -> Option<T>) -> Result<T, JobError> {
         parse(self.text().unwrap_or(self.default)).ok_or_else(|| self.wrong())
     }
 
-    /// The number that it says, or its default.
+    /// Returns the number in the value, or its default.
     pub fn number(&self) -> Result<usize, JobError> {
         self.read(|text| text.parse().ok().filter(|_| (self.values.fits)(text)))
     }
 
-    /// It says something else than it may.
+    /// Returns the error of an invalid value.
     #[cold]
     #[inline(never)]
     pub fn wrong(&self) -> JobError {
@@ -56,12 +56,12 @@ impl Variable {
 }
 
 /// `variables! { NAME: values, default text, "meaning"; .. }`: a table `VARIABLES` of [`Variable`]s, and a constant for
-/// each. Once in a module.
+/// each of them. Use it once per module.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __variables {
     ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
-        /// All of them, in the order in which a user reads them.
+        /// All variables, in the order of the documentation.
         pub static VARIABLES: &[$crate::settings::Variable] = &[$($crate::settings::Variable {
             name: $crate::settings::named(concat!("POMBO_", stringify!($name), "\0")),
             values: $values,
@@ -69,7 +69,7 @@ macro_rules! __variables {
             meaning: $meaning,
         }),*];
 
-        /// Their places.
+        /// Indices of the variables in the table.
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "as the variables are called")]
         enum Place { $($name),* }
 
@@ -82,7 +82,7 @@ macro_rules! __variables {
 #[doc(inline)]
 pub use __variables as variables;
 
-/// The name that stands before the zero; without one it does not compile.
+/// Converts a name that ends with a zero byte; without one it does not compile.
 pub const fn named(name: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(name.as_bytes()) {
         Ok(name) => name,

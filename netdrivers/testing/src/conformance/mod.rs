@@ -1,5 +1,5 @@
-//! What every driver must do, written once over [`Channel`]. A driver's tests call [`conformance!`](crate::conformance!)
-//! with a way to make a world; nothing else uses this.
+//! The conformance suite of all drivers, over [`Channel`]. A driver's tests call [`conformance!`](crate::conformance!)
+//! with a [`Harness`]; nothing else uses this.
 
 mod rank;
 mod run;
@@ -14,14 +14,14 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use rank::{Rank, frame, pattern};
 
-/// A way to make worlds of one driver.
+/// Runs worlds of one driver.
 pub trait Harness {
     /// The driver.
     type Channel: Channel;
 
-    /// Runs `body` as each of `peers` ranks, as threads or as processes, and returns when all have ended well.
-    /// Panics when one has not, or hangs for longer than [`HANG`]. `test` is the path of the calling test, crate
-    /// first: ranks that are processes are the same test program, started again with that test alone.
+    /// Runs `body` as each of `peers` ranks, as threads or as processes, and returns when all have succeeded. Panics if
+    /// one has failed, or hangs for longer than [`HANG`]. `test` is the path of the calling test, crate first: ranks
+    /// that are processes are the same test program, started again with that test alone.
     fn run(test: &str, peers: u16, body: fn(Self::Channel));
 }
 
@@ -59,10 +59,10 @@ macro_rules! conformance {
     };
 }
 
-/// Idle for so long that a driver that sleeps at all sleeps now.
+/// An idle count at which every driver that ever sleeps does sleep.
 const LONG_IDLE: u32 = 1 << 20;
 
-/// Peer numbers are the indices, and every limit is large enough.
+/// Checks that peer numbers are the indices, and that every limit is at least the smallest one allowed.
 pub fn says_who_it_is<W: Harness>(test: &str) {
     W::run(test, 3, |channel| {
         let mut rank = Rank::new(channel);
@@ -79,17 +79,17 @@ pub fn says_who_it_is<W: Harness>(test: &str) {
     });
 }
 
-/// Frames of mixed sizes, everybody to everybody at once, in order, whole and once.
+/// Sends frames of mixed sizes from every rank to every rank at once; they arrive in order, whole and once.
 pub fn keeps_order_and_delivers_once<W: Harness>(test: &str) {
     W::run(test, 3, |channel| Rank::new(channel).exchange(700));
 }
 
-/// The same with many peers.
+/// Does the same as [`keeps_order_and_delivers_once`] with many peers.
 pub fn talks_all_to_all<W: Harness>(test: &str) {
     W::run(test, 8, |channel| Rank::new(channel).exchange(60));
 }
 
-/// Every small size, and the sizes around every power of two and around the limit.
+/// Sends every small size, and the sizes around every power of two and around the limit.
 pub fn carries_every_size<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
@@ -114,7 +114,7 @@ fn sizes(limit: usize) -> Vec<usize> {
     sizes
 }
 
-/// Parts in place and held, empty ones among them, few and many, arrive as one frame.
+/// Sends parts in place and held, empty ones among them, few and many; each send arrives as one frame.
 pub fn gathers_parts<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
@@ -135,7 +135,7 @@ pub fn gathers_parts<W: Harness>(test: &str) {
     });
 }
 
-/// Unequal pieces, in turn in place, held by a lender, and empty.
+/// Cuts into unequal parts that are by turns in place, held by a lender, and empty.
 fn cut<'a>(whole: &'a &'a [u8], pieces: usize) -> Vec<Part<'a>> {
     let bound = |i: usize| whole.len() * i * i / (pieces * pieces);
     let mut parts = Vec::new();
@@ -157,12 +157,12 @@ fn cut<'a>(whole: &'a &'a [u8], pieces: usize) -> Vec<Part<'a>> {
     parts
 }
 
-/// An arrival shows its sender, its length, any head up to the smallest limit, and any part of itself.
+/// Checks that an arrival shows its sender, its length, any head up to the smallest limit, and any part of itself.
 pub fn reads_in_place<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let (sender, reader) = (Peer(0), Peer(1));
-        // The way to the other one, not to itself.
+        // The limit for the other peer, not for the rank itself.
         let limit = rank.channel.limit(Peer(1 - rank.me().0));
         let sizes = [1, 8, 63, MIN_LIMIT - 1, MIN_LIMIT, MIN_LIMIT + 1, limit];
         let frames = sizes.map(|size| pattern(size as u64, size.min(limit)));
@@ -202,12 +202,12 @@ fn inspect(arrival: &impl Arrival, whole: &[u8]) {
     }
 }
 
-/// A world of one.
+/// Exchanges frames in a world of one.
 pub fn sends_to_itself<W: Harness>(test: &str) {
     W::run(test, 1, |channel| Rank::new(channel).exchange(500));
 }
 
-/// A channel that nobody reads becomes full, keeps what it took, and takes more as soon as it was read.
+/// Checks that a channel that nobody reads becomes full, keeps its frames, and has room again once it is read.
 pub fn is_full_and_has_room_again<W: Harness>(test: &str) {
     W::run(test, 1, |channel| {
         let mut rank = Rank::new(channel);
@@ -235,7 +235,7 @@ pub fn is_full_and_has_room_again<W: Harness>(test: &str) {
     });
 }
 
-/// Frames that are too long and peers that do not exist are refused, and nothing of them arrives.
+/// Checks that frames that are too long and peers that do not exist are refused, and that nothing arrives.
 pub fn refuses_what_cannot_go<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
@@ -261,7 +261,7 @@ pub fn refuses_what_cannot_go<W: Harness>(test: &str) {
     });
 }
 
-/// Where nobody sends, polls say so.
+/// Checks that polls report nothing while nobody sends.
 pub fn polls_nothing_from_nobody<W: Harness>(test: &str) {
     W::run(test, 1, |mut channel| {
         for _ in 0..100 {
@@ -272,7 +272,7 @@ pub fn polls_nothing_from_nobody<W: Harness>(test: &str) {
     });
 }
 
-/// Time passes, and only forwards.
+/// Checks that the clock advances and never goes back.
 pub fn never_turns_the_clock_back<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
@@ -293,9 +293,9 @@ pub fn never_turns_the_clock_back<W: Harness>(test: &str) {
     });
 }
 
-/// Every frame wakes its receiver, whenever it comes. Rank 0 sleeps as soon as it finds nothing. Rank 1 sleeps too, or
-/// is awake; both pause a little, so that in some rounds the answer comes while rank 0 falls asleep. Where a switch of
-/// threads takes long, as beside others' work, rank 0 ends it earlier.
+/// Checks that every frame wakes its receiver, whenever it arrives. Rank 0 sleeps as soon as it finds nothing. Rank 1
+/// sleeps too, or is awake; both pause a little, so that in some rounds the answer arrives while rank 0 falls asleep.
+/// Where a context switch takes long, as on a loaded machine, rank 0 ends earlier.
 pub fn wakes_for_a_frame<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
@@ -332,13 +332,13 @@ pub fn wakes_for_a_frame<W: Harness>(test: &str) {
     });
 }
 
-/// A sender that sleeps because its peer is full wakes when the peer reads.
+/// Checks that a sender that sleeps because its peer is full wakes when the peer reads.
 pub fn wakes_for_room<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);
         let (me, peer) = (rank.me(), Peer(1 - rank.me().0));
         for round in 0..20_u8 {
-            // The two take turns; the reader is slow until a frame says that the sender found no room.
+            // The ranks alternate; the reader is slow until a frame says that the sender found no room.
             if me.0 == u16::from(round % 2) {
                 fill_and_sleep(&mut rank, peer);
             } else {
@@ -364,7 +364,8 @@ fn fill_and_sleep<C: Channel>(rank: &mut Rank<C>, peer: Peer) {
     }
 }
 
-/// A peer that goes is reported once, after everything that it sent; sends to it fail; others are not disturbed.
+/// Checks that a peer that leaves is reported once, after all its frames, that sends to it fail, and that the other
+/// peers are not affected.
 pub fn reports_a_lost_peer_after_its_frames<W: Harness>(test: &str) {
     W::run(test, 3, |channel| {
         let mut rank = Rank::new(channel);
@@ -384,7 +385,7 @@ pub fn reports_a_lost_peer_after_its_frames<W: Harness>(test: &str) {
         }
         let sent = rank.channel.try_send(gone, Cookie(0), &[Part::Bytes(&[1])]);
         assert_eq!(sent, Err(ChannelError::PeerLost(gone)));
-        // Rank checks that the loss is not reported again.
+        // `Rank` checks that the loss is not reported again.
         let peer = Peer(1 - rank.me().0);
         for i in 0..200 {
             rank.send(peer, &pattern(i, 50));
@@ -393,7 +394,7 @@ pub fn reports_a_lost_peer_after_its_frames<W: Harness>(test: &str) {
     });
 }
 
-/// A sender that waits for room at a peer that goes does not wait for ever.
+/// Checks that a sender does not wait for ever for room at a peer that leaves.
 pub fn tells_a_sender_without_room_of_a_loss<W: Harness>(test: &str) {
     W::run(test, 2, |channel| {
         let mut rank = Rank::new(channel);

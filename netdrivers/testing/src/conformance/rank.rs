@@ -1,4 +1,4 @@
-//! One rank of a conformance test: blocking calls over a channel that check what every event must obey.
+//! One rank of a conformance test: blocking calls over a channel, with checks of what holds for every event.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::header::Peer;
@@ -31,14 +31,14 @@ impl<C: Channel> Rank<C> {
         (0..self.got.len() as u16).map(Peer)
     }
 
-    /// One poll; where it finds nothing, one wait. Events go to `f` if it is the test that looks at them.
+    /// Polls once and, if that finds nothing, waits once. Passes events to `f` where a test examines them.
     pub(super) fn step(&mut self, idle: u32, f: impl FnMut(Event<C::Arrival<'_>>)) {
         if !self.poll(f) {
             self.channel.wait(idle).expect("wait");
         }
     }
 
-    /// One poll. False if nothing happened.
+    /// Polls once. Returns false if nothing happened.
     pub(super) fn poll(&mut self, mut f: impl FnMut(Event<C::Arrival<'_>>)) -> bool {
         let (got, lost) = (&mut self.got, &mut self.lost);
         let mut events = 0;
@@ -51,7 +51,7 @@ impl<C: Channel> Rank<C> {
         events > 0
     }
 
-    /// False if there is no room.
+    /// Returns false if there is no room.
     pub(super) fn try_send(&mut self, to: Peer, bytes: &[u8]) -> bool {
         self.try_send_parts(to, &[Part::Bytes(bytes)])
     }
@@ -68,7 +68,7 @@ impl<C: Channel> Rank<C> {
         true
     }
 
-    /// The parts must stay until the driver says that it has read them.
+    /// Waits for a completion: the parts must stay valid until the driver reports that it has read them.
     fn complete(&mut self, cookie: Cookie) {
         let mut done = false;
         while !done {
@@ -93,7 +93,7 @@ impl<C: Channel> Rank<C> {
         }
     }
 
-    /// The oldest frame that has come already.
+    /// Returns the oldest frame that has arrived already.
     pub(super) fn received(&mut self, from: Peer) -> Option<Vec<u8>> {
         self.got[from.index()].pop_front()
     }
@@ -114,7 +114,7 @@ impl<C: Channel> Rank<C> {
         self.lost[peer.index()]
     }
 
-    /// Sends `count` frames to everyone, itself included, checks those of everyone, and leaves.
+    /// Sends `count` frames to every rank, itself included, checks the frames of every rank, and leaves.
     pub(super) fn exchange(mut self, count: u64) {
         let me = self.me();
         for number in 0..count {
@@ -137,7 +137,8 @@ impl<C: Channel> Rank<C> {
         self.leave();
     }
 
-    /// Goes when all others are ready to: nobody then misses a frame or sends to nobody. A frame too many shows here.
+    /// Leaves when all other ranks are ready to leave, so that no rank misses a frame or sends to a rank that has left.
+    /// Finds excess frames.
     pub(super) fn leave(mut self) {
         for to in self.everyone() {
             self.send(to, b"bye");
@@ -165,7 +166,7 @@ fn note<A: Arrival>(got: &mut [VecDeque<Vec<u8>>], lost: &mut [bool], event: &Ev
     }
 }
 
-/// What peer `from` sends to peer `to` as its frame of that number: mostly small, often at the limit.
+/// Returns the frame of that number from peer `from` to peer `to`: mostly small, often at the limit.
 pub(super) fn frame(from: Peer, to: Peer, number: u64, limit: usize) -> Vec<u8> {
     let seed = mix(number << 32 | u64::from(from.0) << 16 | u64::from(to.0));
     let rng = (mix(seed) >> 8) as usize;
@@ -177,7 +178,7 @@ pub(super) fn frame(from: Peer, to: Peer, number: u64, limit: usize) -> Vec<u8> 
     pattern(seed, len)
 }
 
-/// Bytes that differ with the seed and with every place.
+/// Returns bytes that differ with the seed and with every position.
 pub(super) fn pattern(seed: u64, len: usize) -> Vec<u8> {
     let words = (0..len.div_ceil(8) as u64).flat_map(|i| mix(seed ^ i << 40).to_le_bytes());
     words.take(len).collect()

@@ -1,13 +1,13 @@
-//! Runs the ranks of a conformance test as threads, with a limit for hanging.
+//! Runs the ranks of a conformance test as threads, with a hang limit.
 
 use core::time::Duration;
 use pombo_kernel::channel::Channel;
 use std::{panic, sync::mpsc, thread};
 
-/// A test that takes longer hangs: far above the seconds that a slow machine needs.
+/// The hang limit of a test, far above the seconds that a slow machine needs.
 pub const HANG: Duration = Duration::from_secs(180);
 
-/// Runs `body` as one thread per channel. Panics when one of them panics or hangs.
+/// Runs `body` as one thread per channel. Panics if one of them panics or hangs.
 pub fn threads<C: Channel + Send>(channels: Vec<C>, body: fn(C)) {
     let ranks = channels.len();
     let (end, ends) = mpsc::channel();
@@ -15,7 +15,7 @@ pub fn threads<C: Channel + Send>(channels: Vec<C>, body: fn(C)) {
         let end = end.clone();
         thread::spawn(move || {
             let ran = panic::catch_unwind(panic::AssertUnwindSafe(|| body(channel)));
-            // Nobody listens any more when another rank has failed already.
+            // The receiver is gone if another rank has failed already.
             let _ = end.send(ran.is_ok());
         });
     }

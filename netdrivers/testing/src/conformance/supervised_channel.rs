@@ -1,5 +1,5 @@
-//! Ranks over a network that can lose frames, as the tests of drivers run them: a reliable channel, and somebody who
-//! tells who has gone, as a launcher does.
+//! Ranks over a network that can lose frames, as the tests of drivers run them: a reliable channel, and a supervisor
+//! that reports who has left, as a launcher does.
 
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, WaitSet};
 use pombo_kernel::header::Peer;
@@ -10,9 +10,9 @@ use pombo_transport::reliable::{Arrived, Reliable, Windows};
 use std::sync::{Arc, Mutex};
 use std::thread::panicking;
 
-/// Who tells, and what a kind of network needs beside.
+/// Reports which peers have left, and drives what a network needs besides.
 pub trait Supervisor: 'static {
-    /// Peers that have gone, in this order; a rank adds itself when it goes.
+    /// Returns the peers that have left, in order; a rank adds itself when it leaves.
     fn departed(&self) -> &Mutex<Vec<Peer>>;
 
     /// Called before every poll.
@@ -21,11 +21,11 @@ pub trait Supervisor: 'static {
     /// Called before every wait.
     fn before_wait(&self) {}
 
-    /// Called when a rank has gone. Whoever sleeps hears nothing of the list: wake it.
+    /// Called when a rank has left. A sleeping rank does not see the list, so the supervisor must wake it.
     fn on_departure(&self) {}
 }
 
-/// A rank with a launcher: it goes when its frames have arrived, and the others are told.
+/// A rank with a supervisor: it leaves when its frames have arrived, and the others are notified.
 pub struct SupervisedChannel<N: Network, Z: Windows, L: Supervisor> {
     channel: Reliable<N, Z, HeapStorage>,
     supervisor: Arc<L>,
@@ -33,7 +33,10 @@ pub struct SupervisedChannel<N: Network, Z: Windows, L: Supervisor> {
 }
 
 impl<N: Network, Z: Windows, L: Supervisor> SupervisedChannel<N, Z, L> {
-    /// Over a network that has no more peers than the windows have places; panics if it has.
+    /// Wraps a network.
+    ///
+    /// # Panics
+    /// The network has more peers than the windows have places.
     pub fn new(network: N, supervisor: Arc<L>) -> Self {
         SupervisedChannel {
             channel: Reliable::new(network, 0x5eed).expect("places for all peers"),
@@ -42,18 +45,18 @@ impl<N: Network, Z: Windows, L: Supervisor> SupervisedChannel<N, Z, L> {
         }
     }
 
-    /// The channel itself.
+    /// Returns the reliable channel.
     pub fn reliable(&self) -> &Reliable<N, Z, HeapStorage> {
         &self.channel
     }
 
-    /// The channel itself, for measurements: used so it is not told who has gone.
+    /// Returns the reliable channel, for measurements: without this wrapper it does not learn who has left.
     pub fn reliable_mut(&mut self) -> &mut Reliable<N, Z, HeapStorage> {
         &mut self.channel
     }
 
-    /// Has somebody gone since the last poll? What was to wake this rank may have come before that poll looked for
-    /// frames, and after it looked here.
+    /// Returns whether a rank has left since the last poll. The wake-up for it may have come during that poll, after
+    /// the poll had read the list and before it looked for frames.
     fn has_pending(&self) -> bool {
         let departed = self
             .supervisor

@@ -1,13 +1,13 @@
-//! What simulated devices and wires can do. For `sim` alone; tests set it.
+//! Limits of simulated devices and links. Only `sim` uses them; tests set them.
 
-/// What a simulated device takes. Every bound is at least 1.
+/// The capacity of a simulated device. Every bound is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceLimits {
-    /// The longest frame in bytes; less than [`MIN_MTU`](pombo_kernel::network::MIN_MTU) counts as that.
+    /// The longest frame in bytes; a value below [`MIN_MTU`](pombo_kernel::network::MIN_MTU) counts as that.
     pub mtu: usize,
-    /// Frames that wait for one wire; beyond it [`ChannelError::Full`](pombo_kernel::ChannelError::Full).
+    /// Number of frames that wait for one link; beyond it [`ChannelError::Full`](pombo_kernel::ChannelError::Full).
     pub tx_queue: usize,
-    /// Frames that wait to be polled at a peer; beyond it they are lost.
+    /// Number of frames that wait to be polled at a peer; beyond it they are lost.
     pub rx_queue: usize,
 }
 
@@ -21,19 +21,19 @@ impl Default for DeviceLimits {
     }
 }
 
-/// One direction between two peers. Each has a wire of its own.
+/// One direction between two peers. Each direction has a link of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkParameters {
-    /// How long a bit is under way, in nanoseconds.
+    /// Propagation delay of a bit, in nanoseconds.
     pub latency: u64,
-    /// Bytes per second; 0 counts as 1. A frame takes one nanosecond at least.
+    /// Bytes per second; 0 counts as 1. A frame takes at least one nanosecond.
     pub bandwidth: u64,
-    /// Bytes that every frame takes on the wire beside its own.
+    /// Bytes that every frame takes on the link in addition to its own.
     pub overhead: u64,
 }
 
 impl Default for LinkParameters {
-    /// Gigabit Ethernet behind a switch.
+    /// Returns the parameters of gigabit Ethernet behind a switch.
     fn default() -> Self {
         LinkParameters {
             latency: 10_000,

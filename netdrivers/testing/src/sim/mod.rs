@@ -1,4 +1,4 @@
-//! A network of many peers with a clock of its own. Protocols over networks are tested on it.
+//! A simulated network of many peers with a clock of its own, for tests of protocols over networks.
 
 mod limits;
 mod network;
@@ -14,16 +14,16 @@ use world::{World, lock};
 
 /// The world behind its [`SimNetwork`]s, and its clock.
 ///
-/// Time stands still unless someone moves it: [`Sim::advance`], [`Sim::step`], or the peers themselves. When every
-/// peer that is up waits, the clock jumps to the next arrival or the first timer, whichever comes first. So ranks that
-/// take turns at polling, and wait when they find nothing, run through hours of it in no time.
-/// They may be threads as well; what happens then depends on how these take turns.
+/// Time advances only by [`Sim::advance`], by [`Sim::step`], or by the peers: when every peer that is up waits, the
+/// clock jumps to the next arrival or the first timer, whichever comes first. So ranks that poll by turns, and wait
+/// when they find nothing, run through hours of simulated time at once. Peers may be threads as well; the result then
+/// depends on their scheduling.
 pub struct Sim {
     world: Arc<Mutex<World>>,
 }
 
 impl Sim {
-    /// A world of `peers` peers with default limits and wires: the network at index i is peer i.
+    /// Creates a world of `peers` peers with default limits and links: the network at index i is peer i.
     pub fn new(peers: u16, faults: Faults, seed: u64) -> (Sim, Vec<SimNetwork>) {
         Self::with(
             peers,
@@ -34,7 +34,7 @@ impl Sim {
         )
     }
 
-    /// A world with other limits and wires.
+    /// Creates a world with other limits and links.
     pub fn with(
         peers: u16,
         limits: DeviceLimits,
@@ -49,30 +49,29 @@ impl Sim {
         (Sim { world }, networks)
     }
 
-    /// Another wire between two peers, in one direction, for frames that set out from now on. Peers that are not
-    /// there have none.
+    /// Sets the link from one peer to another, for frames that are sent from now on. Peers that do not exist have none.
     pub fn set_link(&self, from: Peer, to: Peer, parameters: LinkParameters) {
         lock(&self.world).set_link(from, to, parameters);
     }
 
-    /// Another plan from now on. Its times still count from the beginning of the world.
+    /// Sets the faults from now on. Their times still count from the beginning of the world.
     pub fn set_faults(&self, faults: Faults) {
         lock(&self.world).faults = faults;
     }
 
-    /// Nanoseconds since the world began.
+    /// Returns the nanoseconds since the world began.
     pub fn now(&self) -> u64 {
         lock(&self.world).now
     }
 
-    /// Lets that many nanoseconds pass.
+    /// Advances the clock by this many nanoseconds.
     pub fn advance(&self, nanoseconds: u64) {
         let mut world = lock(&self.world);
         let then = world.now.saturating_add(nanoseconds);
         world.run_to(then);
     }
 
-    /// Lets time pass until the next frame arrives. False if none is under way.
+    /// Advances the clock to the next arrival of a frame. Returns false if none is under way.
     pub fn step(&self) -> bool {
         let mut world = lock(&self.world);
         let next = world.in_flight.next();
@@ -82,22 +81,22 @@ impl Sim {
         next.is_some()
     }
 
-    /// Stops a peer now, as a crash in the plan does.
+    /// Stops a peer now, as a crash in the plan of faults does.
     pub fn crash(&self, peer: Peer) {
         lock(&self.world).stop(peer);
     }
 
-    /// Has the peer neither crashed nor been dropped? Peers themselves cannot see this.
+    /// Returns whether the peer has neither crashed nor been dropped. Peers themselves cannot see this.
     pub fn is_up(&self, peer: Peer) -> bool {
         lock(&self.world).is_up(peer)
     }
 
-    /// No frame is on a wire or waits to be polled by a peer that is up.
+    /// Returns whether no frame is on a link or waits to be polled by a peer that is up.
     pub fn is_quiet(&self) -> bool {
         lock(&self.world).is_quiet()
     }
 
-    /// What has happened to frames so far.
+    /// Returns the counts of frames and faults so far.
     pub fn counts(&self) -> FaultCounts {
         lock(&self.world).counts
     }

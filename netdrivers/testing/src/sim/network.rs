@@ -8,16 +8,16 @@ use pombo_kernel::network::{Broadcast, Network};
 use pombo_transport::ContiguousFrame;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// One peer of a [`Sim`](super::Sim). Dropping it stops the peer. At a peer that has stopped every call fails with
+/// One peer of a [`Sim`](super::Sim). Dropping it stops the peer. Every call of a stopped peer fails with
 /// [`CRASHED`](pombo_netdrivers::fault::CRASHED).
 pub struct SimNetwork {
     me: Peer,
     world: Arc<Mutex<World>>,
-    /// The frame that is put together; kept for its memory.
+    /// The frame being assembled; a field so that its memory is reused.
     frame: Vec<u8>,
 }
 
-/// Frames handed out by one poll.
+/// Largest number of frames that one poll reports.
 const BATCH: usize = 32;
 
 impl SimNetwork {
@@ -30,7 +30,7 @@ impl SimNetwork {
     }
 }
 
-/// Puts the parts together, at a peer that may send.
+/// Assembles the parts of a frame if the peer may send.
 fn assemble<'w>(
     world: &'w Mutex<World>,
     me: Peer,
@@ -101,7 +101,7 @@ impl Network for SimNetwork {
     }
 }
 
-/// On every wire of the peer at once, as through a switch. If one has no room none takes it.
+/// Broadcasts on every link of the peer at once, as through a switch. If one link has no room, none takes the frame.
 impl Broadcast for SimNetwork {
     fn broadcast(&mut self, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         let mut world = assemble(&self.world, self.me, &mut self.frame, parts)?;

@@ -1,4 +1,4 @@
-//! What the peers of a simulated network share. `Sim` and `SimNetwork` use it.
+//! The state that the peers of a simulated network share. `Sim` and `SimNetwork` use it.
 
 use super::limits::{DeviceLimits, LinkParameters};
 use pombo_kernel::channel::ChannelError;
@@ -12,11 +12,11 @@ pub(super) struct World {
     pub(super) now: u64,
     pub(super) faults: Faults,
     pub(super) counts: FaultCounts,
-    /// Bounded by what the wires hold: see [`DeviceLimits::tx_queue`] and their latency.
+    /// Bounded by the capacity of the links: see [`DeviceLimits::tx_queue`] and their latency.
     pub(super) in_flight: InFlight,
     pub(super) limits: DeviceLimits,
     stations: Vec<Station>,
-    /// From peer i to peer j at i * peers + j.
+    /// The link from peer i to peer j is at i * peers + j.
     links: Vec<Link>,
 }
 
@@ -24,20 +24,20 @@ pub(super) struct World {
 struct Station {
     stopped: bool,
     inbox: VecDeque<(Peer, Vec<u8>)>,
-    /// It waits, at most until then.
+    /// The time until which the peer waits at most; `None` if it does not wait.
     waits: Option<u64>,
 }
 
-/// How long it takes all peers to find out that they have nothing to do: a peer with a timer that is over, or no
-/// room, keeps polling, and then time must pass.
+/// The time, in nanoseconds, of one round in which every peer finds that it has nothing to do. A peer whose timer has
+/// expired, or that has no room, keeps polling, and then time must pass.
 const ROUND: u64 = 100;
 
 struct Link {
     parameters: LinkParameters,
     faults: LinkFaults,
-    /// When the frames that have not left will have left, oldest first.
+    /// The times at which queued frames will have left, oldest first.
     leaving: VecDeque<u64>,
-    /// Its sender was told that there is no room.
+    /// Whether the sender was told that there is no room.
     full: bool,
 }
 
@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    /// Puts a frame on its wire.
+    /// Sends a frame over its link.
     pub(super) fn transmit(
         &mut self,
         from: Peer,
@@ -150,7 +150,7 @@ impl World {
         Ok(())
     }
 
-    /// Puts a frame on the wires to all others.
+    /// Sends a frame over the links to all other peers.
     pub(super) fn broadcast(&mut self, from: Peer, frame: &[u8]) -> Result<(), ChannelError> {
         let (now, tx_queue) = (self.now, self.limits.tx_queue);
         let mut others = (0..self.peers() as u16)
@@ -163,7 +163,7 @@ impl World {
         others.try_for_each(|to| self.transmit(from, to, frame))
     }
 
-    /// The next frame at that peer.
+    /// Returns the next frame that has arrived at the peer.
     pub(super) fn take(&mut self, peer: Peer) -> Option<(Peer, Vec<u8>)> {
         let station = self.stations.get_mut(peer.index())?;
         let taken = station.inbox.pop_front();
@@ -171,7 +171,7 @@ impl World {
         taken
     }
 
-    /// Lets time pass, with everything that arrives meanwhile.
+    /// Advances the clock to `then` and delivers what arrives until then.
     pub(super) fn run_to(&mut self, then: u64) {
         while let Some(frame_in_flight) = self.in_flight.pop(then) {
             self.now = self.now.max(frame_in_flight.at);
@@ -189,14 +189,14 @@ impl World {
         self.now = self.now.max(then);
     }
 
-    /// The peer is awake.
+    /// Notes that the peer is awake.
     pub(super) fn wake(&mut self, peer: Peer) {
         if let Some(station) = self.stations.get_mut(peer.index()) {
             station.waits = None;
         }
     }
 
-    /// The peer has nothing to do until a frame comes, or until then. If that is true of all, time passes.
+    /// Notes that the peer has nothing to do until a frame arrives, or until `until`. If all peers wait, time passes.
     pub(super) fn wait(&mut self, peer: Peer, until: u64) {
         if let Some(station) = self.stations.get_mut(peer.index()) {
             station.waits = Some(until);
@@ -210,7 +210,7 @@ impl World {
             .iter()
             .filter_map(|link| link.has_room_after(self.now));
         match room.fold(timer.min(arrival), u64::min) {
-            // Nothing will ever happen by itself.
+            // No frame is under way and no timer runs.
             u64::MAX => {}
             then => self.run_to(then.max(self.now + ROUND)),
         }
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// When the first peer has to wake by itself; `None` if one does not wait or has something to do.
+    /// Returns when the first peer has to wake by its timer; `None` if a peer does not wait or has something to do.
     fn first_timer(&self) -> Option<u64> {
         let mut first = u64::MAX;
         for (index, station) in self.stations.iter().enumerate() {
@@ -236,7 +236,7 @@ impl World {
 }
 
 impl Link {
-    /// When a sender that was refused may try again, if not already.
+    /// Returns when a sender that was refused may try again, if that is in the future.
     fn has_room_after(&self, now: u64) -> Option<u64> {
         let leaves = self.leaving.front().filter(|_| self.full)?;
         Some(*leaves).filter(|leaves| *leaves > now)
@@ -253,7 +253,7 @@ impl Link {
         }
     }
 
-    /// When a frame that sets out now arrives.
+    /// Returns when a frame that is sent now arrives.
     fn enqueue(&mut self, now: u64, len: usize, tx_queue: usize) -> Result<u64, ChannelError> {
         self.make_room(now, tx_queue)?;
         let bytes = u128::from(len as u64 + self.parameters.overhead);
@@ -266,7 +266,8 @@ impl Link {
     }
 }
 
-/// A thread that panicked leaves a whole world: every call changes it as a whole.
+/// Locks the world. A poisoned lock is usable: a thread that panicked leaves a consistent world, because every call
+/// changes it as a whole.
 pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,4 @@
-//! The ranks of each layer: a cache line, the driver's channel, the kernel's communicator.
-//! Only `layers` uses it.
+//! The two ranks of each layer: a cache line, the driver's channel, the kernel's communicator. Only `layers` uses it.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +13,7 @@ use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
 use super::super::figure::Spread;
 use super::pair::{Failure, Outcome, Pattern, Rank, measure};
 
-/// What the machine itself takes; it carries no data but a number.
+/// Measures the machine itself: a cache line that carries only a number.
 pub(super) fn line(pattern: Pattern, size: usize, seconds: f32) -> Result<Option<Spread>, Failure> {
     if pattern != Pattern::PingPong || size > 8 {
         return Ok(None);
@@ -64,7 +63,7 @@ fn channels() -> Result<[Shm; 2], Failure> {
     Ok([zero, Shm::attach(again, 1, FINGERPRINT)?])
 }
 
-/// Two lines, as processors fetch them in pairs.
+/// Aligned to two cache lines, because processors prefetch them in pairs.
 #[derive(Default)]
 #[repr(align(128))]
 struct CacheLine(AtomicU32);
@@ -76,7 +75,7 @@ struct Ends<'a> {
     received: u32,
 }
 
-/// After so many looks in vain the other has no core to itself.
+/// Number of loads without success after which a rank yields, because the other one seems to have no core of its own.
 const LOOKS: u32 = 10_000;
 
 impl Rank for Ends<'_> {
@@ -100,7 +99,7 @@ impl Rank for Ends<'_> {
     }
 }
 
-/// A frame is never empty, so no data is a byte of it.
+/// A rank over the driver. A frame is never empty, so a message without data is one byte.
 struct Driver {
     channel: Shm,
     arrived: usize,
@@ -167,7 +166,7 @@ impl Rank for Driver {
     }
 }
 
-/// The composition of the MPI library over Rust's memory.
+/// A rank over the kernel, in the composition of the MPI library with Rust's memory.
 struct Kernel(Communicator<MpiHeader, Shm, Lent<'static>, MpiComposition>);
 
 impl Kernel {

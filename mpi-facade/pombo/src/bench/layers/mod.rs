@@ -1,6 +1,5 @@
-//! `pombo bench --layers`: what each layer adds to a message between two ranks. Below MPI the
-//! ranks are threads of this process, over the same driver and the same composition.
-//! Only `bench` uses it.
+//! `pombo bench --layers`: what each layer adds to a message between two ranks. Below MPI the ranks are threads of this
+//! process, over the same driver and the same composition. Only `bench` uses it.
 
 mod endpoints;
 mod pair;
@@ -17,7 +16,7 @@ use crate::console::{progress, warn};
 use crate::error::Error;
 use pair::{Failure, Pattern};
 
-/// The layers from below: what heads the column, what it is, how it is measured.
+/// The layers from below: column title, description, measurement.
 const LAYERS: [(&str, &str, Measure); 3] = [
     (
         "line",
@@ -33,7 +32,7 @@ const LAYERS: [(&str, &str, Measure); 3] = [
 ];
 const TOP: usize = LAYERS.len();
 
-/// None: the layer does not carry that much.
+/// Returns `None` for a size that the layer does not carry.
 type Measure = fn(Pattern, usize, f32) -> Result<Option<Spread>, Failure>;
 
 const TASKS: [(Task, Pattern); 6] = [
@@ -45,7 +44,7 @@ const TASKS: [(Task, Pattern); 6] = [
     (Task::new("rate-equal-tags", 8), Pattern::Window),
 ];
 
-/// The last column is the library's.
+/// Measures all layers; the last column is the library's.
 pub(super) fn measure(
     library: &Library,
     jobs: &Jobs,
@@ -108,8 +107,8 @@ fn below(
     Ok(())
 }
 
-/// Nanoseconds that a cache line takes from one core to another, now and undisturbed. None with
-/// one core.
+/// Returns the nanoseconds in which a cache line goes from one core to another now: the lower quartile, so that
+/// disturbances do not count. Returns `None` with one core.
 pub(super) fn line(cores: usize) -> Option<f64> {
     if cores < 2 {
         return None;

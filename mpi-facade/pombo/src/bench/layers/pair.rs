@@ -1,4 +1,4 @@
-//! Two ranks as threads, and how long their messages take. Only `layers` uses it.
+//! Two ranks as threads, and the time of their messages. Only `layers` uses it.
 
 use std::error::Error;
 use std::fs;
@@ -16,38 +16,38 @@ pub(super) type Outcome = Result<(), Failure>;
 
 /// One of two ranks, on a thread of its own.
 pub(super) trait Rank {
-    /// Hands the bytes to the other.
+    /// Sends the bytes to the other rank.
     fn send(&mut self, bytes: &[u8]) -> Outcome;
-    /// Waits for a message of the other that fills the bytes.
+    /// Waits for a message of the other rank that fills the bytes.
     fn receive(&mut self, bytes: &mut [u8]) -> Outcome;
 }
 
-/// Who sends how much in one repetition.
+/// The traffic of one repetition.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Pattern {
-    /// A message, and one back: the time of each in microseconds.
+    /// One message in each direction; the result is the time of each in microseconds.
     PingPong,
-    /// Many messages, and one back: millions of them in a second.
+    /// Many messages and one answer; the result is millions of messages per second.
     Window,
 }
 
-/// Messages of a window, as in `bench.c`.
+/// Messages in a window, as in `bench.c`.
 const WINDOW: usize = 64;
-/// Of a measurement, if there is time; as in `bench.c`.
+/// Largest number of batches of a measurement, as in `bench.c`.
 const BATCHES: usize = 25;
 const MOST_REPEATS: usize = 10_000_000;
-/// Times the seconds of a measurement: so long it waits for a quiet batch; as in `bench.c`.
+/// Longest wait for an undisturbed batch, in multiples of the measurement's seconds, as in `bench.c`.
 const PATIENCE: f64 = 4.0;
 
-/// What the threads tell each other beside their messages.
+/// State that the threads share beside their messages.
 #[derive(Default)]
 struct Signs {
     is_over: AtomicBool,
-    /// The answerer's thread.
+    /// The thread id of the answering rank.
     answerer: AtomicI32,
 }
 
-/// Measures between two ranks. They are made before this, as a pinned thread sees one core.
+/// Measures between two ranks. The caller creates them before, because a pinned thread sees only one core.
 pub(super) fn measure<R: Rank + Send>(
     pattern: Pattern,
     size: usize,
@@ -56,7 +56,7 @@ pub(super) fn measure<R: Rank + Send>(
 ) -> Result<Spread, Failure> {
     let signs = &Signs::default();
     thread::scope(|scope| {
-        // The ranks move: one that fails goes, and the other hears of it.
+        // The ranks move into the threads: one that fails is dropped, which notifies the other.
         let answering = scope.spawn(move || {
             pin(1);
             signs.answerer.store(gettid().as_raw(), Ordering::Release);
@@ -72,8 +72,8 @@ pub(super) fn measure<R: Rank + Send>(
     })
 }
 
-/// To the core of that number among those allowed, as the ranks of `bench.c` do. Unpinned is
-/// worse, not wrong.
+/// Pins this thread to the core of that number among the allowed cores, as the ranks of `bench.c` do. Without pinning
+/// the figures are worse, but not wrong.
 fn pin(rank: usize) {
     let this = Pid::from_raw(0);
     let Ok(allowed) = sched_getaffinity(this) else {
@@ -105,7 +105,7 @@ fn ask(
     once()?;
     let threads = [gettid().as_raw(), signs.answerer.load(Ordering::Acquire)];
     let values = sample(&mut once, seconds.into(), &threads)?;
-    // The answerer looks at it after it has received.
+    // The answering rank reads this after it has received.
     signs.is_over.store(true, Ordering::Release);
     once()?;
     let values = values.into_iter().map(|seconds| match pattern {
@@ -143,8 +143,8 @@ fn answer_size(pattern: Pattern, size: usize) -> usize {
     }
 }
 
-/// Seconds of one repetition in each batch. A batch in which a thread's core was given to
-/// somebody else counts only if there is no other.
+/// Returns the seconds of one repetition in each batch. A batch in which a thread lost its core to another thread
+/// counts only if there is no other batch.
 fn sample(
     mut once: impl FnMut() -> Outcome,
     seconds: f64,
@@ -170,7 +170,7 @@ fn sample(
     Ok(values)
 }
 
-/// How often another thread was given their cores; 0 if the system does not say.
+/// Returns how often the threads lost their cores to others; 0 if the system does not tell.
 fn interrupts(threads: &[i32]) -> u64 {
     let of = |thread: &i32| {
         let text = fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;

@@ -1,7 +1,7 @@
-//! `pombo __bursts`: broadcast as ECCLib did it, in bursts that stop until everyone has everything, to be measured
+//! `pombo __bursts`: the broadcast of ECCLib, in bursts that stop until every receiver has everything, as a reference
 //! beside MPI libraries. `multihost` starts it where the hosts are, `main` dispatches to it.
 //!
-//! One process has a raw socket on every host and a thread for each, and takes turns as `bench.c` does.
+//! One process has a raw socket on every host and a thread for each, and measures by turns as `bench.c` does.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -27,22 +27,22 @@ use crate::error::Error;
 /// The subcommand's name.
 pub(crate) const NAME: &str = "__bursts";
 
-/// How the bursts are repaired.
+/// How bursts are repaired.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Bursts {
-    /// Heads the column.
+    /// The title of the column.
     pub(in super::super) name: &'static str,
-    /// Kinds that wait for their turns beside each other do not hear each other.
+    /// The job number, so that kinds that wait side by side ignore each other's frames.
     job: u16,
-    /// Bytes of a packet.
+    /// Payload bytes of a packet.
     packet: usize,
     /// Packets of a burst.
     packets: u16,
-    /// Nanoseconds of silence after which receivers report; None: when the last packet of a burst asks them.
+    /// Nanoseconds of silence after which receivers report; `None` if the last packet of a burst requests the reports.
     quiet: Option<u64>,
 }
 
-/// As it was best with a last packet; with a timer, as far as its packets fit a frame.
+/// The best parameters with a last packet; with a timer, the largest packets that fit a frame.
 pub(in super::super) const KINDS: [Bursts; 2] = [
     Bursts {
         name: "bursts-last",
@@ -60,13 +60,13 @@ pub(in super::super) const KINDS: [Bursts; 2] = [
     },
 ];
 
-/// No message is so short that it goes without being announced: so it was.
+/// Every message is announced, however short, as in ECCLib.
 type Sizes = GroupCapacities<64, 1500, 32, 1>;
 const GROUP: WireGroup = WireGroup {
     group: GroupId(1),
     epoch: 0xecc1,
 };
-/// One path: frames do not overtake each other.
+/// There is a single path, so frames do not overtake each other.
 const TIMING: Timing = Timing {
     report_after: 200_000,
     least: 2_000_000,
@@ -74,17 +74,17 @@ const TIMING: Timing = Timing {
     first: 10_000_000,
     overtakers: 1,
 };
-/// Messages of a turn at most.
+/// Largest number of messages per turn.
 const MOST: usize = 25;
-/// As in `bench.c`: bytes of messages that follow each other, and how many do.
+/// As in `bench.c`: bytes of consecutive messages, and their number.
 const IN_ONE_GO: usize = 4 << 20;
 const MOST_IN_ONE_GO: usize = 16;
-/// Longest sleep: who has nothing to do looks whether all is over.
+/// Longest sleep in nanoseconds: an idle receiver checks whether the measurement is over.
 const NAP: u64 = 2_000_000;
-/// Bytes of a frame before a packet, and those that a repair has besides.
+/// Bytes of a frame before a packet, plus the additional bytes of a repair.
 const BESIDES: usize = HEADER_LEN + 7;
 
-/// Takes turns until they end: KIND RANKS turns PREFIX LIMIT.
+/// Measures by turns until the launcher ends: KIND RANKS turns PREFIX LIMIT.
 pub(crate) fn main(words: &[std::ffi::OsString]) -> Result<u8, Error> {
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
     let [kind, ranks, "turns", prefix, _] = words[..] else {
@@ -132,12 +132,12 @@ fn failed(why: impl std::fmt::Display) -> Error {
     }
 }
 
-/// A raw socket on each of the hosts.
+/// Opens a raw socket on each of the hosts.
 fn network(job: u16, ranks: u16) -> Result<Vec<Ethernet>, Error> {
     let open = |rank: u16| {
         let path = format!("/run/netns/h{rank}");
         let space = File::open(&path).map_err(Error::file("open", path))?;
-        // A thread of its own: it stays on that host.
+        // A separate thread opens the socket, because the thread stays in that host's namespace.
         let opened = thread::spawn(move || {
             setns(space, CloneFlags::CLONE_NEWNET).map_err(failed)?;
             let frame_address = FrameAddress {
@@ -157,7 +157,7 @@ fn network(job: u16, ranks: u16) -> Result<Vec<Ethernet>, Error> {
     joined.collect()
 }
 
-/// One sender, and receivers.
+/// One sender and its receivers.
 struct Bench {
     peers: Vec<Ethernet>,
     sender: Sender<Sizes, HeapStorage>,
@@ -185,7 +185,7 @@ impl Bench {
         })
     }
 
-    /// As many messages as there is time for, and what they took.
+    /// Sends as many messages as there is time for, and prints the result.
     fn measure(&mut self, name: &str, size: usize, seconds: f64) -> Result<(), Error> {
         let message: Vec<u8> = (0..size).map(|place| (place ^ place >> 8) as u8).collect();
         let repeats = match name {
@@ -211,7 +211,7 @@ impl Bench {
         Ok(())
     }
 
-    /// How long it takes until the last receiver has the message so many times.
+    /// Returns the time until the last receiver has got the message `repeats` times.
     fn cast(&mut self, message: &[u8], repeats: usize) -> Result<Duration, Error> {
         let (first, others) = self
             .peers
@@ -267,7 +267,8 @@ fn send(
     Ok(())
 }
 
-/// When all of it was here. Answers until everyone else has it too, or the sender has failed.
+/// Returns when the last message was complete. Answers the sender until it has finished or failed, so that the other
+/// receivers get the message too.
 fn receive(
     network: &mut Ethernet,
     sink: &mut Receiver<Sizes, HeapStorage>,

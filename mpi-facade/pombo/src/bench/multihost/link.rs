@@ -1,4 +1,4 @@
-//! The limited network between hosts: its rate, and the payload that it carries. Only `multihost` uses it.
+//! The limited network between hosts: its rate and the payload that it carries. Only `multihost` uses it.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,13 @@ use super::super::network_namespaces::{self, MTU, Rate};
 /// The network that was measured.
 pub(super) struct Link {
     pub(super) rate: Rate,
-    /// How TCP behaves on it.
+    /// The congestion control of TCP.
     pub(super) tcp: String,
 }
 
 impl Link {
-    /// Millions of bytes of payload that a receiver can have in a second: what the line carries, but
-    /// for what the library's frames have besides.
+    /// Returns the largest rate of payload at a receiver, in millions of bytes per second: the rate of the network
+    /// without the headers of the library's frames.
     pub(super) fn ceiling(&self, library: &Library) -> f64 {
         let besides = library.besides() as u32;
         self.rate.bytes() * f64::from(MTU - besides) / f64::from(MTU + ETHERNET)
@@ -35,5 +35,5 @@ impl Link {
     }
 }
 
-/// Bytes of a frame that the shaper counts besides its content.
+/// Bytes of a frame that the shaper counts in addition to its content.
 const ETHERNET: u32 = 14;

@@ -1,8 +1,7 @@
-//! `pombo bench --hosts`: what messages cost between hosts, each rank on one of its own. Only
-//! `bench` uses it.
+//! `pombo bench --hosts`: the cost of messages between hosts, each rank on a host of its own. Only `bench` uses it.
 //!
-//! First on cables as fast as they come: what a short message and a short broadcast take, and
-//! bandwidth by the size of frames. Then on slow ones: how fast one host hands out its data.
+//! The first part measures on links without a limit: short messages, short broadcasts, and bandwidth by frame size. The
+//! second part measures on slow links: broadcasts of long messages.
 
 pub(crate) mod burst_broadcast;
 mod link;
@@ -28,7 +27,7 @@ use crate::error::Error;
 use link::Link;
 use plan::Stage;
 
-/// Others need not end well: what hangs when everything was measured is ended.
+/// Time for the programs of other libraries to end; those that hang after the last measurement are killed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const FAST: Effort = Effort {
@@ -50,7 +49,7 @@ const SIZES: Effort = Effort {
 };
 const QUICK: Effort = Effort { rounds: 1, ..FAST };
 
-/// Prints the tables. The exit code is 0 if our own library answered every time.
+/// Prints the tables. The exit code is 0 if our own library succeeded every time.
 pub(super) fn main(options: &Options, networks: &[String]) -> Result<u8, Error> {
     plan::known(&options.only)?;
     if let Some(alone) = options.ranks.iter().find(|&&ranks| ranks < 2) {

@@ -1,4 +1,4 @@
-//! What is measured between hosts. Only `multihost` uses it.
+//! The measurements between hosts. Only `multihost` uses it.
 
 use super::super::network_namespaces::MTU;
 use super::super::plan::{Task, is_wanted};
@@ -10,49 +10,49 @@ const LATENCY: &str = "latency";
 const SHORT: &str = "cast-time";
 const LONG: &str = "cast";
 
-/// Bandwidth between two hosts by the size of a frame's content.
+/// Bandwidths between two hosts by the size of a frame's content.
 pub(super) const BANDWIDTHS: [(u32, &str); 3] = [
     (MTU, "bandwidth-mtu-1500"),
     (9000, "bandwidth-mtu-9000"),
     (65000, "bandwidth-mtu-65000"),
 ];
-/// Broadcasts on the slow line; the last takes long.
+/// Sizes of broadcasts on the slow links, in bytes; the last one takes long.
 pub(super) const CASTS: [u64; 3] = [256 * KIB, 4 * MIB, 32 * MIB];
-/// Of a short broadcast.
+/// Size of a short broadcast, in bytes.
 pub(super) const SHORTEST: u64 = 16;
-/// Of a message on the fast line.
+/// Size of a message on the fast links, in bytes.
 const MESSAGE: u64 = MIB;
 
 /// The measurement of the published figures.
 pub(super) const PUBLISHED: &str = "one-cast";
-/// Floats of a message.
+/// Message sizes of the published figures, in floats.
 pub(super) const PUBLISHED_SIZES: [u64; 10] = [
     8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288, 1_167_200,
 ];
 pub(super) const FLOAT: u64 = 4;
 
-/// What is measured while the same programs wait for their turns.
+/// Measurements by the same running programs.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub(super) ranks: u32,
     pub(super) mtu: u32,
-    /// On cables without a limit.
+    /// Measurements on links without a limit.
     pub(super) fast: Vec<Task>,
-    /// On limited ones.
+    /// Measurements on limited links.
     pub(super) slow: Vec<Task>,
-    /// On those as well, for the published figures.
+    /// Further measurements on limited links, for the published figures.
     pub(super) sizes: Vec<Task>,
 }
 
 impl Stage {
-    /// All of it.
+    /// Returns all measurements of the stage.
     pub(super) fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.fast.iter().chain(&self.slow).chain(&self.sizes)
     }
 }
 
-/// Everything for these numbers of ranks whose name begins with one of the words; without words
-/// all. The published figures are of the least and the greatest number.
+/// Returns the stages for these numbers of ranks, with the measurements whose names begin with one of the words;
+/// without words all. The published figures use the least and the greatest number of ranks.
 pub(super) fn stages(ranks: &[u32], is_quick: bool, only: &[String]) -> Vec<Stage> {
     let ends = [ranks.iter().min(), ranks.iter().max()];
     let mut stages = Vec::new();
@@ -99,7 +99,7 @@ fn fast(ranks: u32, mtu: u32, bandwidth: &'static str) -> Vec<Task> {
     tasks
 }
 
-/// Refuses a word that begins no name.
+/// Refuses a word with which no name begins.
 pub(super) fn known(only: &[String]) -> Result<(), Error> {
     let names = || {
         BANDWIDTHS

@@ -1,4 +1,4 @@
-//! The published figures of 2003 again, with the hosts of today: bandwidth of a broadcast over its size, to one receiver
+//! Repeats the published figures of 2003 with today's hosts: bandwidth of a broadcast over its size, to one receiver
 //! and to many, and bursts that a last packet ends against those that a timer ends. Only `multihost` uses it.
 
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::burst_broadcast::KINDS;
 use super::link::Link;
 use super::plan::{FLOAT, PUBLISHED, PUBLISHED_SIZES};
 
-/// Floats, and millions of bytes a second.
+/// Floats per message, and millions of bytes per second.
 type Point = (f64, f64);
 
 const PANEL: (u32, u32) = (680, 380);
@@ -31,11 +31,11 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(110, 110, 110),
 ];
 
-/// One line of a panel.
+/// One curve of a panel.
 struct Curve {
     name: String,
     colour: RGBColor,
-    /// Thick: ours. Thin: others. Thinner: others as they are, not tuned.
+    /// Width of the line: thick for ours, thin for others, thinnest for others without tuning.
     width: u32,
     points: Vec<Point>,
 }
@@ -82,7 +82,7 @@ fn draw(
     Ok(text)
 }
 
-/// One receiver, many, ours with one and with many, and the two kinds of bursts.
+/// Returns the panels: one receiver, many, ours with one and with many, and the two kinds of bursts.
 fn panels(results: &Results, libraries: &[Library]) -> Vec<(String, Vec<Curve>)> {
     let rows = results.rows.iter().filter(|row| row.key.name == PUBLISHED);
     let mut ranks: Vec<u32> = rows.map(|row| row.key.ranks).collect();
@@ -130,7 +130,7 @@ fn curve(results: &Results, who: usize, one: &Library, ranks: u32) -> Curve {
         .filter_map(|row| Some(((row.key.size / FLOAT) as f64, row.spread(who)?.median)))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // A library and its tuned form have one colour.
+    // A library and its tuned variant have one colour.
     let family = one.name.trim_end_matches("-tuned");
     let names = results
         .libraries

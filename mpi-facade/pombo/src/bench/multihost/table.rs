@@ -1,4 +1,4 @@
-//! Figures between hosts for the terminal: a line for each library. Only `multihost` uses it.
+//! Prints the figures between hosts to the terminal: a line for each library. Only `multihost` uses it.
 
 use super::super::figure::Spread;
 use super::super::library::Library;
@@ -8,14 +8,14 @@ use super::super::table::{ABSENT, aligned, cell};
 use super::link::Link;
 use super::plan::{BANDWIDTHS, CASTS, SHORTEST};
 
-/// So many times the line's rate may be seen over some messages: a bucket is full at first.
+/// Largest plausible multiple of the link's rate over a few messages: the token bucket is full at first.
 const FREE: f64 = 1.1;
 
-/// What ECCLib's broadcast took at least, on hosts of 2003.
+/// The least time of ECCLib's broadcast on the hosts of 2003.
 const PUBLISHED: &str = "ECCLib 2003, as published: 800 to 1800 us for a broadcast that carries nothing; \
                          LAM/MPI beside it 40 to 100 us.\n";
 
-/// Both tables, and what they mean.
+/// Returns both tables and their legends.
 pub(super) fn text(results: &Results, link: &Link, libraries: &[Library]) -> String {
     let mut text = String::new();
     let ranks = ranks(results);
@@ -47,7 +47,7 @@ pub(super) fn text(results: &Results, link: &Link, libraries: &[Library]) -> Str
     text + "Medians over rounds; +- is half the distance between the quartiles.\n"
 }
 
-/// Numbers of ranks that have figures.
+/// Returns the numbers of ranks that have figures.
 fn ranks(results: &Results) -> Vec<u32> {
     let mut ranks: Vec<u32> = results.rows.iter().map(|row| row.key.ranks).collect();
     ranks.sort_unstable();
@@ -110,7 +110,7 @@ fn ceilings(link: &Link, libraries: &[Library]) -> String {
     )
 }
 
-/// Whoever was faster than the line did not use it.
+/// Warns of libraries that were faster than the link, and so did not use it.
 fn above_ceiling(results: &Results, link: &Link, libraries: &[Library]) -> String {
     let whole = |row: &&Row| row.key.name == "cast";
     let is_beyond = |who: usize| {
