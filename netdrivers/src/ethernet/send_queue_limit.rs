@@ -4,7 +4,7 @@
 //! short one runs dry while the sender sleeps. So it is as long as what the line takes in a while.
 
 use super::socket::Socket;
-use crate::clock::now;
+use crate::wait::now;
 
 /// The queue is worth that much of the line's time, in nanoseconds.
 const QUEUE_TIME: u64 = 3_000_000;

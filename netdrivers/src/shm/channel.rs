@@ -18,10 +18,14 @@ use super::ring::RingError;
 use super::segment::{RankState, Segment};
 use super::single_copy::PendingReads;
 use super::sync::Ordering;
-use super::wait_policy::{self, WaitPolicy, WaitStep};
-use super::wake_socket::{self, PollPark, WakeSocket};
-use crate::clock;
-use crate::yield_policy::{self, YieldPolicy};
+use super::wait_policy;
+use super::wake_socket::{PollPark, WakeSocket};
+use crate::wait::constants::{
+    BACKOFF_SLEEP, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK,
+    PROCESS_CHECK_INTERVAL, SHORT_SLEEP,
+};
+use crate::wait::yield_policy::YieldPolicy;
+use crate::wait::{self, WaitPolicy, WaitStep};
 
 /// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
 pub struct Shm {
@@ -58,8 +62,6 @@ pub struct Shm {
 const PER_PEER: usize = 16;
 /// Frames that one poll takes in all.
 const BATCH: usize = 64;
-/// Polls in vain before a rank that never waits looks whether it is time to look after the others: a millisecond.
-const IDLE_POLLS_PER_CHECK: u32 = 1 << 16;
 
 impl Shm {
     /// Becomes this rank. All ranks must bring the same fingerprint of their composition.
@@ -81,7 +83,7 @@ impl Shm {
             me: Peer(rank as u16),
             pid: pid_monitor::pid(),
             park,
-            wait_policy: WaitPolicy::of(&segment),
+            wait_policy: wait_policy::of(&segment),
             yield_policy: YieldPolicy::default(),
             epoch: 0,
             connections: connections.collect(),
@@ -133,7 +135,7 @@ impl Shm {
     #[cold]
     fn refresh_membership(&mut self) {
         self.epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
-        self.wait_policy = WaitPolicy::of(&self.segment);
+        self.wait_policy = wait_policy::of(&self.segment);
         for rank in 0..self.connections.len() {
             let state = self.segment.state_of(rank);
             let ended = matches!(state, RankState::Finished | RankState::Dead);
@@ -183,7 +185,8 @@ impl Shm {
     #[cold]
     #[inline(never)]
     fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
-        let most = self.monitor.as_ref().map(|_| pid_monitor::CHECK_INTERVAL);
+        let most = self.monitor.as_ref();
+        let most = most.map(|_| Duration::from_nanos(PROCESS_CHECK_INTERVAL));
         let limit = limit.into_iter().chain(most).min();
         let until = if self.blocked.is_empty() && self.pending_reads.are_acknowledged() {
             WaitFor::Frame
@@ -203,14 +206,14 @@ impl Shm {
     fn sleep_with(&mut self, other: WaitSet) {
         let futex = self.park;
         let Some(wake_socket) = self.wake_socket.take().or_else(WakeSocket::open) else {
-            let nap = other.timeout.min(wake_socket::SHORT_SLEEP);
+            let nap = other.timeout.min(SHORT_SLEEP);
             return self.sleep(&futex, Some(Duration::from_nanos(nap)));
         };
         let park = PollPark {
             futex,
             wake_socket: &wake_socket,
             sources: other,
-            max_sleep: wake_socket::MAX_SLEEP,
+            max_sleep: MAX_SOCKET_SLEEP,
         };
         self.sleep(&park, None);
         self.wake_socket = Some(wake_socket);
@@ -314,7 +317,7 @@ impl Channel for Shm {
     fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
         match self.step(idle) {
             WaitStep::ShortSleep | WaitStep::Sleep if other.timeout == 0 => {}
-            WaitStep::ShortSleep => self.sleep_with(other.at_most(yield_policy::SHORT_SLEEP)),
+            WaitStep::ShortSleep => self.sleep_with(other.at_most(BACKOFF_SLEEP)),
             WaitStep::Sleep => self.sleep_with(other),
             _ => self.wait_step(idle, None),
         }
@@ -322,12 +325,9 @@ impl Channel for Shm {
     }
 
     fn now(&self) -> u64 {
-        clock::now()
+        wait::now()
     }
 }
-
-/// Looks in a row before other things get a chance: together some hundred nanoseconds.
-const SPIN_POLLS: u32 = 64;
 
 impl Shm {
     #[inline(always)]
@@ -370,7 +370,7 @@ impl Shm {
         }
         if !any && self.monitor.is_some() {
             self.idle_polls += 1;
-            if self.idle_polls == IDLE_POLLS_PER_CHECK {
+            if self.idle_polls == POLLS_PER_PROCESS_CHECK {
                 self.monitor_peers();
             }
         }
@@ -379,7 +379,7 @@ impl Shm {
 
     /// Looks for frames of known peers, as often as the processor can.
     fn poll_active(&self) {
-        for _ in 0..SPIN_POLLS {
+        for _ in 0..LOOKS_PER_POLL {
             for rank in &self.active {
                 if self.connections[usize::from(*rank)].has_pending() {
                     return;
@@ -391,13 +391,8 @@ impl Shm {
     /// Who waits naps while yields do not pay.
     #[inline]
     fn step(&self, idle: u32) -> WaitStep {
-        match self.wait_policy.step(idle) {
-            WaitStep::Yield if !self.segment.header().backoff.0.is_over() => match idle {
-                0..yield_policy::NO_SLEEP_POLLS => WaitStep::Spin,
-                _ => WaitStep::ShortSleep,
-            },
-            step => step,
-        }
+        let yields_pay = || self.segment.header().backoff.0.is_over();
+        self.wait_policy.step_if(idle, yields_pay)
     }
 
     /// Never inlined: what every call that waits carries stays short.
@@ -410,8 +405,8 @@ impl Shm {
                 .yield_policy
                 .yield_cpu(&self.segment.header().backoff.0),
             step @ (WaitStep::ShortSleep | WaitStep::Sleep) => {
-                let nap = (step == WaitStep::ShortSleep)
-                    .then_some(Duration::from_nanos(yield_policy::SHORT_SLEEP));
+                let nap =
+                    (step == WaitStep::ShortSleep).then_some(Duration::from_nanos(BACKOFF_SLEEP));
                 let futex = self.park;
                 self.sleep(&futex, limit.into_iter().chain(nap).min());
             }

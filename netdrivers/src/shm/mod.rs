@@ -24,7 +24,6 @@ mod channel;
 mod cma;
 pub mod collective;
 mod connection;
-mod cpu_quota;
 mod error;
 mod event_count;
 mod file;
@@ -44,7 +43,8 @@ mod tests;
 mod wait_policy;
 mod wake_socket;
 
-pub use bootstrap::{BOOTSTRAP_TIMEOUT, bootstrap, bootstrap_within};
+pub use crate::wait::constants::BOOTSTRAP_TIMEOUT;
+pub use bootstrap::{bootstrap, bootstrap_within};
 pub use channel::Shm;
 pub use error::ShmError;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};

@@ -2,20 +2,18 @@
 //! others now and then. Used by `Shm` and `bootstrap` only.
 
 use core::mem::MaybeUninit;
-use core::time::Duration;
 
-use super::bootstrap_socket::now;
 use super::file::OwnedFd;
 use super::segment::{RankState, Segment};
+use crate::wait::constants::PROCESS_CHECK_INTERVAL;
+use crate::wait::now;
 
-/// Between two looks of a rank; also the longest sleep of one that watches.
-pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Processes at which one look looks; the next look goes on from there.
 const MAX_CHECKED: usize = 64;
 
 /// One rank's part in watching over all.
 pub(super) struct PidMonitor {
-    last: Duration,
+    last: u64,
     next: usize,
 }
 
@@ -33,7 +31,7 @@ impl PidMonitor {
     #[cold]
     pub(super) fn check(&mut self, segment: &Segment) {
         let now = now();
-        if now.saturating_sub(self.last) < CHECK_INTERVAL {
+        if now.saturating_sub(self.last) < PROCESS_CHECK_INTERVAL {
             return;
         }
         self.last = now;

@@ -19,6 +19,7 @@ use super::layout::FRAME_LIMIT;
 use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
 use super::received_frame::EventHandler;
+use super::wait_policy;
 
 /// Which long messages their receiver reads from the sender's memory, in one copy. All others go through the ring, in
 /// two that overlap; so do those of a sender whose memory the receiver may not read.
@@ -91,7 +92,7 @@ impl Shm {
     /// What [`Channel::supports_single_copy`] says.
     pub(super) fn can_single_copy(&self, to: Peer, len: usize) -> bool {
         let wanted = match self.pending_reads.policy {
-            SingleCopy::Auto => self.wait_policy.favours_single_copy(len),
+            SingleCopy::Auto => wait_policy::favours_single_copy(self.wait_policy, len),
             SingleCopy::Never => false,
             SingleCopy::AtLeast(least) => len >= least,
         };

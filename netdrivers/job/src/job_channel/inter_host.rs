@@ -11,6 +11,10 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, WaitSet}
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Peer};
 use pombo_netdrivers::udp::Udp;
+use pombo_netdrivers::wait::constants::{
+    CONNECTION_CHECK_INTERVAL, CONNECTION_MAX_SLEEP, INTERFACE_CHECK_INTERVAL, POLLS_PER_CLOCK,
+    SLEEPING_AFTER,
+};
 use pombo_netdrivers::{HeapStorage, wait_fds};
 use pombo_transport::ContiguousFrame;
 use pombo_transport::reliable::{Arrived, Reliable, Timing, Window};
@@ -39,17 +43,6 @@ pub struct InterHost<const RANKS: usize> {
     /// What wakes the groups.
     also: Option<WaitSet>,
 }
-
-/// Idle so often it sleeps for the groups too: before the network does, which does not hear of them.
-const CALM: u32 = 400;
-/// Polls between two looks at the clock.
-const POLLS: u32 = 64;
-/// The longest sleep in nanoseconds: so long a death stays unnoticed.
-const LONGEST_SLEEP: u64 = 100_000_000;
-/// Nanoseconds between two looks at the connections.
-const LOOK: u64 = 50_000_000;
-/// Nanoseconds between two looks at the interface. Whoever only receives learns from nothing else that it carries less.
-const CHECK: u64 = 1_000_000_000;
 
 impl<const RANKS: usize> InterHost<RANKS> {
     pub(super) fn new(
@@ -143,9 +136,9 @@ impl<const RANKS: usize> InterHost<RANKS> {
 
     /// Looks who has gone.
     fn look(&mut self, now: u64) {
-        self.polls = POLLS;
+        self.polls = POLLS_PER_CLOCK;
         if now >= self.due {
-            self.due = now.saturating_add(LOOK);
+            self.due = now.saturating_add(CONNECTION_CHECK_INTERVAL);
             let reliable = &mut self.reliable;
             self.failure_detector
                 .look(|gone| reliable.declare_lost(gone));
@@ -157,7 +150,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
         if now < self.check_due {
             return Ok(());
         }
-        self.check_due = now.saturating_add(CHECK);
+        self.check_due = now.saturating_add(INTERFACE_CHECK_INTERVAL);
         self.link().inner().check()
     }
 }
@@ -209,9 +202,9 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         // It may sleep.
         self.polls = 0;
-        let nanoseconds = nanoseconds.min(LONGEST_SLEEP);
+        let nanoseconds = nanoseconds.min(CONNECTION_MAX_SLEEP);
         match self.also {
-            Some(_) if idle >= CALM => match self.wait_sources() {
+            Some(_) if idle >= SLEEPING_AFTER => match self.wait_sources() {
                 Some(wake) => wait_fds(wake.at_most(nanoseconds)).map_err(ChannelError::Device),
                 None => Ok(()),
             },
@@ -221,7 +214,7 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
 
     fn wait_sources(&mut self) -> Option<WaitSet> {
         self.polls = 0;
-        let wake = self.reliable.wait_sources()?.at_most(LONGEST_SLEEP);
+        let wake = self.reliable.wait_sources()?.at_most(CONNECTION_MAX_SLEEP);
         match self.also.take() {
             Some(groups) => wake.or(groups),
             None => Some(wake),

@@ -21,8 +21,8 @@ use super::event_count::WaitFor;
 use super::futex::Futex;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
-use super::wait_policy::WaitStep;
 use super::{Shm, layout, segment, sync};
+use crate::wait::constants::BOARD_SPINS;
 use board::Board;
 use mapped_boards::MappedBoards;
 pub(super) use member::Groups;
@@ -56,10 +56,6 @@ pub struct BoardGroup<'a> {
     region: u8,
     spins: u32,
 }
-
-/// Looks for what others publish before a rank that has a processor of its own does something else: about as long as
-/// two transfers of a line from one processor to another.
-const SPINS: u32 = 200;
 
 impl Shm {
     /// The regions that are free for this rank: for each, the first operation that a new group may begin with. None where
@@ -127,9 +123,9 @@ impl Shm {
             member: member.filter(|member| !member.left)?,
             waiting: &mut self.groups.waiting,
             region: region as u8,
-            spins: match self.wait_policy.step(0) {
-                WaitStep::Poll | WaitStep::Spin => SPINS,
-                WaitStep::Yield | WaitStep::ShortSleep | WaitStep::Sleep => 0,
+            spins: match self.wait_policy.spins() {
+                true => BOARD_SPINS,
+                false => 0,
             },
         })
     }
