@@ -8,6 +8,8 @@ extern crate alloc;
 #[cfg(any(test, feature = "pnet"))]
 extern crate std;
 
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+pub mod deaths;
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
     target_os = "linux"

@@ -12,7 +12,8 @@ use super::error::ShmError;
 use super::event_count::{Park, WaitFor};
 use super::futex::Futex;
 use super::layout::{FRAME_LIMIT, MAX_RANKS};
-use super::pid_monitor::{self, PidMonitor};
+use super::membership::Membership;
+use super::pid_monitor;
 use super::received_frame::{ClosureHandler, EventHandler, Frame, FrameHandlerAdapter};
 use super::ring::RingError;
 use super::segment::{RankState, Segment};
@@ -20,23 +21,18 @@ use super::single_copy::PendingReads;
 use super::sync::Ordering;
 use super::wait_policy;
 use super::wake_socket::{PollPark, WakeSocket};
+use crate::deaths::DeathSource;
 use crate::wait::constants::{
-    BACKOFF_SLEEP, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK,
-    PROCESS_CHECK_INTERVAL, SHORT_SLEEP,
+    BACKOFF_SLEEP, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
 };
 use crate::wait::yield_policy::YieldPolicy;
 use crate::wait::{self, WaitPolicy, WaitStep};
 
 /// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
 pub struct Shm {
-    pub(super) me: Peer,
-    /// A forked child of this process is not this rank.
-    pid: i32,
     pub(super) park: Futex,
     pub(super) wait_policy: WaitPolicy,
     yield_policy: YieldPolicy,
-    /// The segment's epoch when `peers` last took notice of it.
-    epoch: u32,
     pub(super) connections: Vec<Connection>,
     /// Peers to look at: those that ever sent, and those whose end is to be reported.
     active: Vec<u16>,
@@ -46,16 +42,14 @@ pub struct Shm {
     senders: [u64; MAX_RANKS / 64],
     /// Peers that had no room since this rank last slept.
     blocked: Vec<u16>,
-    /// None if a launcher watches over the ranks.
-    monitor: Option<PidMonitor>,
     /// Polls in vain since the last look at the others' processes.
     idle_polls: u32,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
     /// Where this rank sleeps while it waits for a network too.
     wake_socket: Option<WakeSocket>,
-    /// Last, as the peers and the groups point into it.
-    pub(super) segment: Segment,
+    /// Last, as the connections and the groups point into its segment.
+    pub(super) members: Membership,
 }
 
 /// Frames that one poll takes from one peer before it looks at the next.
@@ -80,23 +74,19 @@ impl Shm {
             unsafe { Connection::new(&segment, rank, connection) }
         });
         let mut shm = Self {
-            me: Peer(rank as u16),
-            pid: pid_monitor::pid(),
             park,
             wait_policy: wait_policy::of(&segment),
             yield_policy: YieldPolicy::default(),
-            epoch: 0,
             connections: connections.collect(),
             active: Vec::with_capacity(ranks),
             next_active: 0,
             senders: [0; MAX_RANKS / 64],
             blocked: Vec::with_capacity(ranks),
-            monitor: PidMonitor::of(&segment, rank),
             idle_polls: 0,
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
             wake_socket: None,
-            segment,
+            members: Membership::new(segment, Peer(rank as u16)),
         };
         shm.refresh_membership();
         Ok(shm)
@@ -112,7 +102,7 @@ impl Shm {
 
     /// Goes in good order: the peers still get what was sent, and nothing is sent any more.
     pub fn finish(&mut self) {
-        self.set_final_state(RankState::Finished);
+        self.members.leave(RankState::Finished);
         self.connections
             .iter_mut()
             .for_each(|connection| connection.closed = true);
@@ -121,46 +111,38 @@ impl Shm {
 
     /// The segment, to see how the others are.
     pub fn segment(&self) -> &Segment {
-        &self.segment
+        &self.members.segment
     }
 
-    fn set_final_state(&self, state: RankState) {
-        if self.pid == pid_monitor::pid() {
-            let rank = self.me.index();
-            self.segment.transition(rank, RankState::Attached, state);
-        }
+    /// How the others have ended.
+    pub fn deaths(&self) -> &dyn DeathSource {
+        &self.members
     }
 
     /// Looks who is there and who has ended.
     #[cold]
     fn refresh_membership(&mut self) {
-        self.epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
-        self.wait_policy = wait_policy::of(&self.segment);
-        for rank in 0..self.connections.len() {
-            let state = self.segment.state_of(rank);
-            let ended = matches!(state, RankState::Finished | RankState::Dead);
-            if ended && rank != self.me.index() && self.connections[rank].close() {
-                self.activate(rank);
+        let Self {
+            members,
+            connections,
+            active,
+            ..
+        } = self;
+        let epoch = members.epoch;
+        members.poll_deaths(wait::now(), &mut |peer| {
+            if connections[peer.index()].close() {
+                activate(active, peer);
             }
+        });
+        if members.epoch != epoch {
+            self.wait_policy = wait_policy::of(&members.segment);
         }
-    }
-
-    fn activate(&mut self, rank: usize) {
-        let rank = rank as u16;
-        if !self.active.contains(&rank) {
-            self.active.push(rank);
-        }
-    }
-
-    #[inline]
-    fn epoch_changed(&self) -> bool {
-        self.segment.header().epoch.0.load(Ordering::Acquire) != self.epoch
     }
 
     /// The first frames of peers never heard of, as bits of this word.
     #[inline]
     fn new_senders(&self, word: usize) -> u64 {
-        let control = self.segment.control(self.me.index());
+        let control = self.members.segment.control(self.members.me.index());
         control.senders.0[word].load(Ordering::Acquire) & !self.senders[word]
     }
 
@@ -177,7 +159,7 @@ impl Shm {
             bits &= bits - 1;
             // A bit beyond the last rank is not from a rank.
             if rank < self.connections.len() && !self.connections[rank].is_reported() {
-                self.activate(rank);
+                activate(&mut self.active, Peer(rank as u16));
             }
         }
     }
@@ -185,15 +167,16 @@ impl Shm {
     #[cold]
     #[inline(never)]
     fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
-        let most = self.monitor.as_ref();
-        let most = most.map(|_| Duration::from_nanos(PROCESS_CHECK_INTERVAL));
-        let limit = limit.into_iter().chain(most).min();
+        let limit = match self.members.max_sleep() {
+            u64::MAX => limit,
+            most => limit.into_iter().chain([Duration::from_nanos(most)]).min(),
+        };
         let until = if self.blocked.is_empty() && self.pending_reads.are_acknowledged() {
             WaitFor::Frame
         } else {
             WaitFor::Room
         };
-        let control = self.segment.control(self.me.index());
+        let control = self.members.segment.control(self.members.me.index());
         control
             .event_count
             .0
@@ -221,14 +204,14 @@ impl Shm {
 
     fn monitor_peers(&mut self) {
         self.idle_polls = 0;
-        if let Some(monitor) = &mut self.monitor {
-            monitor.check(&self.segment);
+        if self.members.is_monitoring() {
+            self.refresh_membership();
         }
     }
 
     fn has_pending(&self) -> bool {
         let of = |rank: &u16| &self.connections[usize::from(*rank)];
-        self.epoch_changed()
+        self.members.has_changed()
             || self.words().any(|word| self.new_senders(word) != 0)
             || self.active.iter().any(|rank| of(rank).has_pending())
             || self
@@ -245,7 +228,7 @@ impl Channel for Shm {
 
     #[inline]
     fn me(&self) -> Peer {
-        self.me
+        self.members.me
     }
 
     #[inline]
@@ -269,7 +252,7 @@ impl Channel for Shm {
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        if self.epoch_changed() {
+        if self.members.has_changed() {
             self.refresh_membership();
         }
         let index = to.index();
@@ -286,7 +269,7 @@ impl Channel for Shm {
             return Err(self.ring_failed(to, error));
         }
         if !connection.announced {
-            announce(&self.segment, self.me, index);
+            announce(&self.members.segment, self.members.me, index);
             connection.announced = true;
         }
         connection.event_count().notify(WaitFor::Frame, &self.park);
@@ -332,7 +315,7 @@ impl Channel for Shm {
 impl Shm {
     #[inline(always)]
     fn poll_with(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
-        if self.epoch_changed() {
+        if self.members.has_changed() {
             self.refresh_membership();
         }
         for word in self.words() {
@@ -368,7 +351,7 @@ impl Shm {
                 break;
             }
         }
-        if !any && self.monitor.is_some() {
+        if !any && self.members.is_monitoring() {
             self.idle_polls += 1;
             if self.idle_polls == POLLS_PER_PROCESS_CHECK {
                 self.monitor_peers();
@@ -391,7 +374,7 @@ impl Shm {
     /// Who waits naps while yields do not pay.
     #[inline]
     fn step(&self, idle: u32) -> WaitStep {
-        let yields_pay = || self.segment.header().backoff.0.is_over();
+        let yields_pay = || self.members.segment.header().backoff.0.is_over();
         self.wait_policy.step_if(idle, yields_pay)
     }
 
@@ -403,7 +386,7 @@ impl Shm {
             WaitStep::Spin => core::hint::spin_loop(),
             WaitStep::Yield => self
                 .yield_policy
-                .yield_cpu(&self.segment.header().backoff.0),
+                .yield_cpu(&self.members.segment.header().backoff.0),
             step @ (WaitStep::ShortSleep | WaitStep::Sleep) => {
                 let nap =
                     (step == WaitStep::ShortSleep).then_some(Duration::from_nanos(BACKOFF_SLEEP));
@@ -423,9 +406,16 @@ impl Shm {
         }
         // Its position makes no sense: whatever it still takes, it is no peer.
         if self.connections[to.index()].close() {
-            self.activate(to.index());
+            activate(&mut self.active, to);
         }
         ChannelError::PeerLost(to)
+    }
+}
+
+/// Adds a peer to those to look at.
+fn activate(active: &mut Vec<u16>, peer: Peer) {
+    if !active.contains(&peer.0) {
+        active.push(peer.0);
     }
 }
 
@@ -439,6 +429,6 @@ pub(super) fn announce(segment: &Segment, me: Peer, to: usize) {
 
 impl Drop for Shm {
     fn drop(&mut self) {
-        self.set_final_state(RankState::Dead);
+        self.members.leave(RankState::Dead);
     }
 }

@@ -29,6 +29,7 @@ mod event_count;
 mod file;
 mod futex;
 mod layout;
+mod membership;
 mod pid_monitor;
 mod process_token;
 mod read_acks;

@@ -99,7 +99,7 @@ impl Shm {
         let connection = self.connections.get(to.index());
         wanted
             && len > FRAME_LIMIT
-            && to != self.me
+            && to != self.members.me
             && connection.is_some_and(|connection| !connection.refuses_reads)
             && self.pending_reads.pending.len() < MAX_PENDING
             && self.pending_reads.token().is_some()
@@ -137,7 +137,7 @@ impl Shm {
             Err(error) => return Err(self.ring_failed(to, error)),
         };
         if !connection.announced {
-            announce(&self.segment, self.me, to.index());
+            announce(&self.members.segment, self.members.me, to.index());
             connection.announced = true;
         }
         connection.event_count().notify(WaitFor::Frame, &self.park);

@@ -15,8 +15,11 @@ use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Peer;
+use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::udp::SockAddr;
-use pombo_netdrivers::wait::constants::{BOOTSTRAP_TIMEOUT, CONNECT_RETRY};
+use pombo_netdrivers::wait::constants::{
+    BOOTSTRAP_TIMEOUT, CONNECT_RETRY, CONNECTION_CHECK_INTERVAL, CONNECTION_MAX_SLEEP,
+};
 use pombo_netdrivers::wait::{now, sleep};
 
 /// Ranks that a job over several hosts has, at most: each keeps a connection to each.
@@ -30,6 +33,8 @@ pub(super) struct FailureDetector {
     root_causes: Vec<(Peer, Peer)>,
     /// Who has gone in good order.
     finished: Vec<Peer>,
+    /// When the next look is due.
+    due: u64,
 }
 
 struct Connection {
@@ -54,11 +59,27 @@ impl FailureDetector {
             connections,
             root_causes: Vec::new(),
             finished: Vec::new(),
+            due: 0,
         }
     }
 
-    /// Calls `gone` with every rank that has gone since the last look.
-    pub(super) fn look(&mut self, mut gone: impl FnMut(Peer)) {
+    /// Says good-bye to all.
+    pub(super) fn finish(&mut self) {
+        for connection in self.connections.drain(..) {
+            send_bytes(&connection.socket, GOODBYE);
+            // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
+            unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
+        }
+        self.polled.clear();
+    }
+}
+
+impl DeathSource for FailureDetector {
+    fn poll_deaths(&mut self, now: u64, gone: &mut dyn FnMut(Peer)) {
+        if now < self.due {
+            return;
+        }
+        self.due = now.saturating_add(CONNECTION_CHECK_INTERVAL);
         let (entries, count) = (self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t);
         // SAFETY: the entries are valid for the call.
         let ready = unsafe { libc::poll(entries, count, 0) };
@@ -80,33 +101,24 @@ impl FailureDetector {
         }
     }
 
-    /// Tells all that this rank goes because of that one.
-    pub(super) fn report_root_cause(&self, other: Peer) {
+    fn max_sleep(&self) -> u64 {
+        CONNECTION_MAX_SLEEP
+    }
+
+    fn report_root_cause(&self, other: Peer) {
         let [low, high] = other.0.to_le_bytes();
         for connection in &self.connections {
             send_bytes(&connection.socket, &[ROOT_CAUSE, low, high]);
         }
     }
 
-    /// Because of whom that rank has gone, if it has said so.
-    pub(super) fn root_cause_of(&self, peer: Peer) -> Option<Peer> {
+    fn root_cause_of(&self, peer: Peer) -> Option<Peer> {
         let root_cause = self.root_causes.iter().find(|(who, _)| *who == peer);
         root_cause.map(|(_, other)| *other)
     }
 
-    /// Has that rank gone in good order?
-    pub(super) fn has_finished(&self, peer: Peer) -> bool {
+    fn has_finished(&self, peer: Peer) -> bool {
         self.finished.contains(&peer)
-    }
-
-    /// Says good-bye to all.
-    pub(super) fn finish(&mut self) {
-        for connection in self.connections.drain(..) {
-            send_bytes(&connection.socket, GOODBYE);
-            // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
-            unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
-        }
-        self.polled.clear();
     }
 }
 

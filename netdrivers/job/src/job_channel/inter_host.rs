@@ -10,10 +10,10 @@ use core::net::IpAddr;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, WaitSet};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Peer};
+use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::udp::Udp;
 use pombo_netdrivers::wait::constants::{
-    CONNECTION_CHECK_INTERVAL, CONNECTION_MAX_SLEEP, INTERFACE_CHECK_INTERVAL, POLLS_PER_CLOCK,
-    SLEEPING_AFTER,
+    INTERFACE_CHECK_INTERVAL, POLLS_PER_CLOCK, SLEEPING_AFTER,
 };
 use pombo_netdrivers::{HeapStorage, wait_fds};
 use pombo_transport::ContiguousFrame;
@@ -30,8 +30,6 @@ pub struct InterHost<const RANKS: usize> {
     failure_detector: FailureDetector,
     /// Polls before the next look at the clock.
     polls: u32,
-    /// When the next look at the connections is due.
-    due: u64,
     /// When the next look at the interface is due.
     check_due: u64,
     /// Since when everything has arrived; 0: not yet.
@@ -55,7 +53,6 @@ impl<const RANKS: usize> InterHost<RANKS> {
             reliable: Reliable::new(network, job.name.epoch)?,
             failure_detector,
             polls: 0,
-            due: 0,
             check_due: 0,
             settled: 0,
             address,
@@ -137,12 +134,9 @@ impl<const RANKS: usize> InterHost<RANKS> {
     /// Looks who has gone.
     fn look(&mut self, now: u64) {
         self.polls = POLLS_PER_CLOCK;
-        if now >= self.due {
-            self.due = now.saturating_add(CONNECTION_CHECK_INTERVAL);
-            let reliable = &mut self.reliable;
-            self.failure_detector
-                .look(|gone| reliable.declare_lost(gone));
-        }
+        let reliable = &mut self.reliable;
+        self.failure_detector
+            .poll_deaths(now, &mut |gone| reliable.declare_lost(gone));
     }
 
     /// Looks whether the interface still carries the job's frames.
@@ -202,7 +196,7 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         // It may sleep.
         self.polls = 0;
-        let nanoseconds = nanoseconds.min(CONNECTION_MAX_SLEEP);
+        let nanoseconds = nanoseconds.min(self.failure_detector.max_sleep());
         match self.also {
             Some(_) if idle >= SLEEPING_AFTER => match self.wait_sources() {
                 Some(wake) => wait_fds(wake.at_most(nanoseconds)).map_err(ChannelError::Device),
@@ -214,7 +208,8 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
 
     fn wait_sources(&mut self) -> Option<WaitSet> {
         self.polls = 0;
-        let wake = self.reliable.wait_sources()?.at_most(CONNECTION_MAX_SLEEP);
+        let most = self.failure_detector.max_sleep();
+        let wake = self.reliable.wait_sources()?.at_most(most);
         match self.also.take() {
             Some(groups) => wake.or(groups),
             None => Some(wake),

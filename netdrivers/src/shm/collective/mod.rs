@@ -89,13 +89,13 @@ impl Shm {
         let known = peers
             .iter()
             .all(|peer| peer.index() < self.connections.len());
-        let me = peers.iter().position(|peer| *peer == self.me);
+        let me = peers.iter().position(|peer| *peer == self.members.me);
         let Some(me) = me.filter(|_| is_free && known) else {
             return false;
         };
         let ranks = peers.iter().map(|peer| peer.index());
         // SAFETY: the groups go before the segment.
-        let memory = unsafe { MappedBoards::new(&self.segment, region, ranks) };
+        let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
         self.groups.regions[region] = Some(Box::new(Member {
             board: Board::new(memory, me, first),
             peers,
@@ -118,7 +118,7 @@ impl Shm {
     pub fn group(&mut self, region: usize) -> Option<BoardGroup<'_>> {
         let member = self.groups.regions.get_mut(region)?.as_deref_mut();
         Some(BoardGroup {
-            segment: &self.segment,
+            segment: &self.members.segment,
             park: &self.park,
             member: member.filter(|member| !member.left)?,
             waiting: &mut self.groups.waiting,
