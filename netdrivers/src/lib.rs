@@ -9,7 +9,7 @@ extern crate alloc;
 extern crate std;
 
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-mod clock;
+pub mod deaths;
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
     target_os = "linux"
@@ -33,9 +33,7 @@ pub mod shm;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-mod wait_fds;
-#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-mod yield_policy;
+pub mod wait;
 
 #[cfg(all(
     any(feature = "shm", feature = "udp", feature = "ethernet"),
@@ -52,7 +50,7 @@ pub use shm::Shm;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub use udp::Udp;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
-pub use wait_fds::wait_fds;
+pub use wait::wait_fds;
 
 // The kernel by itself, as the README shows it, compiles and runs.
 #[cfg(doctest)]

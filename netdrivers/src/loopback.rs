@@ -1,9 +1,9 @@
 //! Ranks as threads of one process: a bounded inbox per rank behind a lock. Tests and small programs use it.
 
-use crate::clock::now;
 use crate::futex;
 use crate::lock::Lock;
-use crate::yield_policy::sched_yield;
+use crate::wait::yield_policy::sched_yield;
+use crate::wait::{WaitPolicy, WaitStep, now};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -44,9 +44,6 @@ impl Default for Limits {
 
 /// Frames handed out by one poll: small, so that senders get room early.
 const BATCH: usize = 32;
-/// Idle polls that only spin, then those that yield. Threads may outnumber the cores, so spinning is short.
-const SPINS: u32 = 8;
-const YIELDS: u32 = 32;
 
 impl Loopback {
     /// A world of `peers` ranks with the default [`Limits`]: the channel at index i is peer i.
@@ -175,12 +172,12 @@ impl Channel for Loopback {
     }
 
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
-        if idle < SPINS {
-            core::hint::spin_loop();
-        } else if idle < SPINS + YIELDS {
-            sched_yield();
-        } else {
-            self.own_inbox().sleep(Duration::from_nanos(nanoseconds));
+        match WaitPolicy::THREADS.step(idle) {
+            WaitStep::Poll | WaitStep::Spin => core::hint::spin_loop(),
+            WaitStep::Yield => sched_yield(),
+            WaitStep::ShortSleep | WaitStep::Sleep => {
+                self.own_inbox().sleep(Duration::from_nanos(nanoseconds));
+            }
         }
         Ok(())
     }

@@ -15,23 +15,19 @@ use crate::world::{CommError, World};
 use core::ffi::c_int;
 use pombo_job::WorldChannel;
 use pombo_kernel::{Pattern, Peer};
-
-/// Looks in vain between two looks who has gone.
-const CHECK_INTERVAL: u32 = 256;
-/// Looked in vain so often, a rank may sleep from one look to the next.
-const SLEEPING_AFTER: u32 = 400;
+use pombo_netdrivers::wait::constants::{LOSS_CHECK_INTERVAL, SLEEPING_AFTER};
 
 /// Is a look due for who has looked so often in vain, one call long?
 #[inline]
 pub(crate) fn is_due(looks: u32) -> bool {
-    looks >= SLEEPING_AFTER || looks % CHECK_INTERVAL == CHECK_INTERVAL - 1
+    looks >= SLEEPING_AFTER || looks % LOSS_CHECK_INTERVAL == LOSS_CHECK_INTERVAL - 1
 }
 
 /// The same for calls that look once, of which this is one.
 #[inline]
 pub(crate) fn is_due_once(world: &mut World) -> bool {
     let tested = &mut world.idle_counts.tested;
-    *tested = (*tested + 1) % CHECK_INTERVAL;
+    *tested = (*tested + 1) % LOSS_CHECK_INTERVAL;
     *tested == 0
 }
 

@@ -12,14 +12,12 @@ use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use pombo_job::JobError;
+use pombo_netdrivers::wait::constants::PROGRESS_PAUSES;
 
 /// It has to end.
 static STOP: AtomicBool = AtomicBool::new(false);
 /// The thread, if there is one; else 0, which is no thread's.
 static THREAD: AtomicU64 = AtomicU64::new(0);
-
-/// Nanoseconds that the thread sleeps after it had something to do, and at most.
-const PAUSES: (i64, i64) = (50_000, 1_000_000);
 
 /// Starts the thread if the user wants it. Only after the world has begun.
 pub(crate) fn start() -> Result<(), JobError> {
@@ -63,7 +61,7 @@ pub(crate) fn stop() {
 }
 
 extern "C" fn run(_: *mut c_void) -> *mut c_void {
-    let (least, most) = PAUSES;
+    let (least, most) = PROGRESS_PAUSES;
     let mut pause = least;
     while !STOP.load(Ordering::Relaxed) {
         pause = if serve() { least } else { most.min(pause * 2) };

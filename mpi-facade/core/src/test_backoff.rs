@@ -7,15 +7,9 @@ use crate::world::{CommError, World};
 use core::mem::replace;
 use pombo_kernel::Error;
 use pombo_kernel::channel::Channel;
-
-/// So many answers that nothing is over are worth a look at the time.
-const CALLS_PER_CHECK: u32 = 32;
-/// Nanoseconds: a program that gets a few of them in less does nothing else meanwhile.
-const BUSY_NANOSECONDS: u64 = 64_000;
-/// Looks in vain after which a rank may sleep.
-const IDLE: u32 = 2;
-/// Nanoseconds that a call then takes at most, where nothing arrives.
-const SLEEP_NANOSECONDS: u64 = 100_000;
+use pombo_netdrivers::wait::constants::{
+    BUSY_TESTS_TIME, NO_SLEEP_POLLS, TEST_SLEEP, TESTS_PER_CLOCK,
+};
 
 impl World {
     /// Lets messages come and go, for a call that does not wait.
@@ -57,7 +51,7 @@ impl World {
     pub(crate) fn test_backoff(&mut self) -> Result<(), CommError> {
         self.idle_counts.untested.0 += 1;
         match self.idle_counts.untested.0 {
-            CALLS_PER_CHECK => self.yield_processor(),
+            TESTS_PER_CLOCK => self.yield_processor(),
             _ => Ok(()),
         }
     }
@@ -67,9 +61,9 @@ impl World {
         let channel = self.kernel.channel_mut();
         let now = channel.now();
         let (_, since) = replace(&mut self.idle_counts.untested, (0, now));
-        if now.saturating_sub(since) < BUSY_NANOSECONDS {
+        if now.saturating_sub(since) < BUSY_TESTS_TIME {
             channel
-                .wait_timeout(IDLE, SLEEP_NANOSECONDS)
+                .wait_timeout(NO_SLEEP_POLLS, TEST_SLEEP)
                 .map_err(Error::from)?;
             self.idle_counts.untested.1 = channel.now();
         }

@@ -17,6 +17,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use pombo_job::{Hosts, Launcher, WorldChannel};
 use pombo_netdrivers::shm::Shm;
+use pombo_netdrivers::wait::constants::RANK_SPINS;
 
 /// Everything that MPI keeps.
 pub(crate) struct World {
@@ -279,7 +280,11 @@ impl World {
     /// once. The wait takes longer than that, and on a host whose processors are busy each turn counts.
     #[inline]
     pub(crate) fn first_idle(&self) -> u32 {
-        if self.hosts.is_single() { 0 } else { 256 }
+        if self.hosts.is_single() {
+            0
+        } else {
+            RANK_SPINS
+        }
     }
 
     /// The memory that the ranks of this host share.

@@ -4,8 +4,7 @@ use super::frame::{self, EVERYBODY, FrameAddress, FrameError};
 use super::frame_io::{AfPacket, FrameIo};
 use super::interface;
 use super::table::PeerTable;
-use crate::clock::now;
-use crate::udp::wait_policy::NetworkWaitPolicy;
+use crate::wait::{DeviceWait, now};
 use alloc::string::String;
 use pombo_kernel::channel::{ChannelError, WaitSet};
 use pombo_kernel::header::Peer;
@@ -27,7 +26,7 @@ pub struct Ethernet<L: FrameIo = AfPacket> {
     has_local: bool,
     full: bool,
     counts: EthernetCounts,
-    wait_policy: NetworkWaitPolicy,
+    device_wait: DeviceWait,
 }
 
 /// Counters of a device.
@@ -57,7 +56,7 @@ impl<L: FrameIo> Ethernet<L> {
             frame_address,
             has_remote: table.local < table.len(),
             has_local: table.local > 1,
-            wait_policy: NetworkWaitPolicy::of(table.local),
+            device_wait: DeviceWait::of(table.local),
             table,
             interface,
             initial_mtu,
@@ -186,7 +185,7 @@ impl<L: FrameIo> Network for Ethernet<L> {
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         let wake = self.wake();
-        self.wait_policy.wait(idle, until, wake)
+        self.device_wait.wait(idle, until, wake)
     }
 
     fn wait_sources(&mut self) -> Option<WaitSet> {

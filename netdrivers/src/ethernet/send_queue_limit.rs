@@ -4,7 +4,7 @@
 //! one runs empty while the sender sleeps. So its length follows from the link's measured rate.
 
 use super::socket::Socket;
-use crate::clock::now;
+use crate::wait::now;
 
 /// Length of the queue, in nanoseconds of the link's time.
 const QUEUE_TIME: u64 = 3_000_000;

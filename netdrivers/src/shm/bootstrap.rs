@@ -11,9 +11,7 @@ use super::file::{File, OwnedFd};
 use super::layout::{Layout, MAGIC, VERSION};
 use super::pid_monitor;
 use super::segment::Segment;
-
-/// How long ranks wait for each other in [`bootstrap()`].
-pub const BOOTSTRAP_TIMEOUT: Duration = Duration::from_secs(60);
+use crate::wait::constants::{BOOTSTRAP_RETRY, BOOTSTRAP_TIMEOUT, HELLO_TIMEOUT};
 
 /// Becomes one of `ranks` ranks of the job of that name, which all run on this machine as the same user. Returns when
 /// the segment is there; in rank 0 when all others have fetched it.
@@ -63,9 +61,6 @@ const WELCOME: u64 = 0;
 const OTHER_VERSION: u64 = 1;
 const OTHER_JOB: u64 = 2;
 const RANK_TAKEN: u64 = 3;
-
-/// A rank says hello at once; whoever does not is not waited for.
-const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn serve(segment: &Segment, address: &JobAddress, deadline: Deadline) -> Result<(), ShmError> {
     let ranks = segment.ranks();
@@ -129,22 +124,19 @@ fn judge(hello: Hello, joined: &[bool]) -> Reply {
     }
 }
 
-/// Between two attempts to find rank 0.
-const RETRY_MILLIS: core::ops::RangeInclusive<u64> = 1..=50;
-
 fn fetch(
     address: &JobAddress,
     rank: usize,
     ranks: usize,
     deadline: Deadline,
 ) -> Result<Segment, ShmError> {
-    let mut pause = *RETRY_MILLIS.start();
+    let mut pause = *BOOTSTRAP_RETRY.start();
     while !deadline.is_over() {
         if let Some(segment) = ask(address, rank, ranks, deadline)? {
             return Ok(segment);
         }
         deadline.pause(Duration::from_millis(pause));
-        pause = (pause * 2).min(*RETRY_MILLIS.end());
+        pause = (pause * 2).min(*BOOTSTRAP_RETRY.end());
     }
     Err(ShmError::NoAnswer)
 }

@@ -4,7 +4,7 @@ use core::mem::{offset_of, size_of, size_of_val, zeroed};
 use core::ptr::{null_mut, read_unaligned, write_unaligned};
 use core::time::Duration;
 
-use crate::clock;
+use crate::wait;
 
 use super::error::ShmError;
 use super::file::{OwnedFd, check};
@@ -271,8 +271,8 @@ impl Deadline {
 }
 
 /// The time on a clock that never goes back.
-pub(super) fn now() -> Duration {
-    Duration::from_nanos(clock::now())
+fn now() -> Duration {
+    Duration::from_nanos(wait::now())
 }
 
 fn user() -> u32 {

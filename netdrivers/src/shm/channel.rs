@@ -12,27 +12,27 @@ use super::error::ShmError;
 use super::event_count::{Park, WaitFor};
 use super::futex::Futex;
 use super::layout::{FRAME_LIMIT, MAX_RANKS};
-use super::pid_monitor::{self, PidMonitor};
+use super::membership::Membership;
+use super::pid_monitor;
 use super::received_frame::{ClosureHandler, EventHandler, Frame, FrameHandlerAdapter};
 use super::ring::RingError;
 use super::segment::{RankState, Segment};
 use super::single_copy::PendingReads;
 use super::sync::Ordering;
-use super::wait_policy::{self, WaitPolicy, WaitStep};
-use super::wake_socket::{self, PollPark, WakeSocket};
-use crate::clock;
-use crate::yield_policy::{self, YieldPolicy};
+use super::wait_policy;
+use super::wake_socket::{PollPark, WakeSocket};
+use crate::deaths::DeathSource;
+use crate::wait::constants::{
+    BACKOFF_SLEEP, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
+};
+use crate::wait::yield_policy::YieldPolicy;
+use crate::wait::{self, WaitPolicy, WaitStep};
 
 /// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
 pub struct Shm {
-    pub(super) me: Peer,
-    /// A forked child of this process is not this rank.
-    pid: i32,
     pub(super) park: Futex,
     pub(super) wait_policy: WaitPolicy,
     yield_policy: YieldPolicy,
-    /// The segment's epoch when `peers` last took notice of it.
-    epoch: u32,
     pub(super) connections: Vec<Connection>,
     /// Peers to look at: those that ever sent, and those whose end is to be reported.
     active: Vec<u16>,
@@ -42,24 +42,20 @@ pub struct Shm {
     senders: [u64; MAX_RANKS / 64],
     /// Peers that had no room since this rank last slept.
     blocked: Vec<u16>,
-    /// None if a launcher watches over the ranks.
-    monitor: Option<PidMonitor>,
     /// Polls in vain since the last look at the others' processes.
     idle_polls: u32,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
     /// Where this rank sleeps while it waits for a network too.
     wake_socket: Option<WakeSocket>,
-    /// Last, as the peers and the groups point into it.
-    pub(super) segment: Segment,
+    /// Last, as the connections and the groups point into its segment.
+    pub(super) members: Membership,
 }
 
 /// Frames that one poll takes from one peer before it looks at the next.
 const PER_PEER: usize = 16;
 /// Frames that one poll takes in all.
 const BATCH: usize = 64;
-/// Polls in vain before a rank that never waits looks whether it is time to look after the others: a millisecond.
-const IDLE_POLLS_PER_CHECK: u32 = 1 << 16;
 
 impl Shm {
     /// Becomes this rank. All ranks must bring the same fingerprint of their composition.
@@ -78,23 +74,19 @@ impl Shm {
             unsafe { Connection::new(&segment, rank, connection) }
         });
         let mut shm = Self {
-            me: Peer(rank as u16),
-            pid: pid_monitor::pid(),
             park,
-            wait_policy: WaitPolicy::of(&segment),
+            wait_policy: wait_policy::of(&segment),
             yield_policy: YieldPolicy::default(),
-            epoch: 0,
             connections: connections.collect(),
             active: Vec::with_capacity(ranks),
             next_active: 0,
             senders: [0; MAX_RANKS / 64],
             blocked: Vec::with_capacity(ranks),
-            monitor: PidMonitor::of(&segment, rank),
             idle_polls: 0,
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
             wake_socket: None,
-            segment,
+            members: Membership::new(segment, Peer(rank as u16)),
         };
         shm.refresh_membership();
         Ok(shm)
@@ -110,7 +102,7 @@ impl Shm {
 
     /// Goes in good order: the peers still get what was sent, and nothing is sent any more.
     pub fn finish(&mut self) {
-        self.set_final_state(RankState::Finished);
+        self.members.leave(RankState::Finished);
         self.connections
             .iter_mut()
             .for_each(|connection| connection.closed = true);
@@ -119,46 +111,38 @@ impl Shm {
 
     /// The segment, to see how the others are.
     pub fn segment(&self) -> &Segment {
-        &self.segment
+        &self.members.segment
     }
 
-    fn set_final_state(&self, state: RankState) {
-        if self.pid == pid_monitor::pid() {
-            let rank = self.me.index();
-            self.segment.transition(rank, RankState::Attached, state);
-        }
+    /// How the others have ended.
+    pub fn deaths(&self) -> &dyn DeathSource {
+        &self.members
     }
 
     /// Looks who is there and who has ended.
     #[cold]
     fn refresh_membership(&mut self) {
-        self.epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
-        self.wait_policy = WaitPolicy::of(&self.segment);
-        for rank in 0..self.connections.len() {
-            let state = self.segment.state_of(rank);
-            let ended = matches!(state, RankState::Finished | RankState::Dead);
-            if ended && rank != self.me.index() && self.connections[rank].close() {
-                self.activate(rank);
+        let Self {
+            members,
+            connections,
+            active,
+            ..
+        } = self;
+        let epoch = members.epoch;
+        members.poll_deaths(wait::now(), &mut |peer| {
+            if connections[peer.index()].close() {
+                activate(active, peer);
             }
+        });
+        if members.epoch != epoch {
+            self.wait_policy = wait_policy::of(&members.segment);
         }
-    }
-
-    fn activate(&mut self, rank: usize) {
-        let rank = rank as u16;
-        if !self.active.contains(&rank) {
-            self.active.push(rank);
-        }
-    }
-
-    #[inline]
-    fn epoch_changed(&self) -> bool {
-        self.segment.header().epoch.0.load(Ordering::Acquire) != self.epoch
     }
 
     /// The first frames of peers never heard of, as bits of this word.
     #[inline]
     fn new_senders(&self, word: usize) -> u64 {
-        let control = self.segment.control(self.me.index());
+        let control = self.members.segment.control(self.members.me.index());
         control.senders.0[word].load(Ordering::Acquire) & !self.senders[word]
     }
 
@@ -175,7 +159,7 @@ impl Shm {
             bits &= bits - 1;
             // A bit beyond the last rank is not from a rank.
             if rank < self.connections.len() && !self.connections[rank].is_reported() {
-                self.activate(rank);
+                activate(&mut self.active, Peer(rank as u16));
             }
         }
     }
@@ -183,14 +167,16 @@ impl Shm {
     #[cold]
     #[inline(never)]
     fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
-        let most = self.monitor.as_ref().map(|_| pid_monitor::CHECK_INTERVAL);
-        let limit = limit.into_iter().chain(most).min();
+        let limit = match self.members.max_sleep() {
+            u64::MAX => limit,
+            most => limit.into_iter().chain([Duration::from_nanos(most)]).min(),
+        };
         let until = if self.blocked.is_empty() && self.pending_reads.are_acknowledged() {
             WaitFor::Frame
         } else {
             WaitFor::Room
         };
-        let control = self.segment.control(self.me.index());
+        let control = self.members.segment.control(self.members.me.index());
         control
             .event_count
             .0
@@ -203,14 +189,14 @@ impl Shm {
     fn sleep_with(&mut self, other: WaitSet) {
         let futex = self.park;
         let Some(wake_socket) = self.wake_socket.take().or_else(WakeSocket::open) else {
-            let nap = other.timeout.min(wake_socket::SHORT_SLEEP);
+            let nap = other.timeout.min(SHORT_SLEEP);
             return self.sleep(&futex, Some(Duration::from_nanos(nap)));
         };
         let park = PollPark {
             futex,
             wake_socket: &wake_socket,
             sources: other,
-            max_sleep: wake_socket::MAX_SLEEP,
+            max_sleep: MAX_SOCKET_SLEEP,
         };
         self.sleep(&park, None);
         self.wake_socket = Some(wake_socket);
@@ -218,14 +204,14 @@ impl Shm {
 
     fn monitor_peers(&mut self) {
         self.idle_polls = 0;
-        if let Some(monitor) = &mut self.monitor {
-            monitor.check(&self.segment);
+        if self.members.is_monitoring() {
+            self.refresh_membership();
         }
     }
 
     fn has_pending(&self) -> bool {
         let of = |rank: &u16| &self.connections[usize::from(*rank)];
-        self.epoch_changed()
+        self.members.has_changed()
             || self.words().any(|word| self.new_senders(word) != 0)
             || self.active.iter().any(|rank| of(rank).has_pending())
             || self
@@ -242,7 +228,7 @@ impl Channel for Shm {
 
     #[inline]
     fn me(&self) -> Peer {
-        self.me
+        self.members.me
     }
 
     #[inline]
@@ -266,7 +252,7 @@ impl Channel for Shm {
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        if self.epoch_changed() {
+        if self.members.has_changed() {
             self.refresh_membership();
         }
         let index = to.index();
@@ -283,7 +269,7 @@ impl Channel for Shm {
             return Err(self.ring_failed(to, error));
         }
         if !connection.announced {
-            announce(&self.segment, self.me, index);
+            announce(&self.members.segment, self.members.me, index);
             connection.announced = true;
         }
         connection.event_count().notify(WaitFor::Frame, &self.park);
@@ -314,7 +300,7 @@ impl Channel for Shm {
     fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
         match self.step(idle) {
             WaitStep::ShortSleep | WaitStep::Sleep if other.timeout == 0 => {}
-            WaitStep::ShortSleep => self.sleep_with(other.at_most(yield_policy::SHORT_SLEEP)),
+            WaitStep::ShortSleep => self.sleep_with(other.at_most(BACKOFF_SLEEP)),
             WaitStep::Sleep => self.sleep_with(other),
             _ => self.wait_step(idle, None),
         }
@@ -322,17 +308,14 @@ impl Channel for Shm {
     }
 
     fn now(&self) -> u64 {
-        clock::now()
+        wait::now()
     }
 }
-
-/// Looks in a row before other things get a chance: together some hundred nanoseconds.
-const SPIN_POLLS: u32 = 64;
 
 impl Shm {
     #[inline(always)]
     fn poll_with(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
-        if self.epoch_changed() {
+        if self.members.has_changed() {
             self.refresh_membership();
         }
         for word in self.words() {
@@ -368,9 +351,9 @@ impl Shm {
                 break;
             }
         }
-        if !any && self.monitor.is_some() {
+        if !any && self.members.is_monitoring() {
             self.idle_polls += 1;
-            if self.idle_polls == IDLE_POLLS_PER_CHECK {
+            if self.idle_polls == POLLS_PER_PROCESS_CHECK {
                 self.monitor_peers();
             }
         }
@@ -379,7 +362,7 @@ impl Shm {
 
     /// Looks for frames of known peers, as often as the processor can.
     fn poll_active(&self) {
-        for _ in 0..SPIN_POLLS {
+        for _ in 0..LOOKS_PER_POLL {
             for rank in &self.active {
                 if self.connections[usize::from(*rank)].has_pending() {
                     return;
@@ -391,13 +374,8 @@ impl Shm {
     /// Who waits naps while yields do not pay.
     #[inline]
     fn step(&self, idle: u32) -> WaitStep {
-        match self.wait_policy.step(idle) {
-            WaitStep::Yield if !self.segment.header().backoff.0.is_over() => match idle {
-                0..yield_policy::NO_SLEEP_POLLS => WaitStep::Spin,
-                _ => WaitStep::ShortSleep,
-            },
-            step => step,
-        }
+        let yields_pay = || self.members.segment.header().backoff.0.is_over();
+        self.wait_policy.step_if(idle, yields_pay)
     }
 
     /// Never inlined: what every call that waits carries stays short.
@@ -408,10 +386,10 @@ impl Shm {
             WaitStep::Spin => core::hint::spin_loop(),
             WaitStep::Yield => self
                 .yield_policy
-                .yield_cpu(&self.segment.header().backoff.0),
+                .yield_cpu(&self.members.segment.header().backoff.0),
             step @ (WaitStep::ShortSleep | WaitStep::Sleep) => {
-                let nap = (step == WaitStep::ShortSleep)
-                    .then_some(Duration::from_nanos(yield_policy::SHORT_SLEEP));
+                let nap =
+                    (step == WaitStep::ShortSleep).then_some(Duration::from_nanos(BACKOFF_SLEEP));
                 let futex = self.park;
                 self.sleep(&futex, limit.into_iter().chain(nap).min());
             }
@@ -428,9 +406,16 @@ impl Shm {
         }
         // Its position makes no sense: whatever it still takes, it is no peer.
         if self.connections[to.index()].close() {
-            self.activate(to.index());
+            activate(&mut self.active, to);
         }
         ChannelError::PeerLost(to)
+    }
+}
+
+/// Adds a peer to those to look at.
+fn activate(active: &mut Vec<u16>, peer: Peer) {
+    if !active.contains(&peer.0) {
+        active.push(peer.0);
     }
 }
 
@@ -444,6 +429,6 @@ pub(super) fn announce(segment: &Segment, me: Peer, to: usize) {
 
 impl Drop for Shm {
     fn drop(&mut self) {
-        self.set_final_state(RankState::Dead);
+        self.members.leave(RankState::Dead);
     }
 }

@@ -3,8 +3,8 @@
 use core::ffi::CStr;
 use core::ptr::NonNull;
 
-use super::cpu_quota::FileReader;
 use super::error::ShmError;
+use crate::wait::cpu_quota::FileReader;
 
 /// A descriptor of our own; closed when dropped.
 #[derive(Debug)]

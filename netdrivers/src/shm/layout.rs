@@ -10,7 +10,7 @@ use super::event_count::EventCount;
 use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
-use crate::yield_policy::YieldBackoff;
+use crate::wait::yield_policy::YieldBackoff;
 
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");

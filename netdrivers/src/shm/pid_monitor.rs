@@ -1,22 +1,22 @@
 //! How ranks that no launcher watches find out that one of them is gone: whoever is idle looks at the processes of the
-//! others now and then. Used by `Shm` and `bootstrap` only.
+//! others now and then. Used by `membership` and `bootstrap` only.
 
 use core::mem::MaybeUninit;
-use core::time::Duration;
+use core::num::NonZero;
 
-use super::bootstrap_socket::now;
 use super::file::OwnedFd;
 use super::segment::{RankState, Segment};
+use crate::wait::constants::PROCESS_CHECK_INTERVAL;
+use crate::wait::now;
 
-/// Between two looks of a rank; also the longest sleep of one that watches.
-pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Processes at which one look looks; the next look goes on from there.
 const MAX_CHECKED: usize = 64;
 
 /// One rank's part in watching over all.
 pub(super) struct PidMonitor {
-    last: Duration,
-    next: usize,
+    last: u64,
+    /// One more than the rank looked at last.
+    next: NonZero<usize>,
 }
 
 impl PidMonitor {
@@ -25,22 +25,21 @@ impl PidMonitor {
         let space = segment.pid_namespace()?;
         (pid_namespace() == Some(space)).then(|| Self {
             last: now(),
-            next: rank + 1,
+            next: NonZero::<usize>::MIN.saturating_add(rank),
         })
     }
 
     /// Looks, if it is time to. Whose process is gone is marked dead.
     #[cold]
-    pub(super) fn check(&mut self, segment: &Segment) {
-        let now = now();
-        if now.saturating_sub(self.last) < CHECK_INTERVAL {
+    pub(super) fn check(&mut self, segment: &Segment, now: u64) {
+        if now.saturating_sub(self.last) < PROCESS_CHECK_INTERVAL {
             return;
         }
         self.last = now;
         let ranks = segment.ranks();
         for _ in 0..ranks.min(MAX_CHECKED) {
-            let rank = self.next % ranks;
-            self.next = rank + 1;
+            let rank = self.next.get() % ranks;
+            self.next = NonZero::<usize>::MIN.saturating_add(rank);
             let may_die = matches!(
                 segment.state_of(rank),
                 RankState::NotStarted | RankState::Attached

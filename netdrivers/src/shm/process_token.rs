@@ -2,8 +2,8 @@
 
 use alloc::boxed::Box;
 
-use super::cpu_quota::FileReader;
 use super::file::ProcFiles;
+use crate::wait::cpu_quota::FileReader;
 
 /// A word that no other process has there. While it is there, the processes of the rank's parent may read this one,
 /// where the system asks who may: the parent is the launcher, or whatever started the ranks.

@@ -4,7 +4,6 @@
 use core::mem::offset_of;
 use core::ptr::NonNull;
 
-use super::cpu_quota;
 use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
@@ -15,6 +14,7 @@ use super::layout::{
 use super::read_acks::ReadAcks;
 use super::ring_memory::RingMemory;
 use super::sync::{AtomicU32, Ordering};
+use crate::wait::cpu_quota;
 
 /// An open segment. Its file goes with the last process that has it open: nothing is ever left behind.
 #[derive(Debug)]

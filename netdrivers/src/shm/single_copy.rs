@@ -19,6 +19,7 @@ use super::layout::FRAME_LIMIT;
 use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
 use super::received_frame::EventHandler;
+use super::wait_policy;
 
 /// Which long messages their receiver reads from the sender's memory, in one copy. All others go through the ring, in
 /// two that overlap; so do those of a sender whose memory the receiver may not read.
@@ -91,14 +92,14 @@ impl Shm {
     /// What [`Channel::supports_single_copy`] says.
     pub(super) fn can_single_copy(&self, to: Peer, len: usize) -> bool {
         let wanted = match self.pending_reads.policy {
-            SingleCopy::Auto => self.wait_policy.favours_single_copy(len),
+            SingleCopy::Auto => wait_policy::favours_single_copy(self.wait_policy, len),
             SingleCopy::Never => false,
             SingleCopy::AtLeast(least) => len >= least,
         };
         let connection = self.connections.get(to.index());
         wanted
             && len > FRAME_LIMIT
-            && to != self.me
+            && to != self.members.me
             && connection.is_some_and(|connection| !connection.refuses_reads)
             && self.pending_reads.pending.len() < MAX_PENDING
             && self.pending_reads.token().is_some()
@@ -136,7 +137,7 @@ impl Shm {
             Err(error) => return Err(self.ring_failed(to, error)),
         };
         if !connection.announced {
-            announce(&self.segment, self.me, to.index());
+            announce(&self.members.segment, self.members.me, to.index());
             connection.announced = true;
         }
         connection.event_count().notify(WaitFor::Frame, &self.park);

@@ -11,7 +11,8 @@ use super::event_count::Park;
 use super::file::{OwnedFd, check};
 use super::futex::Futex;
 use super::sync::AtomicU32;
-use crate::wait_fds;
+use crate::wait::constants::SHORT_SLEEP;
+use crate::wait::{sleep, wait_fds};
 use pombo_kernel::channel::WaitSet;
 
 /// A rank's own.
@@ -21,10 +22,6 @@ pub(super) struct WakeSocket {
     number: u32,
 }
 
-/// The longest sleep at a socket: a waker may die, or find no descriptor, when the event count tells already that it woke us.
-pub(super) const MAX_SLEEP: Duration = Duration::from_millis(100);
-/// Nanoseconds of a sleep where there is no socket, or nobody to hear of the other things.
-pub(super) const SHORT_SLEEP: u64 = 400_000;
 /// Datagrams taken after a sleep; the rest end the next one early.
 const MAX_DRAINED: usize = 64;
 /// Digits of a name that the system gives.
@@ -114,7 +111,7 @@ pub(super) struct PollPark<'a> {
     pub(super) futex: Futex,
     pub(super) wake_socket: &'a WakeSocket,
     pub(super) sources: WaitSet,
-    /// [`MAX_SLEEP`].
+    /// [`MAX_SOCKET_SLEEP`](crate::wait::constants::MAX_SOCKET_SLEEP).
     pub(super) max_sleep: Duration,
 }
 
@@ -138,7 +135,7 @@ impl Park for PollPark<'_> {
         // Whatever it says, the rank looks again.
         match own.or(self.sources) {
             Some(wake) => drop(wait_fds(wake)),
-            None => drop(wait_fds(WaitSet::timeout(SHORT_SLEEP))),
+            None => sleep(SHORT_SLEEP),
         }
         self.wake_socket.drain();
     }

@@ -9,7 +9,7 @@ use super::iovec::IoVecs;
 use super::recv_batch::RecvBatch;
 use super::send_refusals::RefusalTracker;
 use super::socket::{SendOutcome, Socket};
-use super::wait_policy::NetworkWaitPolicy;
+use crate::wait::DeviceWait;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
@@ -32,7 +32,7 @@ pub(super) struct DeviceState {
     pub(super) mtu: usize,
     pub(super) full: bool,
     pub(super) counts: UdpCounts,
-    pub(super) wait_policy: NetworkWaitPolicy,
+    pub(super) device_wait: DeviceWait,
     pub(super) refused: RefusalTracker,
     gso: GsoBatch,
     /// An error for frames that had been accepted.
@@ -54,7 +54,7 @@ impl DeviceState {
             gso: GsoBatch::new(socket.supports_gso()),
             deferred_error: None,
             me,
-            wait_policy: NetworkWaitPolicy::of(table.local),
+            device_wait: DeviceWait::of(table.local),
             table,
             mtu,
             full: false,

@@ -38,7 +38,6 @@ mod multicast;
 mod recv_batch;
 mod send_refusals;
 mod socket;
-pub(crate) mod wait_policy;
 
 pub use address::SockAddr;
 pub use bound::{BoundUdp, multicast_group};

@@ -7,7 +7,7 @@ use super::address::{PeerTable, SockAddr};
 use super::device_state::{Destination, DeviceState, UdpCounts};
 use super::recv_batch::RecvBatch;
 use super::socket::Socket;
-use crate::clock::now;
+use crate::wait::now;
 use pombo_kernel::channel::{ChannelError, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
@@ -109,7 +109,7 @@ impl Network for UdpMulticast {
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
         let wake = self.wake();
-        self.state.wait_policy.wait(idle, until, wake)
+        self.state.device_wait.wait(idle, until, wake)
     }
 
     fn wait_sources(&mut self) -> Option<WaitSet> {

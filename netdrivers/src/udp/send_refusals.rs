@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use super::address::SockAddr;
 use super::socket::SendOutcome;
-use crate::clock::now;
+use crate::wait::now;
 use pombo_kernel::channel::ChannelError;
 
 /// The present refusals, by address.

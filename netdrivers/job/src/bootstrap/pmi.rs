@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use core::ptr::null_mut;
+use pombo_netdrivers::wait::constants::OUTPUT_PAUSE;
+use pombo_netdrivers::wait::sleep;
 
 /// The connection to the launcher.
 pub(crate) struct Pmi {
@@ -134,21 +136,13 @@ impl Pmi {
     }
 }
 
-/// Nanoseconds before an abort.
-const OUTPUT_PAUSE: i64 = 200_000_000;
-
 /// Gives such a launcher the time to pass on what ranks have said, if there is one.
 #[cold]
 pub(super) fn wait_for_output() {
     if text(c"PMI_FD").or(text(c"PMI_PORT")).is_none() {
         return;
     }
-    let pause = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: OUTPUT_PAUSE,
-    };
-    // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
-    unsafe { libc::nanosleep(&pause, null_mut()) };
+    sleep(OUTPUT_PAUSE);
 }
 
 /// Lines to and from the launcher.

@@ -4,11 +4,10 @@ use super::groups::{self, JobGroups};
 use super::inter_host::InterHost;
 use super::traffic::Traffic;
 use super::world_channel::WorldChannel;
-use crate::host_map::Hosts;
 use core::fmt;
 use pombo_kernel::aspect::Cap;
-use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::shm::Shm;
 use pombo_transport::multicast::{BufferProvider, NoBuffers};
 use pombo_transport::{Composite, WithMulticast};
@@ -41,31 +40,10 @@ impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChanne
         }
     }
 
-    fn report_root_cause(&mut self, other: Peer) {
-        self.local_mut().report_root_cause(other);
-        if let Some(far) = self.remote() {
-            far.channel().failure_detector().report_root_cause(other);
-        }
-    }
-
-    fn root_cause_of(&mut self, hosts: &Hosts, peer: Peer) -> Option<Peer> {
-        match hosts.share_host(self.me(), peer) {
-            true => self.local_mut().root_cause_of(hosts, peer),
-            false => self
-                .remote()?
-                .channel()
-                .failure_detector()
-                .root_cause_of(peer),
-        }
-    }
-
-    fn has_finished(&mut self, hosts: &Hosts, peer: Peer) -> bool {
-        match hosts.share_host(self.me(), peer) {
-            true => self.local_mut().has_finished(hosts, peer),
-            false => self
-                .remote()
-                .is_some_and(|far| far.channel().failure_detector().has_finished(peer)),
-        }
+    fn death_sources(&self) -> (&dyn DeathSource, Option<&dyn DeathSource>) {
+        let remote = self.remote();
+        let remote = remote.map(|far| far.channel().failure_detector() as _);
+        (self.local().deaths(), remote)
     }
 
     fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {

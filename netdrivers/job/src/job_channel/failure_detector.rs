@@ -12,10 +12,15 @@ use super::pending_handshakes::PendingConnections;
 use crate::bootstrap::file_descriptor::{Descriptor, check};
 use crate::bootstrap::{JobError, JobKeys, KeyUse};
 use alloc::vec::Vec;
-use core::ffi::{c_int, c_long};
+use core::ffi::c_int;
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::Peer;
+use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::udp::SockAddr;
+use pombo_netdrivers::wait::constants::{
+    BOOTSTRAP_TIMEOUT, CONNECT_RETRY, CONNECTION_CHECK_INTERVAL, CONNECTION_MAX_SLEEP,
+};
+use pombo_netdrivers::wait::{now, sleep};
 
 /// Ranks that a job over several hosts has, at most: each keeps a connection to each.
 const MOST_RANKS: usize = 256;
@@ -28,6 +33,8 @@ pub(super) struct FailureDetector {
     root_causes: Vec<(Peer, Peer)>,
     /// Who has gone in good order.
     finished: Vec<Peer>,
+    /// When the next look is due.
+    due: u64,
 }
 
 struct Connection {
@@ -52,11 +59,27 @@ impl FailureDetector {
             connections,
             root_causes: Vec::new(),
             finished: Vec::new(),
+            due: 0,
         }
     }
 
-    /// Calls `gone` with every rank that has gone since the last look.
-    pub(super) fn look(&mut self, mut gone: impl FnMut(Peer)) {
+    /// Says good-bye to all.
+    pub(super) fn finish(&mut self) {
+        for connection in self.connections.drain(..) {
+            send_bytes(&connection.socket, GOODBYE);
+            // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
+            unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
+        }
+        self.polled.clear();
+    }
+}
+
+impl DeathSource for FailureDetector {
+    fn poll_deaths(&mut self, now: u64, gone: &mut dyn FnMut(Peer)) {
+        if now < self.due {
+            return;
+        }
+        self.due = now.saturating_add(CONNECTION_CHECK_INTERVAL);
         let (entries, count) = (self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t);
         // SAFETY: the entries are valid for the call.
         let ready = unsafe { libc::poll(entries, count, 0) };
@@ -78,33 +101,24 @@ impl FailureDetector {
         }
     }
 
-    /// Tells all that this rank goes because of that one.
-    pub(super) fn report_root_cause(&self, other: Peer) {
+    fn max_sleep(&self) -> u64 {
+        CONNECTION_MAX_SLEEP
+    }
+
+    fn report_root_cause(&self, other: Peer) {
         let [low, high] = other.0.to_le_bytes();
         for connection in &self.connections {
             send_bytes(&connection.socket, &[ROOT_CAUSE, low, high]);
         }
     }
 
-    /// Because of whom that rank has gone, if it has said so.
-    pub(super) fn root_cause_of(&self, peer: Peer) -> Option<Peer> {
+    fn root_cause_of(&self, peer: Peer) -> Option<Peer> {
         let root_cause = self.root_causes.iter().find(|(who, _)| *who == peer);
         root_cause.map(|(_, other)| *other)
     }
 
-    /// Has that rank gone in good order?
-    pub(super) fn has_finished(&self, peer: Peer) -> bool {
+    fn has_finished(&self, peer: Peer) -> bool {
         self.finished.contains(&peer)
-    }
-
-    /// Says good-bye to all.
-    pub(super) fn finish(&mut self) {
-        for connection in self.connections.drain(..) {
-            send_bytes(&connection.socket, GOODBYE);
-            // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
-            unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
-        }
-        self.polled.clear();
     }
 }
 
@@ -150,9 +164,6 @@ pub(super) struct Listener {
     socket: Descriptor,
     address: SocketAddr,
 }
-
-/// Seconds that ranks wait for each other at the start.
-const CONNECT_TIMEOUT: u64 = 60;
 
 impl Listener {
     pub(super) fn open(ip: IpAddr) -> Result<Self, JobError> {
@@ -214,14 +225,14 @@ impl Listener {
         mut missing: Vec<Peer>,
         (me, job): (Peer, JobKeys),
     ) -> Result<(), JobError> {
-        let end = now() + CONNECT_TIMEOUT * 1000;
+        let end = now() + BOOTSTRAP_TIMEOUT.as_nanos() as u64;
         let mut pending = PendingConnections::new(&MAGIC, MOST_RANKS);
         while let Some(first) = missing.first() {
-            let left = end.saturating_sub(now());
+            let left = end.saturating_sub(now()) / 1_000_000;
             if left == 0 {
                 return Err(JobError::Missing {
                     rank: first.index(),
-                    seconds: CONNECT_TIMEOUT,
+                    seconds: BOOTSTRAP_TIMEOUT.as_secs(),
                 });
             }
             pending.poll(&self.socket, left, |said, socket| {
@@ -273,24 +284,16 @@ impl Hello {
 
 /// Knocks until the door is reached. A host whose cable is out for a while is not gone before `timeout` seconds are over.
 fn connect(peer: Peer, listener: SocketAddr, timeout: u32) -> Result<Descriptor, JobError> {
-    let end = now() + u64::from(timeout) * 1000;
+    let end = now() + u64::from(timeout) * 1_000_000_000;
     loop {
         match connect_once(peer, listener) {
             Err(JobError::Unreachable { errno, .. }) if may_return(errno) && now() < end => {
-                let pause = libc::timespec {
-                    tv_sec: 0,
-                    tv_nsec: PAUSE,
-                };
-                // SAFETY: the time is valid for the call; the rest of an interrupted sleep is not asked for.
-                unsafe { libc::nanosleep(&pause, core::ptr::null_mut()) };
+                sleep(CONNECT_RETRY);
             }
             connected => return connected,
         }
     }
 }
-
-/// Nanoseconds between two knocks at a host that is not reached.
-const PAUSE: c_long = 50_000_000;
 
 /// There is no way to that host now.
 fn may_return(errno: c_int) -> bool {
@@ -304,7 +307,7 @@ fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, JobError
     let socket = stream(raw.family(), 0, DOING)?;
     // It limits how long connecting takes as well.
     let limit = libc::timeval {
-        tv_sec: CONNECT_TIMEOUT as libc::time_t,
+        tv_sec: BOOTSTRAP_TIMEOUT.as_secs() as libc::time_t,
         tv_usec: 0,
     };
     set(&socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
@@ -359,17 +362,6 @@ fn set<T>(socket: &Descriptor, level: c_int, name: c_int, value: &T) -> Result<(
     // SAFETY: the option's value is valid for its size.
     let set = unsafe { libc::setsockopt(socket.number(), level, name, value, size) };
     check(set as isize, "set up a connection").map(drop)
-}
-
-/// Milliseconds on a clock that never goes back.
-fn now() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the place is valid; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 
 #[cfg(test)]

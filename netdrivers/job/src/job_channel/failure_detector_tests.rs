@@ -44,7 +44,7 @@ fn meet(ranks: usize, before: impl FnOnce(&[SocketAddr])) -> Vec<FailureDetector
 
 fn gone(failure_detector: &mut FailureDetector) -> Vec<u16> {
     let mut peers = Vec::new();
-    failure_detector.look(|peer| peers.push(peer.0));
+    failure_detector.poll_deaths(u64::MAX, &mut |peer| peers.push(peer.0));
     peers.sort_unstable();
     peers
 }

@@ -10,7 +10,11 @@ use core::net::IpAddr;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, SHORT_SLEEP, Sent, WaitSet};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Error, Peer};
+use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::udp::Udp;
+use pombo_netdrivers::wait::constants::{
+    INTERFACE_CHECK_INTERVAL, POLLS_PER_CLOCK, SLEEPING_AFTER,
+};
 use pombo_netdrivers::{HeapStorage, wait_fds};
 use pombo_transport::ContiguousFrame;
 use pombo_transport::reliable::{Arrived, Reliable, Timing, Window};
@@ -26,8 +30,6 @@ pub struct InterHost<const RANKS: usize> {
     failure_detector: FailureDetector,
     /// Polls before the next look at the clock.
     polls: u32,
-    /// When the next look at the connections is due.
-    due: u64,
     /// When the next look at the interface is due.
     check_due: u64,
     /// Since when everything has arrived; 0: not yet.
@@ -37,17 +39,6 @@ pub struct InterHost<const RANKS: usize> {
     timeout: u32,
     job: JobKeys,
 }
-
-/// Idle so often it sleeps for others too: before the network does, which does not hear of them.
-const CALM: u32 = 400;
-/// Polls between two looks at the clock.
-const POLLS: u32 = 64;
-/// The longest sleep in nanoseconds: so long a death stays unnoticed.
-const LONGEST_SLEEP: u64 = 100_000_000;
-/// Nanoseconds between two looks at the connections.
-const LOOK: u64 = 50_000_000;
-/// Nanoseconds between two looks at the interface. Whoever only receives learns from nothing else that it carries less.
-const CHECK: u64 = 1_000_000_000;
 
 impl<const RANKS: usize> InterHost<RANKS> {
     pub(super) fn new(
@@ -60,7 +51,6 @@ impl<const RANKS: usize> InterHost<RANKS> {
             reliable: Reliable::new(network, job.name.epoch)?,
             failure_detector,
             polls: 0,
-            due: 0,
             check_due: 0,
             settled: 0,
             address,
@@ -135,13 +125,10 @@ impl<const RANKS: usize> InterHost<RANKS> {
 
     /// Looks who has gone.
     fn look(&mut self, now: u64) {
-        self.polls = POLLS;
-        if now >= self.due {
-            self.due = now.saturating_add(LOOK);
-            let reliable = &mut self.reliable;
-            self.failure_detector
-                .look(|gone| reliable.declare_lost(gone));
-        }
+        self.polls = POLLS_PER_CLOCK;
+        let reliable = &mut self.reliable;
+        self.failure_detector
+            .poll_deaths(now, &mut |gone| reliable.declare_lost(gone));
     }
 
     /// Looks whether the interface still carries the job's frames.
@@ -149,7 +136,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
         if now < self.check_due {
             return Ok(());
         }
-        self.check_due = now.saturating_add(CHECK);
+        self.check_due = now.saturating_add(INTERFACE_CHECK_INTERVAL);
         self.link().inner().check()
     }
 }
@@ -201,17 +188,18 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
         // It may sleep.
         self.polls = 0;
-        self.reliable
-            .wait_timeout(idle, nanoseconds.min(LONGEST_SLEEP))
+        let most = self.failure_detector.max_sleep();
+        self.reliable.wait_timeout(idle, nanoseconds.min(most))
     }
 
     fn wait_sources(&mut self) -> Option<WaitSet> {
         self.polls = 0;
-        Some(self.reliable.wait_sources()?.at_most(LONGEST_SLEEP))
+        let most = self.failure_detector.max_sleep();
+        Some(self.reliable.wait_sources()?.at_most(most))
     }
 
     fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
-        if idle < CALM {
+        if idle < SLEEPING_AFTER {
             return self.wait_timeout(idle, other.timeout);
         }
         match self.wait_sources().and_then(|own| own.or(other)) {

@@ -4,7 +4,8 @@ use super::traffic::Traffic;
 use crate::host_map::Hosts;
 use core::fmt;
 use pombo_kernel::{Channel, Peer};
-use pombo_netdrivers::shm::{RankState, Shm};
+use pombo_netdrivers::deaths::DeathSource;
+use pombo_netdrivers::shm::Shm;
 
 /// A channel to every rank of a job, whose rank is its peer: shared memory alone, or beside a network.
 pub trait WorldChannel: Channel {
@@ -20,20 +21,47 @@ pub trait WorldChannel: Channel {
     /// Goes in good order.
     fn leave(&mut self);
 
+    /// What tells of the ends of ranks: of this host's, whose peers are their places there, and of those of other hosts,
+    /// whose peers are the ranks.
+    fn death_sources(&self) -> (&dyn DeathSource, Option<&dyn DeathSource>);
+
     /// Tells the others that this rank ends because that one has.
-    fn report_root_cause(&mut self, other: Peer);
+    fn report_root_cause(&self, other: Peer) {
+        let (local, remote) = self.death_sources();
+        for source in [Some(local), remote].into_iter().flatten() {
+            source.report_root_cause(other);
+        }
+    }
 
     /// Because of whom that rank has ended, if it has said so.
-    fn root_cause_of(&mut self, hosts: &Hosts, peer: Peer) -> Option<Peer>;
+    fn root_cause_of(&self, hosts: &Hosts, peer: Peer) -> Option<Peer> {
+        let (source, peer) = source_of(self, hosts, peer)?;
+        source.root_cause_of(peer)
+    }
 
     /// Has that rank, which has gone, done so in good order?
-    fn has_finished(&mut self, hosts: &Hosts, peer: Peer) -> bool;
+    fn has_finished(&self, hosts: &Hosts, peer: Peer) -> bool {
+        source_of(self, hosts, peer).is_some_and(|(source, peer)| source.has_finished(peer))
+    }
 
     /// What is known of a failure of the network, behind the system's words for that error number.
     fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result;
 
     /// What has become of frames between hosts so far.
     fn traffic(&self) -> Traffic;
+}
+
+/// What knows of that rank's end, and by which number.
+fn source_of<'a>(
+    channel: &'a (impl WorldChannel + ?Sized),
+    hosts: &Hosts,
+    rank: Peer,
+) -> Option<(&'a dyn DeathSource, Peer)> {
+    let (local, remote) = channel.death_sources();
+    match remote.filter(|_| !hosts.share_host(channel.me(), rank)) {
+        Some(remote) => Some((remote, rank)),
+        None => Some((local, Peer(hosts.place(rank)? as u16))),
+    }
 }
 
 /// All ranks share one host.
@@ -55,19 +83,8 @@ impl WorldChannel for Shm {
         Shm::finish(self);
     }
 
-    fn report_root_cause(&mut self, other: Peer) {
-        // Only an unknown rank is refused.
-        let _ = self.segment().set_root_cause(self.me().index(), other.0);
-    }
-
-    fn root_cause_of(&mut self, hosts: &Hosts, peer: Peer) -> Option<Peer> {
-        let place = hosts.place(peer)?;
-        self.segment().root_cause(place).map(Peer)
-    }
-
-    fn has_finished(&mut self, hosts: &Hosts, peer: Peer) -> bool {
-        let state = hosts.place(peer).map(|place| self.segment().state(place));
-        matches!(state, Some(Ok(RankState::Finished)))
+    fn death_sources(&self) -> (&dyn DeathSource, Option<&dyn DeathSource>) {
+        (self.deaths(), None)
     }
 
     fn explain(&self, _: i32, _: &mut dyn fmt::Write) -> fmt::Result {

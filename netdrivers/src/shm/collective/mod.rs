@@ -21,8 +21,8 @@ use super::event_count::WaitFor;
 use super::futex::Futex;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
-use super::wait_policy::WaitStep;
 use super::{Shm, layout, segment, sync};
+use crate::wait::constants::BOARD_SPINS;
 use board::Board;
 use mapped_boards::MappedBoards;
 pub(super) use member::Groups;
@@ -57,10 +57,6 @@ pub struct BoardGroup<'a> {
     spins: u32,
 }
 
-/// Looks for what others publish before a rank that has a processor of its own does something else: about as long as
-/// two transfers of a line from one processor to another.
-const SPINS: u32 = 200;
-
 impl Shm {
     /// The regions that are free for this rank: for each, the first operation that a new group may begin with. None where
     /// it is in a group, or where others still read what it has published.
@@ -93,13 +89,13 @@ impl Shm {
         let known = peers
             .iter()
             .all(|peer| peer.index() < self.connections.len());
-        let me = peers.iter().position(|peer| *peer == self.me);
+        let me = peers.iter().position(|peer| *peer == self.members.me);
         let Some(me) = me.filter(|_| is_free && known) else {
             return false;
         };
         let ranks = peers.iter().map(|peer| peer.index());
         // SAFETY: the groups go before the segment.
-        let memory = unsafe { MappedBoards::new(&self.segment, region, ranks) };
+        let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
         self.groups.regions[region] = Some(Box::new(Member {
             board: Board::new(memory, me, first),
             peers,
@@ -122,14 +118,14 @@ impl Shm {
     pub fn group(&mut self, region: usize) -> Option<BoardGroup<'_>> {
         let member = self.groups.regions.get_mut(region)?.as_deref_mut();
         Some(BoardGroup {
-            segment: &self.segment,
+            segment: &self.members.segment,
             park: &self.park,
             member: member.filter(|member| !member.left)?,
             waiting: &mut self.groups.waiting,
             region: region as u8,
-            spins: match self.wait_policy.step(0) {
-                WaitStep::Poll | WaitStep::Spin => SPINS,
-                WaitStep::Yield | WaitStep::ShortSleep | WaitStep::Sleep => 0,
+            spins: match self.wait_policy.spins() {
+                true => BOARD_SPINS,
+                false => 0,
             },
         })
     }

@@ -1,4 +1,4 @@
-//! How many processors' time the control group grants, in both versions of Linux' interface. Used by `Segment` only.
+//! How many processors' time the control group grants, in both versions of Linux' interface. Used by `shm`.
 //!
 //! Groups nest, and each may have a limit: the smallest counts. Inside a container the own group may be mounted as the
 //! root, so every name that the group's path ends with may lead to nothing; that is no limit.
@@ -6,7 +6,7 @@
 use core::ffi::CStr;
 
 /// Reads a small file into the buffer; `None` if it is not there.
-pub(super) trait FileReader {
+pub(crate) trait FileReader {
     fn read<'a>(&mut self, path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]>;
 }
 
@@ -18,7 +18,7 @@ const V2_MOUNT: &[u8] = b"/sys/fs/cgroup";
 const MAX_BYTES: usize = 4096;
 
 /// Whole processors that may be used all the time, at least 1. `None` without a limit.
-pub(super) fn processors(files: &mut impl FileReader) -> Option<u32> {
+pub(crate) fn processors(files: &mut impl FileReader) -> Option<u32> {
     let mut buffer = [0; MAX_BYTES];
     let groups = files.read(c"/proc/self/cgroup", &mut buffer)?;
     let mut least = None;

@@ -1,11 +1,14 @@
-//! Leaving the processor to whoever is ready, as long as it comes back soon. Used by `shm`, `loopback`, `udp` and
-//! `ethernet`.
+//! Leaving the processor to whoever is ready, as long as it comes back soon. Used by `shm`, `loopback` and
+//! `device_wait`.
 //!
 //! Linux charges who yields the rest of its slice, a millisecond and more, for a look of a microsecond. Where all that
 //! are ready yield, all pay alike. Beside a task that computes, one that yields hardly gets a turn any more; one that
 //! sleeps pays nothing, and is the next when it is woken.
 
-use crate::clock::now;
+use super::constants::{
+    FIRST_BACKOFF, LONG_YIELD, MAX_EXPONENT, MAX_GROWTH, SAMPLE_INTERVAL, SUSPECT_YIELDS,
+};
+use super::now;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// One rank's.
@@ -24,25 +27,6 @@ pub(crate) struct YieldPolicy {
 #[repr(transparent)]
 pub(crate) struct YieldBackoff(AtomicU64);
 
-/// Idle polls after which nobody sleeps yet, instead of a yield: who waits may just have had something to do.
-pub(crate) const NO_SLEEP_POLLS: u32 = 2;
-/// Nanoseconds of a sleep in place of a yield: so early who waits may not yet look for all that it waits for.
-pub(crate) const SHORT_SLEEP: u64 = 1_000_000;
-/// Of so many yields one is timed: that takes a tenth of the time of a yield.
-const SAMPLE_INTERVAL: u8 = 16;
-/// A yield takes less where nobody else is ready but ranks that wait.
-const LONG_YIELD: u64 = 1_000_000;
-/// Yields do not pay where of so many two are long, or one soon after a backoff. With fewer long ones a yield still
-/// takes less than a sleep, on average.
-const SUSPECT_YIELDS: u8 = 32;
-/// Nanoseconds of the first backoff after a yield that is hardly long, and in proportion after longer ones: beside tasks
-/// of more weight a yield may take seconds. Each one is twice as long as the one before, if a trial of the same length
-/// fails.
-const FIRST_BACKOFF: u64 = 8_000_000;
-/// So often: a trial takes little of the last one.
-const MAX_GROWTH: u64 = 5;
-/// The longest of all, about half a minute: who has the processor again yields before long.
-const MAX_EXPONENT: u64 = 12;
 /// Bits for the number of a backoff.
 const EXPONENT_MASK: u64 = 15;
 

@@ -1,8 +1,8 @@
-//! The time. Used by `shm`, `loopback`, `udp` and `ethernet`.
+//! The time. For drivers, and for who waits beside them.
 
-/// Nanoseconds on a clock that never goes back.
+/// Nanoseconds on a clock that never goes back: the system's, so all processes of a host read the same.
 #[inline]
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

@@ -1,13 +1,12 @@
 //! The system call in which a rank sleeps for descriptors. Drivers use it, and who waits for several.
 
+use super::constants::BLIND_SLEEP;
 use crate::Errno;
 use core::ptr::{null, null_mut};
 use pombo_kernel::channel::WaitSet;
 
 /// Descriptors that a [`WaitSet`] may have.
 const MAX_FDS: usize = 10;
-/// Nanoseconds of sleep where the process may not have as many descriptors as it has, so that it cannot wait for them.
-const BLIND_SLEEP: u64 = 1_000_000;
 
 /// Sleeps until that happens, or something else: whoever is back looks again. Returns the system's error number where it
 /// cannot.
@@ -34,6 +33,12 @@ pub fn wait_fds(wake: WaitSet) -> Result<(), i32> {
         Err(libc::EINVAL) => poll(&mut [], wake.timeout.min(BLIND_SLEEP)),
         done => done,
     }
+}
+
+/// Sleeps for so many nanoseconds; less if a signal comes.
+pub fn sleep(nanoseconds: u64) {
+    // Without descriptors there is nothing that the system could refuse.
+    let _ = poll(&mut [], nanoseconds);
 }
 
 fn poll(polled: &mut [libc::pollfd], within: u64) -> Result<(), i32> {
