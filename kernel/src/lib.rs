@@ -104,6 +104,7 @@ mod communicator;
 mod composition;
 mod envelope;
 mod error;
+mod forward;
 mod frame;
 pub mod header;
 pub mod matching;

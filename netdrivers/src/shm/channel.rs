@@ -240,6 +240,8 @@ impl Shm {
 impl Channel for Shm {
     type Arrival<'a> = Frame<'a>;
 
+    pombo_kernel::channel_defaults! { set_corked, wait_sources }
+
     #[inline]
     fn me(&self) -> Peer {
         self.me
@@ -292,12 +294,12 @@ impl Channel for Shm {
 
     #[inline]
     fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
-        self.poll_with(&mut ClosureHandler(f))
+        self.poll_connections(&mut ClosureHandler(f))
     }
 
     #[inline(always)]
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
-        self.poll_with(&mut FrameHandlerAdapter(handler))
+        self.poll_connections(&mut FrameHandlerAdapter(handler))
     }
 
     #[inline]
@@ -331,7 +333,7 @@ const SPIN_POLLS: u32 = 64;
 
 impl Shm {
     #[inline(always)]
-    fn poll_with(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
+    fn poll_connections(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
         if self.epoch_changed() {
             self.refresh_membership();
         }

@@ -7,9 +7,8 @@ use super::link::{self, Link};
 use super::traffic::Traffic;
 use crate::bootstrap::JobKeys;
 use core::net::IpAddr;
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, WaitSet};
-use pombo_kernel::memory::Part;
-use pombo_kernel::{Error, Peer};
+use pombo_kernel::Error;
+use pombo_kernel::channel::{Channel, ChannelError, Event, WaitSet};
 use pombo_netdrivers::udp::Udp;
 use pombo_netdrivers::{HeapStorage, wait_fds};
 use pombo_transport::ContiguousFrame;
@@ -165,30 +164,8 @@ impl<const RANKS: usize> InterHost<RANKS> {
 impl<const RANKS: usize> Channel for InterHost<RANKS> {
     type Arrival<'a> = Arrived<'a, ContiguousFrame<'a>>;
 
-    fn me(&self) -> Peer {
-        self.reliable.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.reliable.peers()
-    }
-
-    fn limit(&self, to: Peer) -> usize {
-        self.reliable.limit(to)
-    }
-
-    fn try_send(
-        &mut self,
-        to: Peer,
-        cookie: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
-        self.reliable.try_send(to, cookie, parts)
-    }
-
-    fn set_corked(&mut self, on: bool) {
-        self.reliable.set_corked(on);
-    }
+    pombo_kernel::channel_defaults! { poll_with, wait_with }
+    pombo_kernel::forward_channel! { reliable: me, peers, limit, supports_single_copy, try_send, set_corked, now }
 
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         match self.polls {
@@ -226,9 +203,5 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
             Some(groups) => wake.or(groups),
             None => Some(wake),
         }
-    }
-
-    fn now(&self) -> u64 {
-        self.reliable.now()
     }
 }
