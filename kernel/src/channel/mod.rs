@@ -3,9 +3,13 @@
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
 //! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::for_each_chunk`]).
 
+mod contiguous_frame;
+mod self_channel;
 mod wait_policy;
 mod wait_set;
 
+pub use contiguous_frame::ContiguousFrame;
+pub use self_channel::SelfChannel;
 pub use wait_policy::WithWaitPolicy;
 pub use wait_set::{SHORT_SLEEP, WaitSet};
 

@@ -12,7 +12,7 @@ use super::{Channel, ChannelError, WaitSet};
 ///
 /// ```
 /// use pombo_kernel::{Channel, channel::WithWaitPolicy};
-/// # let device = pombo_netdrivers::Loopback::world(1).remove(0);
+/// # let device = pombo_kernel::channel::SelfChannel::<1024>::new();
 /// # fn wait_for_interrupt() {}
 /// # fn set_timer(_nanoseconds: u64) {}
 /// let mut channel = WithWaitPolicy::new(device, |_device, idle, within| {
