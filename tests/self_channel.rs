@@ -1,4 +1,4 @@
-//! The channel of a peer that is alone: what the conformance suite asks of one peer, and a queue of frames as its model.
+//! The channel of a peer that is alone: the part of the conformance suite for one peer, and a queue as its model.
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, SelfChannel, Sent};
 use pombo_kernel::{Part, Peer};

@@ -26,7 +26,7 @@ pub trait Harness {
 }
 
 /// Makes one `#[test]` of every test of the suite, for the given [`Harness`](crate::conformance::Harness). Use it once
-/// per module. `conformance!(World: sends_to_itself)` makes those that are named, for a driver of which not all can be asked.
+/// per module. `conformance!(World: sends_to_itself)` makes those that are named, for a driver that cannot pass them all.
 #[macro_export]
 macro_rules! conformance {
     ($harness:ty) => {
