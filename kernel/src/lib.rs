@@ -7,8 +7,8 @@
 //! are served. Interrupt handlers and threads meet in the channel below, never here.
 //!
 //! ```
+//! use pombo_kernel::channel::SelfChannel;
 //! use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer, PointToPoint};
-//! use pombo_netdrivers::Loopback;
 //! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 //!
 //! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -30,8 +30,7 @@
 //! }
 //!
 //! # fn main() -> Result<(), Error> {
-//! let mut ranks = Loopback::world(1);
-//! let mut comm = Communicator::<Topic, _, Lent<'_>>::new(ranks.remove(0))?;
+//! let mut comm = Communicator::<Topic, _, Lent<'_>>::new(SelfChannel::<1024>::new())?;
 //! comm.send(Peer(0), Topic(7), b"to myself")?;
 //! let mut text = [0; 16];
 //! let envelope = comm.recv(Topic(0), &mut text)?;
@@ -104,6 +103,7 @@ mod communicator;
 mod composition;
 mod envelope;
 mod error;
+mod forward;
 mod frame;
 pub mod header;
 pub mod matching;

@@ -12,6 +12,9 @@ use crate::memory::Part;
 /// What is promised: frames that arrive come from some peer of this network. Nothing else is. A frame may be lost,
 /// arrive twice, after frames that were sent later, or late by any time. It may be shorter than it was sent, or
 /// longer where a device fills frames up, and its bytes may differ unless [`Network::is_checked`]. Nobody is told of any of this, and nobody hears of peers that come or go.
+///
+/// Every method is required: a driver names what it takes [by default](crate::network_defaults!), a wrapper what it
+/// [forwards](crate::forward_network!).
 pub trait Network: 'static {
     /// A frame that arrived, valid during the call that hands it out. It may be empty. Its head is in one piece up to
     /// [`MIN_MTU`] bytes.
@@ -26,10 +29,7 @@ pub trait Network: 'static {
     /// Are the bytes of every frame checked below, from end to end, so that none arrives that its source has not sent so
     /// and to this peer? The same at all peers. Protocols add a checksum where they are not: what a device checks of its
     /// own accord whoever writes to the wire computes as well.
-    #[inline]
-    fn is_checked(&self) -> bool {
-        false
-    }
+    fn is_checked(&self) -> bool;
 
     /// The longest frame in bytes, the same for every peer and as long as the network lives; at least [`MIN_MTU`].
     fn mtu(&self) -> usize;
@@ -45,10 +45,7 @@ pub trait Network: 'static {
 
     /// Frames that are transmitted from now on may wait for each other, until this is called with `false`: then they
     /// leave, as one where the device can, or as soon as it has room. Nobody polls or waits meanwhile.
-    #[inline]
-    fn set_corked(&mut self, on: bool) {
-        let _ = on;
-    }
+    fn set_corked(&mut self, on: bool);
 
     /// Hands out frames that have arrived, at most a batch that the driver bounds. Returns whether there were any.
     /// Inside `f` nothing can be sent. Frames wait here in a queue that the driver bounds; beyond it they are lost.
@@ -67,9 +64,7 @@ pub trait Network: 'static {
 
     /// What would end a sleep of [`Network::wait`], for who sleeps for something else at the same time. `None` where
     /// the device sleeps by other means, or never.
-    fn wait_sources(&mut self) -> Option<WaitSet> {
-        None
-    }
+    fn wait_sources(&mut self) -> Option<WaitSet>;
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
     fn now(&self) -> u64;

@@ -6,10 +6,9 @@
 #![no_main]
 
 mod machine;
-mod mirror;
 
 use machine::exit;
-use mirror::Mirror;
+use pombo_kernel::channel::SelfChannel;
 use pombo_kernel::{Communicator, Header, Lent, Loan, Pattern, Peer, PointToPoint, Selected, Ticket};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -35,7 +34,7 @@ impl Pattern<Port> for Port {
 
 const ME: Peer = Peer(0);
 
-type Comm<'buf> = Communicator<Port, Mirror, Lent<'buf>, Selected>;
+type Comm<'buf> = Communicator<Port, SelfChannel<512>, Lent<'buf>, Selected>;
 
 /// Begins the program, on a stack that `machine` has prepared.
 fn main() -> ! {
@@ -43,7 +42,7 @@ fn main() -> ! {
     let short = pattern::<5>(9);
     let mut into_long = [0; 200];
     let mut into_short = [0; 8];
-    let Ok(mut comm) = Comm::new(Mirror::new()) else {
+    let Ok(mut comm) = Comm::new(SelfChannel::new()) else {
         exit(1)
     };
     // The receives are posted in the opposite order of the messages.
@@ -90,7 +89,7 @@ fn check(comm: &mut Comm<'_>, ticket: Ticket, expected: &[u8], step: u8) {
 fn announced() {
     let long = pattern::<3000>(7);
     let mut into = [0; 3000];
-    let Ok(mut comm) = Comm::new(Mirror::new()) else {
+    let Ok(mut comm) = Comm::new(SelfChannel::new()) else {
         exit(31)
     };
     let Ok(sent) = comm.isend(ME, Port(1), &long) else {

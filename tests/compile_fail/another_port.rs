@@ -10,7 +10,7 @@ type Two<L> = Endpoint<
     ),
 >;
 
-pub fn case(channel: Mirror) -> Result<(), Error> {
+pub fn case(channel: SelfChannel<512>) -> Result<(), Error> {
     let mut endpoint = Two::two(channel)?;
     #[cfg(feature = "wrong")]
     endpoint.port::<0>().isend(Peer(0), Letter(1), b"hello")?; //~ E0308

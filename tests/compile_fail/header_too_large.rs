@@ -26,6 +26,6 @@ impl Pattern<Long> for Tag {
     }
 }
 
-pub fn case(channel: Mirror) -> Result<(), Error> {
-    Communicator::<Long, Mirror, Lent<'_>, Off>::new(channel).map(drop)
+pub fn case(channel: SelfChannel<512>) -> Result<(), Error> {
+    Communicator::<Long, SelfChannel<512>, Lent<'_>, Off>::new(channel).map(drop)
 }

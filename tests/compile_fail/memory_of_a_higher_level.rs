@@ -20,6 +20,6 @@ type Leveled = Composition<
     Unbuffered,
 >;
 
-pub fn case(channel: Mirror) -> Result<(), Error> {
-    Communicator::<Tag, Mirror, Segmented<'_, 4>, Leveled>::new(channel).map(drop)
+pub fn case(channel: SelfChannel<512>) -> Result<(), Error> {
+    Communicator::<Tag, SelfChannel<512>, Segmented<'_, 4>, Leveled>::new(channel).map(drop)
 }

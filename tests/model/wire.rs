@@ -56,6 +56,10 @@ impl Wire {
 impl Channel for Wire {
     type Arrival<'a> = Frame<'a>;
 
+    pombo_kernel::channel_defaults! {
+        supports_single_copy, set_corked, poll_with, wait_timeout, wait_sources, wait_with
+    }
+
     fn me(&self) -> Peer {
         self.me
     }

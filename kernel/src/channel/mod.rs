@@ -3,11 +3,15 @@
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
 //! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::for_each_chunk`]).
 
+mod contiguous_frame;
 mod multicast;
+mod self_channel;
 mod wait_policy;
 mod wait_set;
 
+pub use contiguous_frame::ContiguousFrame;
 pub use multicast::{GroupId, Multicast};
+pub use self_channel::SelfChannel;
 pub use wait_policy::WithWaitPolicy;
 pub use wait_set::{SHORT_SLEEP, WaitSet};
 
@@ -19,6 +23,9 @@ use core::mem::MaybeUninit;
 ///
 /// A frame is a gather list of 1 to [`Channel::limit`] bytes; it arrives whole, exactly once, after every earlier
 /// frame of the same sender, unless the sender is reported lost. A peer may send to itself.
+///
+/// Every method is required: a driver names what it takes [by default](crate::channel_defaults!), a wrapper what it
+/// [forwards](crate::forward_channel!).
 pub trait Channel: 'static {
     /// A frame that arrived, valid during the call that hands it out.
     type Arrival<'a>: Arrival;
@@ -34,11 +41,7 @@ pub trait Channel: 'static {
 
     /// May a payload of `len` bytes go in one frame, however long, for that peer to read where it lies? It is then the
     /// last part, [fixed](Part::fixed), and its frame has a cookie. A frame above the limit is such a one or refused.
-    #[inline]
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
-        let _ = (to, len);
-        false
-    }
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool;
 
     /// Takes the whole frame or nothing. Never blocks. A frame with [`Cookie::COPY`] is copied ([`Sent::Done`]).
     ///
@@ -55,20 +58,14 @@ pub trait Channel: 'static {
 
     /// Frames that are sent from now on may wait for each other, until this is called with `false`: they may leave as
     /// one then. Nobody polls or waits meanwhile.
-    #[inline]
-    fn set_corked(&mut self, on: bool) {
-        let _ = on;
-    }
+    fn set_corked(&mut self, on: bool);
 
     /// Hands out what has happened, at most a batch that the driver bounds, oldest first per peer.
     /// Returns whether anything happened. Inside `f` nothing can be sent.
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError>;
 
     /// As [`Channel::poll`], for who takes arrivals of every type: a channel made of others need not make them one type.
-    #[inline]
-    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
-        self.poll(|event| handler.handle(event))
-    }
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError>;
 
     /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
     /// frame may have arrived or a full queue may have room, but does not sleep at 0 and 1: who calls may just have had
@@ -80,24 +77,17 @@ pub trait Channel: 'static {
     ///
     /// # Errors
     /// As [`Channel::wait`].
-    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
-        let _ = nanoseconds;
-        self.wait(idle.min(1))
-    }
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError>;
 
     /// What would end a sleep of [`Channel::wait`], for who sleeps for another channel at the same time. `None` where
     /// the channel sleeps by other means, or never.
-    fn wait_sources(&mut self) -> Option<WaitSet> {
-        None
-    }
+    fn wait_sources(&mut self) -> Option<WaitSet>;
 
     /// As [`Channel::wait`], and back also when this happens. A channel that cannot sleep for both naps.
     ///
     /// # Errors
     /// As [`Channel::wait`].
-    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
-        self.wait_timeout(idle, other.timeout.min(wait_set::SHORT_SLEEP))
-    }
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError>;
 
     /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
     fn now(&self) -> u64;

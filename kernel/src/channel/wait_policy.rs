@@ -1,9 +1,7 @@
 //! How to wait, as a policy of the program's: for bare systems, and for programs that know better than the driver.
 
 use super::wait_set::SHORT_SLEEP;
-use super::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
-use crate::header::Peer;
-use crate::memory::Part;
+use super::{Channel, ChannelError, WaitSet};
 
 /// A channel that waits as its owner says; everything else is the channel's own.
 ///
@@ -14,7 +12,7 @@ use crate::memory::Part;
 ///
 /// ```
 /// use pombo_kernel::{Channel, channel::WithWaitPolicy};
-/// # let device = pombo_netdrivers::Loopback::world(1).remove(0);
+/// # let device = pombo_kernel::channel::SelfChannel::<1024>::new();
 /// # fn wait_for_interrupt() {}
 /// # fn set_timer(_nanoseconds: u64) {}
 /// let mut channel = WithWaitPolicy::new(device, |_device, idle, within| {
@@ -48,47 +46,9 @@ where
 {
     type Arrival<'a> = L::Arrival<'a>;
 
-    fn me(&self) -> Peer {
-        self.channel.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.channel.peers()
-    }
-
-    #[inline]
-    fn limit(&self, to: Peer) -> usize {
-        self.channel.limit(to)
-    }
-
-    #[inline]
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
-        self.channel.supports_single_copy(to, len)
-    }
-
-    #[inline]
-    fn try_send(
-        &mut self,
-        to: Peer,
-        cookie: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
-        self.channel.try_send(to, cookie, parts)
-    }
-
-    #[inline]
-    fn set_corked(&mut self, on: bool) {
-        self.channel.set_corked(on);
-    }
-
-    #[inline]
-    fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        self.channel.poll(f)
-    }
-
-    #[inline]
-    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
-        self.channel.poll_with(handler)
+    crate::forward_channel! {
+        channel: me, peers, #[inline] limit, #[inline] supports_single_copy, #[inline] try_send, #[inline] set_corked,
+        #[inline] poll, #[inline] poll_with, wait_sources, now
     }
 
     #[inline]
@@ -100,15 +60,7 @@ where
         (self.policy)(&mut self.channel, idle, nanoseconds)
     }
 
-    fn wait_sources(&mut self) -> Option<WaitSet> {
-        self.channel.wait_sources()
-    }
-
     fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
         (self.policy)(&mut self.channel, idle, other.timeout.min(SHORT_SLEEP))
-    }
-
-    fn now(&self) -> u64 {
-        self.channel.now()
     }
 }

@@ -59,7 +59,7 @@ pub trait PointToPoint {
     /// #     fn source(&self) -> Option<Peer> { None }
     /// # }
     /// # fn main() -> Result<(), Error> {
-    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
     /// # let mut bytes = *b"hello";
     /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
     /// let ticket = comm.isend(Peer(0), Tag(1), &bytes)?;
@@ -80,7 +80,7 @@ pub trait PointToPoint {
     /// #     fn source(&self) -> Option<Peer> { None }
     /// # }
     /// # fn main() -> Result<(), Error> {
-    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
     /// # let mut bytes = *b"hello";
     /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
     /// let ticket = comm.isend(Peer(0), Tag(1), &bytes)?;
@@ -494,7 +494,7 @@ pub trait PointToPoint {
     /// #     fn source(&self) -> Option<Peer> { None }
     /// # }
     /// # fn main() -> Result<(), Error> {
-    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
     /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
     /// let mut buffer = [0; 5];
     /// comm.scope(|scope| {
@@ -518,7 +518,7 @@ pub trait PointToPoint {
     /// #     fn source(&self) -> Option<Peer> { None }
     /// # }
     /// # fn main() -> Result<(), Error> {
-    /// # let channel = pombo_netdrivers::Loopback::world(1).remove(0);
+    /// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
     /// # let mut comm = Communicator::<Tag, _, Lent<'_>>::new(channel)?;
     /// comm.scope(|scope| {
     ///     let mut buffer = [0; 5];

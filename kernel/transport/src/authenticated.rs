@@ -15,7 +15,7 @@ use crate::ContiguousFrame;
 use crate::checksum::Checksum;
 use alloc::vec::Vec;
 use core::hash::Hasher;
-use pombo_kernel::channel::{Arrival, ChannelError, WaitSet};
+use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, MIN_MTU, Network};
@@ -334,17 +334,11 @@ where
 {
     type Frame<'a> = ContiguousFrame<'a>;
 
+    pombo_kernel::forward_network! { inner: me, peers, set_corked, wait, wait_sources, #[inline] now }
+
     #[inline]
     fn is_checked(&self) -> bool {
         self.tags.is_some() || self.inner.is_checked()
-    }
-
-    fn me(&self) -> Peer {
-        self.inner.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.inner.peers()
     }
 
     fn mtu(&self) -> usize {
@@ -355,10 +349,6 @@ where
     #[inline]
     fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         self.send(to.0, parts, |inner, parts| inner.transmit(to, parts))
-    }
-
-    fn set_corked(&mut self, on: bool) {
-        self.inner.set_corked(on);
     }
 
     #[inline]
@@ -376,19 +366,6 @@ where
             }
         })?;
         Ok(any)
-    }
-
-    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.inner.wait(idle, until)
-    }
-
-    fn wait_sources(&mut self) -> Option<WaitSet> {
-        self.inner.wait_sources()
-    }
-
-    #[inline]
-    fn now(&self) -> u64 {
-        self.inner.now()
     }
 }
 

@@ -20,13 +20,12 @@ extern crate alloc;
 pub mod authenticated;
 mod checksum;
 pub mod composite;
-mod contiguous_frame;
 pub mod multicast;
 pub mod reliable;
 
 #[cfg(feature = "authenticated")]
 pub use authenticated::Authenticated;
 pub use composite::Composite;
-pub use contiguous_frame::ContiguousFrame;
 pub use multicast::WithMulticast;
+pub use pombo_kernel::channel::ContiguousFrame;
 pub use reliable::Reliable;

@@ -141,6 +141,8 @@ impl<L: FrameIo> Ethernet<L> {
 impl<L: FrameIo> Network for Ethernet<L> {
     type Frame<'a> = ContiguousFrame<'a>;
 
+    pombo_kernel::network_defaults! { is_checked, set_corked }
+
     fn me(&self) -> Peer {
         self.frame_address.peer
     }

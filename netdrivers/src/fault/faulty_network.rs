@@ -78,22 +78,12 @@ impl<N> FaultyNetwork<N> {
 impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetwork<N> {
     type Frame<'a> = ContiguousFrame<'a>;
 
+    pombo_kernel::forward_network! { inner: me, peers, mtu, #[inline] set_corked, #[inline] now }
+
     /// As the network below, unless the plan changes bytes.
     #[inline]
     fn is_checked(&self) -> bool {
         self.keeps_bytes && self.inner.is_checked()
-    }
-
-    fn me(&self) -> Peer {
-        self.inner.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.inner.peers()
-    }
-
-    fn mtu(&self) -> usize {
-        self.inner.mtu()
     }
 
     #[inline]
@@ -104,11 +94,6 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
             return Ok(());
         }
         self.inner.transmit(to, parts)
-    }
-
-    #[inline]
-    fn set_corked(&mut self, on: bool) {
-        self.inner.set_corked(on);
     }
 
     #[inline]
@@ -144,11 +129,6 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
             u64::MAX => wake,
             next => wake.at_most(next.saturating_sub(self.inner.now())),
         })
-    }
-
-    #[inline]
-    fn now(&self) -> u64 {
-        self.inner.now()
     }
 }
 

@@ -226,6 +226,8 @@ impl Shm {
 impl Channel for Shm {
     type Arrival<'a> = Frame<'a>;
 
+    pombo_kernel::channel_defaults! { set_corked, wait_sources }
+
     #[inline]
     fn me(&self) -> Peer {
         self.members.me
@@ -278,12 +280,12 @@ impl Channel for Shm {
 
     #[inline]
     fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
-        self.poll_with(&mut ClosureHandler(f))
+        self.poll_connections(&mut ClosureHandler(f))
     }
 
     #[inline(always)]
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
-        self.poll_with(&mut FrameHandlerAdapter(handler))
+        self.poll_connections(&mut FrameHandlerAdapter(handler))
     }
 
     #[inline]
@@ -314,7 +316,7 @@ impl Channel for Shm {
 
 impl Shm {
     #[inline(always)]
-    fn poll_with(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
+    fn poll_connections(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
         if self.members.has_changed() {
             self.refresh_membership();
         }

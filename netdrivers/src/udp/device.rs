@@ -64,6 +64,8 @@ impl Udp {
 impl Network for Udp {
     type Frame<'a> = ContiguousFrame<'a>;
 
+    pombo_kernel::network_defaults! { is_checked }
+
     fn me(&self) -> Peer {
         self.state.me
     }

@@ -77,6 +77,8 @@ impl UdpMulticast {
 impl Network for UdpMulticast {
     type Frame<'a> = ContiguousFrame<'a>;
 
+    pombo_kernel::network_defaults! { is_checked }
+
     fn me(&self) -> Peer {
         self.state.me
     }

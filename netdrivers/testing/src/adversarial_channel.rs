@@ -227,6 +227,10 @@ impl<L: Channel> AdversarialChannel<L> {
 impl<L: Channel> Channel for AdversarialChannel<L> {
     type Arrival<'a> = Fragmented<'a>;
 
+    pombo_kernel::channel_defaults! {
+        supports_single_copy, set_corked, poll_with, wait_timeout, wait_sources, wait_with
+    }
+
     fn me(&self) -> Peer {
         self.me
     }

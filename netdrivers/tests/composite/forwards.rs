@@ -15,30 +15,7 @@ struct Leaf(Loopback, Vec<&'static str>);
 impl Channel for Leaf {
     type Arrival<'a> = <Loopback as Channel>::Arrival<'a>;
 
-    fn me(&self) -> Peer {
-        self.0.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.0.peers()
-    }
-
-    fn limit(&self, to: Peer) -> usize {
-        self.0.limit(to)
-    }
-
-    fn try_send(
-        &mut self,
-        to: Peer,
-        cookie: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
-        self.0.try_send(to, cookie, parts)
-    }
-
-    fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        self.0.poll(f)
-    }
+    pombo_kernel::forward_channel! { 0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, now }
 
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
         self.0.poll(|event| match event {
@@ -69,10 +46,6 @@ impl Channel for Leaf {
     fn wait_with(&mut self, _idle: u32, _other: WaitSet) -> Result<(), ChannelError> {
         self.1.push("wait_with");
         Ok(())
-    }
-
-    fn now(&self) -> u64 {
-        self.0.now()
     }
 }
 

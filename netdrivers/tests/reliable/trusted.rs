@@ -2,7 +2,7 @@
 
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_kernel::{Arrival, Part, Peer};
+use pombo_kernel::{Arrival, Part};
 use pombo_testing::{Sim, SimNetwork};
 use pombo_transport::ContiguousFrame;
 
@@ -12,36 +12,10 @@ pub(crate) struct Trusted(pub(crate) SimNetwork);
 impl Network for Trusted {
     type Frame<'a> = ContiguousFrame<'a>;
 
+    pombo_kernel::forward_network! { 0: me, peers, mtu, transmit, set_corked, poll, wait, wait_sources, now }
+
     fn is_checked(&self) -> bool {
         true
-    }
-
-    fn me(&self) -> Peer {
-        self.0.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.0.peers()
-    }
-
-    fn mtu(&self) -> usize {
-        self.0.mtu()
-    }
-
-    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.0.transmit(to, parts)
-    }
-
-    fn poll(&mut self, f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
-        self.0.poll(f)
-    }
-
-    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.0.wait(idle, until)
-    }
-
-    fn now(&self) -> u64 {
-        self.0.now()
     }
 }
 

@@ -63,16 +63,17 @@ impl<A: Arrival> Arrival for Inside<A> {
 impl Channel for Corner {
     type Arrival<'a> = Inside<<Shm as Channel>::Arrival<'a>>;
 
+    pombo_kernel::channel_defaults! {
+        supports_single_copy, set_corked, poll_with, wait_timeout, wait_sources, wait_with
+    }
+    pombo_kernel::forward_channel! { shm: limit, wait, now }
+
     fn me(&self) -> Peer {
         Peer(self.shm.me().0 - self.base)
     }
 
     fn peers(&self) -> usize {
         self.peers.into()
-    }
-
-    fn limit(&self, to: Peer) -> usize {
-        self.shm.limit(to)
     }
 
     fn try_send(
@@ -110,14 +111,6 @@ impl Channel for Corner {
             _ => panic!("a driver that copies completes nothing"),
         })?;
         Ok(any)
-    }
-
-    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        self.shm.wait(idle)
-    }
-
-    fn now(&self) -> u64 {
-        self.shm.now()
     }
 }
 

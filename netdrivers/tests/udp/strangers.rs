@@ -162,17 +162,8 @@ struct Copied {
 impl Network for Copied {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    fn me(&self) -> Peer {
-        self.udp.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.udp.peers()
-    }
-
-    fn mtu(&self) -> usize {
-        self.udp.mtu()
-    }
+    pombo_kernel::network_defaults! { set_corked, wait_sources }
+    pombo_kernel::forward_network! { udp: is_checked, me, peers, mtu, poll, wait, now }
 
     fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
         let mut bytes = vec![0; Part::total(parts)];
@@ -183,18 +174,6 @@ impl Network for Copied {
         }
         self.left.push(bytes);
         self.udp.transmit(to, parts)
-    }
-
-    fn poll(&mut self, f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
-        self.udp.poll(f)
-    }
-
-    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.udp.wait(idle, until)
-    }
-
-    fn now(&self) -> u64 {
-        self.udp.now()
     }
 }
 

@@ -1,11 +1,8 @@
 //! Two protocols, and a communicator for the first one, which the cases share.
 #![allow(dead_code, unused_imports, reason = "each case uses a part of it")]
 
-#[path = "../../bare/mirror.rs"]
-mod mirror;
-
-pub(crate) use mirror::Mirror;
 pub use pombo_kernel::aspect::{Eager, Rendezvous, Static};
+pub use pombo_kernel::channel::SelfChannel;
 pub use pombo_kernel::matching::Linear;
 pub use pombo_kernel::{
     Channel, Communicator, Composition, Config, Endpoint, Envelope, Error, Header, Lent, Peer, PointToPoint,

@@ -102,6 +102,8 @@ pub(crate) fn number(feed: &mut Feed<'_>, line: &Line, offset: usize) -> [u8; 4]
 impl Network for Line {
     type Frame<'a> = Fragmented<'a>;
 
+    pombo_kernel::network_defaults! { set_corked, wait_sources }
+
     fn is_checked(&self) -> bool {
         true
     }

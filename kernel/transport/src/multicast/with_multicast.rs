@@ -1,10 +1,6 @@
 //! A channel that serves groups beside its own frames: [`WithMulticast`]. Whoever opens groups on a job's channel uses it.
 
-use pombo_kernel::channel::{
-    Channel, ChannelError, Cookie, Event, FrameHandler, Multicast, SHORT_SLEEP, Sent, WaitSet,
-};
-use pombo_kernel::header::Peer;
-use pombo_kernel::memory::Part;
+use pombo_kernel::channel::{Channel, ChannelError, Event, Multicast, SHORT_SLEEP, WaitSet};
 
 /// A channel, and the groups of this peer if there are any: one poll takes the frames of both, one wait sleeps for both,
 /// and the groups learn from the channel who is dead. Without groups a poll costs one comparison more.
@@ -135,34 +131,8 @@ impl<C: Channel, G: Multicast<B>, B: 'static> WithMulticast<C, G, B> {
 impl<C: Channel, G: Multicast<B>, B: 'static> Channel for WithMulticast<C, G, B> {
     type Arrival<'a> = C::Arrival<'a>;
 
-    fn me(&self) -> Peer {
-        self.channel.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.channel.peers()
-    }
-
-    fn limit(&self, to: Peer) -> usize {
-        self.channel.limit(to)
-    }
-
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
-        self.channel.supports_single_copy(to, len)
-    }
-
-    fn try_send(
-        &mut self,
-        to: Peer,
-        cookie: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
-        self.channel.try_send(to, cookie, parts)
-    }
-
-    fn set_corked(&mut self, on: bool) {
-        self.channel.set_corked(on);
-    }
+    pombo_kernel::channel_defaults! { poll_with }
+    pombo_kernel::forward_channel! { channel: me, peers, limit, supports_single_copy, try_send, set_corked, now }
 
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let WithMulticast {
@@ -175,10 +145,6 @@ impl<C: Channel, G: Multicast<B>, B: 'static> Channel for WithMulticast<C, G, B>
             f(event);
         })?;
         Ok(self.poll_groups() || any)
-    }
-
-    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
-        self.poll(|event| handler.handle(event))
     }
 
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
@@ -211,9 +177,5 @@ impl<C: Channel, G: Multicast<B>, B: 'static> Channel for WithMulticast<C, G, B>
                 .wait_timeout(idle, other.timeout.min(SHORT_SLEEP)),
             None => self.channel.wait_with(idle, other),
         }
-    }
-
-    fn now(&self) -> u64 {
-        self.channel.now()
     }
 }

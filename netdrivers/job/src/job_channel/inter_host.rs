@@ -7,9 +7,8 @@ use super::link::{self, Link};
 use super::traffic::Traffic;
 use crate::bootstrap::JobKeys;
 use core::net::IpAddr;
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, SHORT_SLEEP, Sent, WaitSet};
-use pombo_kernel::memory::Part;
-use pombo_kernel::{Error, Peer};
+use pombo_kernel::Error;
+use pombo_kernel::channel::{Channel, ChannelError, Event, SHORT_SLEEP, WaitSet};
 use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::udp::Udp;
 use pombo_netdrivers::wait::constants::{
@@ -144,30 +143,8 @@ impl<const RANKS: usize> InterHost<RANKS> {
 impl<const RANKS: usize> Channel for InterHost<RANKS> {
     type Arrival<'a> = Arrived<'a, ContiguousFrame<'a>>;
 
-    fn me(&self) -> Peer {
-        self.reliable.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.reliable.peers()
-    }
-
-    fn limit(&self, to: Peer) -> usize {
-        self.reliable.limit(to)
-    }
-
-    fn try_send(
-        &mut self,
-        to: Peer,
-        cookie: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
-        self.reliable.try_send(to, cookie, parts)
-    }
-
-    fn set_corked(&mut self, on: bool) {
-        self.reliable.set_corked(on);
-    }
+    pombo_kernel::channel_defaults! { poll_with }
+    pombo_kernel::forward_channel! { reliable: me, peers, limit, supports_single_copy, try_send, set_corked, now }
 
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         match self.polls {
@@ -206,9 +183,5 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
             Some(both) => wait_fds(both).map_err(ChannelError::Device),
             None => self.wait_timeout(idle, other.timeout.min(SHORT_SLEEP)),
         }
-    }
-
-    fn now(&self) -> u64 {
-        self.reliable.now()
     }
 }

@@ -3,8 +3,7 @@
 
 use core::fmt;
 use core::net::SocketAddr;
-use pombo_kernel::Peer;
-use pombo_kernel::channel::{ChannelError, WaitSet};
+use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
 use pombo_netdrivers::ethernet::Ethernet;
@@ -126,25 +125,10 @@ impl<U: Datagrams> Device<U> {
 impl<U: Datagrams> Network for Device<U> {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    fn me(&self) -> Peer {
-        either!(self, device => device.me())
-    }
-
-    fn peers(&self) -> usize {
-        either!(self, device => device.peers())
-    }
-
-    fn mtu(&self) -> usize {
-        either!(self, device => device.mtu())
-    }
-
-    #[inline]
-    fn transmit(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        either!(self, device => device.transmit(to, parts))
-    }
-
-    fn set_corked(&mut self, on: bool) {
-        either!(self, device => device.set_corked(on));
+    pombo_kernel::network_defaults! { is_checked }
+    pombo_kernel::forward_network! {
+        (Device::Udp | Device::Ethernet): me, peers, mtu, #[inline] transmit, set_corked, wait, wait_sources,
+        #[inline] now
     }
 
     #[inline]
@@ -152,19 +136,6 @@ impl<U: Datagrams> Network for Device<U> {
         // What is done with a frame exists once, whatever brings it.
         let f: &mut dyn FnMut(ContiguousFrame<'_>) = &mut f;
         either!(self, device => device.poll(f))
-    }
-
-    fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        either!(self, device => device.wait(idle, until))
-    }
-
-    fn wait_sources(&mut self) -> Option<WaitSet> {
-        either!(self, device => device.wait_sources())
-    }
-
-    #[inline]
-    fn now(&self) -> u64 {
-        either!(self, device => device.now())
     }
 }
 

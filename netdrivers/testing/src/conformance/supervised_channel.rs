@@ -1,9 +1,8 @@
 //! Ranks over a network that can lose frames, as the tests of drivers run them: a reliable channel, and a supervisor
 //! that reports who has left, as a launcher does.
 
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent, WaitSet};
+use pombo_kernel::channel::{Channel, ChannelError, Event, WaitSet};
 use pombo_kernel::header::Peer;
-use pombo_kernel::memory::Part;
 use pombo_kernel::network::Network;
 use pombo_netdrivers::HeapStorage;
 use pombo_transport::reliable::{Arrived, Reliable, Windows};
@@ -70,30 +69,8 @@ impl<N: Network, Z: Windows, L: Supervisor> SupervisedChannel<N, Z, L> {
 impl<N: Network, Z: Windows, L: Supervisor> Channel for SupervisedChannel<N, Z, L> {
     type Arrival<'a> = Arrived<'a, N::Frame<'a>>;
 
-    fn me(&self) -> Peer {
-        self.channel.me()
-    }
-
-    fn peers(&self) -> usize {
-        self.channel.peers()
-    }
-
-    fn limit(&self, to: Peer) -> usize {
-        self.channel.limit(to)
-    }
-
-    fn try_send(
-        &mut self,
-        to: Peer,
-        cookie: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
-        self.channel.try_send(to, cookie, parts)
-    }
-
-    fn set_corked(&mut self, on: bool) {
-        self.channel.set_corked(on);
-    }
+    pombo_kernel::channel_defaults! { poll_with, wait_timeout, wait_with }
+    pombo_kernel::forward_channel! { channel: me, peers, limit, supports_single_copy, try_send, set_corked, now }
 
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let departed = self
@@ -122,10 +99,6 @@ impl<N: Network, Z: Windows, L: Supervisor> Channel for SupervisedChannel<N, Z, 
         self.supervisor.before_wait();
         let most = if self.has_pending() { 0 } else { u64::MAX };
         Some(self.channel.wait_sources()?.at_most(most))
-    }
-
-    fn now(&self) -> u64 {
-        self.channel.now()
     }
 }
 

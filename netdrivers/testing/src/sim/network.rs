@@ -56,6 +56,8 @@ fn assemble<'w>(
 impl Network for SimNetwork {
     type Frame<'a> = ContiguousFrame<'a>;
 
+    pombo_kernel::network_defaults! { is_checked, set_corked, wait_sources }
+
     fn me(&self) -> Peer {
         self.me
     }

@@ -1,7 +1,7 @@
 //! A frame that lies in one piece at the driver. Drivers hand it out; the kernel reads it.
 
-use pombo_kernel::channel::Arrival;
-use pombo_kernel::header::Peer;
+use super::Arrival;
+use crate::header::Peer;
 
 /// A frame in one piece, read where it lies.
 #[derive(Clone, Copy, Debug)]

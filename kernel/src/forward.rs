@@ -1,0 +1,236 @@
+//! Methods of [`Channel`](crate::Channel) and [`Network`](crate::Network) that an implementation names instead of writing
+//! them: what a driver takes by default, and what a wrapper forwards. The traits have no defaults, so a wrapper that
+//! forgets a method does not compile, and shows what it does itself.
+
+/// Methods of a [`Channel`](crate::Channel) for which a driver has nothing of its own: `supports_single_copy` is false,
+/// `set_corked` holds nothing back, `poll_with` polls, `wait_timeout` waits as at an early `idle`, which does not sleep,
+/// `wait_sources` is none, and `wait_with` waits for a short time.
+///
+/// A wrapper [forwards](crate::forward_channel!) them instead.
+#[macro_export]
+macro_rules! channel_defaults {
+    ($($method:ident),+ $(,)?) => {
+        $($crate::channel_defaults! { @ $method })+
+    };
+    (@ supports_single_copy) => {
+        #[inline]
+        fn supports_single_copy(&self, _to: $crate::Peer, _len: usize) -> bool {
+            false
+        }
+    };
+    (@ set_corked) => {
+        #[inline]
+        fn set_corked(&mut self, _on: bool) {}
+    };
+    (@ poll_with) => {
+        #[inline]
+        fn poll_with(
+            &mut self,
+            handler: &mut impl $crate::channel::FrameHandler,
+        ) -> Result<bool, $crate::ChannelError> {
+            $crate::Channel::poll(self, |event| handler.handle(event))
+        }
+    };
+    (@ wait_timeout) => {
+        fn wait_timeout(
+            &mut self,
+            idle: u32,
+            _nanoseconds: u64,
+        ) -> Result<(), $crate::ChannelError> {
+            $crate::Channel::wait(self, idle.min(1))
+        }
+    };
+    (@ wait_sources) => {
+        fn wait_sources(&mut self) -> Option<$crate::channel::WaitSet> {
+            None
+        }
+    };
+    (@ wait_with) => {
+        fn wait_with(
+            &mut self,
+            idle: u32,
+            other: $crate::channel::WaitSet,
+        ) -> Result<(), $crate::ChannelError> {
+            let nanoseconds = other.timeout.min($crate::channel::SHORT_SLEEP);
+            $crate::Channel::wait_timeout(self, idle, nanoseconds)
+        }
+    };
+}
+
+/// Methods of a [`Network`](crate::Network) for which a driver has nothing of its own: `is_checked` is false, `set_corked`
+/// holds nothing back, and `wait_sources` is none.
+///
+/// A wrapper [forwards](crate::forward_network!) them instead.
+#[macro_export]
+macro_rules! network_defaults {
+    ($($method:ident),+ $(,)?) => {
+        $($crate::network_defaults! { @ $method })+
+    };
+    (@ is_checked) => {
+        #[inline]
+        fn is_checked(&self) -> bool {
+            false
+        }
+    };
+    (@ set_corked) => {
+        #[inline]
+        fn set_corked(&mut self, _on: bool) {}
+    };
+    (@ wait_sources) => {
+        fn wait_sources(&mut self) -> Option<$crate::channel::WaitSet> {
+            None
+        }
+    };
+}
+
+/// Methods of a [`Channel`](crate::Channel) that are those of a field, in the implementation of a wrapper: what it does
+/// itself stands beside them, and what is missing does not compile. Of an enum, as `(Way::Short | Way::Long)`, they are
+/// those of what it holds.
+///
+/// ```
+/// use pombo_kernel::channel::{Channel, ChannelError, Event};
+///
+/// /// Counts its polls.
+/// struct Polled<L> {
+///     channel: L,
+///     polls: u64,
+/// }
+///
+/// impl<L: Channel> Channel for Polled<L> {
+///     type Arrival<'a> = L::Arrival<'a>;
+///
+///     pombo_kernel::forward_channel! {
+///         channel: me, peers, #[inline] limit, supports_single_copy, #[inline] try_send, set_corked, wait,
+///         wait_timeout, wait_sources, wait_with, now
+///     }
+///     pombo_kernel::channel_defaults! { poll_with }
+///
+///     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
+///         self.polls += 1;
+///         self.channel.poll(f)
+///     }
+/// }
+/// ```
+///
+/// A method is missing:
+///
+/// ```compile_fail,E0046
+/// # use pombo_kernel::channel::{Channel, ChannelError, Event};
+/// struct Wrapper<L>(L);
+///
+/// impl<L: Channel> Channel for Wrapper<L> {
+///     type Arrival<'a> = L::Arrival<'a>;
+///
+///     pombo_kernel::forward_channel! {
+///         0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, poll_with, wait, wait_timeout,
+///         wait_sources, now
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! forward_channel {
+    ($to:tt: $($(#[$attribute:meta])* $method:ident),+ $(,)?) => {
+        $($crate::forward_channel! { @ $method $to [$(#[$attribute])*] })+
+    };
+    (@ me $($to:tt)+) => { $crate::__forward! { $($to)+ me(&self) -> $crate::Peer } };
+    (@ peers $($to:tt)+) => { $crate::__forward! { $($to)+ peers(&self) -> usize } };
+    (@ limit $($to:tt)+) => { $crate::__forward! { $($to)+ limit(&self, to: $crate::Peer) -> usize } };
+    (@ supports_single_copy $($to:tt)+) => {
+        $crate::__forward! { $($to)+ supports_single_copy(&self, to: $crate::Peer, len: usize) -> bool }
+    };
+    (@ try_send $($to:tt)+) => {
+        $crate::__forward! { $($to)+
+            try_send(&mut self, to: $crate::Peer, cookie: $crate::Cookie, parts: &[$crate::Part<'_>])
+                -> Result<$crate::Sent, $crate::ChannelError>
+        }
+    };
+    (@ set_corked $($to:tt)+) => { $crate::__forward! { $($to)+ set_corked(&mut self, on: bool) } };
+    (@ poll $($to:tt)+) => {
+        $crate::__forward! { $($to)+
+            poll(&mut self, f: impl FnMut($crate::Event<Self::Arrival<'_>>)) -> Result<bool, $crate::ChannelError>
+        }
+    };
+    (@ poll_with $($to:tt)+) => {
+        $crate::__forward! { $($to)+
+            poll_with(&mut self, handler: &mut impl $crate::channel::FrameHandler) -> Result<bool, $crate::ChannelError>
+        }
+    };
+    (@ wait $($to:tt)+) => {
+        $crate::__forward! { $($to)+ wait(&mut self, idle: u32) -> Result<(), $crate::ChannelError> }
+    };
+    (@ wait_timeout $($to:tt)+) => {
+        $crate::__forward! { $($to)+
+            wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), $crate::ChannelError>
+        }
+    };
+    (@ wait_sources $($to:tt)+) => {
+        $crate::__forward! { $($to)+ wait_sources(&mut self) -> Option<$crate::channel::WaitSet> }
+    };
+    (@ wait_with $($to:tt)+) => {
+        $crate::__forward! { $($to)+
+            wait_with(&mut self, idle: u32, other: $crate::channel::WaitSet) -> Result<(), $crate::ChannelError>
+        }
+    };
+    (@ now $($to:tt)+) => { $crate::__forward! { $($to)+ now(&self) -> u64 } };
+}
+
+/// Methods of a [`Network`](crate::Network) that are those of a field, or of whichever network an enum holds, as in
+/// [`forward_channel!`](crate::forward_channel!).
+#[macro_export]
+macro_rules! forward_network {
+    ($to:tt: $($(#[$attribute:meta])* $method:ident),+ $(,)?) => {
+        $($crate::forward_network! { @ $method $to [$(#[$attribute])*] })+
+    };
+    (@ is_checked $($to:tt)+) => { $crate::__forward! { $($to)+ is_checked(&self) -> bool } };
+    (@ me $($to:tt)+) => { $crate::__forward! { $($to)+ me(&self) -> $crate::Peer } };
+    (@ peers $($to:tt)+) => { $crate::__forward! { $($to)+ peers(&self) -> usize } };
+    (@ mtu $($to:tt)+) => { $crate::__forward! { $($to)+ mtu(&self) -> usize } };
+    (@ transmit $($to:tt)+) => {
+        $crate::__forward! { $($to)+
+            transmit(&mut self, to: $crate::Peer, parts: &[$crate::Part<'_>]) -> Result<(), $crate::ChannelError>
+        }
+    };
+    (@ set_corked $($to:tt)+) => { $crate::__forward! { $($to)+ set_corked(&mut self, on: bool) } };
+    (@ poll $($to:tt)+) => {
+        $crate::__forward! { $($to)+
+            poll(&mut self, f: impl FnMut(Self::Frame<'_>)) -> Result<bool, $crate::ChannelError>
+        }
+    };
+    (@ wait $($to:tt)+) => {
+        $crate::__forward! { $($to)+ wait(&mut self, idle: u32, until: u64) -> Result<(), $crate::ChannelError> }
+    };
+    (@ wait_sources $($to:tt)+) => {
+        $crate::__forward! { $($to)+ wait_sources(&mut self) -> Option<$crate::channel::WaitSet> }
+    };
+    (@ now $($to:tt)+) => { $crate::__forward! { $($to)+ now(&self) -> u64 } };
+}
+
+/// A method that calls the same one of a field, or of what the variants of an enum hold.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __forward {
+    ($to:tt [$($attribute:tt)*]
+        $method:ident(&mut $self:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)?
+    ) => {
+        $($attribute)*
+        fn $method(&mut $self $(, $argument: $type)*) $(-> $result)? {
+            $crate::__forward! { @ $to $self.$method($($argument),*) }
+        }
+    };
+    ($to:tt [$($attribute:tt)*]
+        $method:ident(&$self:ident $(, $argument:ident: $type:ty)*) -> $result:ty
+    ) => {
+        $($attribute)*
+        fn $method(&$self $(, $argument: $type)*) -> $result {
+            $crate::__forward! { @ $to $self.$method($($argument),*) }
+        }
+    };
+    (@ ($($variant:path)|+) $self:ident.$method:ident $arguments:tt) => {
+        match $self {
+            $($variant(inner) => inner.$method $arguments,)+
+        }
+    };
+    (@ $field:tt $self:ident.$method:ident $arguments:tt) => {
+        $self.$field.$method $arguments
+    };
+}
