@@ -19,8 +19,8 @@ use numbered::{Numbered, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Config, Endpoint, Error, Loan, Memory, Peer,
-    PointToPoint, Port, Refused, Sink, Source, Ticket,
+    Capacities, Communicator, Composition, Config, Endpoint, Error, Loan, Memory, Peer, Port,
+    Refused, Sink, Source, Ticket,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,7 +10,7 @@ mod mirror;
 
 use machine::exit;
 use mirror::Mirror;
-use pombo_kernel::{Communicator, Header, Lent, Loan, Pattern, Peer, PointToPoint, Selected, Ticket};
+use pombo_kernel::{Communicator, Header, Lent, Loan, Pattern, Peer, Selected, Ticket};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A channel number; receives name it exactly.

@@ -5,7 +5,7 @@ use crate::help::*;
 use crate::stream::*;
 use pombo_kernel::aspect::{Rendezvous, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits, Peer, PointToPoint};
+use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits, Peer};
 use pombo_netdrivers::{HeapStorage, Loopback};
 use std::thread;
 use std::time::Duration;
