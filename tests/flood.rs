@@ -23,6 +23,7 @@ use pombo_kernel::{
     Refused, Sink, Source, Ticket,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
+use static_assertions::const_assert;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::little_endian::{I32, U32};
 
@@ -74,8 +75,8 @@ impl Sink for Number {
 
 type Rank<C> = Communicator<Numbered, Loopback, Numbers, C>;
 
-const _: () = assert!(size_of::<Rank<Held>>() < 12 << 10);
-const _: () = assert!(size_of::<Rank<Refusing>>() < 12 << 10);
+const_assert!(size_of::<Rank<Held>>() < 12 << 10);
+const_assert!(size_of::<Rank<Refusing>>() < 12 << 10);
 
 /// Bytes on the heap for a send under way: its operation and its loan, in tables that grow by doubling and are in
 /// two places while they do.
