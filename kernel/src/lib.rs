@@ -110,8 +110,8 @@ pub use envelope::Envelope;
 pub use error::{Error, Refused};
 pub use header::{Header, Pattern, Peer, Wire};
 pub use memory::{
-    BufferAccess, Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket,
-    Typed, Values, ValuesMut,
+    Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket, Typed, Values,
+    ValuesMut,
 };
 pub use network::Network;
 pub use patterns::{Any, Exact, Select};

@@ -267,12 +267,13 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         }
         self.state.cancel(ticket)?;
         self.flush()?;
-        // The frames between this peer and itself have nobody else to wait for. Without rendezvous there are none.
-        while <C::Transfer as Transfer>::RENDEZVOUS
-            && self.state.is_revoked_here(ticket)
-            && self.progress()?
-        {}
         Ok(())
+    }
+
+    /// Does a withdrawn message to this peer itself need progress here? Without rendezvous there is none.
+    #[inline]
+    pub(super) fn is_revoked_here(&mut self, ticket: Ticket) -> bool {
+        <C::Transfer as Transfer>::RENDEZVOUS && self.state.is_revoked_here(ticket)
     }
 
     pub(super) fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {

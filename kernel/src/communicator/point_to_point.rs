@@ -123,7 +123,8 @@ macro_rules! calls {
         ///
         /// # Errors
         /// [`Error::Channel`] when the channel is broken.
-        // Out of line: in line each of its callers would call the engine, whose parts then lie in memory.
+        // Out of line, with the engine's progress in it: in line its callers would share that, and hand the parts over
+        // in memory.
         #[inline(never)]
         $vis fn check_messages(&mut self) -> Result<bool, Error> {
             self.engine().progress()
@@ -178,7 +179,10 @@ macro_rules! calls {
         /// # Errors
         /// [`Error::UnknownTicket`], [`Error::Channel`].
         $vis fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
-            self.engine().cancel(ticket)
+            self.engine().cancel(ticket)?;
+            // The frames between this peer and itself have nobody else to wait for.
+            while self.engine().is_revoked_here(ticket) && self.check_messages()? {}
+            Ok(())
         }
 
         /// The envelope of the first message that a receive with this pattern would take, if one is known. The first
