@@ -17,8 +17,8 @@ pub trait Buffering: 'static {
 pub struct Unbuffered;
 
 /// [`send_buffered`](crate::Communicator::send_buffered) copies what cannot leave at once, and
-/// [`detach`](crate::facade::PointToPointExt::detach) what waits for credit: as many messages as the composition has operations, each
-/// up to a cell long, within the bytes of [`Limits::copies`](crate::Limits::copies).
+/// [`detach`](crate::facade::PointToPointExt::detach) what waits for credit: as many messages as the composition has
+/// operations, each up to a cell long, within the bytes of [`Limits::copies`](crate::Limits::copies).
 #[derive(Clone, Copy, Debug)]
 pub struct Buffered;
 

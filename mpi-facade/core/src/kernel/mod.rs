@@ -90,7 +90,8 @@ impl Kernel {
         Ok(self.0.irecv_matched(message, into)?)
     }
 
-    /// Takes an operation back whose memory goes away: see [`PointToPointExt::release`]. Gives the context that it was in.
+    /// Takes an operation back whose memory goes away: see [`PointToPointExt::release`]. Gives the context that it was
+    /// in.
     #[cold]
     fn release(&mut self, ticket: Ticket) -> Option<u32> {
         let pattern = self
