@@ -13,8 +13,8 @@ use pombo_kernel::aspect::{
 use pombo_kernel::matching::{Adaptive, Binned, Linear, Matcher, NoQueues};
 use pombo_kernel::memory::Items;
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Config, Error, Lent, Loan, Memory, Mode, Peer,
-    PointToPoint, Repeated, Segmented, Segments, Source, Ticket, Typed, Values, ValuesMut,
+    Capacities, Communicator, Composition, Config, Error, Lent, Loan, Memory, Mode, Peer, Repeated,
+    Segmented, Segments, Source, Ticket, Typed, Values, ValuesMut,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use zerocopy::little_endian::{U32, U64};

@@ -19,10 +19,11 @@ use numbered::{Numbered, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Config, Endpoint, Error, Loan, Memory, Peer,
-    PointToPoint, Port, Refused, Sink, Source, Ticket,
+    Capacities, Communicator, Composition, Config, Endpoint, Error, Loan, Memory, Peer, Port,
+    Refused, Sink, Source, Ticket,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
+use static_assertions::const_assert;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::little_endian::{I32, U32};
 
@@ -74,8 +75,8 @@ impl Sink for Number {
 
 type Rank<C> = Communicator<Numbered, Loopback, Numbers, C>;
 
-const _: () = assert!(size_of::<Rank<Held>>() < 12 << 10);
-const _: () = assert!(size_of::<Rank<Refusing>>() < 12 << 10);
+const_assert!(size_of::<Rank<Held>>() < 12 << 10);
+const_assert!(size_of::<Rank<Refusing>>() < 12 << 10);
 
 /// Bytes on the heap for a send under way: its operation and its loan, in tables that grow by doubling and exist twice
 /// while they do.

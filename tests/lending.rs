@@ -4,9 +4,9 @@
 mod common;
 
 use common::*;
+use pombo_kernel::facade::PointToPointExt;
 use pombo_kernel::{
-    Channel, Communicator, Error, Limits, Loan, Mode, Peer, PointToPoint, SCOPE_LOANS, Scope,
-    Ticket,
+    Channel, Communicator, Error, Limits, Loan, Mode, Peer, SCOPE_LOANS, Scope, Ticket,
 };
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{Loopback, loopback};

@@ -23,7 +23,7 @@ use common::{Hosted, Owned, Plain, Tiny, cases, settle_moody};
 use numbered::Numbered;
 use pombo_kernel::aspect::{Eager, ReceiverInitiated, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits, PointToPoint};
+use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits};
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use pombo_testing::{AdversarialChannel, Profile};

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use pombo_kernel::{Endpoint, Error, Header, Loan, Pattern, Peer, PointToPoint, Port};
+use pombo_kernel::{Endpoint, Error, Header, Loan, Pattern, Peer, Port};
 use pombo_netdrivers::{Loopback, loopback};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

@@ -2,6 +2,41 @@
 //!
 //! Used by everyone; it depends on nothing else. Source: the EPOS communication system, section 3.1 (`==` as
 //! [`Pattern::matches`]; "contiguous" as the zerocopy bounds).
+//!
+//! [`header!`](crate::header!) writes both for a protocol that compares bytes. By hand, with a wildcard of its own:
+//! ```
+//! use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer};
+//! use pombo_netdrivers::Loopback;
+//! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+//!
+//! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+//! #[repr(C)]
+//! struct Topic(u8);
+//!
+//! impl Header for Topic {
+//!     const NAME: &str = "Topic";
+//!     type Pattern = Topic;
+//! }
+//!
+//! impl Pattern<Topic> for Topic {
+//!     fn matches(&self, _from: Peer, arrived: &Topic) -> bool {
+//!         self.0 == 0 || self.0 == arrived.0
+//!     }
+//!     fn source(&self) -> Option<Peer> {
+//!         None
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Error> {
+//! let mut ranks = Loopback::world(1);
+//! let mut comm = Communicator::<Topic, _, Lent<'_>>::new(ranks.remove(0))?;
+//! comm.send(Peer(0), Topic(7), b"to myself")?;
+//! let mut text = [0; 16];
+//! let envelope = comm.recv(Topic(0), &mut text)?;
+//! assert_eq!((envelope.header().0, &text[..envelope.len()]), (7, &b"to myself"[..]));
+//! # Ok(())
+//! # }
+//! ```
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 

@@ -8,36 +8,23 @@
 //!
 //! ```
 //! use pombo_kernel::channel::SelfChannel;
-//! use pombo_kernel::{Communicator, Error, Header, Lent, Pattern, Peer, PointToPoint};
-//! use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+//! use pombo_kernel::prelude::*;
 //!
-//! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-//! #[repr(C)]
-//! struct Topic(u8);
-//!
-//! impl Header for Topic {
-//!     const NAME: &str = "Topic";
-//!     type Pattern = Topic;
-//! }
-//!
-//! impl Pattern<Topic> for Topic {
-//!     fn matches(&self, _from: Peer, arrived: &Topic) -> bool {
-//!         self.0 == 0 || self.0 == arrived.0
-//!     }
-//!     fn source(&self) -> Option<Peer> {
-//!         None
-//!     }
+//! header! {
+//!     struct Topic { number: u8 }
 //! }
 //!
 //! # fn main() -> Result<(), Error> {
 //! let mut comm = Communicator::<Topic, _, Lent<'_>>::new(SelfChannel::<1024>::new())?;
-//! comm.send(Peer(0), Topic(7), b"to myself")?;
+//! comm.send(Peer(0), Topic { number: 7 }, b"to myself")?;
 //! let mut text = [0; 16];
-//! let envelope = comm.recv(Topic(0), &mut text)?;
-//! assert_eq!((envelope.header().0, &text[..envelope.len()]), (7, &b"to myself"[..]));
+//! let envelope = comm.recv(Any.into(), &mut text)?;
+//! assert_eq!((envelope.header().number, &text[..envelope.len()]), (7, &b"to myself"[..]));
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Programs and drivers use what stands here and in the modules; [`facade`] is for protocol libraries.
 //!
 //! # Aspects
 //!
@@ -115,20 +102,24 @@ mod slab;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{
-    BufferLending, BufferTable, COPY_OVERHEAD, Communicator, Completed, Endpoint, Engine,
-    FlowControl, Lengths, Limits, Mode, Peeked, PointToPoint, Port, PortView, Ports, ReceiverHints,
-    SCOPE_LOANS, Scope, SendCopies, Single,
+    Communicator, Completed, Endpoint, Limits, Mode, PointToPoint, Port, PortView, Ports,
+    SCOPE_LOANS, Scope, Single,
 };
 pub use composition::{Capacities, Composition, Config, Selected, Sizes, fingerprint};
 pub use envelope::Envelope;
 pub use error::{Error, Refused};
 pub use header::{Header, Pattern, Peer, Wire};
 pub use memory::{
-    BufferAccess, Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket,
-    Typed, Values, ValuesMut,
+    Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket, Typed, Values,
+    ValuesMut,
 };
 pub use network::Network;
 pub use patterns::{Any, Exact, Select};
+
+/// For who builds a protocol library such as MPI on the kernel: what its calls need beside those of programs.
+pub mod facade {
+    pub use crate::communicator::{COPY_OVERHEAD, Lengths, Peeked, PointToPointExt};
+}
 
 // What `header!` expands to names this package from outside, and its tests are inside.
 extern crate self as pombo_kernel;

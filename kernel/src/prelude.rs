@@ -2,7 +2,6 @@
 
 pub use crate::header;
 pub use crate::{
-    Any, Communicator, Envelope, Error, Exact, Header, Lent, Pattern, Peer, PointToPoint, Select,
-    Ticket,
+    Any, Communicator, Envelope, Error, Exact, Header, Lent, Pattern, Peer, Select, Ticket,
 };
 pub use zerocopy::little_endian::{U16, U32, U64};

@@ -13,7 +13,7 @@ use numbered::{Numbered, select};
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Error, Loan, Memory, Peer, PointToPoint, Sink, Source,
+    Capacities, Communicator, Composition, Error, Loan, Memory, Peer, Sink, Source,
 };
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::shm::{FRAME_LIMIT, Shm, SingleCopy};

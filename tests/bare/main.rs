@@ -9,7 +9,7 @@ mod machine;
 
 use machine::exit;
 use pombo_kernel::channel::SelfChannel;
-use pombo_kernel::{Communicator, Header, Lent, Loan, Pattern, Peer, PointToPoint, Selected, Ticket};
+use pombo_kernel::{Communicator, Header, Lent, Loan, Pattern, Peer, Selected, Ticket};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A channel number; receives name it exactly.

@@ -8,7 +8,7 @@ use crate::common::{Hosted, Tagged, Wanted, tagged, wanted};
 use pombo_collective::{CommCall, Protocol, SharedMemory};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Capacities, Channel, Communicator, Composition, Config, Peer, PointToPoint};
+use pombo_kernel::{Capacities, Channel, Communicator, Composition, Config, Peer};
 use pombo_netdrivers::fault::{Faults, SeededRng};
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};

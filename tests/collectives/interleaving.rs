@@ -10,7 +10,7 @@ use pombo_collective::{
     self as collective, Blocks, Combining, CommCall, NoOperator, OperationBuffers, SharedBytes,
     SharedMemory,
 };
-use pombo_kernel::{Communicator, Peer, PointToPoint};
+use pombo_kernel::{Communicator, Peer};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::SeededRng;
 

@@ -10,8 +10,7 @@ use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::header::fold;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Config, Header, Memory, Pattern, Peer, PointToPoint,
-    Sink, Source,
+    Capacities, Communicator, Composition, Config, Header, Memory, Pattern, Peer, Sink, Source,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use pombo_testing::{AdversarialChannel, Profile};

@@ -4,7 +4,8 @@
 
 use crate::numbered::{Numbered, Select, select};
 use crate::world::{End, World};
-use pombo_kernel::{Error, Lengths, Mode, Pattern, Peer};
+use pombo_kernel::facade::Lengths;
+use pombo_kernel::{Error, Mode, Pattern, Peer};
 use zerocopy::little_endian::{I32, U32};
 
 impl World {

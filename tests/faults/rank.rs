@@ -2,9 +2,10 @@
 
 use crate::common::{Bytes, Owned};
 use crate::numbered::{Numbered, Select};
+use pombo_kernel::facade::Lengths;
 use pombo_kernel::{
-    Communicator, Completed, Config, Endpoint, Error, Lengths, Limits, Loan, Mode, Peer,
-    PointToPoint, Port, Refused, Ticket,
+    Communicator, Completed, Config, Endpoint, Error, Limits, Loan, Mode, Peer, PointToPoint, Port,
+    Refused, Ticket,
 };
 use pombo_netdrivers::Loopback;
 use pombo_testing::AdversarialChannel;

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::help::*;
 use pombo_kernel::aspect::{Rendezvous, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Capacities, Communicator, Composition, Error, Peer, PointToPoint};
+use pombo_kernel::{Capacities, Communicator, Composition, Error, Peer};
 use pombo_netdrivers::Loopback;
 use zerocopy::little_endian::U32;
 

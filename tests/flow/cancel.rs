@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Error, Mode, Peer, PointToPoint, Ticket};
+use pombo_kernel::{Error, Mode, Peer, Ticket};
 
 fn synchronous(rank: &mut Comm<Tiny>, to: u16, tag: i32, bytes: &[u8]) -> Ticket {
     let sent = rank.isend_as(

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Mode, Peer, PointToPoint};
+use pombo_kernel::{Communicator, Error, Mode, Peer};
 use pombo_netdrivers::Loopback;
 
 /// Cells that one of two peers has in the pool of [`Plain`].

@@ -5,8 +5,9 @@ use crate::help::*;
 use crate::stream::*;
 use pombo_kernel::aspect::{Rendezvous, Static};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits, Peer, PointToPoint};
+use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits, Peer};
 use pombo_netdrivers::{HeapStorage, Loopback};
+use static_assertions::const_assert;
 use std::thread;
 use std::time::Duration;
 use zerocopy::little_endian::U32;
@@ -25,7 +26,7 @@ type Receiver = Composition<U32, Rendezvous<64>, Linear, Static, Capacities<4, 2
 
 type Rank<C> = Communicator<Tagged, Loopback, Stream, C>;
 
-const _: () = assert!(size_of::<Rank<Receiver>>() < 2048, "the receiver is small");
+const_assert!(size_of::<Rank<Receiver>>() < 2048);
 
 /// Sends ten thousand messages of tag 1, then one of tag 2, without waiting in between.
 fn send_many<C: Config>(rank: &mut Rank<C>, to: u16, len: usize) -> Vec<pombo_kernel::Ticket> {

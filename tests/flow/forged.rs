@@ -3,8 +3,7 @@
 
 use crate::common::*;
 use pombo_kernel::{
-    Channel, Communicator, Cookie, Error, Limits, Memory, Mode, Part, Peer, PointToPoint, Sent,
-    Sink, Ticket,
+    Channel, Communicator, Cookie, Error, Limits, Memory, Mode, Part, Peer, Sent, Sink, Ticket,
 };
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;

@@ -2,8 +2,7 @@
 
 use crate::common::*;
 use pombo_kernel::{
-    Channel, Communicator, Completed, Config, Error, Header, Limits, Loan, Memory, Peer,
-    PointToPoint, Ticket,
+    Channel, Communicator, Completed, Config, Error, Header, Limits, Loan, Memory, Peer, Ticket,
 };
 use pombo_netdrivers::{Loopback, loopback};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,9 +1,7 @@
 //! Tests a channel that accepts frames and needs their memory until later.
 
 use crate::common::*;
-use pombo_kernel::{
-    Communicator, Endpoint, Error, Limits, Loan, Mode, Peer, PointToPoint, Port, Ticket,
-};
+use pombo_kernel::{Communicator, Endpoint, Error, Limits, Loan, Mode, Peer, Port, Ticket};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
 use pombo_testing::{AdversarialChannel, Profile};

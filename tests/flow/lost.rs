@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Peer, PointToPoint, Ticket};
+use pombo_kernel::{Communicator, Error, Limits, Loan, Mode, Peer, Ticket};
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::fault::Rate;
 use pombo_testing::{AdversarialChannel, Profile};

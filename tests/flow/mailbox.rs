@@ -4,7 +4,7 @@
 use crate::common::{Bytes, Hosted, Owned, Plain, Tiny, payload};
 use crate::help::{ranks, settle_any};
 use pombo_kernel::{
-    Communicator, Completed, Config, Error, Header, Limits, Loan, Mode, Pattern, Peer, PointToPoint,
+    Communicator, Completed, Config, Error, Header, Limits, Loan, Mode, Pattern, Peer,
 };
 use pombo_netdrivers::Loopback;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Limits, Peer, PointToPoint};
+use pombo_kernel::{Communicator, Error, Limits, Peer};
 use pombo_netdrivers::Loopback;
 
 /// A program that probes alternately for two kinds of message finds either, although both are held.

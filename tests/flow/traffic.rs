@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::help::*;
-use pombo_kernel::{Communicator, Error, Loan, Mode, Peer, PointToPoint};
+use pombo_kernel::{Communicator, Error, Loan, Mode, Peer};
 use pombo_netdrivers::Loopback;
 
 /// A synchronous send of any length completes only after a receive has matched.

@@ -5,9 +5,7 @@ use crate::common::{
 };
 use pombo_kernel::aspect::{Cell, Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Arrived, Expected, Matcher, NoQueues, Posted, Unexpected};
-use pombo_kernel::{
-    Capacities, Communicator, Composition, Config, Error, Loan, Peer, PointToPoint, Ticket,
-};
+use pombo_kernel::{Capacities, Communicator, Composition, Config, Error, Loan, Peer, Ticket};
 use pombo_netdrivers::Loopback;
 use pombo_testing::{AdversarialChannel, Profile};
 use proptest::prelude::*;

@@ -6,8 +6,7 @@ use crate::common::{
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Config, Error, Limits, Loan, Mode, Peer, PointToPoint,
-    Refused, Ticket,
+    Capacities, Communicator, Composition, Config, Error, Limits, Loan, Mode, Peer, Refused, Ticket,
 };
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{HeapStorage, Loopback};
@@ -80,7 +79,7 @@ enum Peeked {
     Probed(Result<Option<Known>, Error>),
     Cancelled(Result<(), Error>),
     Claimed(Result<Option<(Result<usize, Error>, Option<Known>, Vec<u8>)>, Error>),
-    Left(pombo_kernel::Lengths, u64),
+    Left(pombo_kernel::facade::Lengths, u64),
 }
 
 struct World<C: Config> {

@@ -2,7 +2,7 @@
 
 use crate::numbered::{Numbered, Select, select};
 use crate::world::{Message, Receive, World};
-use pombo_kernel::{Channel, Config, Pattern, Peer, PointToPoint};
+use pombo_kernel::{Channel, Config, Pattern, Peer};
 use zerocopy::little_endian::{I32, U32};
 
 /// Number of other probes after which an unused answer expires.

@@ -1,7 +1,7 @@
 //! Tests that a repeated matched probe finds its message, whatever a program does in between.
 
 use crate::common::*;
-use pombo_kernel::{Communicator, Error, Limits, Peer, PointToPoint, Ticket};
+use pombo_kernel::{Communicator, Error, Limits, Peer, Ticket};
 use pombo_netdrivers::Loopback;
 
 const PLACES: Limits = Limits {

@@ -4,8 +4,7 @@ use crate::Act;
 use crate::common::{Bytes, Owned, payload};
 use crate::numbered::{Numbered, Select, select};
 use pombo_kernel::{
-    Channel, Communicator, Completed, Config, Envelope, Error, Limits, Loan, Mode, Peer,
-    PointToPoint, Ticket,
+    Channel, Communicator, Completed, Config, Envelope, Error, Limits, Loan, Mode, Peer, Ticket,
 };
 use zerocopy::little_endian::{I32, U32};
 

@@ -5,9 +5,9 @@
 
 use crate::header::{LONGEST, Numbered, content, number, select};
 use crate::wire::{Answers, Call, Desk, Happening, Wire};
+use pombo_kernel::facade::{Lengths, PointToPointExt};
 use pombo_kernel::{
-    Communicator, Completed, Config, Error, Lengths, Lent, Limits, Loan, Mode, Peer, PointToPoint,
-    Ticket,
+    Communicator, Completed, Config, Error, Lent, Limits, Loan, Mode, Peer, PointToPoint, Ticket,
 };
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -2,9 +2,9 @@
 
 use crate::hand::{self, Twin};
 use crate::protocol::{Off, Tagged, Wanted};
+use pombo_kernel::facade::{Lengths, PointToPointExt};
 use pombo_kernel::{
-    Channel, Communicator, Completed, Envelope, Error, Lengths, Lent, Limits, Loan, Peer,
-    PointToPoint, Refused, Ticket,
+    Channel, Communicator, Completed, Envelope, Error, Lent, Limits, Loan, Peer, Refused, Ticket,
 };
 
 /// The kernel, with every aspect off.
@@ -68,7 +68,7 @@ pub(crate) trait Face<'buf, L: Channel>: Sized {
     fn channel_mut(&mut self) -> &mut L;
 }
 
-/// Both have the same calls, one of them in a trait.
+/// Both have the same calls.
 macro_rules! face {
     ($rank:ty, $calls:ident, $completed:ty, $envelope:ty, $label:expr, $now:expr) => {
         impl<'buf, L: Channel> Face<'buf, L> for $rank {
@@ -209,11 +209,11 @@ macro_rules! face {
 
 face!(
     Kernel<'buf, L>,
-    PointToPoint,
+    Kernel,
     Completed<Tagged, Lent<'buf>, Off>,
     Envelope<Tagged, Off>,
     |envelope: Envelope<Tagged, Off>| Label(envelope.header(), envelope.len(), envelope.peer()),
-    |rank: &mut _, to, header, message: &[u8]| PointToPoint::try_inject(rank, to, header, &message)
+    |rank: &mut _, to, header, message: &[u8]| PointToPointExt::try_inject(rank, to, header, &message)
 );
 face!(
     Twin<'buf, L>,

@@ -16,9 +16,9 @@ pub trait Buffering: 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Unbuffered;
 
-/// [`send_buffered`](crate::PointToPoint::send_buffered) copies what cannot leave at once, and
-/// [`detach`](crate::PointToPoint::detach) what waits for credit: as many messages as the composition has operations, each
-/// up to a cell long, within the bytes of [`Limits::copies`](crate::Limits::copies).
+/// [`send_buffered`](crate::Communicator::send_buffered) copies what cannot leave at once, and
+/// [`detach`](crate::facade::PointToPointExt::detach) what waits for credit: as many messages as the composition has
+/// operations, each up to a cell long, within the bytes of [`Limits::copies`](crate::Limits::copies).
 #[derive(Clone, Copy, Debug)]
 pub struct Buffered;
 

@@ -7,21 +7,26 @@ use crate::memory::{BufferAccess, Loan, Memory, Part, Sink, Source, Ticket};
 use core::mem::MaybeUninit;
 
 /// What takes loans of one kind of memory.
-pub trait BufferLending<M: Memory> {
+pub trait BufferLending: BufferAccess {
+    /// That kind.
+    type Memory: Memory;
     /// Keeps what a send reads; it comes back when there is no room.
-    fn lend_send(&mut self, ticket: Ticket, out: M::Out) -> Result<(), M::Out>;
+    fn lend_send(&mut self, ticket: Ticket, out: Out<Self>) -> Result<(), Out<Self>>;
     /// Keeps what a receive fills; it comes back when there is no room.
-    fn lend_recv(&mut self, ticket: Ticket, into: M::In) -> Result<(), M::In>;
+    fn lend_recv(&mut self, ticket: Ticket, into: In<Self>) -> Result<(), In<Self>>;
     /// Is this ticket's loan here?
     fn holds(&self, ticket: Ticket) -> bool;
     /// Gives a loan back.
-    fn give_back(&mut self, ticket: Ticket) -> Option<Loan<M>>;
+    fn give_back(&mut self, ticket: Ticket) -> Option<Loan<Self::Memory>>;
     /// Copies what a send reads, which stays lent; false when there is no room for the copy.
     fn copy_loan(&mut self, ticket: Ticket) -> bool;
 }
 
+pub(super) type Out<B> = <<B as BufferLending>::Memory as Memory>::Out;
+pub(super) type In<B> = <<B as BufferLending>::Memory as Memory>::In;
+
 /// One place per operation, found by the ticket's slot.
-pub struct BufferTable<M: Memory, C: Config> {
+pub(super) struct BufferTable<M: Memory, C: Config> {
     places: <C::Storage as Storage>::Slice<Place<M>, <C::Sizes as Sizes>::Operations>,
     copies: <C::Buffering as Buffering>::Held<SendCopies<C>>,
 }
@@ -72,7 +77,9 @@ impl<M: Memory, C: Config> BufferTable<M, C> {
     }
 }
 
-impl<M: Memory, C: Config> BufferLending<M> for BufferTable<M, C> {
+impl<M: Memory, C: Config> BufferLending for BufferTable<M, C> {
+    type Memory = M;
+
     #[inline]
     fn lend_send(&mut self, ticket: Ticket, out: M::Out) -> Result<(), M::Out> {
         match self.place(ticket) {

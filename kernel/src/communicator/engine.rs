@@ -1,18 +1,19 @@
 //! How a call works on a communicator: one poll of the channel, what is due, and loops over both. Only
 //! [`PointToPoint`](super::point_to_point::PointToPoint) and who lends it the parts look here.
 
-use super::buffer_table::BufferLending;
+use super::buffer_table::{BufferLending, In, Out};
 use super::completed::Completed;
-use super::operation::OpState;
+use super::operation::{OpState, Owner};
 use super::port_mux::PortMux;
 use super::post::Mode;
 use super::state::State;
+use crate::aspect::{Buffering, Capacity, Transfer};
 use crate::channel::{Arrival, Channel, Event, FrameHandler};
-use crate::composition::Config;
+use crate::composition::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
-use crate::memory::{BufferAccess, Memory, Sink, Ticket};
+use crate::memory::{BufferAccess, Sink, Source, Ticket};
 
 /// The parts of a communicator that a call works with.
 #[doc(hidden)]
@@ -41,7 +42,7 @@ impl<H: Header, C: Config, B: BufferAccess> FrameHandler for ActivePort<'_, H, C
     }
 }
 
-impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_, H, L, C, B, W> {
+impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'_, H, L, C, B, W> {
     #[inline]
     pub(super) fn progress(&mut self) -> Result<bool, Error> {
         let (state, buffers) = (&mut *self.state, &mut *self.buffers);
@@ -66,36 +67,82 @@ impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_
         let _ = self.state.flush(&mut tx, self.buffers);
     }
 
-    /// Opens a send that the channel can carry: [`Engine::enqueue_send`] comes next.
     #[inline(always)]
-    pub(super) fn open_send(
+    pub(super) fn isend(
+        &mut self,
+        mode: Mode,
+        to: Peer,
+        header: H,
+        out: Out<B>,
+    ) -> Result<Ticket, Refused<Out<B>>> {
+        let ticket = match self.open_send(to, header, mode, out.len()) {
+            Ok(ticket) => ticket,
+            Err(error) => return Err(Refused { loan: out, error }),
+        };
+        if let Err(loan) = self.buffers.lend_send(ticket, out) {
+            self.state.operations.remove(ticket.slot());
+            let error = Error::Full;
+            return Err(Refused { loan, error });
+        }
+        self.enqueue_send(to, ticket);
+        Ok(ticket)
+    }
+
+    #[inline(always)]
+    pub(super) fn try_inject(
         &mut self,
         to: Peer,
         header: H,
-        mode: Mode,
-        len: usize,
-    ) -> Result<Ticket, Error> {
+        message: &impl Source,
+    ) -> Result<bool, Error> {
+        let mut tx = self.mux.tx(self.channel);
+        self.state.try_inject(&mut tx, to, header, message)
+    }
+
+    pub(super) fn send_buffered(
+        &mut self,
+        to: Peer,
+        header: H,
+        message: &impl Source,
+    ) -> Result<(), Error> {
+        if !<C::Buffering as Buffering>::ON {
+            return Err(Error::FeatureDisabled("buffering"));
+        }
+        let limit = <C::Sizes as Sizes>::Cell::N;
+        if message.len() > limit {
+            return Err(Error::TooLong { limit });
+        }
+        let ticket = self.open_send(to, header, Mode::Standard, message.len())?;
+        if !self.buffers.copy(ticket, message) {
+            self.state.operations.remove(ticket.slot());
+            return Err(Error::Full);
+        }
+        self.state.give_copy(ticket, Owner::Kernel);
+        self.enqueue_send(to, ticket);
+        Ok(())
+    }
+
+    /// Opens a send that the channel can carry: [`Engine::enqueue_send`] comes next.
+    #[inline(always)]
+    fn open_send(&mut self, to: Peer, header: H, mode: Mode, len: usize) -> Result<Ticket, Error> {
         let tx = self.mux.tx(self.channel);
         self.state.open_send(&tx, to, header, mode, len)
     }
 
     /// Puts an opened send in its place. Its loan is in the buffer table by now.
     #[inline(always)]
-    pub(super) fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
+    fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
         self.state.enqueue_send(to, ticket);
         self.flush_lazily();
     }
 
     /// Lends a buffer to a new receive, which then looks for its message.
     #[inline(always)]
-    pub(super) fn post<M: Memory>(
+    pub(super) fn post(
         &mut self,
         pattern: H::Pattern,
-        into: M::In,
-    ) -> Result<Ticket, Refused<M::In>>
-    where
-        B: BufferLending<M>,
-    {
+        into: In<B>,
+    ) -> Result<Ticket, Refused<In<B>>> {
         let ticket = match self.state.open_receive(pattern, into.len()) {
             Ok(ticket) => ticket,
             Err(error) => return Err(Refused { loan: into, error }),
@@ -160,14 +207,11 @@ impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_
     }
 
     #[inline]
-    pub(super) fn wait<M: Memory>(
+    pub(super) fn wait(
         &mut self,
         ticket: Ticket,
         deadline: Option<u64>,
-    ) -> Result<Option<Completed<H, M, C>>, Error>
-    where
-        B: BufferLending<M>,
-    {
+    ) -> Result<Option<Completed<H, B::Memory, C>>, Error> {
         // What it ended with is moved once, not at every look.
         let over = self.until(deadline, |engine| {
             Ok(engine.has_ended(ticket)?.then_some(()))
@@ -176,23 +220,17 @@ impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_
     }
 
     #[inline(always)]
-    pub(super) fn claim<M: Memory>(
+    pub(super) fn claim(
         &mut self,
         ticket: Ticket,
-    ) -> Result<Option<Completed<H, M, C>>, Error>
-    where
-        B: BufferLending<M>,
-    {
+    ) -> Result<Option<Completed<H, B::Memory, C>>, Error> {
         let over = self.has_ended(ticket)?;
         over.then(|| self.take(ticket)).transpose()
     }
 
     /// Is it over for its user?
     #[inline(always)]
-    fn has_ended<M: Memory>(&mut self, ticket: Ticket) -> Result<bool, Error>
-    where
-        B: BufferLending<M>,
-    {
+    fn has_ended(&mut self, ticket: Ticket) -> Result<bool, Error> {
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
         let over = operation.has_ended();
         if !over && !self.buffers.holds(ticket) {
@@ -204,10 +242,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_
     /// What is over for its user goes back to him. A send of which the kernel has a copy goes on with that, if it has
     /// not left.
     #[inline(always)]
-    fn take<M: Memory>(&mut self, ticket: Ticket) -> Result<Completed<H, M, C>, Error>
-    where
-        B: BufferLending<M>,
-    {
+    fn take(&mut self, ticket: Ticket) -> Result<Completed<H, B::Memory, C>, Error> {
         let loan = self.buffers.give_back(ticket).ok_or(Error::UnknownTicket)?;
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
         let completed = Completed {
@@ -226,13 +261,27 @@ impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_
         Ok(completed)
     }
 
+    pub(super) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
+        if !self.buffers.holds(ticket) {
+            return Err(Error::UnknownTicket);
+        }
+        self.state.cancel(ticket)?;
+        self.flush()?;
+        Ok(())
+    }
+
+    /// Does a withdrawn message to this peer itself need progress here? Without rendezvous there is none.
+    #[inline]
+    pub(super) fn is_revoked_here(&mut self, ticket: Ticket) -> bool {
+        <C::Transfer as Transfer>::RENDEZVOUS && self.state.is_revoked_here(ticket)
+    }
+
     pub(super) fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {
         let known = self.state.probe(pattern)?;
         self.flush()?;
         Ok(known)
     }
 
-    #[expect(clippy::type_complexity, reason = "a ticket and an envelope")]
     pub(super) fn matched_probe(
         &mut self,
         pattern: H::Pattern,
@@ -244,5 +293,23 @@ impl<H: Header, L: Channel, C: Config, B: BufferAccess, W: PortMux<L>> Engine<'_
             flushed?;
         }
         Ok(matched)
+    }
+
+    pub(super) fn irecv_matched(
+        &mut self,
+        ticket: Ticket,
+        into: In<B>,
+    ) -> Result<(), Refused<In<B>>> {
+        if !self.state.is_matched(ticket) {
+            let error = Error::UnknownTicket;
+            return Err(Refused { loan: into, error });
+        }
+        if let Err(loan) = self.buffers.lend_recv(ticket, into) {
+            let error = Error::Full;
+            return Err(Refused { loan, error });
+        }
+        self.state.irecv_matched(ticket, self.buffers);
+        self.flush_lazily();
+        Ok(())
     }
 }

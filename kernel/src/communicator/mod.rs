@@ -3,6 +3,7 @@
 mod buffer_table;
 mod completed;
 mod engine;
+mod facade_calls;
 mod flow_control;
 mod frame_tx;
 mod matched_probe;
@@ -24,12 +25,10 @@ mod send_path;
 mod shift_operators;
 mod state;
 
-pub use buffer_table::{BufferLending, BufferTable};
 pub use completed::{Completed, Peeked};
-pub use engine::Engine;
-pub use peer_state::{FlowControl, ReceiverHints};
+pub use facade_calls::PointToPointExt;
 pub use point_to_point::PointToPoint;
 pub use ports::{Communicator, Endpoint, Lengths, Limits, Port, PortView, Ports, Single};
 pub use post::Mode;
 pub use scope::{SCOPE_LOANS, Scope};
-pub use send_copies::{COPY_OVERHEAD, SendCopies};
+pub use send_copies::COPY_OVERHEAD;

@@ -87,7 +87,7 @@ impl<H: Header, C: Config> PeerState<H, C> {
 }
 
 /// What rendezvous remembers about one peer.
-pub struct FlowControl<H: Header> {
+pub(crate) struct FlowControl<H: Header> {
     /// Operations with a frame due.
     pub(crate) active: Queue,
     /// An answer to its question whether an announce may be withdrawn.
@@ -152,7 +152,7 @@ pub(crate) enum QuerySent {
 }
 
 /// What hints remember about one peer.
-pub struct ReceiverHints<H: Header> {
+pub(crate) struct ReceiverHints<H: Header> {
     /// The receive that it waits with, and for which message.
     pub(super) wanted: Option<(Handle, H::Pattern, usize)>,
     /// A receive of ours may be worth a hint.

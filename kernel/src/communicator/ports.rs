@@ -12,12 +12,11 @@ use super::state::State;
 use crate::aspect::{Counters, Datatypes, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};
 use crate::composition::{Config, Selected};
-use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::{Handle, PREAMBLE};
 use crate::header::{Header, Peer};
 use crate::matching::{Expected, Unexpected};
-use crate::memory::{BufferAccess, Memory, Ticket};
+use crate::memory::Memory;
 
 /// One header's queues and loans.
 pub struct Port<H: Header, M: Memory, C: Config = Selected> {
@@ -31,7 +30,7 @@ pub struct Endpoint<L: Channel, P> {
     ports: P,
 }
 
-/// An endpoint with one port: the four queues, the loans, and the channel below. What it can do is in [`PointToPoint`].
+/// An endpoint with one port: the four queues, the loans, and the channel below.
 pub type Communicator<H, L, M, C = Selected> = Endpoint<L, Single<Port<H, M, C>>>;
 
 /// The ports of an endpoint that has one.
@@ -163,34 +162,6 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
         peers.get(peer.index()).is_some_and(|state| state.dead)
     }
 
-    /// What a receive wants that nothing has matched yet; `None` of everything else.
-    pub fn posted_pattern(&mut self, ticket: Ticket) -> Option<H::Pattern> {
-        self.ports.0.state.posted_pattern(ticket)
-    }
-
-    /// Has a probe found such a message, which its sender keeps, and no receive has matched it since? A probe with this
-    /// pattern asks the sender anew: it should not say no while [`Endpoint::is_querying`].
-    pub fn has_answer(&self, pattern: &H::Pattern) -> bool {
-        self.ports.0.state.has_answer(pattern)
-    }
-
-    /// Is the question of a probe with this pattern on its way to senders that keep messages, or its answer?
-    pub fn is_querying(&self, pattern: &H::Pattern) -> bool {
-        self.ports.0.state.is_querying(pattern)
-    }
-
-    /// The header of an operation's message, where one is known.
-    pub fn header(&mut self, ticket: Ticket) -> Option<H> {
-        let operation = self.ports.0.state.operation(ticket)?;
-        operation.envelope.as_ref().map(Envelope::header)
-    }
-
-    /// Ends such a receive with [`Error::PeerLost`]: for a caller to whom one from anybody is not worth waiting for,
-    /// as that peer has gone.
-    pub fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {
-        self.ports.0.state.fail_receive(ticket, peer);
-    }
-
     /// Every frame that was due has been taken by the channel; what is left waits for the peers.
     pub fn is_flushed(&self) -> bool {
         !self.ports.0.state.tx_pending
@@ -208,7 +179,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> PointToPoint for Communicator<
         Self: 'x;
 
     #[inline]
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl BufferLending<M> + BufferAccess, SinglePort> {
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl BufferLending<Memory = M>, SinglePort> {
         Engine {
             state: &mut self.ports.0.state,
             channel: &mut self.channel,
@@ -257,9 +228,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint
     where
         Self: 'x;
 
-    fn engine(
-        &mut self,
-    ) -> Engine<'_, H, L, C, impl BufferLending<M> + BufferAccess, MultiPort<'_, L>> {
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl BufferLending<Memory = M>, MultiPort<'_, L>> {
         Engine {
             state: &mut self.port.state,
             channel: self.channel,

@@ -11,13 +11,46 @@ use super::port_mux::{PortMux, SinglePort};
 use super::state::State;
 use crate::channel::Channel;
 use crate::composition::Config;
-use crate::header::Header;
+use crate::envelope::Envelope;
+use crate::error::{Error, Refused};
+use crate::header::{Header, Peer};
 use crate::memory::{BufferAccess, Lent, Loan, Part, Source, Ticket};
 
-/// Operations with loans that one scope holds at a time, at most; then [`Error::Full`](crate::Error::Full).
+/// Operations with loans that one scope holds at a time, at most; then [`Error::Full`].
 pub const SCOPE_LOANS: usize = 16;
 
-/// Operations with buffers of lifetime `'buf`.
+/// Operations with buffers of lifetime `'buf`, which may live shorter than the communicator.
+///
+/// ```
+/// # use pombo_kernel::prelude::*;
+/// # header! { struct Topic { number: u8 } }
+/// # fn main() -> Result<(), Error> {
+/// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
+/// # let mut comm = Communicator::<Topic, _, Lent<'_>>::new(channel)?;
+/// let mut buffer = [0; 5];
+/// comm.scope(|scope| {
+///     let ticket = scope.irecv(Topic::number(1), &mut buffer)?;
+///     scope.send(Peer(0), Topic { number: 1 }, b"hello")?;
+///     scope.wait(ticket)?.outcome
+/// })?;
+/// assert_eq!(&buffer, b"hello");
+/// # Ok(()) }
+/// ```
+/// A buffer that dies before the scope is refused by the compiler:
+/// ```compile_fail,E0597
+/// # use pombo_kernel::prelude::*;
+/// # header! { struct Topic { number: u8 } }
+/// # fn main() -> Result<(), Error> {
+/// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
+/// # let mut comm = Communicator::<Topic, _, Lent<'_>>::new(channel)?;
+/// comm.scope(|scope| {
+///     let mut buffer = [0; 5];
+///     let ticket = scope.irecv(Topic::number(1), &mut buffer)?;
+///     scope.send(Peer(0), Topic { number: 1 }, b"hello")?;
+///     scope.wait(ticket)?.outcome
+/// })?;
+/// # Ok(()) }
+/// ```
 pub struct Scope<'a, 'buf, H: Header, L: Channel, C: Config, W: PortMux<L> = SinglePort> {
     state: &'a mut State<H, C>,
     channel: &'a mut L,
@@ -53,6 +86,63 @@ impl<H: Header, L: Channel, C: Config, W: PortMux<L>> Drop for Scope<'_, '_, H, 
     }
 }
 
+impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'_, 'buf, H, L, C, W> {
+    pub(super) fn send_before(
+        &mut self,
+        to: Peer,
+        header: H,
+        bytes: &'buf [u8],
+        deadline: Option<u64>,
+    ) -> Result<(), Error> {
+        let mut idle = 0;
+        if self.engine().try_inject(to, header, &bytes)? {
+            return Ok(());
+        }
+        loop {
+            match self.isend(to, header, bytes) {
+                Ok(ticket) => {
+                    let completed = self.engine().wait(ticket, deadline)?;
+                    return completed.ok_or(Error::TimedOut)?.outcome.map(drop);
+                }
+                Err(Refused {
+                    error: Error::NoCredit(_),
+                    ..
+                }) => {
+                    let mut engine = self.engine();
+                    if engine.is_over(deadline) {
+                        return Err(Error::TimedOut);
+                    }
+                    let moved = engine.progress()?;
+                    engine.pause(moved, &mut idle, deadline)?;
+                }
+                Err(refused) => return Err(refused.error),
+            }
+        }
+    }
+
+    pub(super) fn recv_before(
+        &mut self,
+        pattern: H::Pattern,
+        bytes: &'buf mut [u8],
+        deadline: Option<u64>,
+    ) -> Result<Envelope<H, C>, Error> {
+        let ticket = self.irecv(pattern, bytes)?;
+        let in_time = self.engine().wait(ticket, deadline)?;
+        let completed = match in_time {
+            Some(completed) => completed,
+            None => {
+                self.cancel(ticket)?;
+                self.wait(ticket)?
+            }
+        };
+        match completed.outcome {
+            Err(Error::Cancelled) => Err(Error::TimedOut),
+            Err(error) => Err(error),
+            Ok(_) => completed.envelope.ok_or(Error::UnknownTicket),
+        }
+    }
+}
+
 impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> PointToPoint
     for Scope<'_, 'buf, H, L, C, W>
 {
@@ -69,7 +159,7 @@ impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> PointToPoint
     #[inline]
     fn engine(
         &mut self,
-    ) -> Engine<'_, H, L, C, impl BufferLending<Lent<'buf>> + BufferAccess, W::Reborrowed<'_>> {
+    ) -> Engine<'_, H, L, C, impl BufferLending<Memory = Lent<'buf>>, W::Reborrowed<'_>> {
         Engine {
             state: self.state,
             channel: self.channel,
@@ -92,7 +182,9 @@ impl<'buf> ScopeBuffers<'_, 'buf> {
     }
 }
 
-impl<'buf> BufferLending<Lent<'buf>> for ScopeBuffers<'_, 'buf> {
+impl<'buf> BufferLending for ScopeBuffers<'_, 'buf> {
+    type Memory = Lent<'buf>;
+
     fn lend_send(&mut self, ticket: Ticket, out: &'buf [u8]) -> Result<(), &'buf [u8]> {
         let pushed = self.own.push((ticket, Loan::Sent(out)));
         pushed.map_err(|_| out)

@@ -18,7 +18,7 @@ pub const COPY_OVERHEAD: usize = 128;
 type CopyOf<C> = <<C as Config>::Buffering as Buffering>::Copy<CellOf<C>>;
 
 /// One place per operation, found by the ticket's slot.
-pub struct SendCopies<C: Config> {
+pub(super) struct SendCopies<C: Config> {
     places:
         <C::Storage as Storage>::Slice<Option<(u32, CopyOf<C>)>, <C::Sizes as Sizes>::Operations>,
     /// What all of them cost in bytes.

@@ -1,7 +1,6 @@
 //! The paper's operators (section 3.3): `&mut comm << (to, header, payload)` sends, `&mut comm >> (pattern, buffer)`
 //! receives. Both return at once, with the ticket or with the buffer on its way back.
 
-use super::point_to_point::PointToPoint;
 use super::port_mux::{OtherPorts, PortMux};
 use super::ports::{Communicator, Port, PortView};
 use super::scope::Scope;
@@ -17,7 +16,7 @@ macro_rules! operators {
         impl<$($bounds)*> Shl<(Peer, $header, <$memory as Memory>::Out)> for &mut $what {
             type Output = Result<Ticket, Refused<<$memory as Memory>::Out>>;
 
-            /// As [`PointToPoint::isend`].
+            /// As [`Communicator::isend`].
             fn shl(self, (to, header, out): (Peer, $header, <$memory as Memory>::Out)) -> Self::Output {
                 self.isend(to, header, out)
             }
@@ -26,7 +25,7 @@ macro_rules! operators {
         impl<$($bounds)*> Shr<(<$header as Header>::Pattern, <$memory as Memory>::In)> for &mut $what {
             type Output = Result<Ticket, Refused<<$memory as Memory>::In>>;
 
-            /// As [`PointToPoint::irecv`].
+            /// As [`Communicator::irecv`].
             fn shr(
                 self,
                 (pattern, into): (<$header as Header>::Pattern, <$memory as Memory>::In),

@@ -111,6 +111,34 @@ pub trait Memory {
 }
 
 /// Plain slices that outlive the communicator (or the scope) that holds them.
+///
+/// Bytes that are lent do not change before they come back. This is refused by the compiler,
+/// ```compile_fail,E0506
+/// # use pombo_kernel::prelude::*;
+/// # header! { struct Topic { number: u8 } }
+/// # fn main() -> Result<(), Error> {
+/// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
+/// # let mut bytes = *b"hello";
+/// # let mut comm = Communicator::<Topic, _, Lent<'_>>::new(channel)?;
+/// let ticket = comm.isend(Peer(0), Topic { number: 1 }, &bytes)?;
+/// bytes[0] = b'j';
+/// comm.wait(ticket)?.outcome?;
+/// # Ok(()) }
+/// ```
+/// and this is not:
+/// ```
+/// # use pombo_kernel::prelude::*;
+/// # header! { struct Topic { number: u8 } }
+/// # fn main() -> Result<(), Error> {
+/// # let channel = pombo_kernel::channel::SelfChannel::<1024>::new();
+/// # let mut bytes = *b"hello";
+/// # let mut comm = Communicator::<Topic, _, Lent<'_>>::new(channel)?;
+/// let ticket = comm.isend(Peer(0), Topic { number: 1 }, &bytes)?;
+/// comm.wait(ticket)?.outcome?;
+/// drop(comm);
+/// bytes[0] = b'j';
+/// # Ok(()) }
+/// ```
 pub struct Lent<'buf>(PhantomData<&'buf mut [u8]>);
 
 impl<'buf> Memory for Lent<'buf> {

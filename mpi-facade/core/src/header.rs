@@ -114,8 +114,9 @@ pub const EAGER: usize = 8192;
 /// them up keeps its messages itself, so a rank never holds more than ranks x credit x eager limit bytes.
 pub const CREDIT: u32 = 128;
 
-/// Bytes that copies of messages take in a rank, at most, each with [`pombo_kernel::COPY_OVERHEAD`]: standard sends of
-/// up to [`EAGER`] bytes that would wait for their receives go on as copies. `POMBO_SEND_BUFFER_BYTES` says otherwise.
+/// Bytes that copies of messages take in a rank, at most, each with [`pombo_kernel::facade::COPY_OVERHEAD`]: standard
+/// sends of up to [`EAGER`] bytes that would wait for their receives go on as copies. `POMBO_SEND_BUFFER_BYTES` says
+/// otherwise.
 pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
 /// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, copies of

@@ -5,6 +5,7 @@
 
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL};
 use core::ffi::c_int;
+use static_assertions::const_assert_eq;
 
 const CANCELLED: c_int = 1;
 /// In place of an error: nobody has asked for it. No error has this code.
@@ -23,7 +24,8 @@ pub struct Status {
     internal: [c_int; 5],
 }
 
-const _: () = assert!(size_of::<Status>() == 32 && align_of::<Status>() == 4);
+const_assert_eq!(size_of::<Status>(), 32);
+const_assert_eq!(align_of::<Status>(), 4);
 
 impl Status {
     /// The standard's empty status, of `MPI_REQUEST_NULL` and of an inactive persistent request: without an error.

@@ -3,7 +3,7 @@
 use crate::job_channel::{JobChannel, Joined, WorldChannel, join};
 use crate::settings::check_own;
 use crate::{JobError, Launcher, start};
-use pombo_kernel::{Communicator, Config, Error, Header, Memory, PointToPoint, fingerprint};
+use pombo_kernel::{Communicator, Config, Error, Header, Memory, fingerprint};
 
 /// Joins the job in which this process was started, as one of up to `RANKS` ranks that all speak the protocol of this
 /// header in this composition. Waits for the others. A process that nobody started is a job of one.

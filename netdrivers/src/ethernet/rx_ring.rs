@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::error::EthernetError;
 use super::frame::ETHERNET_HEADER_LEN;
 use super::socket::Socket;
+use static_assertions::{const_assert, const_assert_eq};
 
 /// Largest number of frames per call.
 pub(super) const BATCH: usize = 32;
@@ -151,4 +152,5 @@ impl Drop for RxRing {
     }
 }
 
-const _: () = assert!(size_of::<SlotHeader>() <= SLOT_HEADROOM && size_of::<Request>() == 16);
+const_assert!(size_of::<SlotHeader>() <= SLOT_HEADROOM);
+const_assert_eq!(size_of::<Request>(), 16);

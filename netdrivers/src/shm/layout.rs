@@ -11,6 +11,7 @@ use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
 use crate::wait::yield_policy::YieldBackoff;
+use static_assertions::{const_assert, const_assert_eq};
 
 /// First word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
@@ -197,33 +198,30 @@ impl Layout {
 const CONTROLS: usize = size_of::<Header>().next_multiple_of(size_of::<CachePadded<u8>>());
 
 /// Programs that were built apart share a segment: all of this is the same in each of them, or its [`VERSION`] is not.
-const _: () = {
-    assert!(size_of::<CachePadded<u8>>() == 128 && align_of::<CachePadded<u8>>() == 128);
-    assert!(
-        size_of::<YieldBackoff>() == 8
-            && size_of::<ReadAcks>() == 8
-            && size_of::<EventCount>() == 64
-    );
-    assert!(offset_of!(Header, magic) == 0 && offset_of!(Header, version) == 8);
-    assert!(offset_of!(Header, ranks) == 16 && offset_of!(Header, size) == 24);
-    assert!(offset_of!(Header, asymmetric) == 32 && offset_of!(Header, quota) == 36);
-    assert!(offset_of!(Header, fingerprint) == 40 && offset_of!(Header, pid_namespace) == 48);
-    assert!(offset_of!(Header, epoch) == 128 && offset_of!(Header, cpus) == 256);
-    assert!(offset_of!(Header, backoff) == 384 && size_of::<Header>() == 512);
-    assert!(offset_of!(RankStatus, state) == 0 && offset_of!(RankStatus, monitored_pid) == 4);
-    assert!(offset_of!(RankStatus, root_cause) == 8 && offset_of!(RankStatus, own_pid) == 12);
-    assert!(offset_of!(Control, status) == 0 && offset_of!(Control, event_count) == 128);
-    assert!(offset_of!(Control, senders) == 256 && size_of::<Control>() == 384);
-    assert!(offset_of!(ConsumerCursor, position) == 0 && offset_of!(ConsumerCursor, acks) == 8);
-    assert!(size_of::<ConsumerCursor>() == 64 && size_of::<BoardSlot>() == 128);
-    assert!(offset_of!(BoardSlots, released) == 0 && offset_of!(BoardSlots, slots) == 128);
-    assert!(size_of::<BoardSlots>() == 128 * (1 + SLOTS));
-};
+macro_rules! layout {
+    ($type:ty = $size:expr, { $($field:ident: $offset:literal),* }) => {
+        const_assert_eq!(size_of::<$type>(), $size);
+        $(const_assert_eq!(offset_of!($type, $field), $offset);)*
+    };
+}
 
-const _: () = {
-    assert!(offset_of!(Header, size) == size_of::<Start>() - 8);
-    assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
-    assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
-    assert!(CHUNK.is_multiple_of(PAGE) && SLOTS.is_multiple_of(CHUNKS) && INLINE < CHUNK);
-    assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);
-};
+layout!(Header = 512, {
+    magic: 0, version: 8, ranks: 16, size: 24, asymmetric: 32, quota: 36, fingerprint: 40, pid_namespace: 48,
+    epoch: 128, cpus: 256, backoff: 384
+});
+layout!(RankStatus = 16, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12 });
+layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
+layout!(ConsumerCursor = 64, { position: 0, acks: 8 });
+layout!(BoardSlots = 128 * (1 + SLOTS), { released: 0, slots: 128 });
+layout!(BoardSlot = 128, {});
+layout!(YieldBackoff = 8, {});
+layout!(ReadAcks = 8, {});
+layout!(EventCount = 64, {});
+layout!(CachePadded<u8> = 128, {});
+const_assert_eq!(align_of::<CachePadded<u8>>(), 128);
+
+const_assert_eq!(offset_of!(Header, size), size_of::<Start>() - 8);
+const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
+const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
+const_assert!(CHUNK.is_multiple_of(PAGE) && SLOTS.is_multiple_of(CHUNKS) && INLINE < CHUNK);
+const_assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);

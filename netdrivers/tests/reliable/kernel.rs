@@ -8,8 +8,7 @@ use numbered::{Numbered, select};
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Capacities, Channel, Communicator, Composition, Config, Error, Lent, Loan, Peer, PointToPoint,
-    Ticket,
+    Capacities, Channel, Communicator, Composition, Config, Error, Lent, Loan, Peer, Ticket,
 };
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::fault::{Faults, SeededRng};

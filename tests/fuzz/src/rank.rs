@@ -3,7 +3,8 @@
 use super::protocol::{ANY, Bytes, Mark, Owned, Want};
 use super::script::{Mood, PEERS, Script};
 use pombo_kernel::aspect::{Capacity, Transfer};
-use pombo_kernel::{Communicator, Config, Error, Loan, Mode, Peer, PointToPoint, Sizes, Ticket};
+use pombo_kernel::facade::PointToPointExt;
+use pombo_kernel::{Communicator, Config, Error, Loan, Mode, Peer, Sizes, Ticket};
 
 /// Value of buffer bytes that were not written.
 const UNTOUCHED: u8 = 0xA5;

@@ -17,7 +17,8 @@ pub(crate) use state::Envelope;
 use crate::protocol::{PEERS, POOL, Tagged, Wanted};
 use calls::Engine;
 use loans::{BufferAccess, BufferTable, Chain};
-use pombo_kernel::{Channel, Error, Lengths, Limits, Peer, Refused, Ticket};
+use pombo_kernel::facade::Lengths;
+use pombo_kernel::{Channel, Error, Limits, Peer, Refused, Ticket};
 use state::State;
 
 /// Tables, loans, and the channel below.

@@ -9,7 +9,7 @@ use pombo_kernel::aspect::{
     ReceiverInitiated, Rendezvous, Static, Unbuffered, Unobserved,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{Communicator, Composition, Config, Envelope, Lent, Peer, PointToPoint, Capacities};
+use pombo_kernel::{Communicator, Composition, Config, Envelope, Lent, Peer, Capacities};
 use std::hint::black_box;
 use zerocopy::little_endian::{U32, U64};
 

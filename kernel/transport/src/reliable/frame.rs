@@ -4,6 +4,7 @@
 use crate::checksum::Checksum;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::header::Peer;
+use static_assertions::const_assert_eq;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -34,7 +35,7 @@ pub(super) struct FrameHeader {
     pub(super) reserved: U16,
 }
 
-const _: () = assert!(size_of::<FrameHeader>() == HEADER_LEN);
+const_assert_eq!(size_of::<FrameHeader>(), HEADER_LEN);
 
 /// Bytes of the header.
 pub(super) const HEADER_LEN: usize = 32;

@@ -12,6 +12,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem::replace;
+use static_assertions::const_assert;
 
 /// The table of operations under way. Its bound is memory and [`SLOTS`].
 #[derive(Default)]
@@ -67,7 +68,8 @@ const SLOTS: usize = 1 << 20;
 const POLLS_AT_ONCE: usize = 16;
 const GENERATIONS: usize = 1 << 11;
 
-const _: () = assert!(FIRST + SLOTS * GENERATIONS <= 1 << 32, "above are tickets");
+// Above are tickets.
+const_assert!(FIRST + SLOTS * GENERATIONS <= 1 << 32);
 
 fn split(request: Request) -> (usize, usize) {
     let bits = request.0.wrapping_sub(FIRST);

@@ -32,7 +32,7 @@ impl Operation {
     /// What the messages of so many calls of this kind carry, of 31 bits.
     pub(super) const fn tag(self, calls: u32) -> u32 {
         const BITS: u32 = 27;
-        const _: () = assert!(KINDS <= 1 << (31 - BITS));
+        const_assert!(KINDS <= 1 << (31 - BITS));
         (self as u32) << BITS | calls & ((1 << BITS) - 1)
     }
 }
@@ -118,6 +118,7 @@ const fn costly_waits(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule 
 }
 
 use Algorithm::*;
+use static_assertions::const_assert;
 
 /// The table, in the order of [`Operation`]. Measured on shared memory, 2 to 8 ranks on 2 cores, and between 4 and 8
 /// hosts. Where ranks share cores it is waits that cost, not messages, so whoever talks to everybody at once is best;

@@ -18,9 +18,8 @@ pub(crate) use posted_set::PostedSet;
 use crate::header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
 use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
-use pombo_kernel::{
-    Communicator, Completed, Error, Limits, Loan, Mode, Peeked, Peer, PointToPoint, Ticket,
-};
+use pombo_kernel::facade::{Peeked, PointToPointExt};
+use pombo_kernel::{Communicator, Completed, Error, Limits, Loan, Mode, Peer, Ticket};
 
 /// An envelope of the kernel's with MPI's header.
 pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, MpiComposition>;
@@ -44,7 +43,7 @@ impl Kernel {
         Communicator::with_limits(channel, limits).map(Kernel)
     }
 
-    /// Sends a short message if it can leave this moment: see [`PointToPoint::send_now`].
+    /// Sends a short message if it can leave this moment: see [`PointToPointExt::try_inject`].
     #[inline(always)]
     pub(crate) fn send_now(
         &mut self,
@@ -74,7 +73,7 @@ impl Kernel {
         }
     }
 
-    /// Copies a short send that waits for its receive or for credit: see [`PointToPoint::detach`].
+    /// Copies a short send that waits for its receive or for credit: see [`PointToPointExt::detach`].
     pub(crate) fn detach(&mut self, ticket: Ticket) -> Result<bool, Error> {
         self.0.detach(ticket)
     }
@@ -99,7 +98,8 @@ impl Kernel {
         Ok(self.0.irecv_matched(message, into)?)
     }
 
-    /// Takes an operation back whose memory goes away: see [`PointToPoint::release`]. Gives the context that it was in.
+    /// Takes an operation back whose memory goes away: see [`PointToPointExt::release`]. Gives the context that it was
+    /// in.
     #[cold]
     fn release(&mut self, ticket: Ticket) -> Option<u32> {
         let pattern = self
@@ -162,12 +162,12 @@ impl Kernel {
     }
 
     /// Has a probe said that there is such a message, which nobody has received since?
-    pub(crate) fn has_answer(&self, pattern: &MpiPattern) -> bool {
+    pub(crate) fn has_answer(&mut self, pattern: &MpiPattern) -> bool {
         self.0.has_answer(pattern)
     }
 
     /// Is it still to be heard whether there is such a message?
-    pub(crate) fn is_asking(&self, pattern: &MpiPattern) -> bool {
+    pub(crate) fn is_asking(&mut self, pattern: &MpiPattern) -> bool {
         self.0.is_querying(pattern)
     }
 

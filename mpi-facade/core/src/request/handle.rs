@@ -3,8 +3,10 @@
 use crate::constants::{FIRST_OWN_HANDLE, Request};
 use crate::error::CommError;
 use pombo_kernel::Ticket;
+use static_assertions::const_assert_eq;
 
-const _: () = assert!(usize::BITS == 64, "a request handle needs 64 bits");
+// A request handle needs 64 bits.
+const_assert_eq!(usize::BITS, 64);
 
 /// A send that is over from the start. No ticket is below 2^32.
 pub const SENT: Request = Request(FIRST_OWN_HANDLE);

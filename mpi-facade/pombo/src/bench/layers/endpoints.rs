@@ -6,7 +6,7 @@ use std::thread;
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
-use pombo_kernel::{Communicator, Lent, Peer, PointToPoint};
+use pombo_kernel::{Communicator, Lent, Peer};
 use pombo_mpi::header::{FINGERPRINT, MpiComposition, MpiHeader, MpiPattern};
 use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
 
