@@ -18,7 +18,6 @@ extern crate alloc;
 
 #[cfg(feature = "authenticated")]
 pub mod authenticated;
-mod checksum;
 pub mod composite;
 mod contiguous_frame;
 pub mod multicast;
