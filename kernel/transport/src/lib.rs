@@ -7,6 +7,7 @@
 //! | [`reliable`] | a channel of a network that loses frames |
 //! | [`multicast`] | reliable broadcast to groups of peers, of such a network |
 //! | [`composite`] | one channel of two |
+//! | [`serial_line`] | of two functions for bytes, a UART's, a network of two peers |
 //! | `authenticated`, a feature | of a network one whose frames only who has the job's key can write |
 //!
 //! `no_std`, no `unsafe`; an allocator for authentication alone.
@@ -22,9 +23,11 @@ pub mod composite;
 mod contiguous_frame;
 pub mod multicast;
 pub mod reliable;
+pub mod serial_line;
 
 #[cfg(feature = "authenticated")]
 pub use authenticated::Authenticated;
 pub use composite::Composite;
 pub use contiguous_frame::ContiguousFrame;
 pub use reliable::Reliable;
+pub use serial_line::SerialLine;
