@@ -7,6 +7,7 @@
 //! | [`reliable`] | a channel of a network that loses frames |
 //! | [`multicast`] | reliable broadcast to groups of peers, of such a network; a channel that serves groups beside its own frames |
 //! | [`composite`] | one channel of two |
+//! | [`serial_line`] | of two functions for bytes, a UART's, a network of two peers |
 //! | `authenticated`, a feature | of a network one whose frames only who has the job's key can write |
 //!
 //! `no_std`, no `unsafe`; an allocator for authentication alone.
@@ -18,10 +19,10 @@ extern crate alloc;
 
 #[cfg(feature = "authenticated")]
 pub mod authenticated;
-mod checksum;
 pub mod composite;
 pub mod multicast;
 pub mod reliable;
+pub mod serial_line;
 
 #[cfg(feature = "authenticated")]
 pub use authenticated::Authenticated;
@@ -29,3 +30,4 @@ pub use composite::Composite;
 pub use multicast::WithMulticast;
 pub use pombo_kernel::channel::ContiguousFrame;
 pub use reliable::Reliable;
+pub use serial_line::SerialLine;

@@ -1,11 +1,11 @@
 //! What travels within a group: one header, and what stands behind it. `multicast` only.
 
 use super::packet_bitmap::PacketBitmap;
-use crate::checksum::Checksum;
 use crate::reliable::frame::Refusal;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
+use xxhash_rust::xxh64::Xxh64;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -19,7 +19,8 @@ pub(super) struct FrameHeader {
     pub(super) flags: u8,
     /// Bytes behind the header; a device may fill the frame up.
     pub(super) len: U16,
-    /// Over everything; 0 where the network checks.
+    /// XXH64 over everything and the peer that it is for, the lower half, with its sender for a seed; 0 where the
+    /// network checks.
     pub(super) check: U32,
     /// The life of the job.
     pub(super) epoch: U32,
@@ -84,8 +85,8 @@ impl FrameHeader {
         let mut check = self.begin(from);
         parts
             .iter()
-            .for_each(|part| in_pieces(part, |piece| check.add(piece)));
-        self.check = U32::new(end(check, to));
+            .for_each(|part| in_pieces(part, |piece| check.update(piece)));
+        self.check = U32::new(end(&check, to));
     }
 
     /// Looks at a frame. Where frames carry a checksum, `me` is the peer that it came to.
@@ -121,14 +122,14 @@ impl FrameHeader {
     fn is_intact<A: Arrival>(&mut self, frame: &A, me: Peer) -> bool {
         let granted = core::mem::replace(&mut self.check, U32::ZERO).get();
         let mut check = self.begin(frame.from());
-        frame.for_each_chunk(HEADER_LEN, self.len(), |piece| check.add(piece));
-        end(check, me) == granted || end(check, ALL) == granted
+        frame.for_each_chunk(HEADER_LEN, self.len(), |piece| check.update(piece));
+        end(&check, me) == granted || end(&check, ALL) == granted
     }
 
     /// Peers count although they do not travel: what a wrong one seems to say has the wrong sum.
-    fn begin(&self, from: Peer) -> Checksum {
-        let mut check = Checksum::new(from.0.into());
-        check.add(self.as_bytes());
+    fn begin(&self, from: Peer) -> Xxh64 {
+        let mut check = Xxh64::new(from.0.into());
+        check.update(self.as_bytes());
         check
     }
 
@@ -162,9 +163,10 @@ impl FrameHeader {
     }
 }
 
-fn end(mut check: Checksum, to: Peer) -> u32 {
-    check.add(&to.0.to_le_bytes());
-    check.end()
+fn end(check: &Xxh64, to: Peer) -> u32 {
+    let mut check = check.clone();
+    check.update(&to.0.to_le_bytes());
+    check.digest() as u32
 }
 
 /// Bytes of a part, in pieces of at most 256 where it does not lie in one.

@@ -1,10 +1,10 @@
 //! The frames of the protocol: one header, and behind it the payload of a data frame or the bitmap of a report. Only
 //! `reliable` uses it.
 
-use crate::checksum::Checksum;
 use pombo_kernel::channel::Arrival;
 use pombo_kernel::header::Peer;
 use static_assertions::const_assert_eq;
+use xxhash_rust::xxh64::Xxh64;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -18,7 +18,7 @@ pub(super) struct FrameHeader {
     pub(super) flags: u8,
     /// Bytes behind the header; a device may pad the frame.
     pub(super) len: U16,
-    /// Over everything, and from and to whom; 0 where the network checks.
+    /// XXH64 over everything, the lower half, with from and to whom for a seed; 0 where the network checks.
     pub(super) check: U32,
     /// The epoch of the job.
     pub(super) epoch: U32,
@@ -62,8 +62,8 @@ impl FrameHeader {
     pub(super) fn seal(&mut self, way: (Peer, Peer), rest: &[u8]) {
         self.check = U32::ZERO;
         let mut check = self.begin(way);
-        check.add(rest);
-        self.check = U32::new(check.end());
+        check.update(rest);
+        self.check = U32::new(check.digest() as u32);
     }
 
     /// Reads and verifies a frame that travelled `way`, from and to.
@@ -103,14 +103,97 @@ impl FrameHeader {
     fn is_intact<A: Arrival>(&mut self, frame: &A, way: (Peer, Peer)) -> bool {
         let told = core::mem::replace(&mut self.check, U32::ZERO);
         let mut check = self.begin(way);
-        frame.for_each_chunk(HEADER_LEN, self.len(), |piece| check.add(piece));
-        check.end() == told.get()
+        frame.for_each_chunk(HEADER_LEN, self.len(), |piece| check.update(piece));
+        check.digest() as u32 == told.get()
     }
 
     /// Peers count although they do not travel: a frame that went astray has the wrong sum.
-    fn begin(&self, (from, to): (Peer, Peer)) -> Checksum {
-        let mut check = Checksum::new(u64::from(from.0) << 16 | u64::from(to.0));
-        check.add(self.as_bytes());
+    fn begin(&self, (from, to): (Peer, Peer)) -> Xxh64 {
+        let mut check = Xxh64::new(u64::from(from.0) << 16 | u64::from(to.0));
+        check.update(self.as_bytes());
         check
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use std::vec::Vec;
+    use zerocopy::FromZeros;
+
+    const WAY: (Peer, Peer) = (Peer(1), Peer(0));
+
+    /// A frame that arrives in pieces of that many bytes.
+    struct Pieces<'a>(&'a [u8], usize);
+
+    impl Arrival for Pieces<'_> {
+        fn from(&self) -> Peer {
+            WAY.0
+        }
+
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn head(&self, n: usize) -> Option<&[u8]> {
+            self.0.get(..n)
+        }
+
+        fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
+            self.0[offset..offset + len].chunks(self.1).for_each(f);
+        }
+    }
+
+    fn frame() -> Vec<u8> {
+        let payload: Vec<u8> = (0..64_u8).map(|i| i.wrapping_mul(11)).collect();
+        let mut head = FrameHeader::new_zeroed();
+        head.kind = DATA;
+        head.len = U16::new(64);
+        head.seal(WAY, &payload);
+        [head.as_bytes(), &payload].concat()
+    }
+
+    fn read(frame: &[u8], piece: usize, way: (Peer, Peer)) -> Result<(), Refusal> {
+        FrameHeader::read(&Pieces(frame, piece), way, 0, true).map(|_| ())
+    }
+
+    #[test]
+    fn pieces_do_not_count() {
+        let frame = frame();
+        for piece in 1..=64 {
+            assert_eq!(read(&frame, piece, WAY), Ok(()));
+        }
+    }
+
+    /// One bit, two bits, a cut end, a payload of zeros behind it, words that change places, another way.
+    #[test]
+    fn damage_shows() {
+        let right = frame();
+        let refused = |wrong: &[u8], way| assert_eq!(read(wrong, 64, way), Err(Refusal::Corrupt));
+        for a in 0..8 * right.len() {
+            for b in a..8 * right.len() {
+                let mut wrong = right.clone();
+                wrong[a / 8] ^= 1 << (a % 8);
+                if a != b {
+                    wrong[b / 8] ^= 1 << (b % 8);
+                }
+                refused(&wrong, WAY);
+            }
+        }
+        for len in 0..64_u8 {
+            refused(&right[..HEADER_LEN + usize::from(len)], WAY);
+            let mut wrong = right.clone();
+            wrong[2] = len;
+            refused(&wrong, WAY);
+            wrong[2] = 65 + len;
+            wrong.resize(HEADER_LEN + 65 + usize::from(len), 0);
+            refused(&wrong, WAY);
+        }
+        let mut swapped = right.clone();
+        swapped[HEADER_LEN..].rotate_left(8);
+        refused(&swapped, WAY);
+        refused(&right, (Peer(1), Peer(2)));
+        refused(&right, (Peer(2), Peer(0)));
     }
 }

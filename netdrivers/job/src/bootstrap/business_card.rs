@@ -58,7 +58,7 @@ pub(crate) enum KeyUse {
 }
 
 /// In front of all: other versions are told apart.
-const VERSION: &str = "pombo3";
+const VERSION: &str = "pombo4";
 
 impl BusinessCard {
     /// Returns the card as text without spaces and '=', so that any launcher can transmit it; far below 1024 bytes.
@@ -187,15 +187,15 @@ mod tests {
         for (rank, text) in [
             (1, String::new()),
             (1, format!("pombo2.7.6.8.{key}")),
-            (1, "pombo3.7.6.8".into()),
-            (1, format!("pombo3.7.6.x.{key}")),
-            (1, format!("pombo3.7.6.8.{key}.9")),
-            (1, format!("pombo3.7.6.8.{key}.9.5.on")),
-            (0, format!("pombo3.7.6.8.{key}")),
-            (0, format!("pombo3.7.6.8.f{key}.9.5.on")),
-            (0, format!("pombo3.7.6.8.{key}.9.5")),
-            (0, format!("pombo3.7.6.8.{key}.9.5.1")),
-            (0, format!("pombo3.7.6.8.{key}.9.5.on.")),
+            (1, "pombo4.7.6.8".into()),
+            (1, format!("pombo4.7.6.x.{key}")),
+            (1, format!("pombo4.7.6.8.{key}.9")),
+            (1, format!("pombo4.7.6.8.{key}.9.5.on")),
+            (0, format!("pombo4.7.6.8.{key}")),
+            (0, format!("pombo4.7.6.8.f{key}.9.5.on")),
+            (0, format!("pombo4.7.6.8.{key}.9.5")),
+            (0, format!("pombo4.7.6.8.{key}.9.5.1")),
+            (0, format!("pombo4.7.6.8.{key}.9.5.on.")),
         ] {
             assert_eq!(
                 BusinessCard::read(rank, &text),
