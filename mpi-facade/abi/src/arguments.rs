@@ -1,12 +1,13 @@
-//! Arguments of the C interface. A pointer that a call reads or writes through has a type of its own here, and gives
-//! itself away only once it is known not to be null: `mpi!` checks all of them before the call does anything.
-//! For every module that exports.
+//! Arguments of the C interface. A pointer that a call reads or writes through has a type of its own, here or in
+//! [`pombo_mpi::c_arguments`], and gives itself away only once it is known not to be null: `mpi!` checks all of them
+//! before the call does anything. For every module that exports.
 
 use core::ffi::{c_char, c_int, c_void};
-use core::ptr::NonNull;
+use pombo_mpi::c_arguments::{OutPointer, RankArray, TextRoom};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::status::Status;
+use pombo_mpi::user_buffer::UserAddress;
 use pombo_mpi::{CommError, errhandler};
 
 /// What C passes, and what of it a call's body gets to see.
@@ -19,66 +20,26 @@ pub(crate) trait Argument {
 }
 
 /// The place of a result.
-#[repr(transparent)]
-pub(crate) struct Out<T>(*mut T);
+pub(crate) type Out<T> = Option<OutPointer<T>>;
 
 /// A place that is read first.
 pub(crate) type InOut<T> = Out<T>;
 
 /// A place that is read only.
-#[repr(transparent)]
-pub(crate) struct In<T>(*const T);
+pub(crate) type In<T> = Out<T>;
 
-/// A place that is not null.
-pub(crate) struct OutPointer<T>(NonNull<T>);
+/// Room for a text.
+pub(crate) type OutText<const ROOM: usize> = Out<TextRoom<ROOM>>;
 
-impl<T> Clone for OutPointer<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for OutPointer<T> {}
+/// A message buffer.
+pub(crate) type UserBuffer = UserAddress<'static>;
 
 impl<T> Argument for Out<T> {
     type Checked = OutPointer<T>;
 
     #[inline(always)]
     fn check(self) -> Option<OutPointer<T>> {
-        NonNull::new(self.0).map(OutPointer)
-    }
-}
-
-impl<T> Argument for In<T> {
-    type Checked = OutPointer<T>;
-
-    #[inline(always)]
-    fn check(self) -> Option<OutPointer<T>> {
-        Out(self.0.cast_mut()).check()
-    }
-}
-
-impl<T> OutPointer<T> {
-    /// Writes a result to the caller's memory.
-    #[inline(always)]
-    pub(crate) fn set(self, value: T) {
-        // SAFETY: the standard has the caller of every function pass memory for its results, and this is not null.
-        unsafe { self.0.write(value) };
-    }
-
-    /// Reads what the caller has put there.
-    #[inline(always)]
-    pub(crate) fn get(self) -> T
-    where
-        T: Copy,
-    {
-        // SAFETY: the standard has the caller pass an initialised value, and this is not null.
-        unsafe { self.0.read() }
-    }
-
-    /// Where the place lies, for texts, which are longer than one item.
-    pub(crate) fn pointer(self) -> *mut T {
-        self.0.as_ptr()
+        self
     }
 }
 
@@ -107,7 +68,8 @@ impl<T> Array<T> {
     /// Writes at an index, if there is such a place.
     pub(crate) fn set(&mut self, index: usize, value: T) {
         if index < self.len {
-            // SAFETY: the standard has the caller pass as many places as it says; there are some, so this is not null.
+            // SAFETY: the C caller has promised as many places as its count says during the call (MPI 5.0, section
+            // 2.5.2); there are some, so this is not null.
             unsafe { self.first.add(index).write(value) };
         }
     }
@@ -121,8 +83,9 @@ impl<T> Array<T> {
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: the standard has the caller pass as many initialised handles as it says, which stay where they are
-        // and which nobody else changes during the call; there are some, so this is not null.
+        // SAFETY: the C caller has promised as many initialised handles as its count says, which stay where they are
+        // and which nobody else changes during the call (MPI 5.0, sections 2.5.2 and 3.7.5); there are some, so this
+        // is not null.
         unsafe { core::slice::from_raw_parts_mut(self.first, self.len) }
     }
 }
@@ -130,14 +93,15 @@ impl<T> Array<T> {
 /// The place of a status, or `MPI_STATUS_IGNORE`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct StatusWriter(*mut Status);
+pub(crate) struct StatusWriter(Option<OutPointer<Status>>);
 
 impl StatusWriter {
     /// Writes the status of a call that completes one operation.
     #[inline(always)]
     pub(crate) fn store(self, status: Status) {
-        // SAFETY: the standard has the caller pass memory for a status, or MPI_STATUS_IGNORE, which is null.
-        unsafe { status.store(self.0) };
+        if let Some(place) = self.0 {
+            status.store(place);
+        }
     }
 }
 
@@ -210,8 +174,8 @@ macro_rules! plain {
 plain! {
     c_int Count Aint
     Comm Datatype Errhandler Info Message Op Request
-    *const c_void *mut c_void
-    *const c_int *mut c_int *const Count *const Datatype
+    UserBuffer *const c_void *mut c_void
+    RankArray<c_int> RankArray<Count> RankArray<Datatype> *mut c_int
     *mut *mut *mut c_char
     *const Request *mut Request *mut Status
 }

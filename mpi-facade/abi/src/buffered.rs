@@ -1,6 +1,6 @@
 //! Buffered sends and their buffer.
 
-use crate::arguments::Out;
+use crate::arguments::{Out, UserBuffer};
 use core::ffi::{c_int, c_void};
 use pombo_mpi::buffered::{self, Attached};
 use pombo_mpi::constants::*;
@@ -15,13 +15,12 @@ fn attached(address: *mut c_void, size: i64) -> Result<Attached, Error> {
 
 macro_rules! buffered {
     ($($send:ident $isend:ident $attach:ident $detach:ident $count:ident;)*) => {mpi! {$(
-        fn $send(buf: *const c_void, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) {
-            // SAFETY: the caller's buffer holds `count` items.
-            unsafe { buffered::send(buf, count.into(), datatype, dest, tag, comm) }
+        fn $send(buf: UserBuffer, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) {
+            buffered::send(buf, count.into(), datatype, dest, tag, comm)
         }
 
         fn $isend(
-            buf: *const c_void,
+            buf: UserBuffer,
             count: $count,
             datatype: Datatype,
             dest: c_int,
@@ -29,8 +28,7 @@ macro_rules! buffered {
             comm: Comm,
             request: Out<Request>,
         ) {
-            // SAFETY: the caller's buffer holds `count` items.
-            unsafe { buffered::send(buf, count.into(), datatype, dest, tag, comm) }?;
+            buffered::send(buf, count.into(), datatype, dest, tag, comm)?;
             out!(request = request::SENT);
             Ok(())
         }

@@ -1,16 +1,13 @@
 //! Collective communication, blocking and non-blocking. The `int` and the `MPI_Count` form of a function share one
 //! body.
 
-use crate::arguments::Out;
-use core::ffi::{c_int, c_void};
+use crate::arguments::{Out, UserBuffer};
+use core::ffi::c_int;
+use pombo_mpi::c_arguments::RankArray;
 use pombo_mpi::collective::{self, Buffer, Buffers, Collective, Numbers, Reduced, Types};
 use pombo_mpi::constants::*;
 
-fn input(address: *const c_void, count: impl Into<Count>, datatype: Datatype) -> Buffer {
-    output(address.cast_mut(), count, datatype)
-}
-
-fn output(address: *mut c_void, count: impl Into<Count>, datatype: Datatype) -> Buffer {
+fn block(address: UserBuffer, count: impl Into<Count>, datatype: Datatype) -> Buffer<'static> {
     Buffer {
         address,
         count: count.into(),
@@ -18,21 +15,12 @@ fn output(address: *mut c_void, count: impl Into<Count>, datatype: Datatype) -> 
     }
 }
 
-fn inputs(
-    address: *const c_void,
+fn blocks(
+    address: UserBuffer,
     counts: impl Into<Numbers>,
     displacements: impl Into<Numbers>,
     datatypes: Types,
-) -> Buffers {
-    outputs(address.cast_mut(), counts, displacements, datatypes)
-}
-
-fn outputs(
-    address: *mut c_void,
-    counts: impl Into<Numbers>,
-    displacements: impl Into<Numbers>,
-    datatypes: Types,
-) -> Buffers {
+) -> Buffers<'static> {
     Buffers {
         address,
         counts: counts.into(),
@@ -42,12 +30,12 @@ fn outputs(
 }
 
 fn reduced(
-    input: *const c_void,
-    output: *mut c_void,
+    input: UserBuffer,
+    output: UserBuffer,
     count: impl Into<Count>,
     datatype: Datatype,
     op: Op,
-) -> Reduced {
+) -> Reduced<'static> {
     Reduced {
         input,
         output,
@@ -57,18 +45,15 @@ fn reduced(
     }
 }
 
-/// A call in its blocking and its non-blocking form. The body prepares the operation; it may appeal to the caller's
-/// promise about its buffers.
+/// A call in its blocking and its non-blocking form. The body prepares the operation.
 macro_rules! both {
     ($($blocking:ident $immediate:ident ($($arg:ident: $type:ty),* $(,)?) $body:expr;)*) => {mpi! {$(
         fn $blocking($($arg: $type),*) {
-            // SAFETY: the caller's buffers.
-            unsafe { $body }.run()
+            $body.run()
         }
 
         fn $immediate($($arg: $type,)* request: Out<Request>) {
-            // SAFETY: the caller's buffers, which stay until the request is over.
-            out!(request = unsafe { $body }.start()?);
+            out!(request = $body.start()?);
             Ok(())
         }
     )*}};
@@ -88,16 +73,16 @@ mpi! {
 macro_rules! vectors {
     ($($count:ident: $bcast:ident $ibcast:ident $reduce:ident $ireduce:ident;)*) => {both! {$(
         $bcast $ibcast (
-            buffer: *mut c_void,
+            buffer: UserBuffer,
             count: $count,
             datatype: Datatype,
             root: c_int,
             comm: Comm,
-        ) collective::broadcast(output(buffer, count, datatype), root, comm);
+        ) collective::broadcast(block(buffer, count, datatype), root, comm);
 
         $reduce $ireduce (
-            sendbuf: *const c_void,
-            recvbuf: *mut c_void,
+            sendbuf: UserBuffer,
+            recvbuf: UserBuffer,
             count: $count,
             datatype: Datatype,
             op: Op,
@@ -115,8 +100,8 @@ vectors! {
 macro_rules! reductions {
     ($($blocking:ident $immediate:ident $prepare:ident $count:ident;)*) => {both! {$(
         $blocking $immediate (
-            sendbuf: *const c_void,
-            recvbuf: *mut c_void,
+            sendbuf: UserBuffer,
+            recvbuf: UserBuffer,
             count: $count,
             datatype: Datatype,
             op: Op,
@@ -139,9 +124,9 @@ reductions! {
 macro_rules! shares {
     ($($blocking:ident $immediate:ident $count:ident;)*) => {both! {$(
         $blocking $immediate (
-            sendbuf: *const c_void,
-            recvbuf: *mut c_void,
-            recvcounts: *const $count,
+            sendbuf: UserBuffer,
+            recvbuf: UserBuffer,
+            recvcounts: RankArray<$count>,
             datatype: Datatype,
             op: Op,
             comm: Comm,
@@ -157,17 +142,17 @@ shares! {
 macro_rules! rooted {
     ($($blocking:ident $immediate:ident $prepare:ident $count:ident;)*) => {both! {$(
         $blocking $immediate (
-            sendbuf: *const c_void,
+            sendbuf: UserBuffer,
             sendcount: $count,
             sendtype: Datatype,
-            recvbuf: *mut c_void,
+            recvbuf: UserBuffer,
             recvcount: $count,
             recvtype: Datatype,
             root: c_int,
             comm: Comm,
         ) collective::$prepare(
-            input(sendbuf, sendcount, sendtype),
-            output(recvbuf, recvcount, recvtype),
+            block(sendbuf, sendcount, sendtype),
+            block(recvbuf, recvcount, recvtype),
             root,
             comm,
         );
@@ -184,16 +169,16 @@ rooted! {
 macro_rules! rootless {
     ($($blocking:ident $immediate:ident $prepare:ident $count:ident;)*) => {both! {$(
         $blocking $immediate (
-            sendbuf: *const c_void,
+            sendbuf: UserBuffer,
             sendcount: $count,
             sendtype: Datatype,
-            recvbuf: *mut c_void,
+            recvbuf: UserBuffer,
             recvcount: $count,
             recvtype: Datatype,
             comm: Comm,
         ) collective::$prepare(
-            input(sendbuf, sendcount, sendtype),
-            output(recvbuf, recvcount, recvtype),
+            block(sendbuf, sendcount, sendtype),
+            block(recvbuf, recvcount, recvtype),
             comm,
         );
     )*}};
@@ -212,67 +197,67 @@ macro_rules! uneven {
         $alltoallv:ident $ialltoallv:ident;)*
     ) => {both! {$(
         $gatherv $igatherv (
-            sendbuf: *const c_void,
+            sendbuf: UserBuffer,
             sendcount: $count,
             sendtype: Datatype,
-            recvbuf: *mut c_void,
-            recvcounts: *const $count,
-            displs: *const $displacement,
+            recvbuf: UserBuffer,
+            recvcounts: RankArray<$count>,
+            displs: RankArray<$displacement>,
             recvtype: Datatype,
             root: c_int,
             comm: Comm,
         ) collective::gatherv(
-            input(sendbuf, sendcount, sendtype),
-            outputs(recvbuf, recvcounts, displs, Types::One(recvtype)),
+            block(sendbuf, sendcount, sendtype),
+            blocks(recvbuf, recvcounts, displs, Types::One(recvtype)),
             root,
             comm,
         );
 
         $scatterv $iscatterv (
-            sendbuf: *const c_void,
-            sendcounts: *const $count,
-            displs: *const $displacement,
+            sendbuf: UserBuffer,
+            sendcounts: RankArray<$count>,
+            displs: RankArray<$displacement>,
             sendtype: Datatype,
-            recvbuf: *mut c_void,
+            recvbuf: UserBuffer,
             recvcount: $count,
             recvtype: Datatype,
             root: c_int,
             comm: Comm,
         ) collective::scatterv(
-            inputs(sendbuf, sendcounts, displs, Types::One(sendtype)),
-            output(recvbuf, recvcount, recvtype),
+            blocks(sendbuf, sendcounts, displs, Types::One(sendtype)),
+            block(recvbuf, recvcount, recvtype),
             root,
             comm,
         );
 
         $allgatherv $iallgatherv (
-            sendbuf: *const c_void,
+            sendbuf: UserBuffer,
             sendcount: $count,
             sendtype: Datatype,
-            recvbuf: *mut c_void,
-            recvcounts: *const $count,
-            displs: *const $displacement,
+            recvbuf: UserBuffer,
+            recvcounts: RankArray<$count>,
+            displs: RankArray<$displacement>,
             recvtype: Datatype,
             comm: Comm,
         ) collective::allgatherv(
-            input(sendbuf, sendcount, sendtype),
-            outputs(recvbuf, recvcounts, displs, Types::One(recvtype)),
+            block(sendbuf, sendcount, sendtype),
+            blocks(recvbuf, recvcounts, displs, Types::One(recvtype)),
             comm,
         );
 
         $alltoallv $ialltoallv (
-            sendbuf: *const c_void,
-            sendcounts: *const $count,
-            sdispls: *const $displacement,
+            sendbuf: UserBuffer,
+            sendcounts: RankArray<$count>,
+            sdispls: RankArray<$displacement>,
             sendtype: Datatype,
-            recvbuf: *mut c_void,
-            recvcounts: *const $count,
-            rdispls: *const $displacement,
+            recvbuf: UserBuffer,
+            recvcounts: RankArray<$count>,
+            rdispls: RankArray<$displacement>,
             recvtype: Datatype,
             comm: Comm,
         ) collective::alltoallv(
-            inputs(sendbuf, sendcounts, sdispls, Types::One(sendtype)),
-            outputs(recvbuf, recvcounts, rdispls, Types::One(recvtype)),
+            blocks(sendbuf, sendcounts, sdispls, Types::One(sendtype)),
+            blocks(recvbuf, recvcounts, rdispls, Types::One(recvtype)),
             comm,
         );
     )*}};
@@ -291,18 +276,18 @@ type Displacement = Count;
 macro_rules! each_its_own {
     ($($blocking:ident $immediate:ident $count:ident $displacement:ident;)*) => {both! {$(
         $blocking $immediate (
-            sendbuf: *const c_void,
-            sendcounts: *const $count,
-            sdispls: *const $displacement,
-            sendtypes: *const Datatype,
-            recvbuf: *mut c_void,
-            recvcounts: *const $count,
-            rdispls: *const $displacement,
-            recvtypes: *const Datatype,
+            sendbuf: UserBuffer,
+            sendcounts: RankArray<$count>,
+            sdispls: RankArray<$displacement>,
+            sendtypes: RankArray<Datatype>,
+            recvbuf: UserBuffer,
+            recvcounts: RankArray<$count>,
+            rdispls: RankArray<$displacement>,
+            recvtypes: RankArray<Datatype>,
             comm: Comm,
         ) collective::alltoallv(
-            inputs(sendbuf, sendcounts, sdispls, Types::Each(sendtypes)),
-            outputs(recvbuf, recvcounts, rdispls, Types::Each(recvtypes)),
+            blocks(sendbuf, sendcounts, sdispls, Types::Each(sendtypes)),
+            blocks(recvbuf, recvcounts, rdispls, Types::Each(recvtypes)),
             comm,
         );
     )*}};

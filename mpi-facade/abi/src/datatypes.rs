@@ -1,8 +1,7 @@
 //! Predefined datatypes: sizes, bounds, names. And arithmetic on addresses.
 
-use crate::arguments::Out;
-use crate::export::out_text;
-use core::ffi::{c_char, c_int, c_void};
+use crate::arguments::{Out, OutText};
+use core::ffi::{c_int, c_void};
 use pombo_mpi::constants::*;
 use pombo_mpi::datatype::{self, Family, Predefined};
 use pombo_mpi::error::{Class, Error, Kind};
@@ -61,13 +60,16 @@ mpi! {
         Ok(())
     }
 
-    fn MPI_Type_get_name(datatype: Datatype, type_name: Out<c_char>, resultlen: Out<c_int>) {
+    fn MPI_Type_get_name(
+        datatype: Datatype,
+        type_name: OutText<{ MPI_MAX_OBJECT_NAME as usize }>,
+        resultlen: Out<c_int>,
+    ) {
         let name = match datatype {
             Datatype::NULL => "MPI_DATATYPE_NULL",
             _ => known(datatype)?.name,
         };
-        // SAFETY: the caller's string has MPI_MAX_OBJECT_NAME bytes, more than any of these names.
-        out!(resultlen = unsafe { out_text(name, type_name) });
+        out!(resultlen = type_name.set_text(name.as_bytes()));
         Ok(())
     }
 

@@ -1,8 +1,7 @@
 //! Versions, clocks, memory and the machine: what needs no world.
 
-use crate::arguments::Out;
-use crate::export::out_text;
-use core::ffi::{CStr, c_char, c_double, c_int, c_void};
+use crate::arguments::{Out, OutText};
+use core::ffi::{CStr, c_double, c_int, c_void};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 
@@ -23,25 +22,20 @@ mpi! {
         Ok(())
     }
 
-    fn MPI_Get_library_version(version: Out<c_char>, resultlen: Out<c_int>) {
-        // SAFETY: the caller's string has MPI_MAX_LIBRARY_VERSION_STRING bytes, more than this text.
-        out!(resultlen = unsafe { out_text(LIBRARY_VERSION, version) });
+    fn MPI_Get_library_version(
+        version: OutText<{ MPI_MAX_LIBRARY_VERSION_STRING as usize }>,
+        resultlen: Out<c_int>,
+    ) {
+        out!(resultlen = version.set_text(LIBRARY_VERSION.as_bytes()));
         Ok(())
     }
 
-    fn MPI_Get_processor_name(name: Out<c_char>, resultlen: Out<c_int>) {
-        const ROOM: usize = MPI_MAX_PROCESSOR_NAME as usize;
-        let text = name.pointer();
-        // SAFETY: the caller's string has MPI_MAX_PROCESSOR_NAME bytes. Longer names are cut, maybe without
-        // a zero, so one is written behind the last place.
-        unsafe {
-            if libc::gethostname(text, ROOM) != 0 {
-                out_text("localhost", name);
-            }
-            text.add(ROOM - 1).write(0);
-        }
-        // SAFETY: it ends in a zero now.
-        out!(resultlen = unsafe { CStr::from_ptr(text) }.count_bytes() as c_int);
+    fn MPI_Get_processor_name(name: OutText<{ MPI_MAX_PROCESSOR_NAME as usize }>, resultlen: Out<c_int>) {
+        let mut host = [0; MPI_MAX_PROCESSOR_NAME as usize];
+        // SAFETY: the array is valid for its length. A longer name is cut, maybe without a zero.
+        let failed = unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) } != 0;
+        let known = CStr::from_bytes_until_nul(&host).ok().filter(|_| !failed);
+        out!(resultlen = name.set_text(known.unwrap_or(c"localhost").to_bytes()));
         Ok(())
     }
 
@@ -66,7 +60,8 @@ mpi! {
     }
 
     fn MPI_Free_mem(base: *mut c_void) {
-        // SAFETY: the caller's `base` comes from MPI_Alloc_mem, or is null.
+        // SAFETY: the C caller has promised that `base` comes from MPI_Alloc_mem (MPI 5.0, section 9.2), and that
+        // nobody uses that memory any more; null is allowed.
         unsafe { libc::free(base) };
         Ok(())
     }

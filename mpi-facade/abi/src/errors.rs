@@ -1,8 +1,8 @@
 //! Error codes and their texts.
 
-use crate::arguments::Out;
-use crate::export::out_text;
-use core::ffi::{c_char, c_int};
+use crate::arguments::{Out, OutText};
+use core::ffi::c_int;
+use pombo_mpi::constants::MPI_MAX_ERROR_STRING;
 use pombo_mpi::error::{Class, Error, error_string};
 
 /// No class has this code.
@@ -19,10 +19,9 @@ mpi! {
         Ok(())
     }
 
-    fn MPI_Error_string(errorcode: c_int, string: Out<c_char>, resultlen: Out<c_int>) {
+    fn MPI_Error_string(errorcode: c_int, string: OutText<{ MPI_MAX_ERROR_STRING as usize }>, resultlen: Out<c_int>) {
         let text = error_string(errorcode).ok_or(UNKNOWN_CODE)?;
-        // SAFETY: the caller's string has MPI_MAX_ERROR_STRING bytes, more than any of these texts.
-        out!(resultlen = unsafe { out_text(text, string) });
+        out!(resultlen = string.set_text(text.as_bytes()));
         Ok(())
     }
 }

@@ -1,7 +1,6 @@
-//! How functions become visible to C, and how they write to C memory. For every module that exports.
+//! How functions become visible to C, and how they write results. For every module that exports.
 
-use crate::arguments::OutPointer;
-use core::ffi::{c_char, c_int};
+use core::ffi::c_int;
 use pombo_mpi::constants::{Count, MPI_UNDEFINED};
 
 /// Defines functions of the C interface. Arguments are checked first (see [`crate::arguments`]). The body is `PMPI_X`;
@@ -10,8 +9,8 @@ use pombo_mpi::constants::{Count, MPI_UNDEFINED};
 /// A function without a result type is one that can fail: its body is a `Result<(), CommError>`, and a fault goes to
 /// the error handler that it names.
 ///
-/// All are unsafe in the way of C: pointers must be what the standard says of them. Reasons for unsafe blocks
-/// may appeal to that.
+/// All are unsafe in the way of C: pointers must be what the standard says of them. The arguments' types say what
+/// that is, and carry it into [`pombo_mpi`].
 macro_rules! mpi {
     ($(
         $(#[$meta:meta])*
@@ -79,23 +78,8 @@ macro_rules! jump {
 macro_rules! out {
     ($($place:ident = $value:expr),+ $(,)?) => {$({
         let value = $value;
-        $crate::arguments::OutPointer::set($place, value);
+        pombo_mpi::c_arguments::OutPointer::set($place, value);
     })+};
-}
-
-/// Writes a text and its closing zero, and gives its length without the zero.
-///
-/// # Safety
-/// `to` has room for it.
-pub(crate) unsafe fn out_text(text: &str, to: OutPointer<c_char>) -> c_int {
-    let to = to.pointer();
-    // SAFETY: the caller's promise.
-    unsafe {
-        to.cast::<u8>()
-            .copy_from_nonoverlapping(text.as_ptr(), text.len());
-        to.add(text.len()).write(0);
-    }
-    text.len() as c_int
 }
 
 /// A number as C's `int`, or `MPI_UNDEFINED` where there is none or it is too large.

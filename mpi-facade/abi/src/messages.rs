@@ -1,7 +1,7 @@
 //! Point-to-point communication. The `int` and the `MPI_Count` form of a function share one body.
 
-use crate::arguments::{InOut, Out, StatusWriter};
-use core::ffi::{c_int, c_void};
+use crate::arguments::{InOut, Out, StatusWriter, UserBuffer};
+use core::ffi::c_int;
 use pombo_mpi::Mode;
 use pombo_mpi::constants::*;
 use pombo_mpi::matched;
@@ -17,16 +17,15 @@ macro_rules! sends {
     )*};
     (@blocking $mode:ident $name:ident $count:ident) => {
         mpi! {
-            fn $name(buf: *const c_void, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) {
-                // SAFETY: the caller's buffer holds `count` items.
-                unsafe { p2p::send(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) }
+            fn $name(buf: UserBuffer, count: $count, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) {
+                p2p::send(Mode::$mode, buf, count.into(), datatype, dest, tag, comm)
             }
         }
     };
     (@immediate $mode:ident $name:ident $count:ident) => {
         mpi! {
             fn $name(
-                buf: *const c_void,
+                buf: UserBuffer,
                 count: $count,
                 datatype: Datatype,
                 dest: c_int,
@@ -34,8 +33,7 @@ macro_rules! sends {
                 comm: Comm,
                 request: Out<Request>,
             ) {
-                // SAFETY: the caller's buffer holds `count` items until the request is over.
-                let begun = unsafe { p2p::isend(Mode::$mode, buf, count.into(), datatype, dest, tag, comm) };
+                let begun = p2p::isend(Mode::$mode, buf, count.into(), datatype, dest, tag, comm);
                 out!(request = begun?);
                 Ok(())
             }
@@ -53,7 +51,7 @@ sends! {
 macro_rules! receives {
     ($($receive:ident $ireceive:ident $exchange:ident $count:ident;)*) => {mpi! {$(
         fn $receive(
-            buf: *mut c_void,
+            buf: UserBuffer,
             count: $count,
             datatype: Datatype,
             source: c_int,
@@ -62,14 +60,13 @@ macro_rules! receives {
             status: StatusWriter,
         ) {
             let mut found = Status::EMPTY;
-            // SAFETY: the caller's buffer has room for `count` items.
-            unsafe { p2p::receive(buf, count.into(), datatype, source, tag, comm, &mut found) }?;
+            p2p::receive(buf, count.into(), datatype, source, tag, comm, &mut found)?;
             status.store(found);
             Ok(())
         }
 
         fn $ireceive(
-            buf: *mut c_void,
+            buf: UserBuffer,
             count: $count,
             datatype: Datatype,
             source: c_int,
@@ -77,19 +74,18 @@ macro_rules! receives {
             comm: Comm,
             request: Out<Request>,
         ) {
-            // SAFETY: the caller's buffer has room for `count` items until the request is over.
-            let begun = unsafe { p2p::ireceive(buf, count.into(), datatype, source, tag, comm) };
+            let begun = p2p::ireceive(buf, count.into(), datatype, source, tag, comm);
             out!(request = begun?);
             Ok(())
         }
 
         fn $exchange(
-            sendbuf: *const c_void,
+            sendbuf: UserBuffer,
             sendcount: $count,
             sendtype: Datatype,
             dest: c_int,
             sendtag: c_int,
-            recvbuf: *mut c_void,
+            recvbuf: UserBuffer,
             recvcount: $count,
             recvtype: Datatype,
             source: c_int,
@@ -98,7 +94,7 @@ macro_rules! receives {
             status: StatusWriter,
         ) {
             let send = Side {
-                buf: sendbuf.cast_mut(),
+                buf: sendbuf,
                 count: sendcount.into(),
                 datatype: sendtype,
                 partner: dest,
@@ -112,8 +108,7 @@ macro_rules! receives {
                 tag: recvtag,
             };
             let mut found = Status::EMPTY;
-            // SAFETY: the caller's buffers hold what they say and do not overlap.
-            unsafe { p2p::exchange(send, receive, comm, &mut found) }?;
+            p2p::exchange(send, receive, comm, &mut found)?;
             status.store(found);
             Ok(())
         }
@@ -171,7 +166,7 @@ mpi! {
 macro_rules! matched_receives {
     ($($receive:ident $ireceive:ident $count:ident;)*) => {mpi! {$(
         fn $receive(
-            buf: *mut c_void,
+            buf: UserBuffer,
             count: $count,
             datatype: Datatype,
             message: InOut<Message>,
@@ -179,8 +174,7 @@ macro_rules! matched_receives {
         ) {
             let mut found = Status::EMPTY;
             let mut handle = message.get();
-            // SAFETY: the caller's buffer has room for `count` items.
-            let outcome = unsafe { matched::receive(buf, count.into(), datatype, &mut handle, &mut found) };
+            let outcome = matched::receive(buf, count.into(), datatype, &mut handle, &mut found);
             out!(message = handle);
             outcome?;
             status.store(found);
@@ -188,15 +182,14 @@ macro_rules! matched_receives {
         }
 
         fn $ireceive(
-            buf: *mut c_void,
+            buf: UserBuffer,
             count: $count,
             datatype: Datatype,
             message: InOut<Message>,
             request: Out<Request>,
         ) {
             let mut handle = message.get();
-            // SAFETY: the caller's buffer has room for `count` items until the request is over.
-            let begun = unsafe { matched::ireceive(buf, count.into(), datatype, &mut handle) };
+            let begun = matched::ireceive(buf, count.into(), datatype, &mut handle);
             out!(message = handle);
             out!(request = begun?);
             Ok(())

@@ -1,9 +1,10 @@
 //! Completion of any or some of several requests, and cancelling.
 
-use crate::arguments::{Array, InOut, Out, OutPointer, StatusWriter, Statuses};
+use crate::arguments::{Array, InOut, Out, StatusWriter, Statuses};
 use crate::requests::handles;
 use core::ffi::c_int;
 use pombo_mpi::CommError;
+use pombo_mpi::c_arguments::OutPointer;
 use pombo_mpi::constants::*;
 use pombo_mpi::errhandler::in_status;
 use pombo_mpi::error::Error;

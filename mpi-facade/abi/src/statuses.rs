@@ -1,86 +1,78 @@
 //! What a status says, and how to change it.
 
-use crate::arguments::{In, Out, OutPointer};
+use crate::arguments::{In, Out};
 use crate::datatypes::known;
 use crate::export::{count, int};
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
+use pombo_mpi::c_arguments::OutPointer;
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::status::Status;
 
 mpi! {
     fn MPI_Get_count(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
-        out!(number = int(known(datatype)?.count(bytes(status))));
+        out!(number = int(known(datatype)?.count(Status::load_bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_count_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        out!(number = count(known(datatype)?.count(bytes(status))));
+        out!(number = count(known(datatype)?.count(Status::load_bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_elements(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
-        out!(number = int(known(datatype)?.elements(bytes(status))));
+        out!(number = int(known(datatype)?.elements(Status::load_bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_elements_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        out!(number = count(known(datatype)?.elements(bytes(status))));
+        out!(number = count(known(datatype)?.elements(Status::load_bytes(status))));
         Ok(())
     }
 
     fn MPI_Get_elements_x(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        out!(number = count(known(datatype)?.elements(bytes(status))));
+        out!(number = count(known(datatype)?.elements(Status::load_bytes(status))));
         Ok(())
     }
 
     fn MPI_Test_cancelled(status: In<Status>, flag: Out<c_int>) {
-        // SAFETY: the caller's status has been filled in.
-        let cancelled = unsafe { Status::load_cancelled(status.pointer()) };
-        out!(flag = c_int::from(cancelled));
+        out!(flag = c_int::from(Status::load_cancelled(status)));
         Ok(())
     }
 
     fn MPI_Status_get_source(status: In<Status>, source: Out<c_int>) {
-        // SAFETY: the caller's status.
-        copy(unsafe { &raw const (*status.pointer()).source }, source);
+        copy::<{ Status::SOURCE }>(status, source);
         Ok(())
     }
 
     fn MPI_Status_get_tag(status: In<Status>, tag: Out<c_int>) {
-        // SAFETY: the caller's status.
-        copy(unsafe { &raw const (*status.pointer()).tag }, tag);
+        copy::<{ Status::TAG }>(status, tag);
         Ok(())
     }
 
     fn MPI_Status_get_error(status: In<Status>, err: Out<c_int>) {
-        // SAFETY: the caller's status.
-        copy(unsafe { &raw const (*status.pointer()).error }, err);
+        copy::<{ Status::ERROR }>(status, err);
         Ok(())
     }
 
     fn MPI_Status_set_source(status: Out<Status>, source: c_int) {
-        // SAFETY: the caller's status is writable.
-        unsafe { (&raw mut (*status.pointer()).source).write(source) };
+        status.part::<c_int, { Status::SOURCE }>().set(source);
         Ok(())
     }
 
     fn MPI_Status_set_tag(status: Out<Status>, tag: c_int) {
-        // SAFETY: as above.
-        unsafe { (&raw mut (*status.pointer()).tag).write(tag) };
+        status.part::<c_int, { Status::TAG }>().set(tag);
         Ok(())
     }
 
     fn MPI_Status_set_error(status: Out<Status>, err: c_int) {
-        // SAFETY: as above.
-        unsafe { (&raw mut (*status.pointer()).error).write(err) };
+        status.part::<c_int, { Status::ERROR }>().set(err);
         Ok(())
     }
 
     fn MPI_Status_set_cancelled(status: Out<Status>, flag: c_int) {
-        // SAFETY: as above.
-        unsafe { Status::store_cancelled(status.pointer(), flag != 0) };
+        Status::store_cancelled(status, flag != 0);
         Ok(())
     }
 
@@ -97,16 +89,11 @@ mpi! {
     }
 }
 
-fn bytes(status: OutPointer<Status>) -> u64 {
-    // SAFETY: the caller of C passes a status that has been filled in.
-    unsafe { Status::load_bytes(status.pointer()) }
-}
-
-/// Copies a number that nobody may have written yet: calls that complete one operation leave the error alone.
-fn copy(from: *const c_int, to: OutPointer<c_int>) {
-    let to = to.pointer().cast::<MaybeUninit<c_int>>();
-    // SAFETY: both lie in memory of the caller of C, and neither is null.
-    unsafe { from.cast::<MaybeUninit<c_int>>().copy_to(to, 1) };
+/// Copies a number of a status that nobody may have written yet: calls that complete one operation leave the error
+/// alone.
+fn copy<const AT: usize>(status: OutPointer<Status>, to: OutPointer<c_int>) {
+    let number = status.part::<MaybeUninit<c_int>, AT>().get();
+    to.part::<MaybeUninit<c_int>, 0>().set(number);
 }
 
 fn set_elements(
@@ -122,7 +109,6 @@ fn set_elements(
             name: "count",
             must: "so small that 64 bits count the bytes",
         })?;
-    // SAFETY: the caller of C passes a status that is writable.
-    unsafe { Status::store_bytes(status.pointer(), bytes) };
+    Status::store_bytes(status, bytes);
     Ok(())
 }

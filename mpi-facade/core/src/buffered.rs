@@ -9,6 +9,7 @@ use crate::error::{Class, Error};
 use crate::p2p;
 use crate::request::{self, RequestState, test_one};
 use crate::status::Status;
+use crate::user_buffer::UserAddress;
 use crate::world::{self, CommError, World};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -48,11 +49,8 @@ struct Copied {
 }
 
 /// `MPI_Bsend` and `MPI_Ibsend`: over when it returns.
-///
-/// # Safety
-/// `buf` holds `count` items of `datatype`.
-pub unsafe fn send(
-    buf: *const c_void,
+pub fn send(
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     to: c_int,
@@ -61,15 +59,11 @@ pub unsafe fn send(
 ) -> Result<(), CommError> {
     if to == MPI_PROC_NULL {
         // Nothing is copied.
-        // SAFETY: the caller's promise; such a send is over at once.
-        unsafe { p2p::isend(Mode::Standard, buf, count, datatype, to, tag, comm) }?;
-        return Ok(());
+        return p2p::send(Mode::Standard, buf, count, datatype, to, tag, comm);
     }
     world::with(|world| {
         world.comms.get(comm)?;
-        // SAFETY: the caller's promise.
-        let region =
-            unsafe { p2p::region(buf.cast_mut(), count, datatype) }.map_err(CommError::on(comm))?;
+        let region = buf.checked(count, datatype).map_err(CommError::on(comm))?;
         let takes = region.len().saturating_add(MPI_BSEND_OVERHEAD as usize);
         reap(world)?;
         reserve(world, takes).map_err(CommError::on(comm))?;
@@ -78,12 +72,10 @@ pub unsafe fn send(
         let reserved = memory.try_reserve_exact(bytes);
         let bytes = bytes as u64;
         reserved.map_err(|_| CommError::on(comm)(Error::NoMemory { bytes }))?;
-        let copy = memory.as_mut_ptr().cast();
-        // SAFETY: the memory has room for all items; the other side is the caller's promise.
-        unsafe { region.copy_to(&region.at(copy)) };
+        let copy = UserAddress::of(memory.spare_capacity_mut());
+        region.copy_to(&copy.region(region.items(), region.shape()));
         let mode = Mode::Standard;
-        // SAFETY: the copy, which stays where it is until the request is over.
-        let posted = unsafe { p2p::post_send(world, copy, count, datatype, to, tag, comm, mode) };
+        let posted = p2p::post_send(world, copy, count, datatype, to, tag, comm, mode);
         let request = posted.begun()?.hand_out();
         if request != request::SENT {
             let buffered = buffered(world);

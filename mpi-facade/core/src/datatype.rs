@@ -45,7 +45,7 @@ impl Layout {
     const fn of(datatype: &Predefined) -> Layout {
         let size = datatype.size();
         let (first, second_at) = match datatype.family {
-            Family::Indexed => (size - INT, datatype.index_offset()),
+            Family::Indexed if !datatype.is_dense() => (size - INT, datatype.index_offset()),
             _ => (size, 0),
         };
         Layout {
@@ -376,6 +376,14 @@ mod tests {
         check::<u128>(MPI_LONG_DOUBLE_INT);
         assert_eq!(layout(MPI_2INT), (8, 8, 8));
         assert_eq!(layout(MPI_LONG_DOUBLE_INT), (20, 32, 20));
+    }
+
+    #[test]
+    fn what_has_no_gaps_is_one_run() {
+        for (_, known) in all() {
+            let Layout { first, extent, .. } = known.layout;
+            assert_eq!(first == extent, known.is_dense(), "{}", known.name);
+        }
     }
 
     #[test]

@@ -9,7 +9,8 @@ pub use class::Class;
 pub use comm_error::CommError;
 
 use crate::constants::{Datatype, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, Op};
-use crate::{datatype, op, phase};
+use crate::op::names;
+use crate::{datatype, phase};
 use core::ffi::c_int;
 use core::fmt;
 use pombo_kernel::channel::ChannelError;
@@ -298,7 +299,7 @@ impl fmt::Display for Error {
             }
             Self::Reduction { op, datatype } => {
                 let (op, datatype, domain) =
-                    (op::Shown(op), datatype::Shown(datatype), op::domain(op));
+                    (names::Shown(op), datatype::Shown(datatype), names::domain(op));
                 write!(f, "{op} does not apply to {datatype}: it takes {domain}")
             }
             Self::Argument { name, must, .. } => {

@@ -6,6 +6,7 @@ use crate::world;
 use core::ffi::c_int;
 use core::fmt::Write;
 use pombo_job::log::{self, LogLine};
+use pombo_job::process;
 
 /// Ends this process with the code; the launcher ends the others.
 pub fn abort(comm: Comm, code: c_int) -> ! {
@@ -29,15 +30,13 @@ pub fn abort(comm: Comm, code: c_int) -> ! {
 pub fn exit(code: c_int) -> ! {
     // An exit status is one byte; a failure must not look like success.
     let status = if code & 0xff == 0 { 1 } else { code };
-    // SAFETY: a null stream means all of them.
-    unsafe { libc::fflush(core::ptr::null_mut()) };
+    process::flush_streams();
     world::if_free(|world| {
         if let Some(launcher) = &mut world.launcher {
             launcher.abort(status);
         }
     });
-    // SAFETY: takes a number and never returns.
-    unsafe { libc::_exit(status) }
+    process::exit(status)
 }
 
 /// This process's rank in `MPI_COMM_WORLD`, as well as it is known.

@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod any_source_failure;
 pub mod buffered;
+pub mod c_arguments;
 pub mod collective;
 pub mod comm;
 pub mod constants;

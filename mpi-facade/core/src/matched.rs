@@ -4,12 +4,12 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::header::MpiPattern;
 use crate::kernel::Posted;
-use crate::p2p::{pattern, region, wait_for};
+use crate::p2p::{pattern, wait_for};
 use crate::request;
 use crate::status::Status;
-use crate::user_buffer;
+use crate::user_buffer::{self, UserAddress};
 use crate::world::{self, CommError, World};
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use pombo_kernel::Ticket;
 
 /// `MPI_Mprobe`.
@@ -65,42 +65,29 @@ fn look(
 }
 
 /// `MPI_Mrecv`. The message's handle becomes null once the message is being received.
-///
-/// # Safety
-/// `buf` has room for `count` items of `datatype`.
-pub unsafe fn receive(
-    buf: *mut c_void,
+pub fn receive(
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     message: &mut Message,
     status: &mut Status,
 ) -> Result<(), CommError> {
-    world::with(|world| {
-        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
-        let posted = unsafe { post(world, buf, count, datatype, message) }?;
-        posted.wait(status)
-    })
+    world::with(|world| post(world, buf, count, datatype, message)?.wait(status))
 }
 
 /// `MPI_Imrecv`.
-///
-/// # Safety
-/// `buf` has room for `count` items of `datatype`, until the request is over.
-pub unsafe fn ireceive(
-    buf: *mut c_void,
+pub fn ireceive(
+    buf: UserAddress<'static>,
     count: i64,
     datatype: Datatype,
     message: &mut Message,
 ) -> Result<Request, CommError> {
-    // SAFETY: the caller's buffer.
-    world::with(|world| Ok(unsafe { post(world, buf, count, datatype, message) }?.hand_out()))
+    world::with(|world| Ok(post(world, buf, count, datatype, message)?.hand_out()))
 }
 
-/// # Safety
-/// As for [`region`], until what is posted is over.
-unsafe fn post<'w>(
+fn post<'w>(
     world: &'w mut World,
-    buf: *mut c_void,
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     message: &mut Message,
@@ -112,8 +99,7 @@ unsafe fn post<'w>(
         *message = Message::NULL;
         return Ok(Posted::over(world, request::RECEIVED_FROM_NOBODY));
     }
-    // SAFETY: the caller's promise.
-    let region = unsafe { region(buf, count, datatype) }?;
+    let region = buf.checked(count, datatype)?;
     let ticket = Ticket::from_bits(handle.0 as u64);
     let posted = Posted::receive_matched(world, ticket, region);
     let posted = posted.map_err(|error| unknown(handle, error))?;

@@ -4,7 +4,7 @@
 
 mod long_double;
 mod loops;
-mod names;
+pub(crate) mod names;
 mod number;
 #[cfg(test)]
 mod tests;
@@ -12,30 +12,46 @@ mod tests;
 use crate::constants::*;
 use crate::datatype::{self, Family, Predefined};
 use crate::error::{Class, Error, Kind};
+use crate::user_buffer::{self, Operand, Region, UserAddress};
 use loops::Loop;
 pub use names::name;
-pub(crate) use names::{Shown, domain};
 
 /// An operation bound to a datatype, ready to run over memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Reduction {
-    run: Loop,
-    /// How many times the loop runs per item: twice where it handles the two halves of a complex number alike,
-    /// once per byte where bytes are alike.
-    steps: usize,
-}
+pub struct Reduction(Loop);
 
 impl Reduction {
-    /// `inout[i] = input[i] op inout[i]` for `count` items laid out by the datatype's extent.
-    ///
-    /// # Safety
-    /// `input` is readable and `inout` readable and writable for `count` items, whose data is initialised (gaps
-    /// and padding need not be, and are left alone). Any alignment will do. The two may be the same memory, but
-    /// must not overlap otherwise.
-    pub unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: usize) {
-        // SAFETY: the caller's promise; `check` chose a loop whose steps together cover exactly one item.
-        unsafe { (self.run)(input, inout, count * self.steps) }
+    /// `inout[i] = input[i] op inout[i]` for the items of both regions, laid out by the datatype's extent; gaps and
+    /// padding are left alone. The two may be the same memory, but must not overlap otherwise.
+    pub(crate) fn apply(&self, input: &Region, inout: &Region) {
+        (self.0)(Operand::of(input), Operand::of(inout));
     }
+}
+
+/// `MPI_Reduce_local`.
+pub fn reduce_local(
+    input: UserAddress<'_>,
+    inout: UserAddress<'_>,
+    count: Count,
+    datatype: Datatype,
+    op: Op,
+) -> Result<(), Error> {
+    let items = user_buffer::items(count)?;
+    let reduction = reduction(op, datatype)?;
+    if items == 0 {
+        return Ok(());
+    }
+    let from = input.checked(count, datatype)?;
+    user_buffer::present(inout.pointer(), items)?;
+    if input == inout {
+        return Err(Error::Argument {
+            class: Class::Buffer,
+            name: "inbuf",
+            must: "other memory than inoutbuf",
+        });
+    }
+    reduction.apply(&from, &inout.region(items, from.shape()));
+    Ok(())
 }
 
 /// Binds `op` to `datatype` for a reduction; an error for what the standard does not allow there.
@@ -64,10 +80,7 @@ fn check(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
         return Err(Error::Reduction { op, datatype });
     }
     let run = select(op, known).ok_or(Error::Unsupported { name: known.name })?;
-    Ok(Reduction {
-        run,
-        steps: steps(op, known),
-    })
+    Ok(Reduction(run))
 }
 
 /// Whether the order of the operands is free. So it is for all that collectives take.
@@ -98,15 +111,6 @@ const fn takes(op: Op, family: Family) -> bool {
     }
 }
 
-const fn steps(op: Op, known: &Predefined) -> usize {
-    match (op, known.family) {
-        (MPI_REPLACE, Family::Indexed) => 1,
-        (MPI_REPLACE | MPI_BAND | MPI_BOR | MPI_BXOR, _) => known.size(),
-        (MPI_SUM, Family::Complex) => 2,
-        _ => 1,
-    }
-}
-
 fn select(op: Op, known: &Predefined) -> Option<Loop> {
     let (family, element) = (known.family, known.element);
     match op {
@@ -126,7 +130,7 @@ fn select(op: Op, known: &Predefined) -> Option<Loop> {
         MPI_MINLOC if family == Family::Twin => loops::min_place_twin(element),
         MPI_MINLOC => loops::min_place(element),
         MPI_REPLACE if family == Family::Indexed => loops::replace_pair(element),
-        MPI_REPLACE => Some(loops::replace),
+        MPI_REPLACE => Some(Operand::replace),
         _ => Some(loops::nothing),
     }
 }

@@ -3,26 +3,22 @@
 use crate::any_source_failure;
 use crate::comm::CommRecord;
 use crate::constants::*;
-use crate::datatype;
 use crate::errhandler;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::header::{MpiHeader, MpiPattern};
 use crate::kernel::Posted;
 use crate::request;
 use crate::status::Status;
-use crate::user_buffer::{self, Region, Shape};
+use crate::user_buffer::{self, Region, UserAddress};
 use crate::world::{self, CommError, World};
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use pombo_kernel::{Mode, Peer};
 
 /// `MPI_Send` and `MPI_Ssend`.
-///
-/// # Safety
-/// `buf` holds `count` items of `datatype`.
 #[inline(always)]
-pub unsafe fn send(
+pub fn send(
     mode: Mode,
-    buf: *const c_void,
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     to: c_int,
@@ -30,45 +26,36 @@ pub unsafe fn send(
     comm: Comm,
 ) -> Result<(), CommError> {
     world::with(move |world| {
-        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
-        let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
+        let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
         posted.begun()?.wait_sent()
     })
 }
 
 /// `MPI_Isend` and `MPI_Issend`.
-///
-/// # Safety
-/// `buf` holds `count` items of `datatype`, until the request is over.
 #[inline]
-pub unsafe fn isend(
+pub fn isend(
     mode: Mode,
-    buf: *const c_void,
+    buf: UserAddress<'static>,
     count: i64,
     datatype: Datatype,
     to: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, CommError> {
-    // SAFETY: the caller's buffer, until the request is over.
-    let post = |world: &mut World| unsafe {
-        post_send(world, buf, count, datatype, to, tag, comm, mode).hand_out()
-    };
+    let post =
+        |world: &mut World| post_send(world, buf, count, datatype, to, tag, comm, mode).hand_out();
     match world::with_alone(post) {
         Some(Request::NULL) => Err(refused()),
         Some(request) => Ok(request),
-        // SAFETY: the same.
-        None => unsafe { isend_in_turn(mode, buf, count, datatype, to, tag, comm) },
+        None => isend_in_turn(mode, buf, count, datatype, to, tag, comm),
     }
 }
 
-/// # Safety
-/// As for [`isend`].
 #[cold]
 #[inline(never)]
-unsafe fn isend_in_turn(
+fn isend_in_turn(
     mode: Mode,
-    buf: *const c_void,
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     to: c_int,
@@ -76,8 +63,7 @@ unsafe fn isend_in_turn(
     comm: Comm,
 ) -> Result<Request, CommError> {
     world::with(|world| {
-        // SAFETY: the caller's buffer, until the request is over.
-        let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
+        let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
         Ok(posted.begun()?.hand_out())
     })
 }
@@ -92,12 +78,9 @@ fn refused() -> CommError {
 }
 
 /// `MPI_Recv`.
-///
-/// # Safety
-/// `buf` has room for `count` items of `datatype`.
 #[inline]
-pub unsafe fn receive(
-    buf: *mut c_void,
+pub fn receive(
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     from: c_int,
@@ -106,43 +89,34 @@ pub unsafe fn receive(
     status: &mut Status,
 ) -> Result<(), CommError> {
     world::with(move |world| {
-        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
-        let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
+        let posted = post_receive(world, buf, count, datatype, from, tag, comm);
         posted.begun()?.wait(status)
     })
 }
 
 /// `MPI_Irecv`.
-///
-/// # Safety
-/// `buf` has room for `count` items of `datatype`, until the request is over.
 #[inline]
-pub unsafe fn ireceive(
-    buf: *mut c_void,
+pub fn ireceive(
+    buf: UserAddress<'static>,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Result<Request, CommError> {
-    // SAFETY: the caller's buffer, until the request is over.
-    let post = |world: &mut World| unsafe {
-        post_receive(world, buf, count, datatype, from, tag, comm).hand_out()
-    };
+    let post =
+        |world: &mut World| post_receive(world, buf, count, datatype, from, tag, comm).hand_out();
     match world::with_alone(post) {
         Some(Request::NULL) => Err(refused()),
         Some(request) => Ok(request),
-        // SAFETY: the same.
-        None => unsafe { ireceive_in_turn(buf, count, datatype, from, tag, comm) },
+        None => ireceive_in_turn(buf, count, datatype, from, tag, comm),
     }
 }
 
-/// # Safety
-/// As for [`ireceive`].
 #[cold]
 #[inline(never)]
-unsafe fn ireceive_in_turn(
-    buf: *mut c_void,
+fn ireceive_in_turn(
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     from: c_int,
@@ -150,17 +124,16 @@ unsafe fn ireceive_in_turn(
     comm: Comm,
 ) -> Result<Request, CommError> {
     world::with(|world| {
-        // SAFETY: the caller's buffer, until the request is over.
-        let posted = unsafe { post_receive(world, buf, count, datatype, from, tag, comm) };
+        let posted = post_receive(world, buf, count, datatype, from, tag, comm);
         Ok(posted.begun()?.hand_out())
     })
 }
 
 /// One side of an exchange: memory, partner, tag.
 #[derive(Clone, Copy, Debug)]
-pub struct Side {
+pub struct Side<'m> {
     /// Address of the items.
-    pub buf: *mut c_void,
+    pub buf: UserAddress<'m>,
     /// How many.
     pub count: i64,
     /// Of what.
@@ -172,12 +145,9 @@ pub struct Side {
 }
 
 /// `MPI_Sendrecv`.
-///
-/// # Safety
-/// Both buffers hold what their sides say and do not overlap.
-pub unsafe fn exchange(
-    send: Side,
-    receive: Side,
+pub fn exchange(
+    send: Side<'_>,
+    receive: Side<'_>,
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), CommError> {
@@ -190,26 +160,21 @@ pub unsafe fn exchange(
             ..
         } = receive;
         // Before anything leaves.
-        // SAFETY: the caller's buffer.
-        unsafe { check_receive(world, buf, count, datatype, from, into, comm) }?;
+        check_receive(world, buf, count, datatype, from, into, comm)?;
         let (to, tag, mode) = (send.partner, send.tag, Mode::Standard);
-        // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
-        let outgoing = unsafe {
-            post_send(
-                world,
-                send.buf,
-                send.count,
-                send.datatype,
-                to,
-                tag,
-                comm,
-                mode,
-            )
-        };
+        let outgoing = post_send(
+            world,
+            send.buf,
+            send.count,
+            send.datatype,
+            to,
+            tag,
+            comm,
+            mode,
+        );
         let mut outgoing = outgoing.begun()?;
         let world = outgoing.world();
-        // SAFETY: as above.
-        let incoming = unsafe { post_receive(world, buf, count, datatype, from, into, comm) };
+        let incoming = post_receive(world, buf, count, datatype, from, into, comm);
         let received = incoming.begun()?.wait(status);
         match received {
             // The other side of the send has no part in that.
@@ -269,33 +234,11 @@ fn look(world: &mut World, pattern: MpiPattern, comm: Comm) -> Result<Option<Sta
     }))
 }
 
-/// A user's buffer, checked.
-///
-/// # Safety
-/// `buf` holds, or has room for, `count` items of `datatype` for as long as the region is lent.
-#[inline(always)]
-pub(crate) unsafe fn region(
-    buf: *mut c_void,
-    count: i64,
-    datatype: Datatype,
-) -> Result<Region, Error> {
-    let items = user_buffer::items(count)?;
-    let known = datatype::predefined(datatype).ok_or(Error::Handle {
-        kind: Kind::Datatype,
-        got: datatype.0,
-    })?;
-    user_buffer::present(buf, items)?;
-    // SAFETY: the caller's promise.
-    Ok(unsafe { Region::new(buf, items, Shape::of(known)) })
-}
-
-/// # Safety
-/// As for [`region`], until what is posted is over.
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "the standard's")]
-pub(crate) unsafe fn post_send<'w>(
+pub(crate) fn post_send<'w>(
     world: &'w mut World,
-    buf: *const c_void,
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     to: c_int,
@@ -303,8 +246,7 @@ pub(crate) unsafe fn post_send<'w>(
     comm: Comm,
     mode: Mode,
 ) -> Posted<'w> {
-    // SAFETY: the caller's promise.
-    let checked = unsafe { check_send(world, buf, count, datatype, to, tag, comm) };
+    let checked = check_send(world, buf, count, datatype, to, tag, comm);
     let (peer, header, region) = match checked {
         Ok(Some(checked)) => checked,
         Ok(None) => return Posted::over(world, request::SENT),
@@ -326,13 +268,10 @@ pub(crate) unsafe fn post_send<'w>(
 }
 
 /// What a send is to carry, and where; none to `MPI_PROC_NULL`.
-///
-/// # Safety
-/// As for [`region`].
 #[inline(always)]
-unsafe fn check_send(
+fn check_send(
     world: &mut World,
-    buf: *const c_void,
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     to: c_int,
@@ -347,8 +286,7 @@ unsafe fn check_send(
         user_buffer::items(count).map_err(&failure)?;
         return Ok(None);
     };
-    // SAFETY: the caller's promise.
-    let region = unsafe { region(buf.cast_mut(), count, datatype) }.map_err(&failure)?;
+    let region = buf.checked(count, datatype).map_err(&failure)?;
     Ok(Some((
         peer,
         MpiHeader::new(record.context * 2, tag),
@@ -356,20 +294,17 @@ unsafe fn check_send(
     )))
 }
 
-/// # Safety
-/// As for [`region`], until what is posted is over.
 #[inline(never)]
-unsafe fn post_receive<'w>(
+fn post_receive<'w>(
     world: &'w mut World,
-    buf: *mut c_void,
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
 ) -> Posted<'w> {
-    // SAFETY: the caller's promise.
-    match unsafe { check_receive(world, buf, count, datatype, from, tag, comm) } {
+    match check_receive(world, buf, count, datatype, from, tag, comm) {
         Ok(None) => Posted::over(world, request::RECEIVED_FROM_NOBODY),
         Ok(Some((pattern, region))) => Posted::receive(world, pattern, region, comm),
         Err(failure) => Posted::refuse(world, failure),
@@ -377,13 +312,10 @@ unsafe fn post_receive<'w>(
 }
 
 /// What a receive wants, and where it goes; none from `MPI_PROC_NULL`.
-///
-/// # Safety
-/// As for [`region`].
 #[inline(always)]
-unsafe fn check_receive(
+fn check_receive(
     world: &mut World,
-    buf: *mut c_void,
+    buf: UserAddress<'_>,
     count: i64,
     datatype: Datatype,
     from: c_int,
@@ -397,8 +329,7 @@ unsafe fn check_receive(
         user_buffer::items(count).map_err(&failure)?;
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
-    let region = unsafe { region(buf, count, datatype) }.map_err(&failure)?;
+    let region = buf.checked(count, datatype).map_err(&failure)?;
     Ok(Some((pattern, region)))
 }
 

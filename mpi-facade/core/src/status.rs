@@ -3,8 +3,10 @@
 //! `internal[0]` and `internal[1]` are the low and high half of the received bytes, bit 0 of `internal[2]`
 //! says that the operation was cancelled, `internal[3]` and `internal[4]` are zero. Only this file knows.
 
+use crate::c_arguments::OutPointer;
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL};
 use core::ffi::c_int;
+use core::mem::offset_of;
 use static_assertions::const_assert_eq;
 
 const CANCELLED: c_int = 1;
@@ -27,7 +29,17 @@ pub struct Status {
 const_assert_eq!(size_of::<Status>(), 32);
 const_assert_eq!(align_of::<Status>(), 4);
 
+const BYTES: usize = offset_of!(Status, internal);
+const FLAGS: usize = BYTES + 2 * size_of::<c_int>();
+
 impl Status {
+    /// Where the rank of the sender lies, for [`OutPointer::part`].
+    pub const SOURCE: usize = offset_of!(Status, source);
+    /// Where the tag lies.
+    pub const TAG: usize = offset_of!(Status, tag);
+    /// Where the error lies.
+    pub const ERROR: usize = offset_of!(Status, error);
+
     /// The standard's empty status, of `MPI_REQUEST_NULL` and of an inactive persistent request: without an error.
     pub const EMPTY: Self = Self::SENT.with_error(0);
 
@@ -75,67 +87,36 @@ impl Status {
     }
 
     /// The received bytes of a status in C memory. Reads nothing else, as nobody may have written the rest.
-    ///
-    /// # Safety
-    /// The bytes of that status were written, by a call or by [`Status::store_bytes`].
-    pub unsafe fn load_bytes(from: *const Self) -> u64 {
-        let mut status = Self::EMPTY;
-        // SAFETY: the caller's promise.
-        unsafe {
-            status.internal[0] = (&raw const (*from).internal[0]).read();
-            status.internal[1] = (&raw const (*from).internal[1]).read();
-        }
-        status.bytes()
+    pub fn load_bytes(from: OutPointer<Self>) -> u64 {
+        let [low, high] = from.part::<[c_int; 2], BYTES>().get();
+        low as u32 as u64 | (high as u32 as u64) << 32
     }
 
     /// Whether the operation of a status in C memory was cancelled. Reads nothing else.
-    ///
-    /// # Safety
-    /// As for [`Status::load_bytes`], with [`Status::store_cancelled`].
-    pub unsafe fn load_cancelled(from: *const Self) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { (&raw const (*from).internal[2]).read() & CANCELLED != 0 }
+    pub fn load_cancelled(from: OutPointer<Self>) -> bool {
+        from.part::<c_int, FLAGS>().get() & CANCELLED != 0
     }
 
     /// Replaces the received bytes of a status in C memory, of which nothing needs to be written yet.
-    ///
-    /// # Safety
-    /// `to` may be written as an `MPI_Status`.
-    pub unsafe fn store_bytes(to: *mut Self, bytes: u64) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            (&raw mut (*to).internal[0]).write(bytes as c_int);
-            (&raw mut (*to).internal[1]).write((bytes >> 32) as c_int);
-        }
+    pub fn store_bytes(to: OutPointer<Self>, bytes: u64) {
+        let halves = [bytes as c_int, (bytes >> 32) as c_int];
+        to.part::<[c_int; 2], BYTES>().set(halves);
     }
 
     /// Marks the operation of a status in C memory as cancelled, or not.
-    ///
-    /// # Safety
-    /// As for [`Status::store_bytes`].
-    pub unsafe fn store_cancelled(to: *mut Self, cancelled: bool) {
-        // SAFETY: the caller's promise.
-        unsafe { (&raw mut (*to).internal[2]).write(cancelled.into()) };
+    pub fn store_cancelled(to: OutPointer<Self>, cancelled: bool) {
+        to.part::<c_int, FLAGS>().set(cancelled.into());
     }
 
     /// Writes this status to C memory, `error` excepted unless it is known: calls that complete one operation must
-    /// leave it alone. Does nothing for `MPI_STATUS_IGNORE`.
-    ///
-    /// # Safety
-    /// `to` is null or may be written as an `MPI_Status`.
-    pub unsafe fn store(self, to: *mut Self) {
-        if to.is_null() {
-            return;
-        }
-        // SAFETY: not null, so writable by the caller's promise; fields are written one by one because the
-        // caller's `error` may be uninitialised and must stay as it is.
-        unsafe {
-            (&raw mut (*to).source).write(self.source);
-            (&raw mut (*to).tag).write(self.tag);
-            (&raw mut (*to).internal).write(self.internal);
-            if self.error != UNSAID {
-                (&raw mut (*to).error).write(self.error);
-            }
+    /// leave it alone, and nobody may have written it.
+    #[inline]
+    pub fn store(self, to: OutPointer<Self>) {
+        to.part::<c_int, { Self::SOURCE }>().set(self.source);
+        to.part::<c_int, { Self::TAG }>().set(self.tag);
+        to.part::<[c_int; 5], BYTES>().set(self.internal);
+        if self.error != UNSAID {
+            to.part::<c_int, { Self::ERROR }>().set(self.error);
         }
     }
 }
@@ -143,6 +124,7 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::mem::MaybeUninit;
 
     #[test]
     fn bytes_and_cancelled_do_not_disturb_each_other() {
@@ -167,37 +149,31 @@ mod tests {
 
     #[test]
     fn storing_leaves_the_error_field_alone() {
-        let mut there = Status {
+        let mut there = MaybeUninit::new(Status {
             error: 77,
             ..Status::EMPTY
-        };
+        });
+        let place = OutPointer::of(&mut there);
         for status in [
             Status::received(1, 2, 3 << 40),
             Status::SENT,
             Status::PROC_NULL,
         ] {
-            // SAFETY: `there` is a live status.
-            unsafe { status.store(&mut there) };
-            assert_eq!(there, status.with_error(77));
+            status.store(place);
+            assert_eq!(place.get(), status.with_error(77));
         }
-        // SAFETY: null is allowed.
-        unsafe { Status::EMPTY.store(core::ptr::null_mut()) };
-        // SAFETY: as above.
-        unsafe { Status::EMPTY.store(&mut there) };
-        assert_eq!(there, Status::SENT.with_error(0));
+        Status::EMPTY.store(place);
+        assert_eq!(place.get(), Status::SENT.with_error(0));
     }
 
     #[test]
     fn parts_are_read_and_written_where_nothing_else_was() {
-        let mut there = core::mem::MaybeUninit::<Status>::uninit();
-        let place = there.as_mut_ptr();
+        let mut there = MaybeUninit::uninit();
+        let place = OutPointer::of(&mut there);
         for (bytes, cancelled) in [(5 << 33, true), (u64::MAX, false)] {
-            // SAFETY: memory for a status, of which only what was written is read.
-            let read = unsafe {
-                Status::store_bytes(place, bytes);
-                Status::store_cancelled(place, cancelled);
-                (Status::load_bytes(place), Status::load_cancelled(place))
-            };
+            Status::store_bytes(place, bytes);
+            Status::store_cancelled(place, cancelled);
+            let read = (Status::load_bytes(place), Status::load_cancelled(place));
             assert_eq!(read, (bytes, cancelled));
         }
     }

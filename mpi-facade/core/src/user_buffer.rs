@@ -1,13 +1,73 @@
-//! C memory as the kernel borrows it: an address, a number of items and their shape. No Rust reference to it is ever
-//! made, for it may hold padding and bytes that nobody has initialised. And what calls check of it first.
+//! Message buffers: as C passes them, what calls check of them first, and as the kernel borrows them: an address, a
+//! number of items and their shape. No Rust reference to them is ever made, for they may hold padding and bytes that
+//! nobody has initialised. Whatever copies or reduces user memory does so here.
+//!
+//! The functions of `mpi-facade/abi` take a [`UserAddress`] where C passes a buffer, and nothing else makes one, but
+//! for memory that Rust lends. So the value itself carries the promise of its C caller, and every function that takes
+//! one is safe.
 
-use crate::constants::MPI_IN_PLACE;
-use crate::datatype::{LARGEST_EXTENT, Layout, Predefined};
-use crate::error::{Class, Error};
+use crate::constants::{Datatype, MPI_IN_PLACE};
+use crate::datatype::{self, LARGEST_EXTENT, Layout, Predefined};
+use crate::error::{Class, Error, Kind};
 use core::ffi::c_void;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::ops::Range;
 use core::{ptr, slice};
 use pombo_kernel::{Memory, Sink, Source};
+use zerocopy::FromBytes;
+
+/// The address of a message buffer, or `MPI_IN_PLACE`.
+///
+/// The C caller promises (MPI 5.0, sections 3.2.2, 3.2.4, 3.7.2 and 6.12): where the standard has the call use this
+/// buffer, as many items lie there as the count and the datatype beside it say, and what is sent or reduced is
+/// initialised. They stay until the call, or its request, is over, and so long nobody writes to what is sent, nor
+/// touches what is received.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct UserAddress<'m>(*mut c_void, PhantomData<&'m mut [u8]>);
+
+impl<'m> UserAddress<'m> {
+    /// `MPI_IN_PLACE`.
+    pub const IN_PLACE: Self = UserAddress(MPI_IN_PLACE, PhantomData);
+
+    /// Of memory of the library's own, which count and datatype beside it fit.
+    pub(crate) fn of<T: FromBytes>(memory: &'m mut [T]) -> Self {
+        UserAddress(memory.as_mut_ptr().cast(), PhantomData)
+    }
+
+    /// As C passed it.
+    #[inline(always)]
+    pub(crate) fn pointer(self) -> *mut c_void {
+        self.0
+    }
+
+    /// So many bytes further on, in a buffer of several blocks.
+    pub(crate) fn offset(self, bytes: isize) -> Self {
+        UserAddress(self.0.wrapping_byte_offset(bytes), PhantomData)
+    }
+
+    /// The items of a point-to-point call, checked.
+    #[inline(always)]
+    pub(crate) fn checked(self, count: i64, datatype: Datatype) -> Result<Region, Error> {
+        let items = items(count)?;
+        let known = datatype::predefined(datatype).ok_or(Error::Handle {
+            kind: Kind::Datatype,
+            got: datatype.0,
+        })?;
+        present(self.0, items)?;
+        Ok(self.region(items, Shape::of(known)))
+    }
+
+    /// So many items, of those that the call's count and datatype name. The operation that borrows memory of the
+    /// library's own keeps it as long as the region is lent.
+    #[inline(always)]
+    pub(crate) fn region(self, items: usize, shape: Shape) -> Region {
+        // SAFETY: the C caller has promised items there until the operation is over (see the type), and its calls ask
+        // for those that count and datatype name; memory of the library's own belongs to the operation itself.
+        unsafe { Region::new(self.0, items, shape) }
+    }
+}
 
 /// The memory of C programs.
 pub(crate) struct Foreign;
@@ -70,7 +130,7 @@ pub fn present(address: *const c_void, items: usize) -> Result<(), Error> {
 
 /// Items in C memory, `extent` bytes apart, each of one or two runs of bytes.
 ///
-/// Whoever makes one promises that the memory stays valid for as long as the kernel may use it: that is what MPI
+/// Whoever makes one promises that the memory stays valid for as long as anybody may use the region: that is what MPI
 /// asks of the caller of every communication function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
@@ -109,7 +169,8 @@ impl Shape {
 impl Region {
     /// # Safety
     /// `items` items of that shape lie at `base` and stay there until the operation that this region is lent to is
-    /// over; readable for a send, writable for a receive.
+    /// over; readable and initialised for a send, writable for a receive, and nobody else writes there meanwhile.
+    #[inline(always)]
     pub(crate) unsafe fn new(base: *mut c_void, items: usize, shape: Shape) -> Self {
         Region {
             base: base.cast(),
@@ -120,16 +181,12 @@ impl Region {
 
     /// No memory at all.
     pub(crate) fn nothing() -> Self {
-        Region {
-            base: ptr::null_mut(),
-            items: 0,
-            shape: Shape::BYTE,
-        }
+        Region::dense(ptr::null_mut(), 0)
     }
 
-    /// The address of the first item.
-    pub(crate) fn base(&self) -> *mut u8 {
-        self.base
+    /// Do both begin at the same address?
+    pub(crate) fn begins_as(&self, other: &Region) -> bool {
+        self.base == other.base
     }
 
     /// How many items.
@@ -142,15 +199,32 @@ impl Region {
         self.shape.extent()
     }
 
-    /// The same items elsewhere.
-    ///
-    /// # Safety
-    /// As for [`Region::new`].
-    pub(crate) unsafe fn at(&self, base: *mut c_void) -> Region {
+    /// How one item lies in memory.
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Those items, as far as there are any.
+    pub(crate) fn part(&self, items: Range<usize>) -> Region {
+        let end = items.end.min(self.items);
+        let first = items.start.min(end);
         Region {
-            base: base.cast(),
+            base: self.base.wrapping_add(first * self.extent()),
+            items: end - first,
             ..*self
         }
+    }
+
+    /// These bytes of data as single bytes; none unless they lie there in one piece.
+    #[inline]
+    pub(crate) fn bytes_at(&self, offset: usize, len: usize) -> Region {
+        self.piece(offset, len)
+            .map_or(Region::nothing(), |base| Region::dense(base, len))
+    }
+
+    fn dense(base: *mut u8, items: usize) -> Region {
+        let shape = Shape::BYTE;
+        Region { base, items, shape }
     }
 
     /// Bytes of data: no more than an `isize` counts, by [`items`] or because that memory is there.
@@ -205,21 +279,25 @@ impl Region {
         }
     }
 
-    /// Copies the data of `self` to `to`, as far as both reach.
-    ///
-    /// # Safety
-    /// Both regions are valid now, and no run of `self` is written to before it is read: a region may be packed where
-    /// it lies.
-    pub(crate) unsafe fn copy_to(&self, to: &Region) {
-        if self.base == to.base && self.shape == to.shape {
-            return;
+    /// Copies the data of `self` to `to`, as far as both reach. A region may be packed where it lies: no run of `self`
+    /// is written to before it is read.
+    pub(crate) fn copy_to(&self, to: &Region) {
+        if self.base != to.base || self.shape != to.shape {
+            self.copy_range(0, to, 0, usize::MAX);
         }
-        let mut at = 0;
-        self.runs(0, self.bytes().min(to.bytes()), |from, len| {
+    }
+
+    /// Copies so many bytes of data from `offset` on to those of `to` from `at` on, as far as both reach.
+    pub(crate) fn copy_range(&self, offset: usize, to: &Region, at: usize, len: usize) {
+        let len = len.min(self.bytes().saturating_sub(offset));
+        let len = len.min(to.bytes().saturating_sub(at));
+        let mut at = at;
+        self.runs(offset, len, |from, len| {
             let mut inside = 0;
             to.runs(at, len, |into, run| {
-                // SAFETY: both runs lie inside their regions, which the caller vouches for.
-                unsafe { ptr::copy(from.wrapping_add(inside), into, run) };
+                // SAFETY: both runs lie inside their regions, whose makers have promised that memory until the
+                // operation is over (`Region::new`); it is not, as it copies. The runs may overlap.
+                unsafe { copy::<true>(from.wrapping_add(inside), into, run) };
                 inside += run;
             });
             at += len;
@@ -227,15 +305,105 @@ impl Region {
     }
 }
 
+/// One side of a reduction: so many bytes, of a region whose items are laid out by the datatype.
+pub(crate) struct Operand {
+    base: *mut u8,
+    bytes: usize,
+}
+
+/// What becomes of a pair of `inout`.
+pub(crate) enum Verdict {
+    /// It is replaced.
+    Take,
+    /// It stays.
+    Keep,
+    /// Equal values: the lower of both places stays.
+    Lower,
+}
+
+impl Operand {
+    #[inline(always)]
+    pub(crate) fn of(region: &Region) -> Self {
+        Operand {
+            base: region.base,
+            bytes: region.items * region.extent(),
+        }
+    }
+
+    /// How many values there are on both sides.
+    #[inline(always)]
+    fn values<T>(&self, inout: &Operand) -> usize {
+        self.bytes.min(inout.bytes) / size_of::<T>()
+    }
+
+    /// `inout[i] = f(self[i], inout[i])`. Reads and writes without alignment, which costs nothing on the targets
+    /// served and lets the compiler use vector instructions for whatever address C passes.
+    #[inline(always)]
+    pub(crate) fn zip<T: FromBytes>(self, inout: Operand, f: impl Fn(T, T) -> T) {
+        let (input, output) = (self.base.cast::<T>(), inout.base.cast::<T>());
+        for i in 0..self.values::<T>(&inout) {
+            // SAFETY: the i-th values lie inside both regions, whose makers have promised that memory, initialised,
+            // until the operation is over (`Region::new`); any bytes are a `T`, and no alignment is assumed.
+            unsafe {
+                let (from, to) = (input.add(i), output.add(i));
+                to.write_unaligned(f(from.read_unaligned(), to.read_unaligned()));
+            }
+        }
+    }
+
+    /// Decides by the values what becomes of each pair of a value and its place in `inout`. Only data is touched,
+    /// never the padding between or behind.
+    #[inline(always)]
+    pub(crate) fn zip_pairs<V: FromBytes + Copy, I: FromBytes + Copy>(
+        self,
+        inout: Operand,
+        verdict: impl Fn(V, V) -> Verdict,
+        exceeds: impl Fn(I, I) -> bool,
+    ) {
+        /// As C lays it out.
+        #[repr(C)]
+        struct Pair<V, I>(V, I);
+        let input: *mut Pair<V, I> = self.base.cast();
+        let output: *mut Pair<V, I> = inout.base.cast();
+        for i in 0..self.values::<Pair<V, I>>(&inout) {
+            // SAFETY: as in `zip`, by `Region::new`'s promise, for both parts of the i-th pairs.
+            unsafe {
+                let (from, to) = (input.add(i), output.add(i));
+                let (value, place) = (&raw mut (*to).0, &raw mut (*to).1);
+                let new = (&raw const (*from).0).read_unaligned();
+                let new_place = (&raw const (*from).1).read_unaligned();
+                match verdict(new, value.read_unaligned()) {
+                    Verdict::Keep => {}
+                    Verdict::Lower if exceeds(new_place, place.read_unaligned()) => {}
+                    Verdict::Lower => place.write_unaligned(new_place),
+                    Verdict::Take => {
+                        value.write_unaligned(new);
+                        place.write_unaligned(new_place);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Replaces `inout`.
+    pub(crate) fn replace(self, inout: Operand) {
+        let bytes = self.values::<u8>(&inout);
+        // SAFETY: so many bytes lie in both regions, whose makers have promised that memory until the operation is over
+        // (`Region::new`); both may be the same.
+        unsafe { ptr::copy(self.base, inout.base, bytes) };
+    }
+}
+
 /// Copies; short messages as two overlapping words.
 ///
 /// # Safety
-/// As for `copy_nonoverlapping`.
+/// As for `copy_nonoverlapping`, or for `copy` if both may overlap.
 #[inline(always)]
-unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+unsafe fn copy<const OVERLAPS: bool>(from: *const u8, to: *mut u8, len: usize) {
     type Word = MaybeUninit<u64>;
     const WORD: usize = size_of::<Word>();
-    // SAFETY: the words lie inside the `len` bytes at both places, which the caller vouches for.
+    // SAFETY: the words lie inside the `len` bytes at both places, which the functions below and above promise for the
+    // time of the copy.
     unsafe {
         if (WORD..=2 * WORD).contains(&len) {
             let (first, last) = (from.cast::<Word>(), from.wrapping_add(len - WORD).cast());
@@ -245,6 +413,8 @@ unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
             to.wrapping_add(len - WORD)
                 .cast::<Word>()
                 .write_unaligned(words.1);
+        } else if OVERLAPS {
+            ptr::copy(from, to, len);
         } else {
             ptr::copy_nonoverlapping(from, to, len);
         }
@@ -266,9 +436,9 @@ impl Source for Region {
         let len = into.len().min(self.bytes().saturating_sub(offset));
         let to = into.as_mut_ptr();
         match self.in_one_piece(offset) {
-            // SAFETY: the bytes lie inside the region, which is valid while it is lent (`Region::new`), and are no
-            // more than `into`, which is the kernel's and does not overlap user memory.
-            Some(from) => unsafe { copy(from, to, len) },
+            // SAFETY: the bytes lie inside the region, whose maker has promised that memory until the operation that
+            // borrows it is over (`Region::new`), and are no more than `into`, which does not overlap user memory.
+            Some(from) => unsafe { copy::<false>(from, to, len) },
             None => self.gather(offset, to, len),
         }
     }
@@ -282,8 +452,8 @@ impl Sink for Region {
 
     fn space(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         let start = self.piece(offset, len)?;
-        // SAFETY: the bytes lie inside the region, which is valid while it is lent (`Region::new`) and whose receive
-        // buffer MPI forbids the program to touch meanwhile; they need not be initialised.
+        // SAFETY: the bytes lie inside the region, whose maker has promised that nobody else touches that memory until
+        // the receive that borrows it is over (`Region::new`); they need not be initialised.
         Some(unsafe { slice::from_raw_parts_mut(start.cast(), len) })
     }
 
@@ -292,8 +462,8 @@ impl Sink for Region {
         let len = bytes.len().min(self.bytes().saturating_sub(offset));
         let from = bytes.as_ptr();
         match self.in_one_piece(offset) {
-            // SAFETY: as in `copy_out`, with the directions exchanged.
-            Some(to) => unsafe { copy(from, to, len) },
+            // SAFETY: as in `copy_out`, by `Region::new`'s promise, with the directions exchanged.
+            Some(to) => unsafe { copy::<false>(from, to, len) },
             None => self.scatter(offset, from, len),
         }
     }
@@ -304,7 +474,8 @@ impl Region {
     #[inline(never)]
     fn gather(&self, offset: usize, mut to: *mut u8, len: usize) {
         self.runs(offset, len, |from, run| {
-            // SAFETY: the run lies inside the region, as in `copy_out`; the runs together are `len` bytes.
+            // SAFETY: the run lies inside the region, whose maker has promised that memory until the operation that
+            // borrows it is over (`Region::new`); the runs together are the `len` bytes that `copy_out` has at `to`.
             unsafe { ptr::copy_nonoverlapping(from, to, run) };
             to = to.wrapping_add(run);
         });
@@ -314,7 +485,8 @@ impl Region {
     #[inline(never)]
     fn scatter(&self, offset: usize, mut from: *const u8, len: usize) {
         self.runs(offset, len, |to, run| {
-            // SAFETY: as in `gather`, with the directions exchanged.
+            // SAFETY: as in `gather`: `Region::new`'s promise for the run, and `len` bytes that `copy_in` has at
+            // `from`.
             unsafe { ptr::copy_nonoverlapping(from, to, run) };
             from = from.wrapping_add(run);
         });
@@ -325,12 +497,16 @@ impl Region {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::constants::{Datatype, MPI_BOTTOM, MPI_BYTE, MPI_DOUBLE_INT};
+    use crate::constants::{MPI_BOTTOM, MPI_BYTE, MPI_DOUBLE_INT};
     use crate::datatype::predefined;
     use core::array::from_fn;
 
     fn shape(datatype: Datatype) -> Shape {
         Shape::of(predefined(datatype).unwrap())
+    }
+
+    fn region(memory: &mut [u8], items: usize, shape: Shape) -> Region {
+        UserAddress::of(memory).region(items, shape)
     }
 
     #[test]
@@ -344,8 +520,7 @@ mod tests {
             assert_eq!(items(count).unwrap_err().class(), Class::Count);
         }
         let many = items(most).unwrap();
-        // SAFETY: the memory is never touched.
-        let region = unsafe { Region::new(MPI_BOTTOM, many, shape(MPI_DOUBLE_INT)) };
+        let region = region(&mut [], many, shape(MPI_DOUBLE_INT));
         assert_eq!(Source::len(&region), many.checked_mul(12).unwrap());
         assert_eq!(times(many, 1), Ok(many));
         assert!(times(many, 2).is_err() && times(1 << 57, 1 << 16).is_err());
@@ -365,14 +540,10 @@ mod tests {
     #[test]
     fn one_base_and_two_shapes() {
         let mut memory: [u8; 32] = from_fn(|i| i as u8);
-        let base = memory.as_mut_ptr().cast();
-        // SAFETY: 24 bytes, and two pairs of 16, in 32 bytes.
-        unsafe {
-            let dense = Region::new(base, 24, shape(MPI_BYTE));
-            let pairs = Region::new(base, 2, shape(MPI_DOUBLE_INT));
-            pairs.copy_to(&pairs);
-            pairs.copy_to(&dense);
-        }
+        let dense = region(&mut memory, 24, shape(MPI_BYTE));
+        let pairs = region(&mut memory, 2, shape(MPI_DOUBLE_INT));
+        pairs.copy_to(&pairs);
+        pairs.copy_to(&dense);
         let wanted: [u8; 32] = from_fn(|i| match i {
             12..24 => i as u8 + 4,
             _ => i as u8,

@@ -85,6 +85,7 @@ mod fixed_string;
 mod host_map;
 mod job_channel;
 pub mod log;
+pub mod process;
 pub mod settings;
 
 #[cfg(feature = "hosts")]

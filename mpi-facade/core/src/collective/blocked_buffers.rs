@@ -5,7 +5,7 @@ use crate::op::Reduction;
 use crate::user_buffer::Region;
 use core::ops::Range;
 use pombo_collective::{Buffer, Piece};
-use pombo_kernel::{Sink, Source};
+use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::MARK_LIMIT;
 
 /// One buffer: so many columns of equal length, each cut into blocks of `grain` bytes, the last one shorter. Blocks are
@@ -166,17 +166,6 @@ impl ShmBuffers {
         let (from, into) = (self.input.block(from.first), self.output.block(into.first));
         let len = from.len().min(into.len());
         let (input, output) = (&self.input.region, &self.output.region);
-        if BlockedBuffer::item(input).is_some() && BlockedBuffer::item(output).is_some() {
-            let from = input.base().wrapping_add(from.start);
-            let into = output.base().wrapping_add(into.start);
-            // SAFETY: blocks of the user's memory, without gaps, which may be the same.
-            return unsafe { from.copy_to(into, len) };
-        }
-        let mut between = [0; 256];
-        for at in (0..len).step_by(between.len()) {
-            let some = &mut between[..256.min(len - at)];
-            input.copy_out(from.start + at, some);
-            { *output }.copy_in(into.start + at, some);
-        }
+        input.copy_range(from.start, output, into.start, len);
     }
 }

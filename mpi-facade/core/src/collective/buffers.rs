@@ -1,19 +1,20 @@
 //! How collective calls name memory, and what is checked of it.
 
 use super::layout::{Cut, Layout};
-use crate::constants::*;
-use crate::datatype;
+use crate::c_arguments::RankArray;
+use crate::constants::Datatype;
+use crate::datatype::{self, Predefined};
 use crate::error::{Class, Error, Kind};
-use crate::user_buffer::{self, Region, Shape};
+use crate::user_buffer::{self, Region, Shape, UserAddress};
 use alloc::vec::Vec;
-use core::ffi::{c_int, c_void};
-use pombo_collective::Segments;
+use core::ffi::c_int;
+use zerocopy::FromBytes;
 
 /// `count` items of a datatype at an address.
 #[derive(Clone, Copy, Debug)]
-pub struct Buffer {
+pub struct Buffer<'m> {
     /// The address; may be `MPI_IN_PLACE` where the standard allows it.
-    pub address: *mut c_void,
+    pub address: UserAddress<'m>,
     /// How many items; for each rank where the operation has one block for each.
     pub count: i64,
     /// Of what.
@@ -22,9 +23,9 @@ pub struct Buffer {
 
 /// A block for every rank, each with its own size and place.
 #[derive(Clone, Copy, Debug)]
-pub struct Buffers {
+pub struct Buffers<'m> {
     /// Where displacements count from; may be `MPI_IN_PLACE` where the standard allows it.
-    pub address: *mut c_void,
+    pub address: UserAddress<'m>,
     /// Items in each block.
     pub counts: Numbers,
     /// Where each block begins: in items, or in bytes where every block has its own datatype.
@@ -37,9 +38,9 @@ pub struct Buffers {
 #[derive(Clone, Copy, Debug)]
 pub enum Numbers {
     /// `int`.
-    Int(*const c_int),
+    Int(RankArray<c_int>),
     /// `MPI_Count` or `MPI_Aint`.
-    Count(*const i64),
+    Count(RankArray<i64>),
 }
 
 /// Datatypes of blocks.
@@ -48,30 +49,27 @@ pub enum Types {
     /// The same for all.
     One(Datatype),
     /// An array, one for every rank.
-    Each(*const Datatype),
+    Each(RankArray<Datatype>),
 }
 
-impl From<*const c_int> for Numbers {
-    fn from(numbers: *const c_int) -> Self {
+impl From<RankArray<c_int>> for Numbers {
+    fn from(numbers: RankArray<c_int>) -> Self {
         Numbers::Int(numbers)
     }
 }
 
-impl From<*const i64> for Numbers {
-    fn from(numbers: *const i64) -> Self {
+impl From<RankArray<i64>> for Numbers {
+    fn from(numbers: RankArray<i64>) -> Self {
         Numbers::Count(numbers)
     }
 }
 
 impl Numbers {
-    /// # Safety
-    /// The array reaches as far as `index`.
-    pub(super) unsafe fn get(self, index: usize) -> i64 {
+    /// That of a rank.
+    pub(super) fn get(self, rank: usize) -> i64 {
         match self {
-            // SAFETY: the caller's promise.
-            Numbers::Int(numbers) => unsafe { numbers.add(index).read() }.into(),
-            // SAFETY: the caller's promise.
-            Numbers::Count(numbers) => unsafe { numbers.add(index).read() },
+            Numbers::Int(numbers) => numbers.get(rank).into(),
+            Numbers::Count(numbers) => numbers.get(rank),
         }
     }
 
@@ -107,15 +105,15 @@ pub(super) fn shape(datatype: Datatype) -> Result<Shape, Error> {
     Ok(Shape::of(known))
 }
 
-fn present(address: *mut c_void, items: usize, shape: Shape) -> Result<(), Error> {
-    if address == MPI_IN_PLACE {
+fn present(address: UserAddress<'_>, items: usize, shape: Shape) -> Result<(), Error> {
+    if address == UserAddress::IN_PLACE {
         return Err(Error::Argument {
             class: Class::Buffer,
             name: "buffer",
             must: "memory: MPI_IN_PLACE has no meaning here",
         });
     }
-    if address.is_null() && items > 0 && shape.size() > 0 {
+    if address.pointer().is_null() && items > 0 && shape.size() > 0 {
         return Err(Error::Buffer {
             count: items as i64,
         });
@@ -126,7 +124,7 @@ fn present(address: *mut c_void, items: usize, shape: Shape) -> Result<(), Error
 /// What a rank gives, and where the same belongs in what it gets: not the same memory.
 #[inline]
 pub(super) fn distinct(given: &Region, got: &Region) -> Result<(), Error> {
-    match given.base() == got.base() && given.items() > 0 && got.items() > 0 {
+    match given.begins_as(got) && given.items() > 0 && got.items() > 0 {
         false => Ok(()),
         true => Err(Error::Argument {
             class: Class::Buffer,
@@ -136,19 +134,27 @@ pub(super) fn distinct(given: &Region, got: &Region) -> Result<(), Error> {
     }
 }
 
-impl Buffer {
+impl<'m> Buffer<'m> {
+    /// Memory of the library's own, as so many blocks of `count` items.
+    pub(crate) fn of<T: FromBytes>(memory: &'m mut [T], blocks: usize, datatype: Datatype) -> Self {
+        let extent = datatype::predefined(datatype).map_or(usize::MAX, Predefined::extent);
+        Buffer {
+            count: (size_of_val(memory) / extent / blocks) as i64,
+            address: UserAddress::of(memory),
+            datatype,
+        }
+    }
+
     /// Is the data where the result belongs?
     pub(super) fn is_in_place(&self) -> bool {
-        self.address == MPI_IN_PLACE
+        self.address == UserAddress::IN_PLACE
     }
 
     /// As so many blocks of `count` items each.
     pub(super) fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
-        let (all, shape) = self.check(blocks)?;
-        Ok(Layout::new(
-            self.address,
-            shape,
-            Cut::Evenly(Segments::into_blocks(all, blocks)),
+        Ok(Layout::Contiguous(
+            self.region(blocks)?,
+            Cut::Evenly(blocks),
         ))
     }
 
@@ -156,17 +162,14 @@ impl Buffer {
     #[inline]
     pub(super) fn region(&self, times: usize) -> Result<Region, Error> {
         let (all, shape) = self.check(times)?;
-        // SAFETY: the caller's promise; a collective call keeps its buffers until it is over.
-        Ok(unsafe { Region::new(self.address, all, shape) })
+        Ok(self.address.region(all, shape))
     }
 
     /// The items of one rank, where as many of every rank lie back to back.
     pub(super) fn one(&self, rank: usize) -> Result<Region, Error> {
         let (items, shape) = self.check(1)?;
         let offset = rank.wrapping_mul(items).wrapping_mul(shape.extent());
-        let base = self.address.wrapping_byte_add(offset);
-        // SAFETY: as above.
-        Ok(unsafe { Region::new(base, items, shape) })
+        Ok(self.address.offset(offset as isize).region(items, shape))
     }
 
     #[inline]
@@ -183,17 +186,14 @@ impl Buffer {
     }
 }
 
-impl Buffers {
+impl Buffers<'_> {
     /// Is the data where the result belongs?
     pub(super) fn is_in_place(&self) -> bool {
-        self.address == MPI_IN_PLACE
+        self.address == UserAddress::IN_PLACE
     }
 
-    /// As so many blocks.
-    ///
-    /// # Safety
-    /// The arrays have that many places; the memory is what they say.
-    pub(super) unsafe fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
+    /// As so many blocks, one for every rank.
+    pub(super) fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
         self.counts.present()?;
         self.displacements.present()?;
         if let Types::Each(datatypes) = self.datatypes {
@@ -201,25 +201,19 @@ impl Buffers {
         }
         let mut regions = Vec::with_capacity(blocks);
         for block in 0..blocks {
-            // SAFETY: the caller's promise.
-            regions.push(unsafe { self.block(block) }?);
+            regions.push(self.block(block)?);
         }
-        Ok(Layout::apart(regions))
+        Ok(Layout::Apart(regions))
     }
 
-    /// # Safety
-    /// As for [`Buffers::blocks`].
-    unsafe fn block(&self, block: usize) -> Result<Region, Error> {
-        // SAFETY: the caller's promise.
-        let (count, displacement) =
-            unsafe { (self.counts.get(block), self.displacements.get(block)) };
+    fn block(&self, rank: usize) -> Result<Region, Error> {
+        let (count, displacement) = (self.counts.get(rank), self.displacements.get(rank));
         let (shape, unit) = match self.datatypes {
             Types::One(datatype) => {
                 let shape = shape(datatype)?;
                 (shape, shape.extent() as isize)
             }
-            // SAFETY: the caller's promise.
-            Types::Each(datatypes) => (shape(unsafe { datatypes.add(block).read() })?, 1),
+            Types::Each(datatypes) => (shape(datatypes.get(rank))?, 1),
         };
         let items = items(count)?;
         present(self.address, items, shape)?;
@@ -229,8 +223,6 @@ impl Buffers {
             name: "displs",
             must: "so small that it leads to memory",
         })?;
-        let base = self.address.wrapping_byte_offset(offset);
-        // SAFETY: the caller's promise; a collective call keeps its buffers until it is over.
-        Ok(unsafe { Region::new(base, items, shape) })
+        Ok(self.address.offset(offset).region(items, shape))
     }
 }

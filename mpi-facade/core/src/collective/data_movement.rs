@@ -55,10 +55,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
 }
 
 /// `MPI_Bcast`.
-///
-/// # Safety
-/// The buffer holds, or has room for, what it says, until the operation is over.
-pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collective {
+pub fn broadcast(buffer: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let bytes = || buffer.region(1).map(|region| Source::len(&region));
         match call.is_hierarchical(Operation::Bcast, bytes)? {
@@ -72,10 +69,7 @@ pub unsafe fn broadcast(buffer: Buffer, root: c_int, comm: Comm) -> impl Collect
 }
 
 /// `MPI_Gather`.
-///
-/// # Safety
-/// The send buffer, and at the root the receive buffer, hold what they say, until the operation is over.
-pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+pub fn gather(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Gather, comm, root, move |call| {
         let position = call.position;
         let output = match position.is_root() {
@@ -95,15 +89,11 @@ pub unsafe fn gather(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> 
 }
 
 /// `MPI_Gatherv`.
-///
-/// # Safety
-/// As for [`gather`]; the arrays have a number for every rank.
-pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -> impl Collective {
+pub fn gatherv(send: Buffer<'_>, receive: Buffers<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Gather, comm, root, move |call| {
         let position = call.position;
         let output = match position.is_root() {
-            // SAFETY: the caller's promise.
-            true => unsafe { receive.blocks(position.ranks)? },
+            true => receive.blocks(position.ranks)?,
             false => Layout::nothing(),
         };
         let input = own(send, &output, position.is_root(), position.rank)?;
@@ -116,10 +106,7 @@ pub unsafe fn gatherv(send: Buffer, receive: Buffers, root: c_int, comm: Comm) -
 }
 
 /// `MPI_Scatter`.
-///
-/// # Safety
-/// The receive buffer, and at the root the send buffer, hold what they say, until the operation is over.
-pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+pub fn scatter(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Scatter, comm, root, move |call| {
         let position = call.position;
         let input = match position.is_root() {
@@ -139,15 +126,16 @@ pub unsafe fn scatter(send: Buffer, receive: Buffer, root: c_int, comm: Comm) ->
 }
 
 /// `MPI_Scatterv`.
-///
-/// # Safety
-/// As for [`scatter`]; the arrays have a number for every rank.
-pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) -> impl Collective {
+pub fn scatterv(
+    send: Buffers<'_>,
+    receive: Buffer<'_>,
+    root: c_int,
+    comm: Comm,
+) -> impl Collective {
     by_messages(Operation::Scatter, comm, root, move |call| {
         let position = call.position;
         let input = match position.is_root() {
-            // SAFETY: the caller's promise.
-            true => unsafe { send.blocks(position.ranks)? },
+            true => send.blocks(position.ranks)?,
             false => Layout::nothing(),
         };
         let output = own(receive, &input, position.is_root(), position.rank)?;
@@ -160,10 +148,7 @@ pub unsafe fn scatterv(send: Buffers, receive: Buffer, root: c_int, comm: Comm) 
 }
 
 /// `MPI_Allgather`.
-///
-/// # Safety
-/// Both buffers hold what they say, until the operation is over.
-pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
+pub fn allgather(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let ranks = call.position.ranks;
         let bytes = || receive.region(ranks).map(|region| Source::len(&region));
@@ -178,22 +163,15 @@ pub unsafe fn allgather(send: Buffer, receive: Buffer, comm: Comm) -> impl Colle
 }
 
 /// `MPI_Allgatherv`.
-///
-/// # Safety
-/// As for [`allgather`]; the arrays have a number for every rank.
-pub unsafe fn allgatherv(send: Buffer, receive: Buffers, comm: Comm) -> impl Collective {
+pub fn allgatherv(send: Buffer<'_>, receive: Buffers<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Allgather, comm, 0, move |call| {
-        // SAFETY: the caller's promise.
-        let output = unsafe { receive.blocks(call.position.ranks)? };
+        let output = receive.blocks(call.position.ranks)?;
         collect(call, send, output)
     })
 }
 
 /// `MPI_Alltoall`.
-///
-/// # Safety
-/// Both buffers hold what they say, until the operation is over.
-pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collective {
+pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Collective {
     let boards = move |call: &mut Call<'_>| {
         let Position { rank, ranks, .. } = call.position;
         let output = receive.region(ranks)?;
@@ -223,8 +201,7 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
         let ranks = call.position.ranks;
         let output = receive.blocks(ranks)?;
         let (own, input) = match send.is_in_place() {
-            // SAFETY: the caller's buffer.
-            true => unsafe { call.pool().copy(&output, ranks)? },
+            true => call.pool().copy(&output, ranks)?,
             false => (Scratch::default(), send.blocks(ranks)?),
         };
         apart(&input, &output, call.position.rank)?;
@@ -245,19 +222,13 @@ pub unsafe fn alltoall(send: Buffer, receive: Buffer, comm: Comm) -> impl Collec
 }
 
 /// `MPI_Alltoallv` and `MPI_Alltoallw`.
-///
-/// # Safety
-/// As for [`alltoall`]; the arrays have a place for every rank.
-pub unsafe fn alltoallv(send: Buffers, receive: Buffers, comm: Comm) -> impl Collective {
+pub fn alltoallv(send: Buffers<'_>, receive: Buffers<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Alltoall, comm, 0, move |call| {
         let ranks = call.position.ranks;
-        // SAFETY: the caller's promise.
-        let output = unsafe { receive.blocks(ranks)? };
+        let output = receive.blocks(ranks)?;
         let (own, input) = match send.is_in_place() {
-            // SAFETY: the caller's buffer.
-            true => unsafe { call.pool().copy(&output, ranks)? },
-            // SAFETY: the caller's promise.
-            false => (Scratch::default(), unsafe { send.blocks(ranks)? }),
+            true => call.pool().copy(&output, ranks)?,
+            false => (Scratch::default(), send.blocks(ranks)?),
         };
         apart(&input, &output, call.position.rank)?;
         // Sizes differ from rank to rank, so they cannot decide.

@@ -15,7 +15,7 @@ use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
-pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, CallError> {
+pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
     let vector = buffer.region(1)?;
     let bytes = Source::len(&vector);
     let Method::SharedMemory(area) = call.method(Operation::Bcast, bytes)? else {
@@ -31,7 +31,7 @@ pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer) -> Result<bool,
 
 pub(super) fn broadcast_by_messages(
     call: &mut Call<'_>,
-    buffer: Buffer,
+    buffer: Buffer<'_>,
 ) -> Result<PreparedOperation, Error> {
     let (region, vector) = (buffer.region(1)?, buffer.whole()?);
     if call.subgroup.is_none() && call.uses_multicast(Source::len(&region))? {
@@ -47,7 +47,10 @@ pub(super) fn broadcast_by_messages(
 }
 
 /// One frame for all hosts; on every host a rank hands on.
-fn broadcast_by_multicast(call: &mut Call<'_>, buffer: Buffer) -> Result<PreparedOperation, Error> {
+fn broadcast_by_multicast(
+    call: &mut Call<'_>,
+    buffer: Buffer<'_>,
+) -> Result<PreparedOperation, Error> {
     let roles = HostRoles::of(call)?;
     let (leader, before) = roles.multicast_leader();
     let cast = match roles.local_rank() == leader {
@@ -67,7 +70,7 @@ fn broadcast_by_multicast(call: &mut Call<'_>, buffer: Buffer) -> Result<Prepare
 }
 
 /// Among the ranks of this host, to the end.
-pub(super) fn broadcast_on_host(call: &mut Call<'_>, buffer: Buffer) -> Result<(), CallError> {
+pub(super) fn broadcast_on_host(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<(), CallError> {
     if call.position.ranks > 1 && !broadcast_shm(call, buffer)? {
         let ready = broadcast_by_messages(call, buffer)?;
         call.run_part(ready)?;
@@ -77,8 +80,8 @@ pub(super) fn broadcast_on_host(call: &mut Call<'_>, buffer: Buffer) -> Result<(
 
 pub(super) fn allgather_shm(
     call: &mut Call<'_>,
-    send: Buffer,
-    receive: Buffer,
+    send: Buffer<'_>,
+    receive: Buffer<'_>,
 ) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
     let output = receive.region(ranks)?;
@@ -108,8 +111,8 @@ pub(super) fn allgather_shm(
 
 pub(super) fn allgather_by_messages(
     call: &mut Call<'_>,
-    send: Buffer,
-    receive: Buffer,
+    send: Buffer<'_>,
+    receive: Buffer<'_>,
 ) -> Result<PreparedOperation, Error> {
     let output = receive.blocks(call.position.ranks)?;
     collect(call, send, output)
@@ -118,8 +121,8 @@ pub(super) fn allgather_by_messages(
 /// Among the ranks of this host, to the end.
 pub(super) fn allgather_on_host(
     call: &mut Call<'_>,
-    send: Buffer,
-    receive: Buffer,
+    send: Buffer<'_>,
+    receive: Buffer<'_>,
 ) -> Result<(), CallError> {
     if !allgather_shm(call, send, receive)? {
         let ready = allgather_by_messages(call, send, receive)?;
@@ -130,7 +133,7 @@ pub(super) fn allgather_on_host(
 
 pub(super) fn collect(
     call: &mut Call<'_>,
-    send: Buffer,
+    send: Buffer<'_>,
     output: Layout,
 ) -> Result<PreparedOperation, Error> {
     let input = own(send, &output, true, call.position.rank)?;
@@ -149,7 +152,7 @@ pub(super) fn collect(
 /// What a rank gives, or gets, beside the blocks of all: in place that is its own block, where that has a meaning. Else
 /// it lies elsewhere, if this rank has the blocks.
 pub(super) fn own(
-    buffer: Buffer,
+    buffer: Buffer<'_>,
     all: &Layout,
     has_all: bool,
     rank: usize,

@@ -14,19 +14,19 @@ use super::{Buffer, Operation};
 use crate::constants::{Datatype, Op};
 use crate::error::Error;
 use crate::op::{self, Reduction};
-use crate::user_buffer::Region;
-use core::ffi::c_void;
+use crate::user_buffer::{Region, UserAddress};
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
+use zerocopy::FromBytes;
 
 /// The buffers of a reduction: as many items in each.
 #[derive(Clone, Copy, Debug)]
-pub struct Reduced {
+pub struct Reduced<'m> {
     /// What this rank contributes; may be `MPI_IN_PLACE` where the standard allows it.
-    pub input: *const c_void,
+    pub input: UserAddress<'m>,
     /// The result.
-    pub output: *mut c_void,
+    pub output: UserAddress<'m>,
     /// Items.
     pub count: i64,
     /// Of what.
@@ -35,18 +35,30 @@ pub struct Reduced {
     pub op: Op,
 }
 
-impl Reduced {
+impl<'m> Reduced<'m> {
+    /// Memory of the library's own, in which the result takes the place of what this rank contributes.
+    pub(crate) fn in_place<T: FromBytes>(memory: &'m mut [T], datatype: Datatype, op: Op) -> Self {
+        let Buffer { address, count, .. } = Buffer::of(memory, 1, datatype);
+        Reduced {
+            input: UserAddress::IN_PLACE,
+            output: address,
+            count,
+            datatype,
+            op,
+        }
+    }
+
     /// What combines. A rank that gets a result has other memory for it than for what it contributes.
     pub(super) fn reduction(&self, result: bool) -> Result<Reduction, Error> {
         let reduction = op::reduction(self.op, self.datatype)?;
-        if result && self.input == self.output.cast_const() && self.count > 0 {
+        if result && self.input == self.output && self.count > 0 {
             let input = self.at(self.output).region(1)?;
             distinct(&input, &input)?;
         }
         Ok(reduction)
     }
 
-    pub(super) fn at(&self, address: *mut c_void) -> Buffer {
+    pub(super) fn at(&self, address: UserAddress<'m>) -> Buffer<'m> {
         Buffer {
             address,
             count: self.count,
@@ -55,14 +67,14 @@ impl Reduced {
     }
 
     pub(super) fn is_in_place(&self) -> bool {
-        self.at(self.input.cast_mut()).is_in_place()
+        self.at(self.input).is_in_place()
     }
 
     /// What this rank contributes; `MPI_IN_PLACE` has a meaning for some ranks only.
-    fn buffer(&self, in_place: bool) -> Buffer {
+    fn buffer(&self, in_place: bool) -> Buffer<'m> {
         match in_place && self.is_in_place() {
             true => self.at(self.output),
-            false => self.at(self.input.cast_mut()),
+            false => self.at(self.input),
         }
     }
 
@@ -84,7 +96,7 @@ impl Reduced {
 
 pub(super) fn reduce_by_messages(
     call: &mut Call<'_>,
-    reduced: Reduced,
+    reduced: Reduced<'_>,
 ) -> Result<PreparedOperation, Error> {
     let position = call.position;
     let reduction = reduced.reduction(position.is_root())?;
@@ -118,7 +130,7 @@ pub(super) fn reduce_by_messages(
 }
 
 /// Among the ranks of this host, to the end.
-pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced) -> Result<(), CallError> {
+pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<(), CallError> {
     if !reduce_shm(call, reduced)? {
         let ready = reduce_by_messages(call, reduced)?;
         call.run_part(ready)?;
@@ -129,7 +141,7 @@ pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced) -> Result<()
 /// Data of all ranks together up to which one rank combines all of it.
 const WHOLE: usize = 32 << 10;
 
-pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let Position { rank, ranks, root } = call.position;
     let is_root = rank == root;
     let reduction = reduced.reduction(is_root)?;
@@ -200,7 +212,7 @@ fn over_shares(
 
 pub(super) fn allreduce_by_messages(
     call: &mut Call<'_>,
-    reduced: Reduced,
+    reduced: Reduced<'_>,
 ) -> Result<PreparedOperation, Error> {
     let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
     let (position, algorithm) = (
@@ -223,7 +235,7 @@ pub(super) fn allreduce_by_messages(
     })
 }
 
-pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
     let (reduction, input) = (reduced.reduction(true)?, reduced.buffer(true).region(1)?);
     let bytes = Source::len(&input);

@@ -14,15 +14,15 @@ use super::operation::PreparedOperation;
 use super::prepare::{Call, CallError};
 use super::schedule::Steps;
 use super::scratch::Scratch;
-use crate::constants::{MPI_BOR, MPI_BYTE, MPI_IN_PLACE};
+use crate::constants::{MPI_BOR, MPI_BYTE};
 use crate::hosts::HostLayout;
+use crate::user_buffer::UserAddress;
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
-use pombo_collective::Buffer as Name;
 use pombo_kernel::Source;
 
 /// `MPI_Bcast`.
-pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, CallError> {
+pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
     let region = buffer.region(1)?;
     let cast = call.uses_multicast(Source::len(&region))?;
     let roles = HostRoles::of(call)?;
@@ -53,19 +53,18 @@ pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer) -> Result<bool, Cal
 }
 
 /// `MPI_Reduce`.
-pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let roles = HostRoles::of(call)?;
     let leads = roles.local_rank() == roles.leader();
     let (mut inside, mut outside) = (reduced, reduced);
     // If it comes to no good end, a message may still lead here: then it is kept for ever.
     let mut sum = ManuallyDrop::new(Scratch::default());
     if leads && !roles.is_alone() {
-        outside.input = MPI_IN_PLACE;
+        outside.input = UserAddress::IN_PLACE;
         if !roles.is_on_root_host() {
-            let (scratch, place) = call.pool().like(&reduced.input()?)?;
-            inside.output = place.region(Name::Work.block(0)).base().cast();
+            (*sum, _) = call.pool().like(&reduced.input()?)?;
+            inside.output = sum.address();
             outside.input = inside.output;
-            *sum = scratch;
         }
     }
     if !roles.is_alone() {
@@ -83,11 +82,11 @@ pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, Call
 }
 
 /// `MPI_Allreduce`.
-pub(super) fn allreduce(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, CallError> {
+pub(super) fn allreduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let roles = HostRoles::of(call)?;
     let (mut inside, mut outside) = (reduced, reduced);
     if !roles.is_alone() {
-        outside.input = MPI_IN_PLACE;
+        outside.input = UserAddress::IN_PLACE;
         if roles.local_rank() > 0 && reduced.is_in_place() {
             inside.input = reduced.output;
         }
@@ -106,22 +105,15 @@ pub(super) fn allreduce(call: &mut Call<'_>, reduced: Reduced) -> Result<bool, C
 
 /// `MPI_Barrier`: nobody has the sum before everybody came.
 pub(super) fn barrier(call: &mut Call<'_>) -> Result<bool, CallError> {
-    let mut nothing = 0_u8;
-    let reduced = Reduced {
-        input: MPI_IN_PLACE,
-        output: (&raw mut nothing).cast(),
-        count: 1,
-        datatype: MPI_BYTE,
-        op: MPI_BOR,
-    };
-    allreduce(call, reduced)
+    let mut nothing = [0_u8];
+    allreduce(call, Reduced::in_place(&mut nothing, MPI_BYTE, MPI_BOR))
 }
 
 /// `MPI_Allgather`, where every host's ranks follow each other.
 pub(super) fn allgather(
     call: &mut Call<'_>,
-    send: Buffer,
-    receive: Buffer,
+    send: Buffer<'_>,
+    receive: Buffer<'_>,
 ) -> Result<bool, CallError> {
     let roles = HostRoles::of(call)?;
     let mut ends = call.host_layout()?.map_or_else(Vec::new, HostLayout::ends);
@@ -136,17 +128,17 @@ pub(super) fn allgather(
     let mut own = send;
     if !roles.is_alone() {
         roles.enter_host(call, 0);
-        let here = receive.address.wrapping_byte_add(offset);
+        let here = receive.address.offset(offset as isize);
         let receive = Buffer {
             address: here,
             ..receive
         };
         allgather_on_host(call, send, receive)?;
-        own.address = MPI_IN_PLACE;
+        own.address = UserAddress::IN_PLACE;
     }
     if roles.local_rank() == 0 {
         roles.enter_leaders(call);
-        let ready = collect(call, own, all.cut(Cut::At(ends)))?;
+        let ready = collect(call, own, all.cut(Cut::At(ends.into())))?;
         call.run_part(ready)?;
     }
     roles.enter_host(call, 0);

@@ -155,18 +155,12 @@ impl Executor for P2pExecutor<'_> {
         if let Some(reduction) = &self.buffers.reduction
             && self.disagreement.is_none()
         {
-            // SAFETY: the schedule combines pieces of as many blocks of buffers that are cut alike and hold items of
-            // the datatype that the reduction was checked for; the right one is scratch or the user's result.
-            unsafe { reduction.apply(left.base(), right.base(), right.items()) };
+            reduction.apply(&left, &right);
         }
     }
 
     fn copy(&mut self, from: Piece, into: Piece) {
-        // SAFETY: pieces of the user's buffers, or scratch; the standard forbids that input and output overlap.
-        unsafe {
-            self.buffers
-                .region(from)
-                .copy_to(&self.buffers.region(into))
-        };
+        let (from, into) = (self.buffers.region(from), self.buffers.region(into));
+        from.copy_to(&into);
     }
 }

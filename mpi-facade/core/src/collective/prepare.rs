@@ -31,7 +31,10 @@ pub trait Collective {
     fn run(self) -> Result<(), CommError>;
 
     /// The non-blocking call: it goes on whenever this rank is in a call.
-    fn start(self) -> Result<Request, CommError>;
+    /// Buffers that are lent for a while do for the other one only.
+    fn start(self) -> Result<Request, CommError>
+    where
+        Self: 'static;
 }
 
 /// A call whose two ways are known: at once, over boards or host by host, where that is chosen; and by messages.

@@ -17,10 +17,7 @@ use alloc::vec::Vec;
 use core::ffi::c_int;
 
 /// `MPI_Reduce`.
-///
-/// # Safety
-/// The input, and at the root the output, hold `count` items, until the operation is over.
-pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collective {
+pub fn reduce(reduced: Reduced<'_>, root: c_int, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let is_root = call.position.is_root();
         match call.is_hierarchical(Operation::Reduce, || reduced.bytes(is_root))? {
@@ -34,10 +31,7 @@ pub unsafe fn reduce(reduced: Reduced, root: c_int, comm: Comm) -> impl Collecti
 }
 
 /// `MPI_Allreduce`.
-///
-/// # Safety
-/// Both buffers hold `count` items, until the operation is over.
-pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
+pub fn allreduce(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| match call
         .is_hierarchical(Operation::Allreduce, || reduced.bytes(true))?
     {
@@ -50,10 +44,7 @@ pub unsafe fn allreduce(reduced: Reduced, comm: Comm) -> impl Collective {
 }
 
 /// `MPI_Scan`.
-///
-/// # Safety
-/// Both buffers hold `count` items, until the operation is over.
-pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
+pub fn scan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Scan, comm, 0, move |call| {
         let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
         let algorithm = call.select(Operation::Scan, input.bytes())?;
@@ -74,10 +65,7 @@ pub unsafe fn scan(reduced: Reduced, comm: Comm) -> impl Collective {
 }
 
 /// `MPI_Exscan`. Rank 0 gets nothing.
-///
-/// # Safety
-/// Both buffers hold `count` items, until the operation is over.
-pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
+pub fn exscan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Exscan, comm, 0, move |call| {
         let reduction = reduced.reduction(call.position.rank > 0)?;
         let input = reduced.input()?;
@@ -104,10 +92,7 @@ pub unsafe fn exscan(reduced: Reduced, comm: Comm) -> impl Collective {
 }
 
 /// `MPI_Reduce_scatter_block`: `count` is that of one block.
-///
-/// # Safety
-/// The input holds `count` items for every rank, the output `count` items, until the operation is over.
-pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collective {
+pub fn reduce_scatter_block(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         let count = items(reduced.count)?;
         let ends = (1..=call.position.ranks).map(|block| block.saturating_mul(count));
@@ -116,18 +101,13 @@ pub unsafe fn reduce_scatter_block(reduced: Reduced, comm: Comm) -> impl Collect
 }
 
 /// `MPI_Reduce_scatter`: `counts` has the items of every block; the buffers' own count is not looked at.
-///
-/// # Safety
-/// The input holds all blocks, the output this rank's, until the operation is over; the array has a number for every
-/// rank.
-pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> impl Collective {
+pub fn reduce_scatter(reduced: Reduced<'_>, counts: Numbers, comm: Comm) -> impl Collective {
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         counts.present()?;
         let mut ends = Vec::with_capacity(call.position.ranks);
         let mut end = 0_usize;
         for block in 0..call.position.ranks {
-            // SAFETY: the caller's promise.
-            end = items(end as i64 + items(unsafe { counts.get(block) })? as i64)?;
+            end = items(end as i64 + items(counts.get(block))? as i64)?;
             ends.push(end);
         }
         spread(call, reduced, ends)
@@ -136,7 +116,7 @@ pub unsafe fn reduce_scatter(reduced: Reduced, counts: Numbers, comm: Comm) -> i
 
 fn spread(
     call: &mut Call<'_>,
-    reduced: Reduced,
+    reduced: Reduced<'_>,
     ends: Vec<usize>,
 ) -> Result<PreparedOperation, Error> {
     let position = call.position;
@@ -151,7 +131,7 @@ fn spread(
         ..reduced
     };
     // In place the data of all blocks lies where the result of one belongs.
-    let input = with(all).input()?.cut(Cut::At(ends.clone()));
+    let input = with(all).input()?.cut(Cut::At(ends.as_slice().into()));
     let output = with(ends[position.rank] - before).output()?;
     let algorithm = call.select(Operation::ReduceScatter, input.bytes())?;
     let (own, incoming) = call.pool().like(&input)?;

@@ -2,8 +2,9 @@
 
 use super::layout::{Cut, Layout};
 use crate::error::Error;
+use crate::user_buffer::UserAddress;
 use alloc::vec::Vec;
-use pombo_collective::{Buffer, Segments};
+use pombo_collective::Buffer;
 
 /// Memory that lives as long as the operation. Nothing in it is initialised: messages and copies fill it before
 /// anything is read.
@@ -20,12 +21,19 @@ const KEPT: usize = 4;
 /// The largest one that is kept, in bytes.
 const LARGEST: usize = 4 << 20;
 
+impl Scratch {
+    /// Whoever lends it keeps it until the operation is over.
+    pub(super) fn address(&mut self) -> UserAddress<'_> {
+        UserAddress::of(self.0.spare_capacity_mut())
+    }
+}
+
 impl Pool {
     /// As much as `like` takes, with the same blocks.
     pub(super) fn like(&mut self, like: &Layout) -> Result<(Scratch, Layout), Error> {
         let mut scratch = self.take(like.items().saturating_mul(like.shape().extent()))?;
-        let layout = like.at(scratch.0.as_mut_ptr().cast());
-        Ok((scratch, layout))
+        let region = scratch.address().region(like.items(), like.shape());
+        Ok((scratch, like.at(region)))
     }
 
     /// Room for so many blocks, each as large as all of `one`.
@@ -36,16 +44,12 @@ impl Pool {
     ) -> Result<(Scratch, Layout), Error> {
         let items = one.items().saturating_mul(blocks);
         let mut scratch = self.take(items.saturating_mul(one.shape().extent()))?;
-        let cut = Cut::Evenly(Segments::into_blocks(items, blocks));
-        let layout = Layout::new(scratch.0.as_mut_ptr().cast(), one.shape(), cut);
-        Ok((scratch, layout))
+        let region = scratch.address().region(items, one.shape());
+        Ok((scratch, Layout::Contiguous(region, Cut::Evenly(blocks))))
     }
 
     /// A copy of so many blocks.
-    ///
-    /// # Safety
-    /// They are valid now.
-    pub(super) unsafe fn copy(
+    pub(super) fn copy(
         &mut self,
         blocks: &Layout,
         count: usize,
@@ -57,17 +61,15 @@ impl Pool {
         };
         let mut scratch = self.take((0..count).map(bytes).fold(0, usize::saturating_add))?;
         let mut regions = Vec::with_capacity(count);
-        let mut at = scratch.0.as_mut_ptr();
+        let mut room = scratch.address();
         for block in 0..count {
-            // SAFETY: the scratch memory has room for all blocks one behind the other, and lives as long as the
-            // operation.
-            let into = unsafe { from(block).at(at.cast()) };
-            // SAFETY: the caller's promise for one, the other is the operation's own.
-            unsafe { from(block).copy_to(&into) };
+            let from = from(block);
+            let into = room.region(from.items(), from.shape());
+            from.copy_to(&into);
             regions.push(into);
-            at = at.wrapping_add(bytes(block));
+            room = room.offset(bytes(block) as isize);
         }
-        Ok((scratch, Layout::apart(regions)))
+        Ok((scratch, Layout::Apart(regions)))
     }
 
     /// Memory of so many bytes.

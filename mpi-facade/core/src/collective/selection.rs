@@ -5,6 +5,7 @@ use crate::error::{Class, Error};
 use core::ffi::CStr;
 use core::fmt;
 use pombo_job::environment;
+use pombo_job::process::processors;
 use pombo_job::settings::LOCAL_CORES;
 
 /// A collective operation, as far as algorithms are chosen for it. The forms with counts for every rank go with the
@@ -398,11 +399,7 @@ impl fmt::Display for Rule {
 /// every rank, wherever it may run itself.
 fn cores() -> usize {
     let told = LOCAL_CORES.text().and_then(|cores| cores.parse().ok());
-    told.filter(|&cores| cores > 0).unwrap_or_else(|| {
-        // SAFETY: no demands.
-        let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-        usize::try_from(online).unwrap_or(1)
-    })
+    told.filter(|&cores| cores > 0).unwrap_or_else(processors)
 }
 
 #[cfg(test)]

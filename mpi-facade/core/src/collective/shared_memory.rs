@@ -14,6 +14,7 @@ use super::shm_executor::{End, ShmExecutor};
 use super::{Algorithm, Operation};
 use crate::comm::Boards;
 use crate::error::Error;
+use crate::user_buffer::Region;
 use crate::world::World;
 use alloc::vec::Vec;
 use core::iter;
@@ -176,7 +177,7 @@ impl Call<'_> {
         steps: impl Iterator<Item = Step>,
         buffers: &ShmBuffers,
     ) -> Result<bool, CallError> {
-        let (mut running, mut incoming) = (Execution::new(steps), core::ptr::null());
+        let (mut running, mut incoming) = (Execution::new(steps), Region::nothing());
         let (rank, number) = (self.position.rank, self.number);
         // A call of several parts has as many numbers.
         self.number += 1;

@@ -1,6 +1,7 @@
 //! Boards in shared memory as a schedule sees them.
 
 use super::blocked_buffers::{BYTES, ShmBuffers};
+use crate::user_buffer::{Region, Shape, UserAddress};
 use core::ops::Range;
 use pombo_collective::{Buffer, Executor, Piece};
 use pombo_kernel::{Peer, Sink, Source};
@@ -12,7 +13,7 @@ pub(super) struct ShmExecutor<'a> {
     pub(super) rank: usize,
     pub(super) buffers: &'a ShmBuffers,
     /// What was received last, where it lies.
-    pub(super) incoming: &'a mut *const u8,
+    pub(super) incoming: &'a mut Region,
 }
 
 /// Why an operation over boards ends early.
@@ -52,9 +53,9 @@ impl ShmExecutor<'_> {
         start..start + side.len(piece)
     }
 
-    /// The address of a piece of what that rank has published. It holds until the round is passed.
+    /// A piece of what that rank has published. It holds until the round is released.
     #[inline]
-    fn find(&mut self, from: usize, piece: Piece) -> Result<Option<*const u8>, End> {
+    fn find(&mut self, from: usize, piece: Piece) -> Result<Option<Region>, End> {
         let (part, takes) = (self.part(piece), self.buffers.takes);
         let found = self.group.read(from, |text, mark| {
             if mark != takes {
@@ -63,7 +64,11 @@ impl ShmExecutor<'_> {
             // Who agrees on the whole agrees on every text; one that has parts is shorter if this rank's is nothing.
             let start = part.start.min(text.len());
             let found = text.get(start..start + part.len());
-            found.map(<[u8]>::as_ptr).ok_or(mark)
+            let text = found.ok_or(mark)?;
+            let base = text.as_ptr().cast_mut().cast();
+            // SAFETY: the sender has promised to leave its text alone until this rank releases the round
+            // (`BoardGroup::release`); the region is only read, and in this round.
+            Ok(unsafe { Region::new(base, text.len(), Shape::BYTE) })
         });
         let found = found.map_err(|missing| self.end(missing))?;
         found.transpose().map_err(|mark| self.unequal(mark))
@@ -73,12 +78,8 @@ impl ShmExecutor<'_> {
     #[inline]
     fn take(&mut self, piece: Piece) {
         let side = &self.buffers.output;
-        let len = side.len(piece);
-        if len > 0 {
-            // SAFETY: so many bytes were received, and stay until this rank passes the round.
-            let text = unsafe { core::slice::from_raw_parts(*self.incoming, len) };
-            { side.region }.copy_in(side.start(piece), text);
-        }
+        let (start, len) = (side.start(piece), side.len(piece));
+        self.incoming.copy_range(0, &side.region, start, len);
     }
 
     /// Builds something in the room for the next text.
@@ -152,21 +153,21 @@ impl Executor for ShmExecutor<'_> {
         let Some(reduction) = &buffers.reduction else {
             return;
         };
-        let address = |piece: Piece| {
+        let bytes = |piece: Piece| {
             let side = buffers.side(piece);
-            side.region.base().wrapping_add(side.start(piece))
+            side.region.bytes_at(side.start(piece), side.len(piece))
         };
-        let items = buffers.side(right).len(right) / buffers.input.region.extent().max(1);
         let from = match left.buffer {
             Buffer::Incoming => *self.incoming,
-            _ => address(left).cast_const(),
+            _ => bytes(left),
         };
-        // SAFETY: as many items in both, of the datatype that the reduction was checked for: in the user's memory, in
-        // the text that was received in this round, or in this rank's own room, all of them without gaps.
-        let combine = |into: *mut u8| unsafe { reduction.apply(from, into, items) };
         match right.buffer {
-            Buffer::Work => self.build(right, |room| combine(room.as_mut_ptr())),
-            _ => combine(address(right)),
+            Buffer::Work => self.build(right, |room| {
+                let len = room.len();
+                let room = UserAddress::of(room).region(len, Shape::BYTE);
+                reduction.apply(&from, &room);
+            }),
+            _ => reduction.apply(&from, &bytes(right)),
         }
     }
 
@@ -182,10 +183,7 @@ impl Executor for ShmExecutor<'_> {
             }),
             (Buffer::Incoming, Buffer::Work) => {
                 let text = *self.incoming;
-                // SAFETY: as many bytes as were received, which stay until this rank passes the round.
-                self.build(into, |room| unsafe {
-                    text.copy_to_nonoverlapping(room.as_mut_ptr(), room.len())
-                });
+                self.build(into, |room| text.copy_out(0, room));
             }
             (Buffer::Incoming, _) => self.take(into),
             _ => self.buffers.keep(from, into),

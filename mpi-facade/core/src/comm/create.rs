@@ -46,18 +46,11 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, CommError> {
     let ranks = size(comm)? as usize;
     let mut all: Vec<[c_int; 2]> = vec![[0; 2]; ranks];
     let mut own = [colour, key];
-    let send = Buffer {
-        address: own.as_mut_ptr().cast(),
-        count: 2,
-        datatype: MPI_INT,
-    };
-    let receive = Buffer {
-        address: all.as_mut_ptr().cast(),
-        count: 2,
-        datatype: MPI_INT,
-    };
-    // SAFETY: two ints here, two from every rank there.
-    unsafe { collective::allgather(send, receive, comm).run()? };
+    let (send, receive) = (
+        Buffer::of(&mut own, 1, MPI_INT),
+        Buffer::of(&mut all, ranks, MPI_INT),
+    );
+    collective::allgather(send, receive, comm).run()?;
     // Groups of different colours never talk, so one new context serves them all.
     let agreed = agree(comm)?;
     if colour == MPI_UNDEFINED {
@@ -140,15 +133,8 @@ fn agree(comm: Comm) -> Result<Agreed, CommError> {
         }
         Ok(own)
     })?;
-    let largest = Reduced {
-        input: MPI_IN_PLACE,
-        output: all.as_mut_ptr().cast(),
-        count: all.len() as i64,
-        datatype: MPI_UINT64_T,
-        op: MPI_MAX,
-    };
-    // SAFETY: so many unsigned numbers.
-    unsafe { collective::allreduce(largest, comm).run()? };
+    let largest = Reduced::in_place(&mut all, MPI_UINT64_T, MPI_MAX);
+    collective::allreduce(largest, comm).run()?;
     let [next, full, areas @ ..] = all;
     let area = areas.iter().position(|first| *first != TAKEN);
     let area = area.map(|area| (area, areas[area]));

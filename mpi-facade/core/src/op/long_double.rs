@@ -7,9 +7,10 @@
 use super::number::Number;
 use core::arch::asm;
 use core::mem::MaybeUninit;
+use zerocopy::FromBytes;
 
 /// Ten bytes of value, six of padding.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, FromBytes)]
 #[repr(C, align(16))]
 pub(super) struct LongDouble([u8; 10]);
 
@@ -17,8 +18,9 @@ pub(super) struct LongDouble([u8; 10]);
 macro_rules! arithmetic {
     ($first:expr, $second:expr, $instruction:literal) => {{
         let mut result = MaybeUninit::<LongDouble>::uninit();
-        // SAFETY: reads ten bytes of each operand and writes the ten bytes of `result`; the stack is as empty
-        // afterwards as C code leaves it before, and all its registers are declared as changed.
+        // SAFETY: reads ten bytes of each operand and writes the ten bytes of `result`, locals that live until the
+        // end of the block; the unit's stack is as empty afterwards as the C ABI has callers leave it before, and all
+        // its registers are declared as changed.
         unsafe {
             asm!(
                 "fld tbyte ptr [{first}]",
@@ -41,7 +43,7 @@ macro_rules! arithmetic {
 macro_rules! comparison {
     ($left:expr, $right:expr, $($flags:literal),+) => {{
         let holds: u8;
-        // SAFETY: as above; only registers are written.
+        // SAFETY: as for `arithmetic`, of locals and the unit's stack; only registers are written.
         unsafe {
             asm!(
                 "fld tbyte ptr [{right}]",
@@ -95,7 +97,7 @@ impl Number for LongDouble {
 impl From<i64> for LongDouble {
     fn from(value: i64) -> Self {
         let mut result = MaybeUninit::<Self>::uninit();
-        // SAFETY: as above.
+        // SAFETY: as for `arithmetic`, of locals and the unit's stack.
         unsafe {
             asm!(
                 "fild qword ptr [{value}]",

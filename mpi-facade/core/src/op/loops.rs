@@ -1,16 +1,14 @@
 //! One loop per operation and machine type, behind one function type. For `op` only.
-//!
-//! The loops read and write unaligned, which costs nothing on the targets served and lets the compiler use
-//! vector instructions for whatever address C passes.
 
 #[cfg(target_arch = "x86_64")]
 use super::long_double::LongDouble;
 use super::number::{Number, Truth};
 use crate::datatype::Element;
+use crate::user_buffer::{Operand, Verdict};
 use core::ffi::c_int;
 
-/// Works on a number of steps of `input` and `inout`. The safety contract is that of `Reduction::apply`.
-pub(super) type Loop = unsafe fn(input: *const u8, inout: *mut u8, count: usize);
+/// Combines all values of two regions.
+pub(super) type Loop = fn(input: Operand, inout: Operand);
 
 /// A function that picks the instance of a loop for an element; none where there is no arithmetic for it.
 macro_rules! select {
@@ -89,28 +87,11 @@ select! { complex_product = multiply_complex for
     #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
 }
 
-/// `inout[i] = f(input[i], inout[i])`.
-///
-/// # Safety
-/// As `Reduction::apply`, with `T` per step.
-#[inline(always)]
-unsafe fn zip<T: Copy>(input: *const u8, inout: *mut u8, count: usize, f: impl Fn(T, T) -> T) {
-    let (input, inout) = (input.cast::<T>(), inout.cast::<T>());
-    for i in 0..count {
-        // SAFETY: `i` is below `count`, so both places are the caller's; no alignment is assumed.
-        unsafe {
-            let (from, to) = (input.add(i), inout.add(i));
-            to.write_unaligned(f(from.read_unaligned(), to.read_unaligned()));
-        }
-    }
-}
-
 /// Loops that are one expression.
 macro_rules! zips {
     ($($name:ident [$($generics:tt)*] $type:ty: |$a:ident, $b:ident| $result:expr;)*) => {$(
-        pub(super) unsafe fn $name<$($generics)*>(input: *const u8, inout: *mut u8, count: usize) {
-            // SAFETY: passes the caller's promise on.
-            unsafe { zip::<$type>(input, inout, count, |$a, $b| $result) }
+        pub(super) fn $name<$($generics)*>(input: Operand, inout: Operand) {
+            input.zip::<$type>(inout, |$a, $b| $result);
         }
     )*};
 }
@@ -132,61 +113,8 @@ zips! {
     bit_xor [] u8: |a, b| a ^ b;
 }
 
-/// `MPI_REPLACE`, for bytes.
-pub(super) unsafe fn replace(input: *const u8, inout: *mut u8, count: usize) {
-    // SAFETY: the caller's promise; `copy` allows both to be the same memory.
-    unsafe { input.copy_to(inout, count) }
-}
-
 /// `MPI_NO_OP`.
-pub(super) unsafe fn nothing(_: *const u8, _: *mut u8, _: usize) {}
-
-/// A value and its place, as C lays them out.
-#[repr(C)]
-struct Pair<V, I> {
-    value: V,
-    place: I,
-}
-
-/// What becomes of a pair of `inout`.
-enum Verdict {
-    Take,
-    Keep,
-    /// Equal values: the lower of both places stays.
-    Lower,
-}
-
-/// Decides by the values for each pair. Only data is touched, never the padding between or behind.
-///
-/// # Safety
-/// As `Reduction::apply`, with one pair per step.
-#[inline(always)]
-unsafe fn judge<V: Copy, I: Number>(
-    input: *const u8,
-    inout: *mut u8,
-    count: usize,
-    verdict: impl Fn(V, V) -> Verdict,
-) {
-    let (input, inout) = (input.cast::<Pair<V, I>>(), inout.cast::<Pair<V, I>>());
-    for i in 0..count {
-        // SAFETY: `i` is below `count`, so both pairs are the caller's; no alignment is assumed.
-        unsafe {
-            let (from, to) = (input.add(i), inout.add(i));
-            let (value, place) = (&raw const (*from).value, &raw const (*from).place);
-            let (to_value, to_place) = (&raw mut (*to).value, &raw mut (*to).place);
-            let (value, place) = (value.read_unaligned(), place.read_unaligned());
-            match verdict(value, to_value.read_unaligned()) {
-                Verdict::Keep => {}
-                Verdict::Lower if place.exceeds(to_place.read_unaligned()) => {}
-                Verdict::Lower => to_place.write_unaligned(place),
-                Verdict::Take => {
-                    to_value.write_unaligned(value);
-                    to_place.write_unaligned(place);
-                }
-            }
-        }
-    }
-}
+pub(super) fn nothing(_: Operand, _: Operand) {}
 
 fn highest_wins<V: Number>(a: V, b: V) -> Verdict {
     if a.exceeds(b) {
@@ -211,9 +139,8 @@ fn lowest_wins<V: Number>(a: V, b: V) -> Verdict {
 /// Loops over pairs.
 macro_rules! judges {
     ($($name:ident, $index:ty: $verdict:expr;)*) => {$(
-        unsafe fn $name<V: Number>(input: *const u8, inout: *mut u8, count: usize) {
-            // SAFETY: passes the caller's promise on.
-            unsafe { judge::<V, $index>(input, inout, count, $verdict) }
+        fn $name<V: Number>(input: Operand, inout: Operand) {
+            input.zip_pairs::<V, $index>(inout, $verdict, Number::exceeds);
         }
     )*};
 }

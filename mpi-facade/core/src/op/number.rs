@@ -1,7 +1,9 @@
 //! Arithmetic of the machine types, in one trait. For `loops` only.
 
+use zerocopy::FromBytes;
+
 /// A number that reductions handle. Integers wrap around, as C programs expect of a sum.
-pub(super) trait Number: Copy {
+pub(super) trait Number: Copy + FromBytes {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -12,7 +14,7 @@ pub(super) trait Number: Copy {
 }
 
 /// An integer as a truth value: true is anything but 0, and 1 when written.
-pub(super) trait Truth: Copy {
+pub(super) trait Truth: Copy + FromBytes {
     fn truth(self) -> bool;
     fn of(truth: bool) -> Self;
 }

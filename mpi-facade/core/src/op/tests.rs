@@ -2,11 +2,14 @@
 
 extern crate std;
 use super::*;
+use crate::user_buffer::Shape;
 use core::mem::align_of;
 use datatype::Element;
+use names::Shown;
 use std::format;
 use std::vec;
 use std::vec::Vec;
+use zerocopy::{FromBytes, IntoBytes};
 
 const OPS: [Op; 14] = [
     MPI_SUM,
@@ -143,12 +146,14 @@ fn memory(items: &[Item], known: &Predefined, skew: usize) -> Vec<u128> {
 }
 
 fn bytes_of(words: &mut [u128]) -> &mut [u8] {
-    let len = size_of_val(words);
-    // SAFETY: the same memory, initialised, with a weaker alignment.
-    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), len) }
+    words.as_mut_bytes()
 }
 
-fn run(op: Op, datatype: Datatype, known: &Predefined, skew: usize) {
+fn region<T: FromBytes>(memory: &mut [T], items: usize, known: &'static Predefined) -> Region {
+    UserAddress::of(memory).region(items, Shape::of(known))
+}
+
+fn run(op: Op, datatype: Datatype, known: &'static Predefined, skew: usize) {
     let reduction = check(op, datatype).unwrap();
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15 ^ datatype.0 as u64 ^ (op.0 as u64) << 32);
     let a: Vec<Item> = (0..COUNT).map(|_| numbers.item(known)).collect();
@@ -161,11 +166,9 @@ fn run(op: Op, datatype: Datatype, known: &Predefined, skew: usize) {
 
     let (mut input, mut inout) = (memory(&a, known, skew), memory(&b, known, skew));
     let before = input.clone();
-    // SAFETY: both hold COUNT items behind `skew` bytes.
-    unsafe {
-        let from = bytes_of(&mut input).as_ptr().add(skew);
-        reduction.apply(from, bytes_of(&mut inout).as_mut_ptr().add(skew), COUNT);
-    }
+    let from = region(&mut bytes_of(&mut input)[skew..], COUNT, known);
+    let to = region(&mut bytes_of(&mut inout)[skew..], COUNT, known);
+    reduction.apply(&from, &to);
     assert_eq!(input, before);
     let mut expected = memory(&expected, known, skew);
     if known.element == Element::LongDouble {
@@ -232,9 +235,9 @@ fn every_operation_on_every_datatype() {
 fn input_and_result_may_be_the_same_memory() {
     let mut values: Vec<f64> = (0..COUNT as i32).map(f64::from).collect();
     let reduction = check(MPI_SUM, MPI_DOUBLE).unwrap();
-    let memory = values.as_mut_ptr().cast::<u8>();
-    // SAFETY: COUNT doubles.
-    unsafe { reduction.apply(memory, memory, COUNT) };
+    let known = datatype::predefined(MPI_DOUBLE).unwrap();
+    let memory = region(&mut values, COUNT, known);
+    reduction.apply(&memory, &memory);
     assert!(
         values
             .iter()
@@ -259,9 +262,10 @@ fn long_double_keeps_all_its_bits() {
 #[test]
 fn what_is_no_number_wins_against_nothing() {
     let reduction = check(MPI_MAX, MPI_FLOAT).unwrap();
-    let (input, mut inout) = ([f32::NAN, 1.0], [2.0, 3.0f32]);
-    // SAFETY: two floats each.
-    unsafe { reduction.apply(input.as_ptr().cast(), inout.as_mut_ptr().cast(), 2) };
+    let (mut input, mut inout) = ([f32::NAN, 1.0], [2.0, 3.0f32]);
+    let known = datatype::predefined(MPI_FLOAT).unwrap();
+    let (from, to) = (region(&mut input, 2, known), region(&mut inout, 2, known));
+    reduction.apply(&from, &to);
     assert_eq!(inout, [2.0, 3.0]);
 }
 

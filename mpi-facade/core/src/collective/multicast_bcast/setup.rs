@@ -82,14 +82,11 @@ fn exchange(
 ) -> Result<Vec<MulticastAddress>, CommError> {
     let mut own = socket.map(MulticastSocket::address).unwrap_or_default();
     let mut all = vec![[0; 8]; ranks];
-    let bytes = |address: *mut MulticastAddress| Buffer {
-        address: address.cast(),
-        count: size_of::<MulticastAddress>() as i64,
-        datatype: MPI_BYTE,
-    };
-    let (send, receive) = (bytes(&raw mut own), bytes(all.as_mut_ptr()));
-    // SAFETY: a card here, one of every rank there.
-    unsafe { collective::allgather(send, receive, MPI_COMM_WORLD).run()? };
+    let (send, receive) = (
+        Buffer::of(&mut own, 1, MPI_BYTE),
+        Buffer::of(&mut all, ranks, MPI_BYTE),
+    );
+    collective::allgather(send, receive, MPI_COMM_WORLD).run()?;
     Ok(all)
 }
 
@@ -141,15 +138,8 @@ fn try_reach(world: &mut World, ranks: usize) -> Result<bool, CommError> {
 
 /// Do all ranks say yes?
 fn all_have(own: bool) -> Result<bool, CommError> {
-    let mut all = u32::from(own);
-    let least = Reduced {
-        input: MPI_IN_PLACE,
-        output: (&raw mut all).cast(),
-        count: 1,
-        datatype: MPI_UINT32_T,
-        op: MPI_MIN,
-    };
-    // SAFETY: one unsigned int.
-    unsafe { collective::allreduce(least, MPI_COMM_WORLD).run()? };
-    Ok(all == 1)
+    let mut all = [u32::from(own)];
+    let least = Reduced::in_place(&mut all, MPI_UINT32_T, MPI_MIN);
+    collective::allreduce(least, MPI_COMM_WORLD).run()?;
+    Ok(all == [1])
 }
