@@ -9,9 +9,9 @@ use crate::error::{Error, Kind};
 use crate::header::{MpiHeader, MpiPattern};
 use crate::kernel::Posted;
 use crate::request;
+use crate::runtime::world::{self, CommError, World};
 use crate::status::Status;
 use crate::user_buffer::{self, Region, Shape};
-use crate::world::{self, CommError, World};
 use core::ffi::{c_int, c_void};
 use pombo_kernel::{Mode, Peer};
 
@@ -29,7 +29,32 @@ pub unsafe fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), CommError> {
-    world::with(move |world| {
+    // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
+    let send = move |world: &mut World, ()| unsafe {
+        let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
+        posted.begun()?.wait_sent()
+    };
+    // SAFETY: the same.
+    let in_turn = move |()| unsafe { send_in_turn(buf, count, datatype, to, tag, comm, mode) };
+    world::with_fast((), send, in_turn)
+}
+
+/// In the order of [`post_send`]'s arguments, so that [`send`] puts them in place once.
+///
+/// # Safety
+/// As for [`send`].
+#[cold]
+#[inline(never)]
+unsafe fn send_in_turn(
+    buf: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+    mode: Mode,
+) -> Result<(), CommError> {
+    world::with(|world| {
         // SAFETY: the caller's buffer; this call does not return before the kernel is done with it.
         let posted = unsafe { post_send(world, buf, count, datatype, to, tag, comm, mode) };
         posted.begun()?.wait_sent()

@@ -14,7 +14,7 @@ use super::shm_executor::{End, ShmExecutor};
 use super::{Algorithm, Operation};
 use crate::comm::Boards;
 use crate::error::Error;
-use crate::world::World;
+use crate::runtime::world::World;
 use alloc::vec::Vec;
 use core::iter;
 use pombo_collective::{Execution, Step, barrier_shm};

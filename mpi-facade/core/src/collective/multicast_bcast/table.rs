@@ -1,8 +1,8 @@
 //! The groups of a rank, and the memory that they are shown. `multicast_bcast` only.
 
 use crate::error::Error;
+use crate::runtime::world::World;
 use crate::user_buffer::Region;
-use crate::world::World;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pombo_job::{Traffic, multicast_setup};
