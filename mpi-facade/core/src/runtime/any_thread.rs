@@ -3,7 +3,7 @@
 //!
 //! | answered by | functions |
 //! | --- | --- |
-//! | [`phase`] | `MPI_Initialized`, `MPI_Finalized`, `MPI_Query_thread`, `MPI_Is_thread_main` |
+//! | [`mod@phase`] | `MPI_Initialized`, `MPI_Finalized`, `MPI_Query_thread`, `MPI_Is_thread_main` |
 //! | constants | `MPI_Get_version`, `MPI_Get_library_version`, `MPI_Abi_get_version`, `MPI_Pcontrol` |
 //! | the system | `MPI_Wtime`, `MPI_Wtick`, `MPI_Get_processor_name`, `MPI_Alloc_mem`, `MPI_Free_mem` |
 //! | tables | `MPI_Error_class`, `MPI_Error_string`, `MPI_Op_commutative`, `MPI_Type_size`, `MPI_Type_get_extent`, `MPI_Type_get_true_extent`, `MPI_Type_get_name`, `MPI_Type_match_size`, with `_c` and `_x` |
