@@ -11,7 +11,7 @@ use crate::constants::*;
 use crate::error::Error;
 use crate::header::MpiPattern;
 use crate::request::{has_request_ops, ticket};
-use crate::world::{CommError, World};
+use crate::runtime::world::{CommError, World};
 use core::ffi::c_int;
 use pombo_job::WorldChannel;
 use pombo_kernel::{Pattern, Peer};

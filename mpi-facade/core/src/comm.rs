@@ -6,7 +6,7 @@ use crate::collective::KINDS;
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::hosts::HostLayout;
-use crate::world::CommError;
+use crate::runtime::world::CommError;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ffi::c_int;

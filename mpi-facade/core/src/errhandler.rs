@@ -3,8 +3,8 @@
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::exit::{exit, world_rank};
-use crate::phase::{Phase, phase};
-use crate::world::{self, CommError, World};
+use crate::runtime::phase::{Phase, phase};
+use crate::runtime::world::{self, CommError, World};
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 use pombo_job::WorldChannel;
@@ -12,7 +12,8 @@ use pombo_job::log::{self, LogLine};
 use pombo_kernel::Peer;
 use pombo_kernel::channel::ChannelError;
 
-/// Hands an error of the named function to the handler that it concerns, and gives the code to return.
+/// Hands an error of the named function to the handler that it concerns, and gives the code to return. The last thing of
+/// a call, which has put the world back: a handler of the program's may call all of MPI (MPI 5.0 forbids nothing).
 #[cold]
 pub fn raise(function: &'static str, failure: CommError) -> c_int {
     match handler(&failure) {
@@ -38,9 +39,9 @@ pub fn in_status(first: CommError) -> CommError {
 
 /// Sets a communicator's handler.
 pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), CommError> {
-    world::with(|world| {
+    world::local(|comms| {
         let known = [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler);
-        let record = world.comms.get(comm)?;
+        let record = comms.get(comm)?;
         if !known {
             let error = Error::Handle {
                 kind: Kind::Errhandler,
@@ -55,7 +56,7 @@ pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), CommError> {
 
 /// A communicator's handler.
 pub fn get_handler(comm: Comm) -> Result<Errhandler, CommError> {
-    world::with(|world| Ok(world.comms.get(comm)?.handler))
+    world::local(|comms| Ok(comms.get(comm)?.handler))
 }
 
 /// Does it end the program?

@@ -2,15 +2,18 @@
 //!
 //! For everything in `mpi-facade`. Nothing here allocates, and every message fits `MPI_MAX_ERROR_STRING`.
 
+mod callback;
 mod class;
 mod comm_error;
 
+pub use callback::Callback;
 pub use class::Class;
 pub use comm_error::CommError;
 
 use crate::constants::{Datatype, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, Op};
+use crate::datatype;
 use crate::op::names;
-use crate::{datatype, phase};
+use crate::runtime::phase;
 use core::ffi::c_int;
 use core::fmt;
 use pombo_kernel::channel::ChannelError;
@@ -109,6 +112,11 @@ pub enum Error {
     Finalised,
     /// A call while another one is under way.
     Overlapping,
+    /// A function of the program that MPI has called calls what must wait until it is over.
+    InCallback {
+        /// Which.
+        callback: Callback,
+    },
     /// A call in a child that a rank has forked.
     Forked {
         /// The rank that has forked it.
@@ -178,7 +186,7 @@ impl Error {
             Self::PeerLost { .. } => Class::ProcAborted,
             Self::Unsupported { .. } => Class::UnsupportedOperation,
             Self::NotInitialised | Self::Finalised | Self::NotJoined => Class::Other,
-            Self::Overlapping | Self::Forked { .. } => Class::Other,
+            Self::Overlapping | Self::InCallback { .. } | Self::Forked { .. } => Class::Other,
             Self::NoMemory { .. } => Class::NoMem,
             Self::Kernel(_) => Class::Other,
         }
@@ -330,6 +338,12 @@ impl fmt::Display for Error {
                 "two threads, or a thread and a handler of signals, are inside MPI at once, but MPI_Init_thread gave \
                  {}: let one call end before the next begins",
                 level()
+            ),
+            Self::InCallback { callback } => write!(
+                f,
+                "called inside {}, for which a call of MPI waits: only local functions and MPI_Abort work there, so \
+                 communicate after that call",
+                callback.noun()
             ),
             Self::Forked { rank } => write!(
                 f,

@@ -1,8 +1,8 @@
 //! The way out without the others: `MPI_Abort`, and errors that end the program.
 
 use crate::constants::{Comm, MPI_COMM_SELF, MPI_COMM_WORLD};
-use crate::phase::{self, Phase, phase};
-use crate::world;
+use crate::runtime::phase::{self, Phase, phase};
+use crate::runtime::world;
 use core::ffi::c_int;
 use core::fmt::Write;
 use pombo_job::log::{self, LogLine};

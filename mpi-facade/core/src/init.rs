@@ -8,11 +8,11 @@ use crate::error::{Class, Error};
 use crate::exit::world_rank;
 use crate::header::{FINGERPRINT, RANKS};
 use crate::kernel::{GroupBuffers, Kernel};
-use crate::phase::{Phase, phase};
+use crate::runtime::phase::{Phase, phase};
 #[cfg(feature = "progress-thread")]
-use crate::progress_thread;
+use crate::runtime::progress_thread;
+use crate::runtime::world::{self, CommError, World};
 use crate::settings;
-use crate::world::{self, CommError, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use core::fmt::Write;
@@ -65,9 +65,10 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
 
 /// Waits for everybody, lets the last frames leave, and ends the world.
 pub fn finalize() -> Result<(), CommError> {
+    // First, as it is refused where another call has the world.
+    buffered::flush()?;
     #[cfg(feature = "progress-thread")]
     progress_thread::stop();
-    buffered::flush()?;
     // The others may need repairs of what this rank has broadcast.
     world::with(|world| {
         world.until(|world| {

@@ -22,24 +22,19 @@ mod kernel;
 pub mod matched;
 pub mod op;
 pub mod p2p;
-mod phase;
-#[cfg(feature = "progress-thread")]
-mod progress_thread;
 pub mod request;
 pub mod request_some;
 pub mod request_status;
+mod runtime;
 pub mod settings;
 mod stall_recovery;
 pub mod status;
 mod test_backoff;
-#[cfg(feature = "progress-thread")]
-mod turn;
 mod type_map;
 pub mod user_buffer;
-mod world;
 
 pub use error::CommError;
 pub use kernel::KERNEL_BYTES;
-pub use phase::{Phase, phase};
 pub use pombo_kernel::Mode;
-pub use world::{is_main_thread, threads};
+pub use runtime::any_thread::{is_main_thread, threads};
+pub use runtime::phase::{Phase, phase};

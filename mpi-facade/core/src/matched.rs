@@ -6,9 +6,9 @@ use crate::header::MpiPattern;
 use crate::kernel::Posted;
 use crate::p2p::{pattern, wait_for};
 use crate::request;
+use crate::runtime::world::{self, CommError, World};
 use crate::status::Status;
 use crate::user_buffer::{self, UserAddress};
-use crate::world::{self, CommError, World};
 use core::ffi::c_int;
 use pombo_kernel::Ticket;
 

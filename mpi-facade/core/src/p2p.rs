@@ -8,9 +8,9 @@ use crate::error::Error;
 use crate::header::{MpiHeader, MpiPattern};
 use crate::kernel::Posted;
 use crate::request;
+use crate::runtime::world::{self, CommError, World};
 use crate::status::Status;
 use crate::user_buffer::{self, Region, UserAddress};
-use crate::world::{self, CommError, World};
 use core::ffi::c_int;
 use pombo_kernel::{Mode, Peer};
 
@@ -25,7 +25,27 @@ pub fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), CommError> {
-    world::with(move |world| {
+    let send = move |world: &mut World, ()| {
+        let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
+        posted.begun()?.wait_sent()
+    };
+    let in_turn = move |()| send_in_turn(buf, count, datatype, to, tag, comm, mode);
+    world::with_fast((), send, in_turn)
+}
+
+/// In the order of [`post_send`]'s arguments, so that [`send`] puts them in place once.
+#[cold]
+#[inline(never)]
+fn send_in_turn(
+    buf: UserAddress<'_>,
+    count: i64,
+    datatype: Datatype,
+    to: c_int,
+    tag: c_int,
+    comm: Comm,
+    mode: Mode,
+) -> Result<(), CommError> {
+    world::with(|world| {
         let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
         posted.begun()?.wait_sent()
     })

@@ -11,9 +11,9 @@ use crate::constants::*;
 use crate::errhandler;
 use crate::error::{Error, Kind};
 use crate::header::{MpiComposition, MpiHeader};
+use crate::runtime::world::{self, CommError, World};
 use crate::stall_recovery;
 use crate::status::Status;
-use crate::world::{self, CommError, World};
 use pombo_kernel::Ticket;
 
 /// Looks whether a request is over and if so writes its status. `MPI_REQUEST_NULL` is always over. Makes no progress.
@@ -182,7 +182,32 @@ fn wait_until_over(
 
 /// `MPI_Wait`. The handle becomes null if the request is over, well or not.
 pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), CommError> {
-    world::with(|world| wait_one(world, request, status))
+    world::with_fast(
+        (request, status),
+        |world, (request, status)| wait_one(world, request, status),
+        |(request, status)| wait_in_turn(request, status),
+    )
+}
+
+#[cold]
+#[inline(never)]
+fn wait_in_turn(request: &mut Request, status: &mut Status) -> Result<(), CommError> {
+    world::with(|world| {
+        world.until(|world| {
+            let outcome = match test_one(world, *request, status)? {
+                RequestState::Pending => {
+                    if any_source_failure::is_due(world.idle_counts.waiting) {
+                        stall_recovery::check(world, &[*request]);
+                    }
+                    return Ok(None);
+                }
+                RequestState::Complete => Ok(Some(())),
+                RequestState::Failed(failure) => Err(failure),
+            };
+            *request = Request::NULL;
+            outcome
+        })
+    })
 }
 
 /// `MPI_Test`: false while the request is not over. The handle becomes null if it is, well or not.

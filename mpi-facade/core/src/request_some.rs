@@ -4,9 +4,9 @@ use crate::any_source_failure;
 use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::request::{self, RequestState, test_one};
+use crate::runtime::world::{self, CommError, World};
 use crate::stall_recovery;
 use crate::status::Status;
-use crate::world::{self, CommError, World};
 use pombo_kernel::Ticket;
 
 /// What a look at several requests shows.

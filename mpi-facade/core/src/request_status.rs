@@ -6,9 +6,9 @@ use crate::constants::*;
 use crate::error::{Error, Kind};
 use crate::request::{self, RequestState, test_one};
 use crate::request_some::Completion;
+use crate::runtime::world::{self, CommError};
 use crate::stall_recovery;
 use crate::status::Status;
-use crate::world::{self, CommError};
 use alloc::vec::Vec;
 
 /// Requests whose handles were given up while they were under way.

@@ -5,7 +5,7 @@
 use crate::any_source_failure;
 use crate::constants::Request;
 use crate::request::ticket;
-use crate::world::World;
+use crate::runtime::world::World;
 use pombo_job::log::{self, LogLine};
 use pombo_kernel::Error;
 

@@ -3,7 +3,7 @@
 
 use crate::any_source_failure;
 use crate::header::MpiPattern;
-use crate::world::{CommError, World};
+use crate::runtime::world::{CommError, World};
 use core::mem::replace;
 use pombo_kernel::Error;
 use pombo_kernel::channel::Channel;

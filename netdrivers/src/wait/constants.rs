@@ -101,7 +101,7 @@ pub const BUSY_TESTS_TIME: u64 = 64_000;
 /// A call of such a program takes so long at most, where nothing arrives.
 pub const TEST_SLEEP: u64 = 100_000;
 /// A thread for progress sleeps so long after it had something to do, and at most.
-pub const PROGRESS_PAUSES: (i64, i64) = (50_000, 1_000_000);
+pub const PROGRESS_PAUSES: (u64, u64) = (50_000, 1_000_000);
 
 // ---- The start and the end of a job --------------------------------------------------------------------------------
 

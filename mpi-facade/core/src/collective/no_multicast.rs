@@ -2,8 +2,8 @@
 
 use super::prepare::Call;
 use crate::error::Error;
+use crate::runtime::world::{CommError, World};
 use crate::user_buffer::Region;
-use crate::world::{CommError, World};
 use pombo_kernel::Peer;
 use pombo_kernel::channel::GroupId;
 

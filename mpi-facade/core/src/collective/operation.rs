@@ -9,7 +9,7 @@ use crate::any_source_failure;
 use crate::constants::Comm;
 use crate::error::Error;
 use crate::kernel::PostedSet;
-use crate::world::{CommError, World};
+use crate::runtime::world::{CommError, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use pombo_collective::Execution;

@@ -14,7 +14,7 @@ use crate::errhandler;
 use crate::error::{Error, Kind as What};
 use crate::header::MpiHeader;
 use crate::hosts::HostLayout;
-use crate::world::{self, CommError, World};
+use crate::runtime::world::{self, CommError, World};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use core::ffi::c_int;

@@ -5,7 +5,7 @@ use crate::comm::{Boards, CommRecord};
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::hosts::HostLayout;
-use crate::world::{self, CommError, World};
+use crate::runtime::world::{self, CommError, World};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -15,13 +15,13 @@ use pombo_netdrivers::shm::collective::REGIONS;
 /// `MPI_Comm_rank`.
 #[inline]
 pub fn rank(comm: Comm) -> Result<c_int, CommError> {
-    world::with(|world| Ok(world.comms.get(comm)?.rank as c_int))
+    world::local(|comms| Ok(comms.get(comm)?.rank as c_int))
 }
 
 /// `MPI_Comm_size`.
 #[inline]
 pub fn size(comm: Comm) -> Result<c_int, CommError> {
-    world::with(|world| Ok(world.comms.get(comm)?.size() as c_int))
+    world::local(|comms| Ok(comms.get(comm)?.size() as c_int))
 }
 
 /// `MPI_Comm_dup`.

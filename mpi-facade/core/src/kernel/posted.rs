@@ -3,9 +3,9 @@
 use crate::constants::{Comm, Request};
 use crate::header::{MpiHeader, MpiPattern};
 use crate::request;
+use crate::runtime::world::{CommError, World};
 use crate::status::Status;
 use crate::user_buffer::Region;
-use crate::world::{CommError, World};
 use core::mem::ManuallyDrop;
 use pombo_kernel::{Error, Mode, Peer, Ticket};
 

@@ -1,4 +1,4 @@
-//! What a request's handle says: the kernel's ticket as a number, an operation with [`RequestOps`](crate::world::RequestOps) of its own, or that it is over.
+//! What a request's handle says: the kernel's ticket as a number, an operation with [`RequestOps`](crate::runtime::world::RequestOps) of its own, or that it is over.
 
 use crate::constants::{FIRST_OWN_HANDLE, Request};
 use crate::error::CommError;

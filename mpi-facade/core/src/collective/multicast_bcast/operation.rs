@@ -2,8 +2,8 @@
 
 use super::root_queues::{OpenGroups, open_groups};
 use crate::error::Error;
+use crate::runtime::world::World;
 use crate::user_buffer::Region;
-use crate::world::World;
 use pombo_kernel::channel::GroupId;
 use pombo_kernel::{ChannelError, Peer};
 use pombo_transport::multicast::SendStatus;

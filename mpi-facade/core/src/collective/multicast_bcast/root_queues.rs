@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::kernel::{Destination, GroupBuffers};
+use crate::runtime::world::World;
 use crate::user_buffer::Region;
-use crate::world::World;
 use alloc::vec::Vec;
 use core::mem::take;
 use pombo_job::groups::{JobGroups, RANKS};

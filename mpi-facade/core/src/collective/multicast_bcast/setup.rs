@@ -6,7 +6,7 @@ use crate::collective::selection::Selector;
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header;
-use crate::world::{self, CommError, World};
+use crate::runtime::world::{self, CommError, World};
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_job::groups::{MulticastAddress, MulticastKind, MulticastSocket, RANKS};

@@ -1,5 +1,6 @@
 //! Where this process stands between `MPI_Init` and `MPI_Finalize`, and what every thread may ask at any time.
 
+use super::pthread::this_thread;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 
@@ -53,9 +54,4 @@ pub(crate) fn is_main_thread() -> bool {
 /// The rank that the world has had since it began.
 pub(crate) fn rank() -> usize {
     RANK.load(Ordering::Relaxed)
-}
-
-fn this_thread() -> usize {
-    // SAFETY: no demands.
-    unsafe { libc::pthread_self() as usize }
 }

@@ -1,0 +1,33 @@
+//! What any thread may ask at any time, while another one is in a call too: atomics and constants answer, nobody takes the
+//! lock. It is before `MPI_Init` and after `MPI_Finalize` that some of them are refused.
+//!
+//! | answered by | functions |
+//! | --- | --- |
+//! | [`mod@phase`] | `MPI_Initialized`, `MPI_Finalized`, `MPI_Query_thread`, `MPI_Is_thread_main` |
+//! | constants | `MPI_Get_version`, `MPI_Get_library_version`, `MPI_Abi_get_version`, `MPI_Pcontrol` |
+//! | the system | `MPI_Wtime`, `MPI_Wtick`, `MPI_Get_processor_name`, `MPI_Alloc_mem`, `MPI_Free_mem` |
+//! | tables | `MPI_Error_class`, `MPI_Error_string`, `MPI_Op_commutative`, `MPI_Type_size`, `MPI_Type_get_extent`, `MPI_Type_get_true_extent`, `MPI_Type_get_name`, `MPI_Type_match_size`, with `_c` and `_x` |
+//! | their arguments | `MPI_Get_address`, `MPI_Aint_add`, `MPI_Aint_diff`, `MPI_Get_count`, `MPI_Get_elements`, `MPI_Test_cancelled`, `MPI_Status_*`, `MPI_Reduce_local`, `MPI_*_toint`, `MPI_*_fromint` |
+//!
+//! Only their errors ask the world, for the handler that hears of them.
+
+use super::phase::{self, Phase, phase};
+use super::world;
+use crate::error::CommError;
+use core::ffi::c_int;
+
+/// The level of thread support that was granted.
+pub fn threads() -> Result<c_int, CommError> {
+    match phase() {
+        Phase::Running => Ok(phase::granted()),
+        _ => Err(world::absent()),
+    }
+}
+
+/// Is this the thread that has called `MPI_Init`?
+pub fn is_main_thread() -> Result<bool, CommError> {
+    match phase() {
+        Phase::Running => Ok(phase::is_main_thread()),
+        _ => Err(world::absent()),
+    }
+}

@@ -1,0 +1,75 @@
+//! Functions of the program that MPI calls, and what they may call of MPI.
+//!
+//! An operation (`MPI_Op_create`) runs inside a call that goes on with its result: [`run`] marks that. The standard
+//! forbids communication there (MPI 5.0, section 6.9.5). Functions that need no more than the communicators
+//! ([`local`](super::world::local)), those of [`any_thread`](super::any_thread) and `MPI_Abort` work; all others are
+//! refused with an error that names the callback, before they touch anything.
+//!
+//! Functions of attributes and error handlers may call all of MPI: the standard forbids nothing there (sections 7.7 and
+//! 9.3), and programs free their own communicators in the one and talk to others in the other. So they run where no call
+//! has the world: an error handler as the last thing of a call, see [`raise`](crate::errhandler::raise); a
+//! function of attributes between two steps. Only a call that cannot put the world back runs them here. An
+//! error of a refused call goes to predefined handlers; a handler of the program's is not called inside a callback that
+//! runs here.
+
+use super::pthread::this_thread;
+use crate::comm::Comms;
+use crate::error::Callback;
+use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+
+/// The kind that runs, as a number.
+static KIND: AtomicU8 = AtomicU8::new(0);
+/// The thread that it runs on; 0: none runs. There is one, as its call has the world.
+static THREAD: AtomicUsize = AtomicUsize::new(0);
+/// What local functions see meanwhile; null while one is at it.
+static LENT: AtomicPtr<Comms> = AtomicPtr::new(null_mut());
+
+const ALL: [Callback; 3] = [
+    Callback::Operation,
+    Callback::Attribute,
+    Callback::ErrorHandler,
+];
+
+/// Runs a function of the program inside a call. Local functions that it calls see those communicators.
+#[cfg_attr(not(test), expect(dead_code, reason = "MPI_Op_create comes later"))]
+pub(crate) fn run<R>(callback: Callback, comms: &mut Comms, function: impl FnOnce() -> R) -> R {
+    let _outer = Outer {
+        kind: KIND.swap(callback as u8, Ordering::Relaxed),
+        thread: THREAD.swap(this_thread(), Ordering::Relaxed),
+        lent: LENT.swap(comms, Ordering::Relaxed),
+    };
+    function()
+}
+
+/// What was noted before; is again when this goes. A local function may run another callback (`MPI_Reduce_local`).
+struct Outer {
+    kind: u8,
+    thread: usize,
+    lent: *mut Comms,
+}
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        KIND.store(self.kind, Ordering::Relaxed);
+        THREAD.store(self.thread, Ordering::Relaxed);
+        LENT.store(self.lent, Ordering::Relaxed);
+    }
+}
+
+/// The callback that this thread is in, inside a call.
+pub(super) fn current() -> Option<Callback> {
+    let here = THREAD.load(Ordering::Relaxed) == this_thread();
+    here.then(|| ALL[usize::from(KIND.load(Ordering::Relaxed)) % ALL.len()])
+}
+
+/// What the callback that this thread is in has been lent, until [`give_back`]; nobody else has it meanwhile.
+pub(super) fn take_lent() -> Option<NonNull<Comms>> {
+    current()?;
+    NonNull::new(LENT.swap(null_mut(), Ordering::Relaxed))
+}
+
+/// See [`take_lent`].
+pub(super) fn give_back(lent: NonNull<Comms>) {
+    LENT.store(lent.as_ptr(), Ordering::Relaxed);
+}

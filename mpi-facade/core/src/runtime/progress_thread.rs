@@ -1,0 +1,62 @@
+//! A thread that makes progress while the program computes: others get what they wait for, and what was lost again.
+//! `init` starts and stops it; it takes turns with calls.
+//!
+//! Only with the feature `progress-thread`, and only where `POMBO_PROGRESS_THREAD` is 1: it takes time from the
+//! program.
+
+use super::pthread;
+use super::world::{self, World};
+use crate::settings::PROGRESS_THREAD;
+use core::ffi::c_void;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, Ordering};
+use pombo_job::JobError;
+use pombo_netdrivers::wait::{self, constants::PROGRESS_PAUSES};
+
+/// It has to end.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Starts the thread if the user wants it. Only after the world has begun.
+pub(crate) fn start() -> Result<(), JobError> {
+    if !PROGRESS_THREAD.is_on() {
+        return Ok(());
+    }
+    STOP.store(false, Ordering::Relaxed);
+    world::share();
+    pthread::start(run).map_err(|errno| {
+        world::unshare();
+        JobError::System {
+            doing: "start the thread for progress",
+            errno,
+        }
+    })
+}
+
+/// Ends the thread, if there is one. Only while nobody has a turn.
+pub(crate) fn stop() {
+    if pthread::has_started() {
+        STOP.store(true, Ordering::Relaxed);
+        pthread::join();
+        world::unshare();
+    }
+}
+
+extern "C" fn run(_: *mut c_void) -> *mut c_void {
+    let (least, most) = PROGRESS_PAUSES;
+    let mut pause = least;
+    while !STOP.load(Ordering::Relaxed) {
+        pause = if serve() { least } else { most.min(pause * 2) };
+        wait::sleep(pause);
+    }
+    null_mut()
+}
+
+/// Does what there is to do, unless a call is at it. Returns whether there was anything.
+fn serve() -> bool {
+    let progress = |world: &mut World| {
+        world.progress(&mut 0);
+        // What fails here fails in the program's next call as well.
+        world.kernel.check_messages().unwrap_or(false)
+    };
+    world::try_with(progress).unwrap_or(false)
+}

@@ -1,0 +1,197 @@
+//! One world of one rank: who gets to it, and who is refused.
+
+extern crate std;
+
+use super::world::{self, World};
+use super::{any_thread, callback, phase};
+use crate::buffered::{self, Attached};
+use crate::collective::{self, Collective};
+use crate::comm::create;
+use crate::constants::*;
+use crate::errhandler;
+use crate::error::{Callback, Class, CommError, Error};
+use crate::init;
+use crate::p2p;
+use crate::request;
+use crate::request_some;
+use crate::status::Status;
+use core::ptr::null_mut;
+use std::string::ToString;
+use std::thread;
+
+const W: Comm = MPI_COMM_WORLD;
+
+/// A process has one world, so these are steps of one test.
+#[test]
+fn a_world_from_its_beginning_to_its_end() {
+    assert_eq!(error(create::rank(W)), Error::NotInitialised);
+    assert_eq!(error(any_thread::threads()), Error::NotInitialised);
+    let threads = init::init(MPI_THREAD_MULTIPLE).expect("a world of one");
+    assert_eq!(threads, MPI_THREAD_SERIALIZED);
+    for is_shared in [false, true] {
+        if is_shared {
+            world::share();
+        }
+        inside(Callback::Operation);
+        inside(Callback::Attribute);
+        inside(Callback::ErrorHandler);
+        a_callback_inside_a_callback();
+        between_calls();
+        a_call_inside_a_call_is_named();
+    }
+    threads_take_turns();
+    world::unshare();
+    a_callback_is_its_threads();
+    between_calls();
+    init::finalize().expect("nobody else is in this job");
+    assert_eq!(error(create::rank(W)), Error::Finalised);
+}
+
+/// What has gone wrong.
+fn error<R: core::fmt::Debug>(outcome: Result<R, CommError>) -> Error {
+    outcome.expect_err("it must be refused").error
+}
+
+/// A call that runs a function of the program in the middle.
+fn call(callback: Callback, function: impl FnOnce()) {
+    let called = world::with(|world| {
+        callback::run(callback, &mut world.comms, function);
+        Ok(())
+    });
+    called.expect("no other call is under way");
+}
+
+/// Local functions work, the others name the callback and have done nothing.
+fn inside(callback: Callback) {
+    call(callback, || {
+        local_functions_work();
+        what_any_thread_may_ask_is_answered();
+        let refused = Error::InCallback { callback };
+        let attached = Attached {
+            address: null_mut(),
+            size: 1,
+        };
+        let (mut null, mut status) = (Request::NULL, Status::EMPTY);
+        assert_eq!(error(p2p::probe(0, 1, W)), refused);
+        assert_eq!(error(p2p::iprobe(0, 1, W)), refused);
+        assert_eq!(error(request::wait(&mut null, &mut status)), refused);
+        assert_eq!(error(request::test(&mut null, &mut status)), refused);
+        assert_eq!(error(request_some::cancel(null)), refused);
+        assert_eq!(error(buffered::attach(attached)), refused);
+        assert_eq!(error(buffered::flush()), refused);
+        assert_eq!(error(collective::barrier(W).run()), refused);
+        assert_eq!(error(collective::barrier(W).start()), refused);
+        assert_eq!(error(create::duplicate(W)), refused);
+        assert_eq!(error(create::free(W)), refused);
+        assert_eq!(error(init::finalize()), refused);
+        assert!(world::with_alone(|_| ()).is_none());
+        world::if_free(|_| panic!("the call has it"));
+        // Its error goes to the communicator's handler, which is found.
+        let code = errhandler::raise("MPI_Probe", refused.into());
+        assert_eq!(code, Class::Other as i32);
+        assert!(refused.to_string().contains(callback.noun()), "{refused}");
+    });
+    assert_eq!(
+        p2p::iprobe(0, 1, W).map_err(|failure| failure.error),
+        Ok(None)
+    );
+}
+
+fn local_functions_work() {
+    let (rank, size) = (create::rank(W), create::size(W));
+    assert_eq!((rank.ok(), size.ok()), (Some(0), Some(1)));
+    for comm in [W, MPI_COMM_SELF] {
+        errhandler::set_handler(comm, MPI_ERRORS_RETURN).expect("a local function");
+        assert_eq!(errhandler::get_handler(comm).ok(), Some(MPI_ERRORS_RETURN));
+    }
+    let unknown = error(create::rank(Comm::NULL));
+    assert_eq!(unknown.class(), Class::Comm);
+}
+
+fn what_any_thread_may_ask_is_answered() {
+    assert_eq!(any_thread::threads().ok(), Some(MPI_THREAD_SERIALIZED));
+    assert_eq!(any_thread::is_main_thread().ok(), Some(true));
+    assert_eq!(phase::phase(), phase::Phase::Running);
+    thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            (
+                any_thread::threads().ok(),
+                any_thread::is_main_thread().ok(),
+            )
+        });
+        let said = other.join().expect("it has only asked");
+        assert_eq!(said, (Some(MPI_THREAD_SERIALIZED), Some(false)));
+    });
+}
+
+/// `MPI_Reduce_local` in an operation: the inner one ends, the outer one goes on.
+fn a_callback_inside_a_callback() {
+    let seen = |callback| error(p2p::probe(0, 1, W)) == Error::InCallback { callback };
+    call(Callback::Attribute, || {
+        let inner = world::local(|comms| {
+            callback::run(Callback::Operation, comms, || {
+                local_functions_work();
+                assert!(seen(Callback::Operation));
+            });
+            Ok(())
+        });
+        inner.expect("a local function");
+        local_functions_work();
+        assert!(seen(Callback::Attribute));
+    });
+}
+
+/// Where no call has the world a function of the program may call whatever the program may.
+fn between_calls() {
+    let comm = create::duplicate(W).expect("nobody else is in it");
+    collective::barrier(comm)
+        .run()
+        .expect("nobody else is in it");
+    create::free(comm).expect("it was made");
+}
+
+/// A handler of signals, on a thread that has the world.
+fn a_call_inside_a_call_is_named() {
+    let inner = world::with(|_| {
+        assert_eq!(error(create::rank(W)), Error::Overlapping);
+        Ok(p2p::iprobe(0, 1, W))
+    });
+    assert_eq!(error(inner.expect("the outer one")), Error::Overlapping);
+}
+
+/// Another thread is in none, and is told what is wrong.
+fn a_callback_is_its_threads() {
+    call(Callback::Operation, || {
+        thread::scope(|scope| {
+            let other = scope.spawn(|| error(create::rank(W)));
+            assert_eq!(other.join().ok(), Some(Error::Overlapping));
+        });
+    });
+}
+
+/// Behind the lock every thread gets to the world, and one at a time.
+fn threads_take_turns() {
+    const TURNS: u64 = 5_000;
+    let count = |world: &mut World| {
+        let before = world.sent.0;
+        // Others would be here by now.
+        core::hint::spin_loop();
+        world.sent.0 = before + 1;
+        Ok(before)
+    };
+    let before = world::with(count).expect("a turn");
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..TURNS {
+                    world::with(count).expect("a turn");
+                    local_functions_work();
+                }
+            });
+        }
+        // They wait for their turns meanwhile.
+        (0..50).for_each(|_| call(Callback::Operation, local_functions_work));
+    });
+    let after = world::with(count).expect("a turn");
+    assert_eq!(after, before + 4 * TURNS + 1);
+}
