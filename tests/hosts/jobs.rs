@@ -4,6 +4,7 @@ use crate::common::{Hosts, on_hosts};
 use crate::support::{HANG, Job, Outcome, directory, finish, pombo};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -292,7 +293,7 @@ fn a_farm_without_mpi_on_four_hosts() {
             let Some(mut command) = job(hosts) else {
                 return;
             };
-            let outcome = finish(command.arg(farm()).env("POMBO_NET", net));
+            let outcome = finish(command.arg(example("farm")).env("POMBO_NET", net));
             assert_eq!((outcome.code, &*outcome.out), (0, PI), "{}", outcome.err);
         }
     });
@@ -301,8 +302,39 @@ fn a_farm_without_mpi_on_four_hosts() {
 /// What eight ranks find.
 const PI: &str = "pi is 3.141592554 after 1000 tasks\n";
 
-/// The example, built as the tests are: cargo does so by itself only for those who run all tests of the package.
-fn farm() -> PathBuf {
+/// Of two ranks the one that writes dies, or one in the middle; the log is whole and the same on all that are left. Those
+/// of the victim's host may be among them: Hydra ends them, as fast as it can.
+#[test]
+fn a_chain_on_four_hosts_outlives_a_killed_rank() {
+    let _alone = alone();
+    let test = here!(a_chain_on_four_hosts_outlives_a_killed_rank);
+    on_hosts(test, HOSTS, |hosts| {
+        for (net, victim) in [(NETS[0], 0), (NETS[1], 0), (NETS[0], 5), (NETS[1], 5)] {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command.env("POMBO_NET", net).env("POMBO_FAULT_LOSS", "5");
+            command.arg("-disable-auto-cleanup").arg(example("chain"));
+            let outcome = finish(command.arg(victim.to_string()));
+            let logs = outcome.out.lines().filter_map(|line| {
+                let (rank, log) = line.strip_prefix("rank ")?.split_once(": ")?;
+                Some((rank.parse::<usize>().ok()?, log))
+            });
+            let logs: BTreeMap<_, _> = logs.collect();
+            let others = (0..8).filter(|rank| rank / RANKS_PER_HOST != victim / RANKS_PER_HOST);
+            for rank in others {
+                assert!(logs.contains_key(&rank), "no rank {rank}: {outcome:?}");
+            }
+            let log = logs[&7];
+            assert!(logs.values().all(|other| *other == log), "{logs:?}");
+            assert_eq!(log.ends_with("[(300, 0)]"), victim != 0, "{log}");
+            assert!(!logs.contains_key(&victim) && outcome.code != 0);
+        }
+    });
+}
+
+/// An example, built as the tests are: cargo does so by itself only for those who run all tests of the package.
+fn example(name: &str) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
         "build",
@@ -311,7 +343,7 @@ fn farm() -> PathBuf {
         "--package",
         "pombo",
         "--example",
-        "farm",
+        name,
     ]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
@@ -319,7 +351,7 @@ fn farm() -> PathBuf {
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
     assert!(built.expect("cargo").success());
     let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
-    launcher.with_file_name("examples").join("farm")
+    launcher.with_file_name("examples").join(name)
 }
 
 /// The interface is there, it only carries less.
