@@ -45,11 +45,17 @@ fn source(path: &str) -> PathBuf {
 
 /// Compiles into a directory of the test.
 pub(crate) fn compile(test: &str, path: &str) -> PathBuf {
+    compile_for(None, test, path)
+}
+
+/// For the library in that directory.
+pub(crate) fn compile_for(library: Option<&Path>, test: &str, path: &str) -> PathBuf {
     let source = source(path);
     let name = source.file_stem().expect("a file");
     let program = directory(test).join(name);
     let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
     command.arg(source).arg("-o").arg(&program);
+    command.envs(library.map(|library| ("POMBO_LIB", library)));
     let outcome = finish(command.args(["-lm", "-lpthread"]));
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     program
@@ -80,7 +86,7 @@ pub(crate) fn expect_ok(outcome: &Outcome, name: &str) {
 }
 
 /// `POMBO_PROGRAMS="random comms"` runs others, of which some take a while when eight ranks share two processors.
-const PROGRAMS: &str = "p2p ordering probe matched several many collectives";
+pub(crate) const PROGRAMS: &str = "p2p ordering probe matched several many collectives";
 
 #[test]
 fn programs_on_four_hosts() {
@@ -333,25 +339,22 @@ fn a_chain_on_four_hosts_outlives_a_killed_rank() {
     });
 }
 
-/// An example, built as the tests are: cargo does so by itself only for those who run all tests of the package.
+/// An example: cargo builds it by itself only for those who run all tests of the package.
 fn example(name: &str) -> PathBuf {
+    cargo_build(|cargo| cargo.args(["--package", "pombo", "--example", name]));
+    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
+    launcher.with_file_name("examples").join(name)
+}
+
+/// Builds what the words of `what` name, as the tests are built.
+pub(crate) fn cargo_build(what: impl FnOnce(&mut Command) -> &mut Command) {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args([
-        "build",
-        "--quiet",
-        "--offline",
-        "--package",
-        "pombo",
-        "--example",
-        name,
-    ]);
+    what(cargo.args(["build", "--quiet", "--offline"]));
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
     assert!(built.expect("cargo").success());
-    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
-    launcher.with_file_name("examples").join(name)
 }
 
 /// The interface is there, it only carries less.

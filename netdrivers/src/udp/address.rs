@@ -22,7 +22,7 @@ struct Key(u128, u16);
 
 impl SockAddr {
     /// Room for an address, which is none yet.
-    pub(super) fn zeroed_address() -> Self {
+    pub(crate) fn zeroed_address() -> Self {
         // SAFETY: zeros are valid in both forms.
         unsafe { zeroed() }
     }
