@@ -24,6 +24,8 @@ mod choice;
 mod harness;
 #[path = "hosts/jobs.rs"]
 mod jobs;
+#[path = "hosts/pnet.rs"]
+mod pnet;
 #[path = "hosts/slurm.rs"]
 mod slurm;
 #[path = "hosts/wire.rs"]

@@ -1,35 +1,47 @@
-//! The system's list of interfaces, and what each of them carries. For the devices of `udp` and `ethernet`: each reads
-//! of an entry what it needs.
+//! The system's list of interfaces, and what each of them carries. For the devices of `udp` and `ethernet`: each takes
+//! the entries that it needs. Where the standard library is, `pnet` reads the list.
+
+#[cfg(not(feature = "pnet"))]
+mod getifaddrs;
+#[cfg(feature = "pnet")]
+#[path = "interfaces/pnet.rs"]
+mod getifaddrs;
+
+pub(crate) use getifaddrs::list;
 
 use crate::Errno;
-use alloc::vec::Vec;
-use core::ffi::CStr;
+use alloc::string::String;
 use core::mem::zeroed;
-use core::ptr::null_mut;
+use core::net::IpAddr;
+use pnet_base::MacAddr;
 
 /// An entry of the list: an interface and one of its addresses.
-pub(crate) struct InterfaceAddress<'a>(&'a libc::ifaddrs);
+pub(crate) struct InterfaceAddress {
+    /// As the system names it.
+    pub(crate) name: String,
+    flags: i32,
+    pub(crate) address: LinkOrIp,
+    /// What reaches everybody on its segment, or the other end.
+    pub(crate) other: Option<LinkOrIp>,
+}
 
-impl<'a> InterfaceAddress<'a> {
-    /// As the system names it; `None` where that is no text.
-    pub(crate) fn name(&self) -> Option<&'a str> {
-        // SAFETY: the name is a C string as long as the list, which this entry borrows.
-        unsafe { CStr::from_ptr(self.0.ifa_name) }.to_str().ok()
-    }
+/// An address of an interface.
+pub(crate) enum LinkOrIp {
+    /// Every interface has one such entry.
+    Link {
+        /// As the system counts it.
+        index: i32,
+        /// `None` where it is not one of Ethernet.
+        mac: Option<MacAddr>,
+    },
+    /// It may have several of these.
+    Ip(IpAddr),
+}
 
-    /// The address: null, or valid as long as this entry for the form that its family says.
-    pub(crate) fn address(&self) -> *const libc::sockaddr {
-        self.0.ifa_addr
-    }
-
-    /// What reaches everybody, or the other end: as [`InterfaceAddress::address`].
-    pub(crate) fn broadcast_or_peer(&self) -> *const libc::sockaddr {
-        self.0.ifa_ifu
-    }
-
+impl InterfaceAddress {
     /// Has it all of these flags?
     pub(crate) fn has_flags(&self, flags: i32) -> bool {
-        self.0.ifa_flags as i32 & flags == flags
+        self.flags & flags == flags
     }
 
     /// Is it up, with a link?
@@ -41,26 +53,6 @@ impl<'a> InterfaceAddress<'a> {
     pub(crate) fn is_loopback(&self) -> bool {
         self.has_flags(libc::IFF_LOOPBACK)
     }
-}
-
-/// What is read of the entries, in the system's order.
-///
-/// # Errors
-/// That of `getifaddrs`.
-pub(crate) fn list<T>(read: fn(&InterfaceAddress<'_>) -> Option<T>) -> Result<Vec<T>, Errno> {
-    let mut list = null_mut();
-    // SAFETY: the place is valid.
-    Errno::check(unsafe { libc::getifaddrs(&mut list) })?;
-    let mut found = Vec::new();
-    let mut next = list;
-    // SAFETY: the list is valid until it is freed below; it ends with a null pointer.
-    while let Some(entry) = unsafe { next.as_ref() } {
-        found.extend(read(&InterfaceAddress(entry)));
-        next = entry.ifa_next;
-    }
-    // SAFETY: the list came from the system, and nothing points into it any more: what was read does not borrow it.
-    unsafe { libc::freeifaddrs(list) };
-    Ok(found)
 }
 
 /// Bytes that the interface of that name carries in one piece now. Any socket may ask.

@@ -4,6 +4,7 @@ use crate::common::{Hosts, on_hosts};
 use crate::support::{HANG, Job, Outcome, directory, finish, pombo};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,11 +45,17 @@ fn source(path: &str) -> PathBuf {
 
 /// Compiles into a directory of the test.
 pub(crate) fn compile(test: &str, path: &str) -> PathBuf {
+    compile_for(None, test, path)
+}
+
+/// For the library in that directory.
+pub(crate) fn compile_for(library: Option<&Path>, test: &str, path: &str) -> PathBuf {
     let source = source(path);
     let name = source.file_stem().expect("a file");
     let program = directory(test).join(name);
     let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
     command.arg(source).arg("-o").arg(&program);
+    command.envs(library.map(|library| ("POMBO_LIB", library)));
     let outcome = finish(command.args(["-lm", "-lpthread"]));
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     program
@@ -80,7 +87,7 @@ pub(crate) fn expect_ok(outcome: &Outcome, name: &str) {
 
 /// The programs. `POMBO_PROGRAMS="random comms"` selects others, some of which take long when eight ranks share two
 /// processors.
-const PROGRAMS: &str = "p2p ordering probe matched several many collectives";
+pub(crate) const PROGRAMS: &str = "p2p ordering probe matched several many collectives";
 
 #[test]
 fn programs_on_four_hosts() {
@@ -294,7 +301,7 @@ fn a_farm_without_mpi_on_four_hosts() {
             let Some(mut command) = job(hosts) else {
                 return;
             };
-            let outcome = finish(command.arg(farm()).env("POMBO_NET", net));
+            let outcome = finish(command.arg(example("farm")).env("POMBO_NET", net));
             assert_eq!((outcome.code, &*outcome.out), (0, PI), "{}", outcome.err);
         }
     });
@@ -303,25 +310,53 @@ fn a_farm_without_mpi_on_four_hosts() {
 /// The result of eight ranks.
 const PI: &str = "pi is 3.141592554 after 1000 tasks\n";
 
-/// The example, built as the tests are: cargo does so by itself only for those who run all tests of the package.
-fn farm() -> PathBuf {
+/// Of two ranks the one that writes dies, or one in the middle; the log is whole and the same on all that are left. Those
+/// of the victim's host may be among them: Hydra ends them, as fast as it can.
+#[test]
+fn a_chain_on_four_hosts_outlives_a_killed_rank() {
+    let _alone = alone();
+    let test = here!(a_chain_on_four_hosts_outlives_a_killed_rank);
+    on_hosts(test, HOSTS, |hosts| {
+        for (net, victim) in [(NETS[0], 0), (NETS[1], 0), (NETS[0], 5), (NETS[1], 5)] {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command.env("POMBO_NET", net).env("POMBO_FAULT_LOSS", "5");
+            command.arg("-disable-auto-cleanup").arg(example("chain"));
+            let outcome = finish(command.arg(victim.to_string()));
+            let logs = outcome.out.lines().filter_map(|line| {
+                let (rank, log) = line.strip_prefix("rank ")?.split_once(": ")?;
+                Some((rank.parse::<usize>().ok()?, log))
+            });
+            let logs: BTreeMap<_, _> = logs.collect();
+            let others = (0..8).filter(|rank| rank / RANKS_PER_HOST != victim / RANKS_PER_HOST);
+            for rank in others {
+                assert!(logs.contains_key(&rank), "no rank {rank}: {outcome:?}");
+            }
+            let log = logs[&7];
+            assert!(logs.values().all(|other| *other == log), "{logs:?}");
+            assert_eq!(log.ends_with("[(300, 0)]"), victim != 0, "{log}");
+            assert!(!logs.contains_key(&victim) && outcome.code != 0);
+        }
+    });
+}
+
+/// An example: cargo builds it by itself only for those who run all tests of the package.
+fn example(name: &str) -> PathBuf {
+    cargo_build(|cargo| cargo.args(["--package", "pombo", "--example", name]));
+    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
+    launcher.with_file_name("examples").join(name)
+}
+
+/// Builds what the words of `what` name, as the tests are built.
+pub(crate) fn cargo_build(what: impl FnOnce(&mut Command) -> &mut Command) {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args([
-        "build",
-        "--quiet",
-        "--offline",
-        "--package",
-        "pombo",
-        "--example",
-        "farm",
-    ]);
+    what(cargo.args(["build", "--quiet", "--offline"]));
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
     assert!(built.expect("cargo").success());
-    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
-    launcher.with_file_name("examples").join("farm")
 }
 
 /// The interface stays up, but its MTU is lowered.

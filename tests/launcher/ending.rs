@@ -92,6 +92,35 @@ fn a_killed_rank_is_named() {
 }
 
 #[test]
+fn others_go_on_where_the_user_says_so() {
+    let sleeper = "test $POMBO_RANK = 1 || exec sleep 1000; kill -KILL $$";
+    let late = "test $POMBO_RANK = 1 && exit 5; sleep 0.3; echo $POMBO_RANK";
+    for (option, words, code) in [
+        ("--enable-recovery", late, 5),
+        ("-disable-auto-cleanup", late, 5),
+        ("--enable-recovery", sleeper, 124),
+    ] {
+        let mut command = pombo([
+            "run",
+            "--timeout",
+            "2",
+            option,
+            "-n",
+            "3",
+            "sh",
+            "-c",
+            words,
+        ]);
+        let outcome = finish(&mut command);
+        assert_eq!(outcome.code, code, "{outcome:?}");
+        assert_eq!(outcome.sorted().len(), if code == 5 { 2 } else { 0 });
+        let said = outcome.err.lines().next().unwrap_or_default();
+        let ends = ["exited with code 5", "was killed by signal 9 (SIGKILL)"];
+        assert!(ends.iter().any(|end| said.ends_with(end)), "{outcome:?}");
+    }
+}
+
+#[test]
 fn a_real_time_signal_has_a_number() {
     let outcome = finish(&mut script(
         2,

@@ -22,7 +22,8 @@ use pombo_job::settings::{STATS_FILE, Variable};
 use pombo_job::{JobError, JoinError, Joined, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
-/// Joins the world that the environment names, or makes a world of one. Gives the level of thread support.
+/// Joins the world that the environment names, or makes a world of one, by [`pombo_job::join`] as every program over the
+/// kernel does. Gives the level of thread support.
 pub fn init(required: c_int) -> Result<c_int, CommError> {
     if phase() == Phase::Forked {
         return Err(world::absent());
@@ -39,8 +40,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         mut channel,
         hosts,
         launcher,
-    } = pombo_job::start(settings::check_all(), FINGERPRINT)
-        .and_then(pombo_job::join::<RANKS, GroupBuffers>)
+    } = pombo_job::join::<RANKS, GroupBuffers>(settings::check_all(), FINGERPRINT)
         .map_err(turn_away)?;
     let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
     channel

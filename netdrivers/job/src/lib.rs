@@ -45,9 +45,8 @@
 //! | state | by | what the other ranks see |
 //! | --- | --- | --- |
 //! | not joined | | they wait: a rank that ends now is found by the launcher, or after a minute |
-//! | started | [`start`]: ranks of one host share memory, all have told each other where they are | the same |
-//! | refused | [`start`], [`join`] | after [`JoinError::abort`] the launcher ends the job |
-//! | joined | [`join`]: a channel to all | its frames |
+//! | refused | [`enter`], and [`join`], of which it is made | the launcher ends the job, after [`JoinError::abort`] |
+//! | joined | the same: a channel to all | its frames |
 //! | left | [`leave`], or [`WorldChannel::leave`] and then [`Launcher::finish`] | [`pombo_kernel::Event::PeerLost`], and [`WorldChannel::has_finished`] |
 //! | dead | the process or its host ends before that | [`pombo_kernel::Event::PeerLost`]; whom it blames: [`WorldChannel::root_cause_of`] |
 //!
@@ -90,7 +89,7 @@ pub mod settings;
 
 #[cfg(feature = "hosts")]
 pub use bootstrap::RawUnavailable;
-pub use bootstrap::{Bootstrapped, Excerpt, JobError, JoinError, Launcher, let_go, rank, start};
+pub use bootstrap::{Excerpt, JobError, JoinError, Launcher, let_go, rank};
 pub use enter_leave::{enter, leave};
 pub use fixed_string::Text;
 pub use host_map::Hosts;

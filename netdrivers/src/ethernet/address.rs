@@ -4,49 +4,20 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::error::EthernetError;
-
-/// A MAC address.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Mac(pub [u8; 6]);
+use pnet_base::MacAddr;
 
 /// The address of a peer, for publication. As text, `02:00:00:00:00:01/1500`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
     /// The MAC address of its interface; peers of one host may share it.
-    pub mac: Mac,
+    pub mac: MacAddr,
     /// The MTU of the interface in bytes.
     pub mtu: u32,
-}
-
-impl fmt::Display for Mac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.mac, self.mtu)
-    }
-}
-
-impl FromStr for Mac {
-    type Err = EthernetError;
-
-    fn from_str(text: &str) -> Result<Self, EthernetError> {
-        let (mut mac, mut count) = ([0; 6], 0);
-        for word in text.split(':') {
-            let digits = word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-            let byte = u8::from_str_radix(word, 16).ok().filter(|_| digits);
-            let place = mac.get_mut(count).ok_or(EthernetError::InvalidAddress)?;
-            *place = byte.ok_or(EthernetError::InvalidAddress)?;
-            count += 1;
-        }
-        match count {
-            6 => Ok(Mac(mac)),
-            _ => Err(EthernetError::InvalidAddress),
-        }
     }
 }
 
@@ -56,7 +27,11 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, EthernetError> {
         let (mac, mtu) = text.split_once('/').ok_or(EthernetError::InvalidAddress)?;
         let mtu = mtu.parse().map_err(|_| EthernetError::InvalidAddress)?;
-        let mac = mac.parse()?;
+        // What `MacAddr` reads may also be shorter, or have signs.
+        let mut words = mac.split(':').map(str::as_bytes);
+        let digits = words.all(|word| word.len() == 2 && word.iter().all(u8::is_ascii_hexdigit));
+        let mac = mac.parse().ok().filter(|_| digits);
+        let mac = mac.ok_or(EthernetError::InvalidAddress)?;
         Ok(Address { mac, mtu })
     }
 }
@@ -69,7 +44,7 @@ mod tests {
     #[test]
     fn an_address_is_read_as_it_is_written() {
         let address = Address {
-            mac: Mac([2, 0, 0xab, 0xcd, 0xef, 255]),
+            mac: MacAddr(2, 0, 0xab, 0xcd, 0xef, 255),
             mtu: 9000,
         };
         let text = address.to_string();

@@ -1,17 +1,20 @@
 //! The first step of joining: a socket bound to an interface whose address can be published.
 
-use super::address::{Address, Mac};
+use super::SelectedIo;
+use super::address::Address;
 use super::device::Ethernet;
 use super::error::EthernetError;
 use super::frame::{FrameAddress, MIN_INTERFACE_MTU, POMBO_HEADER_LEN};
 use super::frame_io::{AfPacket, FrameIo};
 use super::interface::{self, Interface};
+#[cfg(feature = "pnet")]
+use super::pnet::Pnet;
 use super::privileged_helper;
 use super::socket::Socket;
 use super::table::PeerTable;
 
 /// A peer with an address, which does not know the others yet. Frames that arrive meanwhile wait.
-pub struct BoundEthernet<L: FrameIo = AfPacket> {
+pub struct BoundEthernet<L: FrameIo = SelectedIo> {
     io: L,
     frame_address: FrameAddress,
     interface: Interface,
@@ -35,11 +38,29 @@ impl Ethernet {
     }
 }
 
-impl<L: FrameIo> BoundEthernet<L> {
-    pub(super) fn new(
+#[cfg(feature = "pnet")]
+impl Ethernet {
+    /// As [`Ethernet::open`], through `pnet`.
+    ///
+    /// # Errors
+    /// As [`Ethernet::open`].
+    pub fn open_pnet(
         name: &str,
         frame_address: FrameAddress,
-        io: impl FnOnce(Socket, [i32; 2], usize) -> Result<L, EthernetError>,
+    ) -> Result<BoundEthernet, EthernetError> {
+        let at = interface::find(name)?;
+        BoundEthernet::new(name, frame_address, |out, interfaces, mtu| {
+            let local = privileged_helper::open_socket(frame_address, &at, interfaces[1])?;
+            Pnet::new([out, local], interfaces, mtu)
+        })
+    }
+}
+
+impl<L: FrameIo> BoundEthernet<L> {
+    fn new<T: Into<L>>(
+        name: &str,
+        frame_address: FrameAddress,
+        io: impl FnOnce(Socket, [i32; 2], usize) -> Result<T, EthernetError>,
     ) -> Result<Self, EthernetError> {
         let interface = interface::find(name)?;
         let (own, loopback) = interface::loopback()?;
@@ -50,10 +71,10 @@ impl<L: FrameIo> BoundEthernet<L> {
             return Err(EthernetError::Mtu { interface, mtu });
         }
         Ok(BoundEthernet {
-            io: io(socket, [interface.index, own], mtu)?,
+            io: io(socket, [interface.index, own], mtu)?.into(),
             frame_address,
             address: Address {
-                mac: interface.mac.unwrap_or(Mac([0; 6])),
+                mac: interface.mac.unwrap_or_default(),
                 mtu: mtu as u32,
             },
             interface,

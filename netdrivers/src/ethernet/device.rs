@@ -1,7 +1,8 @@
 //! The device: frames from peer to peer, and broadcasts.
 
+use super::SelectedIo;
 use super::frame::{self, EVERYBODY, FrameAddress, FrameError};
-use super::frame_io::{AfPacket, FrameIo};
+use super::frame_io::FrameIo;
 use super::interface;
 use super::table::PeerTable;
 use crate::wait::{DeviceWait, now};
@@ -13,7 +14,7 @@ use pombo_kernel::network::{Broadcast, Network};
 use pombo_transport::ContiguousFrame;
 
 /// One peer's device. Dropping it closes its socket.
-pub struct Ethernet<L: FrameIo = AfPacket> {
+pub struct Ethernet<L: FrameIo = SelectedIo> {
     io: L,
     frame_address: FrameAddress,
     table: PeerTable,
@@ -122,7 +123,7 @@ impl<L: FrameIo> Ethernet<L> {
     #[inline]
     fn send(
         &mut self,
-        to: (super::Mac, u16),
+        to: (frame::MacBytes, u16),
         local: bool,
         parts: &[Part<'_>],
     ) -> Result<(), ChannelError> {

@@ -14,7 +14,6 @@
 //!
 //! Numbers are little-endian except where the table says otherwise.
 
-use super::address::Mac;
 use pombo_kernel::header::Peer;
 use pombo_kernel::network::MIN_MTU;
 
@@ -65,21 +64,28 @@ impl FrameAddress {
 
     /// Returns the destination of broadcasts of the job: a locally administered group address, so that interfaces of
     /// other hosts need not listen.
-    pub(super) fn group(self) -> Mac {
+    pub(super) fn group(self) -> MacBytes {
         let [low, high] = self.job.to_le_bytes();
-        Mac([0x03, b'P', b'o', b'm', high, low])
+        [0x03, b'P', b'o', b'm', high, low]
     }
 }
+
+/// An Ethernet address as it travels.
+pub(super) type MacBytes = [u8; 6];
 
 pub(super) type HeaderBytes = [u8; HEADER_LEN];
 
 /// Builds the header of a frame of `len` bytes, fewer than 2^16.
 #[inline]
-pub(super) fn header(to: (Mac, u16), from: (Mac, FrameAddress), len: usize) -> HeaderBytes {
+pub(super) fn header(
+    to: (MacBytes, u16),
+    from: (MacBytes, FrameAddress),
+    len: usize,
+) -> HeaderBytes {
     let (mac, frame_address) = from;
     let mut head = [0; HEADER_LEN];
-    head[..6].copy_from_slice(&to.0.0);
-    head[6..12].copy_from_slice(&mac.0);
+    head[..6].copy_from_slice(&to.0);
+    head[6..12].copy_from_slice(&mac);
     head[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
     head[14] = frame_address.kind();
     head[16..18].copy_from_slice(&frame_address.job.to_le_bytes());
@@ -100,7 +106,7 @@ pub(super) enum FrameError {
 
 /// A received frame.
 pub(super) struct ParsedFrame<'a> {
-    pub(super) mac: Mac,
+    pub(super) mac: MacBytes,
     pub(super) from: Peer,
     /// Whether the frame is for all peers.
     pub(super) to_all: bool,
@@ -146,7 +152,7 @@ pub(super) fn parse(
         _,
     ] = *head;
     Ok(ParsedFrame {
-        mac: Mac(mac),
+        mac,
         from: Peer(word(18)),
         to_all: to == EVERYBODY,
         bytes: rest.get(..word(22).into()).ok_or(FrameError::Truncated)?,
@@ -169,7 +175,7 @@ mod tests {
             peer: Peer(0x0203),
             ..FRAME_ADDRESS
         };
-        let head = header((Mac([1; 6]), to), (Mac([2; 6]), from), 3);
+        let head = header(([1; 6], to), ([2; 6], from), 3);
         [&head[..], b"abc", &[0; 40]].concat()
     }
 
@@ -180,7 +186,7 @@ mod tests {
             let read = parse(&frame, FRAME_ADDRESS).expect("it is ours");
             assert_eq!(
                 (read.mac, read.from, read.to_all, read.bytes),
-                (Mac([2; 6]), Peer(0x0203), to_all, &b"abc"[..])
+                ([2; 6], Peer(0x0203), to_all, &b"abc"[..])
             );
         }
     }

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::address::Mac;
 use super::error::EthernetError;
-use crate::interfaces::{self, InterfaceAddress};
+use crate::interfaces::{self, InterfaceAddress, LinkOrIp};
+use pnet_base::MacAddr;
 
 /// One interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub struct Interface {
     /// The system's index of the interface.
     pub index: i32,
     /// The MAC address; `None` if it is not an Ethernet interface.
-    pub mac: Option<Mac>,
+    pub mac: Option<MacAddr>,
     /// Whether the interface is up and has a link.
     pub running: bool,
     /// Whether the interface is a loopback interface.
@@ -28,7 +28,8 @@ pub struct Interface {
 /// # Errors
 /// [`EthernetError::System`].
 pub fn interfaces() -> Result<Vec<Interface>, EthernetError> {
-    interfaces::list(read).map_err(|errno| EthernetError::system("getifaddrs", errno))
+    let all = interfaces::list().map_err(|errno| EthernetError::system("getifaddrs", errno))?;
+    Ok(all.into_iter().filter_map(read).collect())
 }
 
 /// Returns the interface of that name, or with "" the only one with a link.
@@ -75,23 +76,16 @@ pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
     interfaces::mtu(socket, name).map_err(|errno| EthernetError::system("ioctl", errno))
 }
 
-fn read(entry: &InterfaceAddress<'_>) -> Option<Interface> {
-    // SAFETY: the address is null, or valid as long as the entry for the form that its family says.
-    let link = unsafe {
-        let family = entry.address().as_ref()?.sa_family;
-        if i32::from(family) != libc::AF_PACKET {
-            return None;
-        }
-        entry.address().cast::<libc::sockaddr_ll>().read_unaligned()
+fn read(entry: InterfaceAddress) -> Option<Interface> {
+    let LinkOrIp::Link { index, mac } = entry.address else {
+        return None;
     };
-    let [a, b, c, d, e, f, ..] = link.sll_addr;
-    let ethernet = link.sll_hatype == libc::ARPHRD_ETHER && link.sll_halen == 6;
     Some(Interface {
-        name: entry.name()?.into(),
-        index: link.sll_ifindex,
-        mac: ethernet.then_some(Mac([a, b, c, d, e, f])),
         running: entry.is_running(),
         loopback: entry.is_loopback(),
+        name: entry.name,
+        index,
+        mac,
     })
 }
 
@@ -103,7 +97,7 @@ mod tests {
         Interface {
             name: name.into(),
             index: 1,
-            mac: ethernet.then_some(Mac([2; 6])),
+            mac: ethernet.then_some(MacAddr(2, 2, 2, 2, 2, 2)),
             running,
             loopback,
         }

@@ -37,13 +37,15 @@ mod interface;
 #[cfg(feature = "pnet")]
 mod pnet;
 mod privileged_helper;
+#[cfg(feature = "pnet")]
+mod ring_or_pnet;
 mod rx_ring;
 mod send_queue_limit;
 mod sniffer;
 mod socket;
 mod table;
 
-pub use address::{Address, Mac};
+pub use address::Address;
 pub use bound::BoundEthernet;
 pub use device::{Ethernet, EthernetCounts};
 pub use error::EthernetError;
@@ -52,6 +54,16 @@ pub use frame_io::{AfPacket, FrameIo};
 pub use interface::{Interface, interfaces};
 #[cfg(feature = "pnet")]
 pub use pnet::Pnet;
+pub use pnet_base::MacAddr;
 pub use privileged_helper::{EXIT_FORBIDDEN, parse_arguments, pass_socket};
+#[cfg(feature = "pnet")]
+pub use ring_or_pnet::RingOrPnet;
 pub use sniffer::{SniffedFrame, Sniffer};
 pub use socket::{RECEIVE_BYTES, SEND_BYTES};
+
+/// What an [`Ethernet`] stands on: the ring, or with the feature `pnet` the way that it was opened by.
+#[cfg(not(feature = "pnet"))]
+pub type SelectedIo = AfPacket;
+/// What an [`Ethernet`] stands on: the way that it was opened by.
+#[cfg(feature = "pnet")]
+pub type SelectedIo = RingOrPnet;

@@ -1,5 +1,5 @@
-//! The interface of `pnet`, which other systems have as well: one contiguous frame per call. Tests compare it with the
-//! system's own calls.
+//! The interface of `pnet`, which other systems have as well: one contiguous frame per call. Whoever opens a device
+//! chooses between it and the ring.
 //!
 //! Its socket is one of ours, passed to `pnet`: a socket that `pnet` opens receives every frame and has a small buffer.
 
@@ -8,13 +8,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 use std::io::{Error, ErrorKind};
 
-use super::bound::BoundEthernet;
-use super::device::Ethernet;
 use super::error::EthernetError;
-use super::frame::{ETHER_TYPE, ETHERNET_HEADER_LEN, FrameAddress, HeaderBytes};
+use super::frame::{ETHER_TYPE, ETHERNET_HEADER_LEN, HeaderBytes};
 use super::frame_io::FrameIo;
-use super::interface;
-use super::privileged_helper;
 use super::rx_ring::BATCH;
 use super::send_queue_limit::OVERHEAD;
 use super::socket::Socket;
@@ -36,27 +32,21 @@ struct PnetSocket {
     socket: Socket,
 }
 
-impl Ethernet<Pnet> {
-    /// Opens a socket as [`Ethernet::open`] does, through `pnet`.
-    ///
-    /// # Errors
-    /// As for [`Ethernet::open`].
-    pub fn open_pnet(
-        name: &str,
-        frame_address: FrameAddress,
-    ) -> Result<BoundEthernet<Pnet>, EthernetError> {
-        let at = interface::find(name)?;
-        BoundEthernet::new(name, frame_address, |socket, [out, local], mtu| {
-            let beside = privileged_helper::open_socket(frame_address, &at, local)?;
-            let (granted, _) = socket.buffer_sizes()?;
-            Ok(Pnet {
-                sockets: [
-                    PnetSocket::new(socket, out, mtu)?,
-                    PnetSocket::new(beside, local, mtu)?,
-                ],
-                frame: Vec::with_capacity(mtu + ETHERNET_HEADER_LEN),
-                room: granted / (mtu + OVERHEAD),
-            })
+impl Pnet {
+    /// Over sockets of ours for those interfaces.
+    pub(super) fn new(
+        [out, local]: [Socket; 2],
+        [interface, loopback]: [i32; 2],
+        mtu: usize,
+    ) -> Result<Self, EthernetError> {
+        let (granted, _) = out.buffer_sizes()?;
+        Ok(Pnet {
+            sockets: [
+                PnetSocket::new(out, interface, mtu)?,
+                PnetSocket::new(local, loopback, mtu)?,
+            ],
+            frame: Vec::with_capacity(mtu + ETHERNET_HEADER_LEN),
+            room: granted / (mtu + OVERHEAD),
         })
     }
 }

@@ -57,11 +57,7 @@ impl Socket {
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
         socket.filter(frame_address, [interface.index, loopback])?;
-        socket.add_membership(
-            interface.index,
-            PACKET_MR_MULTICAST,
-            frame_address.group().0,
-        )?;
+        socket.add_membership(interface.index, PACKET_MR_MULTICAST, frame_address.group())?;
         socket.bind(ETHER_TYPE, 0)?;
         Ok(socket)
     }

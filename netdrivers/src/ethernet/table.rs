@@ -2,15 +2,15 @@
 
 use alloc::vec::Vec;
 
-use super::address::{Address, Mac};
+use super::address::Address;
 use super::error::EthernetError;
-use super::frame::MIN_INTERFACE_MTU;
+use super::frame::{MIN_INTERFACE_MTU, MacBytes};
 use pombo_kernel::header::Peer;
 
 /// The addresses of all peers.
 pub(super) struct PeerTable {
-    macs: Vec<Mac>,
-    own_mac: Mac,
+    macs: Vec<MacBytes>,
+    own_mac: MacBytes,
     /// Number of peers on this host, including this one.
     pub(super) local: usize,
     /// Smallest MTU of all their interfaces.
@@ -49,8 +49,8 @@ impl PeerTable {
         let local = |address: &&Address| address.mac == bound.mac;
         Ok(PeerTable {
             local: addresses.iter().filter(local).count(),
-            macs: addresses.iter().map(|address| address.mac).collect(),
-            own_mac: bound.mac,
+            macs: addresses.iter().map(|at| at.mac.octets()).collect(),
+            own_mac: bound.mac.octets(),
             mtu: addresses.iter().map(|at| at.mtu).min().unwrap_or(0) as usize,
         })
     }
@@ -60,12 +60,12 @@ impl PeerTable {
     }
 
     /// Returns the MAC address of this host.
-    pub(super) fn own_mac(&self) -> Mac {
+    pub(super) fn own_mac(&self) -> MacBytes {
         self.own_mac
     }
 
     #[inline]
-    pub(super) fn mac(&self, peer: Peer) -> Option<Mac> {
+    pub(super) fn mac(&self, peer: Peer) -> Option<MacBytes> {
         self.macs.get(peer.index()).copied()
     }
 }

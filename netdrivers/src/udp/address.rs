@@ -22,7 +22,7 @@ struct Key(u128, u16);
 
 impl SockAddr {
     /// Returns space for an address, with an unspecified family.
-    pub(super) fn zeroed_address() -> Self {
+    pub(crate) fn zeroed_address() -> Self {
         // SAFETY: zeros are valid in both forms.
         unsafe { zeroed() }
     }

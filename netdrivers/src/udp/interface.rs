@@ -4,9 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 
-use super::address::SockAddr;
 use super::error::UdpError;
-use crate::interfaces::{self, InterfaceAddress};
+use crate::interfaces::{self, InterfaceAddress, LinkOrIp};
 
 /// One address of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,51 +32,31 @@ pub struct Interface {
 /// # Errors
 /// [`UdpError::System`].
 pub fn interfaces() -> Result<Vec<Interface>, UdpError> {
-    let listed = interfaces::list(read);
-    let mut found = listed.map_err(|errno| UdpError::system("getifaddrs", errno))?;
+    let all = interfaces::list().map_err(|errno| UdpError::system("getifaddrs", errno))?;
+    let mut found: Vec<_> = all.into_iter().filter_map(read).collect();
     for interface in &mut found {
         interface.mtu = mtu(&interface.name)?;
     }
     Ok(found)
 }
 
-fn read(entry: &InterfaceAddress<'_>) -> Option<Interface> {
-    // SAFETY: both are null or valid for the forms of their families, as long as the entry.
-    let (address, other) = unsafe {
-        (
-            address(entry.address())?,
-            address(entry.broadcast_or_peer()),
-        )
+fn read(entry: InterfaceAddress) -> Option<Interface> {
+    let LinkOrIp::Ip(address) = entry.address else {
+        return None;
     };
-    let broadcast = match other {
-        Some(IpAddr::V4(ip)) if entry.has_flags(libc::IFF_BROADCAST) => Some(ip),
+    let broadcast = match entry.other {
+        Some(LinkOrIp::Ip(IpAddr::V4(ip))) if entry.has_flags(libc::IFF_BROADCAST) => Some(ip),
         _ => None,
     };
     Some(Interface {
-        name: entry.name()?.into(),
-        address,
-        broadcast,
-        mtu: 0,
         running: entry.is_running(),
         loopback: entry.is_loopback(),
         multicast: entry.has_flags(libc::IFF_MULTICAST),
+        name: entry.name,
+        address,
+        broadcast,
+        mtu: 0,
     })
-}
-
-/// # Safety
-/// The pointer is null, or valid for the form of its family.
-unsafe fn address(at: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: the caller promises a valid pointer.
-    let family = i32::from(unsafe { at.as_ref() }?.sa_family);
-    let size = match family {
-        libc::AF_INET => size_of::<libc::sockaddr_in>(),
-        libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
-        _ => return None,
-    };
-    let mut sock_addr = SockAddr::zeroed_address();
-    // SAFETY: the address is valid for the size of its form, and the destination has space for either form.
-    unsafe { core::ptr::copy_nonoverlapping(at.cast::<u8>(), (&raw mut sock_addr).cast(), size) };
-    sock_addr.address().map(|address| address.ip())
 }
 
 /// Returns the MTU of an interface.

@@ -101,10 +101,6 @@ conforms!(
 );
 
 #[cfg(feature = "pnet")]
-conforms!(
-    portable,
-    Ethernet<pombo_netdrivers::ethernet::Pnet>,
-    2,
-    Ethernet::open_pnet,
-    |ethernet| ethernet
-);
+conforms!(portable, Ethernet, 2, Ethernet::open_pnet, |ethernet| {
+    ethernet
+});

@@ -77,8 +77,8 @@ impl Forged {
         len: usize,
     ) -> Self {
         Forged {
-            to: addresses[usize::from(destination)].mac.0,
-            from: addresses[usize::from(source)].mac.0,
+            to: addresses[usize::from(destination)].mac.octets(),
+            from: addresses[usize::from(source)].mac.octets(),
             kind: [0x11, 0],
             job: JOB,
             source,

@@ -31,6 +31,8 @@ pub(crate) struct Request {
     pub(crate) stats: bool,
     /// The time limit of the job.
     pub(crate) timeout: Option<Duration>,
+    /// Whether the others go on when a rank fails.
+    pub(crate) recovery: bool,
     /// For the launcher that starts ranks on other hosts, as it spells them.
     pub(crate) hydra: Vec<OsString>,
 }
@@ -108,6 +110,10 @@ struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 
+    /// The others go on when a rank fails; the exit code tells of the first that did [default: they are ended]
+    #[arg(long = "enable-recovery", visible_alias = "disable-auto-cleanup")]
+    recovery: bool,
+
     /// Ranks of each host: their number where -n is not given; for jobs on several hosts
     #[arg(long = "ppn", visible_aliases = ["perhost", "npernode"], alias = "N", short = 'N', value_name = "N",
           value_parser = ranks, allow_negative_numbers = true)]
@@ -157,6 +163,7 @@ pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error
                 .extend(["-ppn".into(), ranks.to_string().into()]);
         }
         request.timeout = request.timeout.or(options.timeout);
+        request.recovery |= options.recovery;
         if options.verbose {
             everywhere.push((settings::VERBOSE.name().into(), "1".into()));
         }
@@ -513,6 +520,9 @@ mod tests {
         let half = Some(Duration::from_millis(500));
         assert_eq!(timeout("--timeout 0.5 p : --timeout 3 q"), half);
         assert_eq!(timeout("p"), None);
+        for line in ["--enable-recovery p : q", "p : -disable-auto-cleanup q"] {
+            assert!(parse(line).unwrap().recovery, "{line}");
+        }
     }
 
     #[test]

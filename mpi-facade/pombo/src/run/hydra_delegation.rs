@@ -109,6 +109,9 @@ fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
         let seconds = time.as_secs_f64().ceil();
         words.extend(["-timeout".into(), seconds.to_string().into()]);
     }
+    if request.recovery {
+        words.push("-disable-auto-cleanup".into());
+    }
     if request.tag {
         words.push("-prepend-rank".into());
     }
@@ -160,13 +163,14 @@ mod tests {
         let request = Request {
             contexts: vec![context(3, "a"), context(1, "b")],
             tag: true,
+            recovery: true,
             ..Request::default()
         };
         let words = arguments(&request, &Hosts::List("x,y".into()));
         let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
         assert_eq!(
             words.join(" "),
-            "-hosts x,y -prepend-rank -n 3 -wdir /d -env POMBO_NET udp a -n \
+            "-hosts x,y -disable-auto-cleanup -prepend-rank -n 3 -wdir /d -env POMBO_NET udp a -n \
              : -n 1 -wdir /d -env POMBO_NET udp b -n"
         );
         let words = arguments(&Request::default(), &Hosts::File("list".into()));

@@ -59,6 +59,7 @@ pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     let limits = supervise::Limits {
         kill_timeout,
         timeout: arguments::timeout(request)?,
+        outlives_ranks: request.recovery,
     };
     let mut supervisor = Supervisor::new(signals, guard, job, limits, request.tag)?;
     for rank in &plan {

@@ -100,12 +100,7 @@ static OPTIONS: &[Foreign] = &[
         Refused("it is not built"),
     ),
     of(
-        &[
-            "preload-binary",
-            "preload-files",
-            "enable-recovery",
-            "continuous",
-        ],
+        &["preload-binary", "preload-files", "continuous"],
         0,
         Refused("it is not built"),
     ),

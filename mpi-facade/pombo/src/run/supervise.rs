@@ -29,12 +29,14 @@ pub(crate) fn kill_timeout() -> Result<Duration, Error> {
     })
 }
 
-/// How long a job may take.
+/// When a job is ended before all its ranks have.
 pub(crate) struct Limits {
     /// Time between asking the ranks to end and killing them.
     pub(crate) kill_timeout: Duration,
     /// Time until the job is ended; `None` for no limit.
     pub(crate) timeout: Option<Duration>,
+    /// It is not ended because a rank has failed.
+    pub(crate) outlives_ranks: bool,
 }
 
 /// Exit code of a job that exceeded its time limit, as `timeout` has it.
@@ -53,12 +55,19 @@ pub(crate) struct Supervisor {
     timeout: Option<(Instant, Duration)>,
     /// Whether a rank is expected to call `MPI_Init`.
     uses_mpi: bool,
+    outlives_ranks: bool,
+    /// Of the first rank that failed where the others go on.
+    code: Option<u8>,
     ending: Option<Ending>,
 }
 
 /// Longest wait for a killed rank, and the interval of the checks. Other ranks see the connections of a killed rank
 /// close before the launcher can wait for it.
 const EXIT_POLLS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(1));
+
+fn exit_code(code: i32) -> u8 {
+    u8::try_from(code).unwrap_or(1)
+}
 
 /// Why and until when.
 struct Ending {
@@ -90,6 +99,8 @@ impl Supervisor {
                 .timeout
                 .and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             uses_mpi: false,
+            outlives_ranks: limits.outlives_ranks,
+            code: None,
             ending: None,
         })
     }
@@ -129,7 +140,7 @@ impl Supervisor {
         self.drain()?;
         Ok(match &self.ending {
             Some(ending) => ending.code,
-            None => u8::from(self.outputs.has_failed()),
+            None => self.code.unwrap_or(self.outputs.has_failed().into()),
         })
     }
 
@@ -274,12 +285,19 @@ impl Supervisor {
             end == End::Signal(Signal::SIGPIPE as i32) && self.outputs.has_lost_reader();
         if !lost_reader {
             self.outputs.finish(index);
-            let (rank, others) = (&self.ranks[index], self.those_running());
+            let others = match self.outlives_ranks {
+                true => String::new(),
+                false => self.those_running(),
+            };
+            let rank = &self.ranks[index];
             let (group, program) = (rank.group, &rank.program);
             let message = format!("rank {index} (pid {group}, {program}) {what}{others}");
             self.outputs.say(&message);
         }
-        self.end(Signal::SIGTERM, code, Some(index));
+        match self.outlives_ranks {
+            true => self.code = self.code.or(Some(exit_code(code))),
+            false => self.end(Signal::SIGTERM, code, Some(index)),
+        }
     }
 
     /// Ends a job that has exceeded its time limit.
@@ -318,7 +336,7 @@ impl Supervisor {
     /// Asks all remaining ranks to end because of rank `first`, or because of a signal.
     fn end(&mut self, signal: Signal, code: i32, first: Option<usize>) {
         self.ending = Some(Ending {
-            code: u8::try_from(code).unwrap_or(1),
+            code: exit_code(code),
             by_signal: first.is_none(),
             first,
             deadline: Some(Instant::now() + self.kill_timeout),

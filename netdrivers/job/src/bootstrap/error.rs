@@ -32,7 +32,7 @@ pub enum JobError {
         now: &'static str,
     },
     /// An environment variable requires a feature that this library is built without.
-    #[cfg(all(feature = "hosts", not(feature = "fault")))]
+    #[cfg(feature = "hosts")]
     NotBuilt {
         /// The name of the variable.
         name: &'static str,
@@ -168,7 +168,7 @@ impl fmt::Display for JobError {
             Self::Renamed { name, now } => {
                 write!(f, "{name} is set, which is called {now} now: set that instead")
             }
-            #[cfg(all(feature = "hosts", not(feature = "fault")))]
+            #[cfg(feature = "hosts")]
             Self::NotBuilt { name, feature } => write!(
                 f,
                 "{name} is set, but this library is built without the feature {feature}: unset it, or build with that"

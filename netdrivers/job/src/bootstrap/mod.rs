@@ -58,7 +58,7 @@ use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
 use shm_exchange::ShmExchange;
 
 /// What a process knows of its job before it has a channel to all ranks.
-pub struct Bootstrapped {
+pub(crate) struct Bootstrapped {
     /// The memory that it shares with the ranks of its host.
     pub(crate) shm: Shm,
     pub(crate) hosts: Hosts,
@@ -128,16 +128,10 @@ impl From<ShmError> for Box<JoinError> {
     }
 }
 
-/// Finds the job that the environment names, or makes a job of one. `checked`: whether the variables say what they may,
-/// as [`crate::settings::check_own`] tells; `fingerprint`: what all ranks must be composed as, as
-/// [`pombo_kernel::fingerprint`] tells. Waits for the other ranks.
-///
-/// # Errors
-/// The environment says what cannot be, the launcher or another rank does not answer as it must, or this process was
-/// composed otherwise than another rank: [`JoinError::error`].
+/// Finds the job, by what [`join`](crate::join) was given. Waits for the other ranks.
 #[cold]
 #[inline(never)]
-pub fn start(
+pub(crate) fn start(
     checked: Result<(), JobError>,
     fingerprint: u64,
 ) -> Result<Bootstrapped, Box<JoinError>> {

@@ -33,6 +33,7 @@ impl Pmi {
             let place = place.ok_or(wrong(c"PMI_RANK and PMI_SIZE", "set where PMI_FD is"))?;
             let connection =
                 PmiConnection::over(Descriptor::returned(descriptor as c_int, "use PMI_FD")?);
+            outlive_others();
             return Self::begin(connection, place).map(Some);
         }
         let Some(port) = text(c"PMI_PORT") else {
@@ -133,6 +134,22 @@ impl Pmi {
         wait_for_output();
         // If this fails, there is nobody left to tell.
         let _ = self.connection.descriptor.write_all(line.as_bytes());
+    }
+}
+
+/// Hydra under `-disable-auto-cleanup` sends this signal to all ranks that are left when one has died. Nobody needs it,
+/// as the channel says who it was, but it would end a program that does not handle it.
+fn outlive_others() {
+    extern "C" fn handle(_: c_int) {}
+    // SAFETY: zeros are a valid action, both actions are valid for the calls, and the handler does nothing.
+    unsafe {
+        let mut action: libc::sigaction = zeroed();
+        libc::sigaction(libc::SIGUSR1, null_mut(), &mut action);
+        if action.sa_sigaction == libc::SIG_DFL {
+            action.sa_sigaction = handle as extern "C" fn(c_int) as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(libc::SIGUSR1, &action, null_mut());
+        }
     }
 }
 

@@ -29,6 +29,7 @@ struct LocalSockets {
     udp: Option<BoundUdp>,
     /// If it fails, the others are to hear of it: none of them waits then, and all can name the rank.
     raw: Result<BoundEthernet, JobError>,
+    by_pnet: bool,
     listener: Listener,
 }
 
@@ -56,6 +57,7 @@ pub(super) fn open<const RANKS: usize>(
 
 impl LocalSockets {
     fn new(info: &JobInfo, hosts: &Hosts) -> Result<Self, JobError> {
+        let by_pnet = raw_ethernet::is_by_pnet()?;
         let (ip, who) = (place(info, hosts.count())?, (info.job.id, info.me));
         let raw = match info.net {
             Net::Ethernet { by } => raw_ethernet::open(by, who, Traffic::Unicast),
@@ -70,6 +72,7 @@ impl LocalSockets {
             ip,
             udp,
             raw,
+            by_pnet,
             listener: Listener::open(ip)?,
         })
     }
@@ -110,8 +113,9 @@ impl LocalSockets {
         let (device, description) = match (raw, self.udp) {
             (Ok(device), _) => {
                 let (interface, bytes) = (device.interface(), device.mtu());
+                let by = if self.by_pnet { " by pnet" } else { "" };
                 let description = Description::of(format_args!(
-                    "raw Ethernet on {interface}, {bytes} bytes to a frame"
+                    "raw Ethernet{by} on {interface}, {bytes} bytes to a frame"
                 ));
                 (Device::Ethernet(device), description)
             }

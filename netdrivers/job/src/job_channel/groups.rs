@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::Peer;
 use pombo_netdrivers::HeapStorage;
-use pombo_netdrivers::ethernet::{self, Address, BoundEthernet, Mac};
+use pombo_netdrivers::ethernet::{self, Address, BoundEthernet};
 use pombo_netdrivers::udp::{BoundUdp, Udp, UdpMulticast, multicast_group};
 use pombo_transport::multicast::{BufferProvider, GroupCapacities, GroupTable, SenderConfig};
 use pombo_transport::reliable::Timing;
@@ -96,7 +96,7 @@ impl MulticastSocket {
             },
             UnboundSocket::Ethernet(opened) => {
                 let Address { mac, mtu } = opened.address();
-                (mac.0, mtu.min(u16::MAX.into()) as u16)
+                (mac.octets(), mtu.min(u16::MAX.into()) as u16)
             }
         };
         let [a, b, c, d, e, f] = address;
@@ -184,7 +184,7 @@ fn udp_address(address: &MulticastAddress) -> SocketAddr {
 fn ethernet_address(address: &MulticastAddress) -> Address {
     let &[a, b, c, d, e, f, low, high] = address;
     Address {
-        mac: Mac([a, b, c, d, e, f]),
+        mac: [a, b, c, d, e, f].into(),
         mtu: u16::from_le_bytes([low, high]).into(),
     }
 }

@@ -1,4 +1,5 @@
-//! Makes the channel to all ranks of what `bootstrap` has found out. `job_channel` only.
+//! The way into a job, for MPI as for programs without it: `bootstrap` finds out who is in it, and a channel to all ranks
+//! is made of that.
 
 use super::JobChannel;
 #[cfg(feature = "hosts")]
@@ -6,7 +7,7 @@ use super::connect;
 use crate::bootstrap::Launcher;
 #[cfg(feature = "hosts")]
 use crate::bootstrap::Net;
-use crate::bootstrap::{Bootstrapped, JobError, JobInfo, JoinError};
+use crate::bootstrap::{Bootstrapped, JobError, JobInfo, JoinError, start};
 #[cfg(feature = "hosts")]
 use crate::environment::variable;
 use crate::host_map::Hosts;
@@ -32,22 +33,28 @@ pub struct Joined<const RANKS: usize, B: BufferProvider + Default + 'static = No
     pub launcher: Option<Launcher>,
 }
 
-/// Joins a job of up to so many ranks: a channel to all of them, whose peers are the ranks. Waits for the others. `B`
-/// shows users' memory to the [groups](crate::groups) that may be opened on it.
+/// Joins the job that the environment names, or a job of one: a channel to all of its up to `RANKS` ranks, which are
+/// its peers. Waits for the others. [`enter`](crate::enter) and `MPI_Init` call it. `B` shows users' memory to the groups
+/// that may be opened on it.
+///
+/// `checked`: whether the variables say what they may, as [`check_own`](crate::settings::check_own) tells;
+/// `fingerprint`: what all ranks must be composed as, as [`fingerprint`](pombo_kernel::fingerprint()) tells.
 ///
 /// # Errors
-/// There is no way to all ranks that the user allows: [`JoinError::error`]. A channel over hosts for more ranks than
-/// `RANKS` is [`JobError::Kernel`].
+/// [`JoinError::error`]: the environment says what cannot be, the launcher or another rank does not answer as it must,
+/// this process was composed otherwise than another rank, or there is no way to all ranks that the user allows. A
+/// channel over hosts for more ranks than `RANKS` is [`JobError::Kernel`].
 #[cold]
 pub fn join<const RANKS: usize, B: BufferProvider + Default + 'static>(
-    start: Bootstrapped,
+    checked: Result<(), JobError>,
+    fingerprint: u64,
 ) -> Result<Joined<RANKS, B>, Box<JoinError>> {
     let Bootstrapped {
         shm,
         hosts,
         mut launcher,
         info,
-    } = start;
+    } = start(checked, fingerprint)?;
     let channel = match (info, &mut launcher) {
         (Some(info), Some(launcher)) => inter_host_channel::<RANKS, B>(info, &hosts, shm, launcher),
         _ => Ok(single_host_channel::<RANKS, B>(shm)),

@@ -5,6 +5,7 @@ use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};
 use crate::host_map::Hosts;
+use crate::settings::{ETHERNET_IO, PNET};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -20,10 +21,30 @@ pub(super) fn open(
     traffic: Traffic,
 ) -> Result<BoundEthernet, JobError> {
     let job = job as u16;
-    let opened = Ethernet::open(name, FrameAddress { job, peer, traffic })?;
+    let open = match is_by_pnet()? {
+        #[cfg(feature = "pnet")]
+        true => Ethernet::open_pnet,
+        _ => Ethernet::open,
+    };
+    let opened = open(name, FrameAddress { job, peer, traffic })?;
     match opened.interface().running {
         true => Ok(opened),
         false => Err(refuse(peer.index(), RawUnavailable::NoLink)),
+    }
+}
+
+/// Are frames to go by `pnet`?
+///
+/// # Errors
+/// [`JobError::NotBuilt`]: they are, and this library cannot.
+pub(super) fn is_by_pnet() -> Result<bool, JobError> {
+    let by_pnet = ETHERNET_IO.read(|text| Some(text == PNET))?;
+    match by_pnet && !cfg!(feature = "pnet") {
+        true => Err(JobError::NotBuilt {
+            name: ETHERNET_IO.name(),
+            feature: PNET,
+        }),
+        false => Ok(by_pnet),
     }
 }
 

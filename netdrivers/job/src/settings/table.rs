@@ -9,6 +9,10 @@ use crate::bootstrap::{Auth, Net};
 /// Least and largest number of bytes of the file that [`AUTH_KEY_FILE`] names.
 pub(crate) const KEY_FILE_BYTES: (usize, usize) = (16, 1024);
 
+/// What [`ETHERNET_IO`] says where frames are to go by that package.
+pub(crate) const PNET: &str = "pnet";
+const ETHERNET_IO_MUST: &str = "ring or pnet";
+
 variables! {
     NET: Values { must: Net::MUST, fits: |text| Net::split(text).is_some() }, default "auto",
         "what carries messages between hosts; ranks of one host share memory. auto: raw Ethernet if all ranks may and \
@@ -25,6 +29,9 @@ variables! {
          can come to know the key of the job";
     ETHERNET_HELPER: Values::text("a program"), default "pombo-ethernet",
         "opens raw sockets for ranks without the right to; see pombo setup";
+    ETHERNET_IO: Values { must: ETHERNET_IO_MUST, fits: |text| ["ring", PNET].contains(&text) }, default "ring",
+        "what carries raw frames. ring: packet sockets of Linux, whose memory the system shares; pnet: the package of \
+         that name, frame by frame, where the library was built with the feature pnet";
     VERBOSE: Values::SWITCH, default "0",
         "1: rank 0 of a job on several hosts says what carries messages between them, and why";
     HOST_TIMEOUT: numbers!("seconds", 1, 3600), default "10",
