@@ -1,6 +1,6 @@
 //! Who is gone: one interface for whatever tells of it. Nobody asks a process itself, which may compute for hours: the
 //! system knows when one ends. On one host it says so by process descriptors, to the launcher or to ranks without one,
-//! and the segment carries it; between hosts the end of a connection says it, in `pombo-job`.
+//! and the segment carries it; between hosts the end of a connection says it, in the package above.
 //!
 //! A channel polls its source and reports [`Event::PeerLost`](pombo_kernel::channel::Event::PeerLost); whoever has the
 //! channel asks the source how that peer has ended.

@@ -1,4 +1,4 @@
-//! Where a communicator keeps what was lent to it.
+//! The table of the buffers that users have lent to a communicator.
 
 use super::send_copies::SendCopies;
 use crate::aspect::{Buffering, Maybe, Representation, Slice, Storage};
@@ -6,36 +6,36 @@ use crate::composition::{Config, Sizes};
 use crate::memory::{BufferAccess, Loan, Memory, Part, Sink, Source, Ticket};
 use core::mem::MaybeUninit;
 
-/// What takes loans of one kind of memory.
+/// Keeps lent buffers of one kind of memory.
 pub trait BufferLending: BufferAccess {
-    /// That kind.
+    /// The kind of memory.
     type Memory: Memory;
-    /// Keeps what a send reads; it comes back when there is no room.
+    /// Keeps the source of a send; returns it as the error if the table is full.
     fn lend_send(&mut self, ticket: Ticket, out: Out<Self>) -> Result<(), Out<Self>>;
-    /// Keeps what a receive fills; it comes back when there is no room.
+    /// Keeps the buffer of a receive; returns it as the error if the table is full.
     fn lend_recv(&mut self, ticket: Ticket, into: In<Self>) -> Result<(), In<Self>>;
-    /// Is this ticket's loan here?
+    /// Returns whether the table holds the loan of this ticket.
     fn holds(&self, ticket: Ticket) -> bool;
-    /// Gives a loan back.
+    /// Removes a loan and returns it.
     fn give_back(&mut self, ticket: Ticket) -> Option<Loan<Self::Memory>>;
-    /// Copies what a send reads, which stays lent; false when there is no room for the copy.
+    /// Copies the source of a send, which stays lent; returns false if there is no room for the copy.
     fn copy_loan(&mut self, ticket: Ticket) -> bool;
 }
 
 pub(super) type Out<B> = <<B as BufferLending>::Memory as Memory>::Out;
 pub(super) type In<B> = <<B as BufferLending>::Memory as Memory>::In;
 
-/// One place per operation, found by the ticket's slot.
+/// One entry per operation, indexed by the ticket's slot.
 pub(super) struct BufferTable<M: Memory, C: Config> {
     places: <C::Storage as Storage>::Slice<Place<M>, <C::Sizes as Sizes>::Operations>,
     copies: <C::Buffering as Buffering>::Held<SendCopies<C>>,
 }
 
-/// A generation and what it lent; nothing, if it is over.
+/// A generation and its loan; `None` once the loan has been given back.
 type Place<M> = Option<(u32, Loan<M>)>;
 
 impl<M: Memory, C: Config> BufferTable<M, C> {
-    /// With room for so many bytes of copies.
+    /// Creates an empty table with room for `copies` bytes of copied messages.
     pub(crate) fn new(copies: Option<usize>) -> Self {
         BufferTable {
             places: Slice::new(),
@@ -43,7 +43,7 @@ impl<M: Memory, C: Config> BufferTable<M, C> {
         }
     }
 
-    /// The place of a ticket's slot. `None` beyond the bound.
+    /// Returns the entry of a ticket's slot; `None` beyond the bound.
     #[inline]
     fn place(&mut self, ticket: Ticket) -> Option<&mut Place<M>> {
         if self.places.as_ref().len() <= ticket.slot() as usize {
@@ -123,7 +123,7 @@ impl<M: Memory, C: Config> BufferLending for BufferTable<M, C> {
     }
 }
 
-/// Does this machine's form differ from the external one, and is that the one that travels?
+/// Returns whether values are transmitted in the external representation and this machine's byte order differs from it.
 pub(super) const fn swaps<C: Config>() -> bool {
     <C::Representation as Representation>::CANONICAL
         && !<C::Representation as Representation>::BIG_ENDIAN
@@ -168,7 +168,7 @@ impl<M: Memory, C: Config> BufferAccess for BufferTable<M, C> {
 
     #[inline]
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>> {
-        // A send that has a copy may have its memory back already.
+        // A detached send has already given its memory back: its bytes are in the copy.
         if let Some(copies) = self.copies.get()
             && let Some(copy) = copies.find(ticket)
         {
@@ -223,7 +223,7 @@ pub(super) fn part<M: Memory>(
     }
 }
 
-/// A piece of what a send reads, in place where it lies in one piece.
+/// Returns a part of a send's source, borrowed if it is contiguous.
 #[inline]
 pub(super) fn piece(
     source: &impl Source,

@@ -1,4 +1,4 @@
-//! What the user gets of an operation that is over.
+//! The result of a finished operation.
 
 use crate::composition::Config;
 use crate::envelope::Envelope;
@@ -6,26 +6,26 @@ use crate::error::Error;
 use crate::header::Header;
 use crate::memory::{Loan, Memory};
 
-/// An operation that is over.
+/// A finished operation.
 #[must_use = "it carries the buffer back, and the outcome"]
 pub struct Completed<H: Header, M: Memory, C: Config> {
     /// The buffer.
     pub loan: Loan<M>,
-    /// Which message it was. Where none matched it has no length, and the pattern's
+    /// The envelope of the message. If none matched, its length is unknown and its header is the pattern's
     /// [stand-in](crate::Pattern::stand_in), if there is one.
     pub envelope: Option<Envelope<H, C>>,
-    /// Bytes sent, or bytes in the buffer.
+    /// Number of bytes sent, or of bytes in the receive buffer.
     pub outcome: Result<usize, Error>,
 }
 
-/// What a look at a finished operation shows.
+/// A view of a finished operation, which stays to be claimed.
 #[derive(Clone, Copy, Debug)]
 pub struct Peeked<'a, H: Header, C: Config> {
-    /// Was it a receive?
+    /// Whether the operation is a receive.
     pub received: bool,
-    /// Which message it was. Where none matched it has no length, and the pattern's
+    /// The envelope of the message. If none matched, its length is unknown and its header is the pattern's
     /// [stand-in](crate::Pattern::stand_in), if there is one.
     pub envelope: Option<&'a Envelope<H, C>>,
-    /// Bytes sent, or bytes in the buffer.
+    /// Number of bytes sent, or of bytes in the receive buffer.
     pub outcome: Result<usize, &'a Error>,
 }

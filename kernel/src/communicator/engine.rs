@@ -1,5 +1,5 @@
-//! How a call works on a communicator: one poll of the channel, what is due, and loops over both. Only
-//! [`PointToPoint`](super::point_to_point::PointToPoint) and who lends it the parts look here.
+//! The progress engine: a call polls the channel, flushes what is due, and loops over both. Only
+//! [`PointToPoint`](super::point_to_point::PointToPoint) and the types that lend it their parts use this module.
 
 use super::buffer_table::{BufferLending, In, Out};
 use super::completed::Completed;
@@ -15,7 +15,7 @@ use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
 use crate::memory::{BufferAccess, Sink, Source, Ticket};
 
-/// The parts of a communicator that a call works with.
+/// The parts of a communicator that a call needs.
 #[doc(hidden)]
 pub struct Engine<'e, H: Header, L: Channel, C: Config, B, W> {
     pub(crate) state: &'e mut State<H, C>,
@@ -59,8 +59,9 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         self.state.flush(&mut tx, self.buffers)
     }
 
-    /// What is due leaves now or with the next call that makes progress: there a broken channel shows, and what was
-    /// asked for here is valid. In line down to [`State::flush`]: else the caller keeps this in memory.
+    /// Sends what is due now or with the next call that makes progress: that call reports a broken channel, because the
+    /// operation posted here is valid. Inlined down to [`State::flush`]: otherwise the caller keeps the engine in
+    /// memory.
     #[inline(always)]
     pub(super) fn flush_lazily(&mut self) {
         let mut tx = self.mux.tx(self.channel);
@@ -122,21 +123,21 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         Ok(())
     }
 
-    /// Opens a send that the channel can carry: [`Engine::enqueue_send`] comes next.
+    /// Opens a send that the channel can carry; [`Engine::enqueue_send`] must follow.
     #[inline(always)]
     fn open_send(&mut self, to: Peer, header: H, mode: Mode, len: usize) -> Result<Ticket, Error> {
         let tx = self.mux.tx(self.channel);
         self.state.open_send(&tx, to, header, mode, len)
     }
 
-    /// Puts an opened send in its place. Its loan is in the buffer table by now.
+    /// Enqueues an opened send, whose loan is already in the buffer table.
     #[inline(always)]
     fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
         self.state.enqueue_send(to, ticket);
         self.flush_lazily();
     }
 
-    /// Lends a buffer to a new receive, which then looks for its message.
+    /// Lends a buffer to a new receive and matches or posts it.
     #[inline(always)]
     pub(super) fn post(
         &mut self,
@@ -156,7 +157,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         Ok(ticket)
     }
 
-    /// Waits where nothing has moved, no longer than until the deadline.
+    /// Waits if the last round made no progress, until the deadline at the latest.
     #[inline]
     pub(super) fn pause(
         &mut self,
@@ -179,7 +180,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         Ok(())
     }
 
-    /// The time so many nanoseconds from now.
+    /// Returns the time of the channel's clock in `nanoseconds` ns.
     pub(super) fn after(&self, nanoseconds: u64) -> u64 {
         self.channel.now().saturating_add(nanoseconds)
     }
@@ -188,7 +189,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         deadline.is_some_and(|deadline| self.channel.now() >= deadline)
     }
 
-    /// Makes progress until there is something, or the time is over: `None`.
+    /// Makes progress until `f` returns a result; returns `None` if the deadline passes first.
     #[inline]
     pub(super) fn until<R>(
         &mut self,
@@ -212,7 +213,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         ticket: Ticket,
         deadline: Option<u64>,
     ) -> Result<Option<Completed<H, B::Memory, C>>, Error> {
-        // What it ended with is moved once, not at every look.
+        // The loop returns only a flag: the completion is moved once, not in every round.
         let over = self.until(deadline, |engine| {
             Ok(engine.has_ended(ticket)?.then_some(()))
         })?;
@@ -228,7 +229,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         over.then(|| self.take(ticket)).transpose()
     }
 
-    /// Is it over for its user?
+    /// Returns whether the operation is complete for its user.
     #[inline(always)]
     fn has_ended(&mut self, ticket: Ticket) -> Result<bool, Error> {
         let operation = self.state.operation(ticket).ok_or(Error::UnknownTicket)?;
@@ -239,8 +240,8 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         Ok(over)
     }
 
-    /// What is over for its user goes back to him. A send of which the kernel has a copy goes on with that, if it has
-    /// not left.
+    /// Returns the loan and the outcome of a complete operation to the user. A detached send goes on with the kernel's
+    /// copy if it has not left.
     #[inline(always)]
     fn take(&mut self, ticket: Ticket) -> Result<Completed<H, B::Memory, C>, Error> {
         let loan = self.buffers.give_back(ticket).ok_or(Error::UnknownTicket)?;
@@ -270,7 +271,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         Ok(())
     }
 
-    /// Does a withdrawn message to this peer itself need progress here? Without rendezvous there is none.
+    /// Returns whether a cancelled message to this peer itself needs progress here, which only rendezvous can cause.
     #[inline]
     pub(super) fn is_revoked_here(&mut self, ticket: Ticket) -> bool {
         <C::Transfer as Transfer>::RENDEZVOUS && self.state.is_revoked_here(ticket)
@@ -287,7 +288,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         pattern: H::Pattern,
     ) -> Result<Option<(Ticket, Envelope<H, C>)>, Error> {
         let matched = self.state.matched_probe(pattern)?;
-        // The message is taken; a broken channel shows at the next call that makes progress.
+        // The message is taken already; the next call that makes progress reports a broken channel.
         let flushed = self.flush();
         if matched.is_none() {
             flushed?;

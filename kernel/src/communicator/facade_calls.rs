@@ -1,4 +1,4 @@
-//! Calls that a protocol library such as MPI needs beside those of [`PointToPoint`].
+//! Calls that a protocol library such as MPI needs in addition to those of [`PointToPoint`].
 
 use super::buffer_table::BufferLending;
 use super::completed::Peeked;
@@ -12,11 +12,12 @@ use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
 use crate::memory::{BufferAccess, Loan, Memory, Source, Ticket};
 
-/// What a protocol library does with a [`Communicator`](crate::Communicator), a [`PortView`](crate::PortView) or a
-/// [`Scope`](crate::Scope) that programs have no use for.
+/// Operations of a [`Communicator`](crate::Communicator), a [`PortView`](crate::PortView) or a [`Scope`](crate::Scope)
+/// for protocol libraries; application programs do not need them.
 pub trait PointToPointExt: PointToPoint {
-    /// Sends a short message if it can leave this moment: nothing is lent, there is nothing to claim. `false` says that
-    /// it cannot, because it is long, or has to wait for others, for credit or for room: then [`PointToPoint::isend`].
+    /// Sends a short message if it can leave immediately: nothing is lent and there is nothing to claim. Returns
+    /// `false` if it cannot, because it is long or must wait for earlier messages, for credit or for room: then use
+    /// [`PointToPoint::isend`].
     ///
     /// # Errors
     /// [`Error::NoSuchPeer`], [`Error::PeerLost`], [`Error::Channel`].
@@ -30,7 +31,7 @@ pub trait PointToPointExt: PointToPoint {
         self.engine().try_inject(to, header, message)
     }
 
-    /// [`PointToPoint::irecv`] as a part of its caller, for who posts many.
+    /// Posts a receive as [`PointToPoint::irecv`], inlined into callers that post many.
     ///
     /// # Errors
     /// As [`PointToPoint::irecv`].
@@ -48,20 +49,20 @@ pub trait PointToPointExt: PointToPoint {
         Ok(ticket)
     }
 
-    /// Are there copies of messages to that peer that have not gone? Then a copy of the next one
-    /// ([`PointToPoint::send_buffered`]) costs its sender less than to wait once more.
+    /// Returns whether the kernel still holds unsent copies of messages to that peer. Then copying the next one as well
+    /// ([`PointToPoint::send_buffered`]) costs the sender less than another wait.
     fn has_unsent_copies(&mut self, to: Peer) -> bool {
         <<Self::Config as Config>::Buffering as Buffering>::ON
             && self.engine().state.has_unsent_copies(to)
     }
 
-    /// Copies a short send that waits for a receive, or for credit: it is over for its user, whose memory may be used
-    /// again, and the kernel sends the copy. False, and nothing has changed, for all else: what has left, a
-    /// [synchronous](crate::Mode::Synchronous) send, one that is longer than a cell, and compositions without
+    /// Copies a short send that waits for a receive or for credit: the send is complete for its user, whose memory may
+    /// be reused, and the kernel sends the copy. Returns false without effect for every other send: one that has left,
+    /// a [synchronous](crate::Mode::Synchronous) one, one longer than a cell, and all sends in compositions without
     /// buffering.
     ///
     /// # Errors
-    /// [`Error::Full`] where there is no room for the copy ([`Limits::copies`](crate::Limits::copies)).
+    /// [`Error::Full`] if there is no room for the copy ([`Limits::copies`](crate::Limits::copies)).
     fn detach(&mut self, ticket: Ticket) -> Result<bool, Error> {
         if !<<Self::Config as Config>::Buffering as Buffering>::ON {
             return Ok(false);
@@ -77,12 +78,11 @@ pub trait PointToPointExt: PointToPoint {
         Ok(true)
     }
 
-    /// Gives a loan back at once, whatever has become of its operation, which nobody claims any more: a receive is
-    /// taken back, or what still comes for it is dropped; a send is withdrawn if no receive has matched it, else its
-    /// receive ends with [`Error::Revoked`]. `None` if this level holds no such operation.
+    /// Returns a loan at once, whatever the state of its operation, which is never claimed: a receive is cancelled, or
+    /// data that still arrives for it is dropped; a send is cancelled if no receive has matched it, otherwise the
+    /// receive ends with [`Error::Revoked`]. Returns `None` if this level holds no such operation.
     ///
-    /// Memory that is [fixed](crate::Part::fixed) may still be read by a peer that was offered it: its lender sees to
-    /// that.
+    /// A peer that was offered [fixed](crate::Part::fixed) memory may still read it: the lender must allow for that.
     fn release(&mut self, ticket: Ticket) -> Option<Loan<Self::Memory>> {
         let mut engine = self.engine();
         let loan = engine.buffers.give_back(ticket)?;
@@ -91,7 +91,8 @@ pub trait PointToPointExt: PointToPoint {
         Some(loan)
     }
 
-    /// Looks at a finished operation, which stays to be claimed; `None` while it is not over. Makes no progress itself.
+    /// Returns a view of a finished operation, which stays to be claimed; `None` while it is not complete. Makes no
+    /// progress itself.
     ///
     /// # Errors
     /// As [`PointToPoint::claim`].
@@ -120,7 +121,7 @@ pub trait PointToPointExt: PointToPoint {
         })
     }
 
-    /// Ends an operation that is over and went well, for who needs nothing of it but its message's header. `None` for
+    /// Completes an operation that has ended without error and returns only its message's header. Returns `None` for
     /// all others, which stay to be claimed.
     #[inline(always)]
     fn claim_header(&mut self, ticket: Ticket) -> Option<Self::Header> {
@@ -139,31 +140,32 @@ pub trait PointToPointExt: PointToPoint {
         operation.envelope.as_ref().map(Envelope::header)
     }
 
-    /// The header of an operation's message, where one is known.
+    /// Returns the header of an operation's message, if one is known.
     fn header(&mut self, ticket: Ticket) -> Option<Self::Header> {
         let Engine { state, .. } = self.engine();
         let envelope = state.operation(ticket)?.envelope.as_ref();
         envelope.map(Envelope::header)
     }
 
-    /// What a receive wants that nothing has matched yet; `None` of everything else.
+    /// Returns the pattern of a receive that no message has matched; `None` for any other operation.
     fn posted_pattern(&mut self, ticket: Ticket) -> Option<<Self::Header as Header>::Pattern> {
         self.engine().state.posted_pattern(ticket)
     }
 
-    /// Ends such a receive with [`Error::PeerLost`]: for a caller to whom one from anybody is not worth waiting for,
-    /// as that peer has gone.
+    /// Ends an unmatched receive with [`Error::PeerLost`]: for a caller that gives up a receive from any source because
+    /// that peer is lost.
     fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {
         self.engine().state.fail_receive(ticket, peer);
     }
 
-    /// Has a probe found such a message, which its sender keeps, and no receive has matched it since? A probe with this
-    /// pattern asks the sender anew: it should not say no while [`PointToPointExt::is_querying`].
+    /// Returns whether a probe has found a matching message, which its sender keeps, and no receive has matched it
+    /// since. A probe with this pattern queries the sender anew: the caller should not report "no message" while
+    /// [`PointToPointExt::is_querying`] holds.
     fn has_answer(&mut self, pattern: &<Self::Header as Header>::Pattern) -> bool {
         self.engine().state.has_answer(pattern)
     }
 
-    /// Is the question of a probe with this pattern on its way to senders that keep messages, or its answer?
+    /// Returns whether a probe's query with this pattern to senders that hold messages, or the reply, is in flight.
     fn is_querying(&mut self, pattern: &<Self::Header as Header>::Pattern) -> bool {
         self.engine().state.is_querying(pattern)
     }

@@ -1,12 +1,13 @@
-//! Messages that a sender keeps back for want of credit, and how a receiver pulls them by pattern.
+//! Messages that a sender holds for want of credit, and the queries by which a receiver pulls them by pattern.
 //!
-//! A sender without credit keeps its messages in order and says so once (`FlowControl`). A receiver asks holders for the
-//! first match of each posted receive, in post order, one question per peer at a time (`MatchQuery`). The sender offers the
-//! message and lets nothing behind it pass until the receiver has requested or declined it. The receiver takes an
-//! offer only for the receive that it asked for, and only if no earlier receive matches: so pairs are the same as if
-//! every message had arrived. A matched probe keeps an offer open until it takes the message (`Accept`) or lets go of it;
-//! a receive that matches that message makes it let go. After "none" a sender says Hold again when another message comes, and the receiver
-//! asks again from its first receive. Nothing here grows with the number of messages.
+//! A sender without credit keeps its messages in order and sends one Hold notice (`FlowControl`). A receiver queries
+//! holders for the first match of each posted receive, in post order, with one query per peer at a time (`MatchQuery`).
+//! The sender offers the message and lets no later one overtake it until the receiver has requested or rejected it. The
+//! receiver takes an offer only for the receive that it has queried for, and only if no earlier receive matches: so
+//! pairs are the same as if every message had arrived. A matched probe keeps an offer open until it takes the message
+//! (`Accept`) or rejects it; a receive that matches the message causes the rejection. After the reply "none" a sender
+//! sends Hold again when another message is held, and the receiver queries again from its first receive. No state here
+//! grows with the number of messages.
 
 use super::operation::{OpState, Owner};
 use super::peer_state::QuerySent;
@@ -21,14 +22,14 @@ use crate::matching::{Expected, Posted, Sequence};
 use crate::memory::Ticket;
 use crate::slab::NONE;
 
-/// The question that is due to a peer.
+/// The query that is due to a peer.
 pub(crate) enum MatchQuery<P> {
     Receive(Handle, P, u64),
     Probe(Handle, P, u32),
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// The peer says that it holds messages, or that it no longer does.
+    /// Records whether the peer holds messages.
     pub(crate) fn set_holding(&mut self, peer: Peer, holds: bool) {
         if !holds {
             self.forget(|envelope, kept| envelope.peer() == peer && !kept);
@@ -44,7 +45,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.mark_pending(peer);
     }
 
-    /// Which question, if any, is due to that peer.
+    /// Returns the query that is due to that peer, if any.
     pub(crate) fn due_query(&self, peer: Peer) -> Option<MatchQuery<H::Pattern>> {
         let flow = self.peer_states.as_ref().get(peer.index())?.flow.get()?;
         if flow.query_sent != QuerySent::No || !flow.peer_holds {
@@ -68,7 +69,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(MatchQuery::Probe(handle, pattern, generation))
     }
 
-    /// The first held message to that peer that matches.
+    /// Returns the first unsent message to that peer that matches.
     pub(crate) fn first_unsent(&self, to: Peer, pattern: &H::Pattern) -> Option<u32> {
         let held = self.peer_states.as_ref().get(to.index())?.unsent;
         let mut at = held.first();
@@ -82,7 +83,7 @@ impl<H: Header, C: Config> State<H, C> {
         None
     }
 
-    /// A peer offers the first match of what `asker` wanted.
+    /// Handles a peer's offer of the first match of the query of `asker`.
     pub(crate) fn offer(&mut self, envelope: Envelope<H, C>, sender: Handle, asker: Ticket) {
         let from = envelope.peer();
         let first = self.expected.find(from, &envelope.header());
@@ -116,7 +117,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.mark_pending(from);
     }
 
-    /// A held message was offered to that peer.
+    /// Records that a held message has been offered to that peer.
     pub(crate) fn replied(&mut self, to: Peer, slot: u32) {
         if let Some(operation) = self.operations.get_mut(slot)
             && let OpState::Unsent { announce } = operation.state
@@ -132,7 +133,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// The peer did not take what was offered.
+    /// Handles the rejection of an offered message.
     pub(crate) fn rejected_reply(&mut self, from: Peer, ticket: Ticket) {
         let Some(operation) = self
             .operation(ticket)
@@ -157,7 +158,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.mark_pending(from);
     }
 
-    /// A matched probe of the peer has taken what was offered: it is as if it had been announced.
+    /// Handles the acceptance of an offered message by a matched probe of the peer: from now on it counts as announced.
     pub(crate) fn accepted(&mut self, from: Peer, ticket: Ticket) -> Option<()> {
         let operation = self
             .operation(ticket)
@@ -171,7 +172,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// Offered to that peer, cancelled, and not yet asked back.
+    /// Returns a cancelled send that has been offered to that peer and whose offer has not been recalled.
     pub(crate) fn to_recall(&self, to: Peer) -> Option<Ticket> {
         let held = self.peer_states.as_ref().get(to.index())?.unsent;
         let mut at = held.first();
@@ -191,7 +192,8 @@ impl<H: Header, C: Config> State<H, C> {
         None
     }
 
-    /// A held send is cancelled. A peer that knows of held messages starts from nothing: a probe may know of this one.
+    /// Removes a held send that was cancelled. A peer that knows of held messages must query from the start, as one of
+    /// its probes may know of this one.
     pub(crate) fn withdraw(&mut self, to: Peer, slot: u32) {
         if let Some(flow) = self.flow(to) {
             flow.withdrawn_since_hold = true;
@@ -200,7 +202,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.complete(slot, Err(Error::Cancelled));
     }
 
-    /// Takes a send out of the held queue.
+    /// Removes a send from the unsent queue.
     pub(crate) fn remove_unsent(&mut self, to: Peer, slot: u32) {
         if let Some(state) = self.peer_states.as_mut().get_mut(to.index()) {
             state.unsent.unlink(&mut self.operations, slot);
@@ -208,7 +210,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.mark_pending(to);
     }
 
-    /// A send has left the held queue for the channel.
+    /// Records that a send has left the unsent queue for the channel.
     #[inline]
     pub(super) fn sent_from_queue(&mut self, peer: Peer, slot: u32) {
         if let Some(state) = self.peer_states.as_mut().get_mut(peer.index()) {

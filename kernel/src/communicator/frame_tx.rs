@@ -1,4 +1,4 @@
-//! How one frame leaves, and how long it may be. What sends calls it.
+//! Sends single frames within the channel's limits; used by the send path.
 
 use super::port_mux::PortTx;
 use super::state::State;
@@ -8,11 +8,11 @@ use crate::frame::{Kind, PREAMBLE, Writer};
 use crate::header::{Header, Peer};
 use crate::memory::Part;
 
-/// Why a peer's turn ended early.
+/// The reason why a flush to one peer ended early.
 pub(super) enum Stop {
-    /// No room: the peer stays due.
+    /// The channel has no room: the peer stays pending.
     Full,
-    /// The peer is gone.
+    /// The peer is lost.
     Lost,
     /// The channel is broken.
     Broken(ChannelError),
@@ -29,14 +29,14 @@ impl From<ChannelError> for Stop {
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// The longest payload that goes to that peer without an announce.
+    /// Returns the length in bytes of the longest payload that is sent eagerly to that peer.
     #[inline]
     pub(crate) fn eager_limit(&self, channel: &impl PortTx, to: Peer) -> usize {
         self.eager
             .min(channel.limit(to).saturating_sub(PREAMBLE + size_of::<H>()))
     }
 
-    /// One frame. It carries back the places that the peer may use again.
+    /// Sends one frame, which also returns credit to the peer.
     #[inline]
     pub(super) fn put<L: PortTx>(
         &mut self,

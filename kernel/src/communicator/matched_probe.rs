@@ -1,4 +1,4 @@
-//! Matched probes: the first message that a receive would take, taken at once and received later.
+//! Matched probes: take the first message that a receive would match, to be received later.
 //! Source: MPI 5.0, section 3.8.2.
 
 use super::operation::{OpState, Owner};
@@ -13,8 +13,8 @@ use crate::memory::{BufferAccess, Ticket};
 use crate::slab::NONE;
 
 impl<H: Header, C: Config> State<H, C> {
-    /// Takes the first message that a receive with this pattern would take. `None` says that none is known yet:
-    /// holders are asked and keep it back, so make progress and probe again.
+    /// Takes the first message that a receive with this pattern would match. Returns `None` if none is known yet:
+    /// holders are queried and keep their match, so make progress and probe again.
     pub(crate) fn matched_probe(
         &mut self,
         pattern: H::Pattern,
@@ -36,8 +36,8 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(Some((ticket, envelope)))
     }
 
-    /// No probe will see that message again. It may have been offered before it came, so that answers with the same
-    /// header are forgotten.
+    /// Hides a taken message from later probes. It may have been offered before it arrived, so answers with the same
+    /// header are dropped.
     fn taken(&mut self, message: &Envelope<H, C>) {
         if !<C::Transfer as Transfer>::RENDEZVOUS {
             return;
@@ -57,7 +57,8 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(ticket)
     }
 
-    /// An announced message leaves the pool at once, a whole one when it is received.
+    /// Removes the message from the unexpected queue: an announced message frees its pool slot at once, an eager one
+    /// when it is received.
     fn set_aside(
         &mut self,
         place: u32,
@@ -76,13 +77,13 @@ impl<H: Header, C: Config> State<H, C> {
         Ok((ticket, envelope))
     }
 
-    /// Does the ticket name a message that a matched probe took and nobody has received?
+    /// Returns whether the ticket names a message that a matched probe has taken and that is not yet received.
     pub(crate) fn is_matched(&mut self, ticket: Ticket) -> bool {
         let operation = self.operation(ticket);
         operation.is_some_and(|operation| operation.owner == Owner::Probe)
     }
 
-    /// Receives such a message; its buffer is in the buffer table by now.
+    /// Receives a message that a matched probe has taken; the buffer is already in the buffer table.
     pub(crate) fn irecv_matched(&mut self, ticket: Ticket, buffers: &mut impl BufferAccess) {
         let Some(operation) = self.operation(ticket) else {
             return;
@@ -90,7 +91,7 @@ impl<H: Header, C: Config> State<H, C> {
         operation.owner = Owner::User;
         let (OpState::Probed { place }, Some(envelope)) = (operation.state, operation.envelope)
         else {
-            // Its sender was lost.
+            // The sender was lost.
             return;
         };
         match envelope.announced() {

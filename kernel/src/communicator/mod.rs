@@ -1,4 +1,4 @@
-//! The communicator: a header's queues over a channel. Source: the EPOS communication system, section 3.3.
+//! The communicator: the queues of one header type over a channel. Source: the EPOS communication system, section 3.3.
 
 mod buffer_table;
 mod completed;

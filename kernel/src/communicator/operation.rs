@@ -1,4 +1,4 @@
-//! One send or receive, and where it stands. It knows no queue and no peer: `state` keeps it.
+//! The state of one send or receive, independent of queues and peers; `state` keeps it.
 
 use crate::aspect::{Buffering, Length, Maybe, Transfer};
 use crate::composition::Config;
@@ -12,84 +12,84 @@ use zerocopy::FromZeros;
 pub(crate) struct Operation<H: Header, C: Config> {
     pub(crate) generation: u32,
     pub(crate) owner: Owner,
-    /// Frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan. Without rendezvous there is at
-    /// most one, and then the step is [`OpState::Draining`].
+    /// Number of frames accepted as [`Sent::Later`](crate::Sent::Later) that still need the loan. Without rendezvous
+    /// there is at most one, and then the state is [`OpState::Draining`].
     pub(crate) in_flight: <C::Transfer as Transfer>::Held<u32>,
-    /// Where it is headed; for receives, where the matched message came from.
+    /// The destination of a send; the source of the message that a receive has matched.
     pub(crate) peer: Peer,
     pub(crate) state: OpState<C::Length>,
     pub(crate) envelope: Option<Envelope<H, C>>,
 }
 
-/// Who waits for the end of an operation.
+/// The party that waits for the end of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// The user, who will claim it.
     User,
-    /// The same, of a send that is not over before a receive has matched.
+    /// The user, for a send that completes only after a receive has matched.
     Synchronous,
-    /// The user, who will claim it; for him it is over, as the kernel sends a copy.
+    /// The user, for whom the send is complete, because the kernel sends a copy.
     Detached,
-    /// The user, who has no buffer for it yet: a message taken by a matched probe.
+    /// The user, without a buffer yet: a message taken by a matched probe.
     Probe,
-    /// Nobody, for the kernel sends its own copy.
+    /// Nobody: the kernel sends its own copy.
     Kernel,
-    /// Nobody, and its loan is dead: it is freed as soon as the peer cannot name it any more.
+    /// Nobody, and the loan has ended: the operation is freed as soon as the peer cannot name it any more.
     Nobody,
 }
 
-/// Where an operation stands. Lengths are as wide as in frames, so that rendezvous makes it no longer.
+/// The state of an operation. Lengths have the width of lengths in frames, so that rendezvous does not enlarge it.
 #[derive(Clone, Copy)]
 pub(crate) enum OpState<N> {
-    /// Send: in [`PeerState::unsent`]. `announce`: by rendezvous, whatever its size.
+    /// Send: in [`PeerState::unsent`]. `announce`: by rendezvous, whatever the size.
     Unsent { announce: bool },
-    /// Send: in [`PeerState::unsent`] and offered to a pull; waits for request, decline or claim. `cancel`: give up on
-    /// decline; `asked`: the peer knows that, if it keeps the offer.
+    /// Send: in [`PeerState::unsent`] and offered to a query; waits for request, rejection or acceptance. `cancel`: the
+    /// send ends on rejection; `asked`: the peer, if it keeps the offer, has been told of that.
     Offered {
         announce: bool,
         cancel: bool,
         asked: bool,
     },
-    /// Send: announced, waits to be asked for.
+    /// Send: announced; waits for the CTS.
     RtsSent,
-    /// Send: announced, and the peer is (`asked`) or will be asked to forget it.
+    /// Send: announced and to be cancelled; `asked`: the Cancel has been sent to the peer.
     Cancelling { asked: bool },
-    /// Send: requested; in [`FlowControl::active`] until all `want` bytes have left.
+    /// Send: CTS received; in [`FlowControl::active`] until all `want` bytes have left.
     Streaming { to: Handle, want: N, next: N },
-    /// Send: announced, and in [`FlowControl::active`] until all `want` bytes have left for a receive that a hint named.
-    /// `cancel`: then ask the peer to forget it.
+    /// Send: announced, and in [`FlowControl::active`] until all `want` bytes have left for the receive that a hint
+    /// named. `cancel`: then ask the peer to cancel.
     StreamingEarly {
         to: Handle,
         want: N,
         next: N,
         cancel: bool,
     },
-    /// Send: its loan died before that; in [`FlowControl::active`] until the peer is told.
+    /// Send: the loan ended while data was streaming early; in [`FlowControl::active`] until the peer is told.
     AbortingEarly { to: Handle },
-    /// Send: all bytes have left, some still need the loan. `again`: the request, for it may be put once more.
+    /// Send: all bytes have left, and some still need the loan. `again`: the CTS, in case the channel asks to resend.
     Draining { again: Option<(Handle, N)> },
-    /// Send: requested after its loan died; in [`FlowControl::active`] until the peer is told.
+    /// Send: CTS received after the loan ended; in [`FlowControl::active`] until the peer is told.
     Aborting { to: Handle },
-    /// Receive: matched by a probe. The payload is set aside at `place`, or still with the sender ([`NONE`]).
+    /// Receive: matched by a probe. The payload is in the pool at `place`, or still with the sender ([`NONE`]).
     Probed { place: u32 },
     /// Receive: in the expected queue at `place`.
     Posted { place: u32, room: usize },
-    /// Receive: matched with an announce; in [`FlowControl::active`] until the request has left.
+    /// Receive: matched with an RTS; in [`FlowControl::active`] until the CTS has left.
     CtsPending { sender: Handle, room: usize },
-    /// Receive: data is coming.
+    /// Receive: data is arriving; `got` of `want` bytes are here.
     Receiving { want: N, got: N },
-    /// Over; waits to be claimed.
+    /// Complete; waits to be claimed.
     Done(Result<usize, Error>),
 }
 
 impl<H: Header, C: Config> Operation<H, C> {
-    /// Does a frame still need the loan, beside the one of [`OpState::Draining`]?
+    /// Returns whether a frame still needs the loan, apart from that of [`OpState::Draining`].
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
         self.in_flight.get().is_some_and(|frames| *frames > 0)
     }
 
-    /// Is it over for its user? Then he may claim it.
+    /// Returns whether the operation is complete for its user, who may then claim it.
     #[inline(always)]
     pub(crate) fn has_ended(&self) -> bool {
         match self.state {
@@ -98,13 +98,13 @@ impl<H: Header, C: Config> Operation<H, C> {
         }
     }
 
-    /// Is it over for its user only?
+    /// Returns whether the operation is complete for its user but not for the kernel.
     #[inline(always)]
     pub(crate) fn is_detached(&self) -> bool {
         <C::Buffering as Buffering>::ON && self.owner == Owner::Detached
     }
 
-    /// Ends a receive: `stored` bytes are in its buffer. Is there nobody who will claim it?
+    /// Completes a receive with `stored` bytes in its buffer. Returns whether nobody will claim it.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, envelope: Envelope<H, C>, stored: usize) -> bool {
         let sent = envelope.len();
@@ -116,7 +116,7 @@ impl<H: Header, C: Config> Operation<H, C> {
         self.finish(Ok(stored))
     }
 
-    /// Ends it. Is there nobody who will claim it?
+    /// Completes the operation. Returns whether nobody will claim it.
     #[inline]
     pub(crate) fn finish(&mut self, outcome: Result<usize, Error>) -> bool {
         self.state = OpState::Done(outcome);
@@ -124,7 +124,7 @@ impl<H: Header, C: Config> Operation<H, C> {
     }
 }
 
-/// A length that is known to fit: it came from an envelope.
+/// Converts a length that is known to fit, because it came from an envelope.
 pub(super) fn length<C: Config>(bytes: usize) -> C::Length {
     C::Length::new(bytes).unwrap_or_else(C::Length::new_zeroed)
 }

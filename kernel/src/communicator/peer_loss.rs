@@ -1,4 +1,4 @@
-//! What ends when a peer is lost. Whoever hears of it from the channel calls.
+//! Ends the operations that depend on a lost peer. Called when the channel reports the loss.
 
 use super::operation::OpState;
 use super::peer_state::{FlowControl, ReceiverHints};
@@ -12,7 +12,8 @@ use crate::matching::Unexpected;
 use crate::slab::{NONE, Queue};
 
 impl<H: Header, C: Config> State<H, C> {
-    /// The peer takes no frames any more: whatever still needed one ends. Receives wait for what it has sent before.
+    /// Ends every operation that still needs a frame to the peer, which accepts none any more. Receives still wait for
+    /// frames that the peer sent before.
     #[cold]
     pub(crate) fn lose_sends(&mut self, peer: Peer) {
         self.set_holding(peer, false);
@@ -34,7 +35,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.fail(peer, false);
     }
 
-    /// The peer is gone and nothing of it is on the way: everything that only it could finish ends.
+    /// Ends everything that only the lost peer could finish; no frame of it is in flight any more.
     #[cold]
     pub(crate) fn lose(&mut self, peer: Peer) {
         self.lose_sends(peer);
@@ -44,8 +45,8 @@ impl<H: Header, C: Config> State<H, C> {
         self.fail(peer, true);
     }
 
-    /// Ends what that peer will not finish. Before it is `gone` its last frames may still come, and frames to it that
-    /// the channel has taken may still need their loans.
+    /// Ends the operations that depend on that peer. Until the peer is `gone`, its last frames may still arrive, and
+    /// frames to it that the channel has taken may still need their loans.
     fn fail(&mut self, peer: Peer, gone: bool) {
         for slot in 0..self.operations.end() {
             let Some(operation) = self.operations.get_mut(slot) else {

@@ -1,5 +1,5 @@
-//! What is known about one peer: credit, what is held for it, what was asked and hinted. It knows no operation: `state`
-//! keeps it, and `flow_control`, `receiver_initiated` and what sends or takes frames fill it.
+//! The state of one peer: credit, held messages, queries and hints. It is independent of operations: `state` keeps it,
+//! and `flow_control`, `receiver_initiated` and the send and receive paths update it.
 
 use crate::aspect::{Buffering, Maybe, Representation, Transfer};
 use crate::composition::Config;
@@ -8,26 +8,26 @@ use crate::header::Header;
 use crate::memory::Ticket;
 use crate::slab::Queue;
 
-/// What is known about one peer.
+/// The state of one peer.
 pub(crate) struct PeerState<H: Header, C: Config> {
     /// Places in its pool that we may still take.
     pub(crate) credit: u32,
-    /// Places in our pool that are free again and that it has not been told of.
+    /// Number of free slots in our pool that have not been returned to the peer as credit.
     pub(crate) credits_to_return: u32,
-    /// Sends in order that have not left.
+    /// Sends that have not left, in order.
     pub(crate) unsent: Queue,
     pub(crate) flow: <C::Transfer as Transfer>::Held<FlowControl<H>>,
     pub(crate) hints: <C::Transfer as Transfer>::Hinted<ReceiverHints<H>>,
     pub(crate) tx_pending: bool,
-    /// Copies of messages to it that have not gone.
+    /// Number of copies of messages to the peer that have not left.
     pub(crate) copies: <C::Buffering as Buffering>::Held<u32>,
-    /// Places in our pool that it takes.
+    /// Number of slots in our pool that messages of the peer occupy.
     pub(crate) pool_used: u32,
-    /// Its values have their most significant byte first. Only heterogeneous compositions look at it.
+    /// Whether the peer's values are big-endian. Only heterogeneous compositions use it.
     pub(crate) big_endian: bool,
-    /// It takes no frames any more; what it has sent may still be on the way.
+    /// The peer accepts no frames any more; frames that it has sent may still be in flight.
     pub(crate) send_closed: bool,
-    /// It is gone, and everything that it has sent was here.
+    /// The peer is lost, and every frame that it sent has arrived.
     pub(crate) dead: bool,
 }
 
@@ -48,7 +48,8 @@ impl<H: Header, C: Config> PeerState<H, C> {
         }
     }
 
-    /// Is it time to tell the peer of free places? When half of them are, or when it is known to have none left.
+    /// Returns whether credit must be returned to the peer: when half of its slots are free, or when it is known to
+    /// have no credit left.
     #[inline]
     pub(crate) fn must_return_credit(&self, credit: u32) -> bool {
         self.credits_to_return > 0
@@ -56,19 +57,19 @@ impl<H: Header, C: Config> PeerState<H, C> {
                 || self.credits_to_return + self.pool_used >= credit)
     }
 
-    /// The state of held messages, when the composition has it.
+    /// Returns the state of held messages, if the composition has it.
     #[inline]
     pub(crate) fn flow(&mut self) -> Option<&mut FlowControl<H>> {
         self.flow.get_mut()
     }
 
-    /// Must the peer be told that messages are held (`true`) or no longer (`false`)?
+    /// Returns the Hold notice that is due: `true` if messages are held, `false` if none are any more.
     pub(crate) fn hold_notice(&self) -> Option<bool> {
         if !<C::Transfer as Transfer>::RENDEZVOUS {
             return None;
         }
         let flow = self.flow.get()?;
-        // An answer may have named what was withdrawn before anything was told.
+        // A reply may have named a withdrawn message before any Hold notice was sent.
         if flow.withdrawn_since_hold || (flow.hold_sent && self.unsent.is_empty()) {
             return Some(false);
         }
@@ -77,7 +78,7 @@ impl<H: Header, C: Config> PeerState<H, C> {
         (blocked && news).then_some(true)
     }
 
-    /// The preamble of a frame to it, with the places that it may use again.
+    /// Returns the preamble of a frame to the peer, which carries the returned credit.
     #[inline]
     pub(super) fn preamble(&self, kind: Kind) -> [u8; PREAMBLE] {
         let big_endian =
@@ -86,42 +87,42 @@ impl<H: Header, C: Config> PeerState<H, C> {
     }
 }
 
-/// What rendezvous remembers about one peer.
+/// The rendezvous and flow-control state of one peer.
 pub(crate) struct FlowControl<H: Header> {
-    /// Operations with a frame due.
+    /// Operations with a frame due to the peer.
     pub(crate) active: Queue,
-    /// An answer to its question whether an announce may be withdrawn.
+    /// The due reply to a Cancel of the peer: whether the announced message may be withdrawn.
     pub(crate) cancel_reply: Option<(Handle, bool)>,
-    /// It knows that we hold messages.
+    /// The peer has been told that messages are held.
     pub(crate) hold_sent: bool,
-    /// It was answered "none" since it was told.
+    /// The peer has got the reply "none" since the last Hold notice.
     pub(crate) answered_none: bool,
-    /// A message was held since it was told.
+    /// A message has been held since the last Hold notice.
     pub(crate) unsent_since_hold: bool,
-    /// A held message was cancelled since it was told: a probe may have told it of that one.
+    /// A held message has been cancelled since the last Hold notice: a probe reply may have named it.
     pub(crate) withdrawn_since_hold: bool,
-    /// Its question, until it is answered.
+    /// The peer's query, until it is answered.
     pub(crate) query: Option<(Handle, H::Pattern)>,
-    /// How many are offered to it.
+    /// Number of messages that are offered to the peer.
     pub(crate) open_replies: u32,
-    /// It holds messages for us.
+    /// The peer holds messages for this process.
     pub(crate) peer_holds: bool,
-    /// Receives up to this sequence number have been asked for.
+    /// The highest sequence number of a receive that has been queried for.
     pub(crate) queried: u64,
-    /// The probe that was asked for last.
+    /// The generation of the probe that was queried for last.
     pub(crate) probed: u32,
-    /// A question is on the way.
+    /// The query that is in flight.
     pub(crate) query_sent: QuerySent,
-    /// Its offer that came too late.
+    /// The offer of the peer that arrived too late and is to be rejected.
     pub(crate) reject: Option<Handle>,
-    /// Something that was offered to it has been cancelled: it may be keeping the offer open.
+    /// An offered message has been cancelled: the peer may be keeping the offer open.
     pub(crate) recall: bool,
-    /// A `Cancel` is on the way to it; the next one waits for the answer.
+    /// A `Cancel` to the peer is in flight; the next one waits for its reply.
     pub(crate) cancelling: bool,
 }
 
 impl<H: Header> FlowControl<H> {
-    /// Nothing held, nothing asked.
+    /// Creates the state without held messages or queries.
     pub(crate) fn new() -> Self {
         FlowControl {
             active: Queue::new(),
@@ -143,7 +144,7 @@ impl<H: Header> FlowControl<H> {
     }
 }
 
-/// What a question on the way is about.
+/// The subject of the query in flight.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuerySent {
     No,
@@ -151,29 +152,29 @@ pub(crate) enum QuerySent {
     Probe(u32),
 }
 
-/// What hints remember about one peer.
+/// The receive-hint state of one peer.
 pub(crate) struct ReceiverHints<H: Header> {
-    /// The receive that it waits with, and for which message.
+    /// The receive that the peer has hinted, its pattern, and its room in bytes.
     pub(super) wanted: Option<(Handle, H::Pattern, usize)>,
-    /// A receive of ours may be worth a hint.
+    /// A receive of this process may be worth a hint.
     pub(super) due: bool,
     pub(super) ours: OwnHint,
 }
 
-/// Where our hint stands.
+/// The state of our hint.
 #[derive(Clone, Copy)]
 pub(super) enum OwnHint {
     No,
-    /// The peer knows of this receive.
+    /// The peer has been told of this receive.
     Out(Ticket),
-    /// And sends its data.
+    /// The peer is sending data for this receive.
     Streaming(Ticket),
-    /// All of it is here; the sender's operation is to be told.
+    /// All data is here; the Fin to the sender's operation is due.
     Whole(Handle),
 }
 
 impl<H: Header> ReceiverHints<H> {
-    /// Nothing hinted.
+    /// Creates the state without hints.
     pub(crate) fn new() -> Self {
         ReceiverHints {
             wanted: None,
@@ -183,7 +184,7 @@ impl<H: Header> ReceiverHints<H> {
     }
 }
 
-/// Does every frame tell the byte order of its sender's values?
+/// Returns whether every frame carries the byte order of its sender's values.
 pub(crate) const fn sends_byte_order<C: Config>() -> bool {
     <C::Representation as Representation>::CONVERTS
         && !<C::Representation as Representation>::CANONICAL

@@ -4,7 +4,7 @@
 //!
 //! | file | who calls it |
 //! | --- | --- |
-//! | [`constants`] | drivers, `pombo-job`, and what stands on it |
+//! | [`constants`] | drivers, and the packages above |
 //! | `policy`, `yield_policy` | `shm`, `loopback`, `device_wait` |
 //! | `device_wait` | `udp` and `ethernet` |
 //! | `wait_fds`, `clock` | drivers, and who waits beside them |

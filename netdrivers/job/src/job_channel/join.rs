@@ -34,7 +34,7 @@ pub struct Joined<const RANKS: usize, B: BufferProvider + Default + 'static = No
 }
 
 /// Joins the job that the environment names, or a job of one: a channel to all of its up to `RANKS` ranks, which are
-/// its peers. Waits for the others. [`enter`](crate::enter) and `MPI_Init` call it. `B` shows users' memory to the groups
+/// its peers. Waits for the others. Programs call [`enter`](crate::enter), which calls it, or, with settings of their own, this. `B` shows users' memory to the groups
 /// that may be opened on it.
 ///
 /// `checked`: whether the variables say what they may, as [`check_own`](crate::settings::check_own) tells;
