@@ -72,7 +72,8 @@
 //! # Features
 //!
 //! `hosts`: jobs over several hosts; without it ranks of several hosts are refused. `fault`: `POMBO_FAULT_LOSS` loses frames
-//! between hosts, for tests. The environment variables are in [`settings`].
+//! between hosts, for tests. `pnet`: raw frames go by that package where `POMBO_ETHERNET_IO` says so. The environment
+//! variables are in [`settings`].
 #![no_std]
 
 extern crate alloc;

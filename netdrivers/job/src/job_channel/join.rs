@@ -1,4 +1,4 @@
-//! The way into a job, for MPI as for programs without it: `bootstrap` finds out who is in it, and a channel to all ranks
+//! The way into a job, one for all: `bootstrap` finds out who is in it, and a channel to all ranks
 //! is made of that.
 
 use super::JobChannel;
@@ -34,8 +34,8 @@ pub struct Joined<const RANKS: usize, B: BufferProvider + Default + 'static = No
 }
 
 /// Joins the job that the environment names, or a job of one: a channel to all of its up to `RANKS` ranks, which are
-/// its peers. Waits for the others. Programs call [`enter`](crate::enter), which calls it, or, with settings of their own, this. `B` shows users' memory to the groups
-/// that may be opened on it.
+/// its peers. Waits for the others. [`enter`](crate::enter) calls it, and so does whatever stands on this package. `B`
+/// shows users' memory to the [groups](crate::groups) that may be opened on the channel.
 ///
 /// `checked`: whether the variables say what they may, as [`check_own`](crate::settings::check_own) tells;
 /// `fingerprint`: what all ranks must be composed as, as [`fingerprint`](pombo_kernel::fingerprint()) tells.
