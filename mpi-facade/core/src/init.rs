@@ -1,7 +1,7 @@
 //! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
 
 use crate::buffered;
-use crate::collective::{self, Collective};
+use crate::collective;
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -13,6 +13,7 @@ use crate::runtime::phase::{Phase, phase};
 use crate::runtime::progress_thread;
 use crate::runtime::world::{self, CommError, World};
 use crate::settings;
+use crate::world_allgather::world_allgather;
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use core::fmt::Write;
@@ -57,7 +58,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     let comms = Comms::new(own, size, &hosts);
     let world = World::new(kernel, comms, hosts, launcher);
     world::begin(world, threads);
-    collective::open_multicast()?;
+    world::with(collective::open_multicast)?;
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
     Ok(threads)
@@ -74,10 +75,8 @@ pub fn finalize() -> Result<(), CommError> {
         world.until(|world| {
             let channel = world.kernel.channel_mut();
             Ok(channel.has_settled_groups().then_some(()))
-        })
-    })?;
-    collective::barrier(MPI_COMM_WORLD).run()?;
-    world::with(|world| {
+        })?;
+        world_allgather(world, 0)?;
         world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
         world.until(|world| Ok(world.kernel.channel_mut().is_settled().then_some(())))
     })?;

@@ -32,6 +32,7 @@ pub mod status;
 mod test_backoff;
 mod type_map;
 pub mod user_buffer;
+mod world_allgather;
 
 pub use error::CommError;
 pub use kernel::KERNEL_BYTES;

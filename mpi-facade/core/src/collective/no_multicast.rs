@@ -24,7 +24,7 @@ pub(super) fn take_ended(_: &mut World) -> bool {
     false
 }
 
-pub(crate) fn open() -> Result<(), CommError> {
+pub(crate) fn open(_: &mut World) -> Result<(), CommError> {
     Ok(())
 }
 

@@ -3,11 +3,10 @@
 
 use super::root_queues::{open_group, table};
 use crate::collective::selection::Selector;
-use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::constants::*;
 use crate::header;
-use crate::runtime::world::{self, CommError, World};
-use alloc::vec;
+use crate::runtime::world::{CommError, World};
+use crate::world_allgather::world_allgather;
 use alloc::vec::Vec;
 use pombo_job::groups::{MulticastAddress, MulticastKind, MulticastSocket, RANKS};
 use pombo_kernel::channel::GroupId;
@@ -21,19 +20,19 @@ const TRIAL_GROUP: GroupId = GroupId(0);
 const TRIAL: u64 = 1_000_000_000;
 
 /// Opens groups for the communicators of this job, if its ranks are on several hosts.
-pub(crate) fn open() -> Result<(), CommError> {
+pub(crate) fn open(world: &mut World) -> Result<(), CommError> {
     for kind in [MulticastKind::Group, MulticastKind::Segment] {
-        let Some((ranks, socket)) = world::with(|world| Ok(open_socket(world)))? else {
+        let Some((ranks, socket)) = open_socket(world) else {
             return Ok(());
         };
-        let addresses = exchange(ranks, socket.as_ref())?;
-        let heard = world::with(|world| match join(world, socket, &addresses, kind) {
-            true => try_reach(world, ranks),
-            false => Ok(false),
-        })?;
-        let all = all_have(heard)?;
-        world::with(|world| adopt(world, all))?;
-        if all {
+        let own = socket.as_ref().map(MulticastSocket::address);
+        let all = world_allgather(world, u64::from_le_bytes(own.unwrap_or_default()))?;
+        let addresses: Vec<MulticastAddress> = all.into_iter().map(u64::to_le_bytes).collect();
+        let heard = join(world, socket, &addresses, kind) && try_reach(world, ranks)?;
+        let all_heard = world_allgather(world, heard.into())?;
+        let all_heard = all_heard.iter().all(|heard| *heard == 1);
+        adopt(world, all_heard)?;
+        if all_heard {
             return Ok(());
         }
     }
@@ -74,20 +73,6 @@ fn open_socket(world: &mut World) -> Option<(usize, Option<MulticastSocket>)> {
     }
     let me = world.kernel.me();
     Some((ranks, MulticastSocket::open(world.kernel.channel_mut(), me)))
-}
-
-fn exchange(
-    ranks: usize,
-    socket: Option<&MulticastSocket>,
-) -> Result<Vec<MulticastAddress>, CommError> {
-    let mut own = socket.map(MulticastSocket::address).unwrap_or_default();
-    let mut all = vec![[0; 8]; ranks];
-    let (send, receive) = (
-        Buffer::of(&mut own, 1, MPI_BYTE),
-        Buffer::of(&mut all, ranks, MPI_BYTE),
-    );
-    collective::allgather(send, receive, MPI_COMM_WORLD).run()?;
-    Ok(all)
 }
 
 /// The channel has groups from now on, unless there is no socket, or no way of this kind.
@@ -134,12 +119,4 @@ fn try_reach(world: &mut World, ranks: usize) -> Result<bool, CommError> {
         // What reaches them one by one is better sent along a tree.
         Ok((all || over).then(|| all && !groups.is_unicast_only()))
     })
-}
-
-/// Do all ranks say yes?
-fn all_have(own: bool) -> Result<bool, CommError> {
-    let mut all = [u32::from(own)];
-    let least = Reduced::in_place(&mut all, MPI_UINT32_T, MPI_MIN);
-    collective::allreduce(least, MPI_COMM_WORLD).run()?;
-    Ok(all == [1])
 }
