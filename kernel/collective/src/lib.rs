@@ -115,19 +115,19 @@
 mod barrier;
 mod blocks;
 mod comm_executor;
-mod data_distribution;
 mod execution;
 mod gather_scatter;
+mod lendable_bytes;
 pub mod model;
 mod operator;
-mod pairwise;
 mod rabenseifner;
 mod recursive_doubling;
 mod reduce;
+mod ring_algorithms;
 mod scan;
 mod segments;
-mod shared_bytes;
 mod shared_memory;
+mod slice_assignment;
 mod step;
 pub mod topology;
 mod tree;
@@ -135,25 +135,25 @@ mod tree;
 pub use barrier::{barrier, barrier_dissemination, barrier_tree};
 pub use blocks::{Blocks, Cut, OperationBuffers};
 pub use comm_executor::{CommCall, Protocol, UNDER_WAY};
-pub use data_distribution::Distributor;
 pub use execution::{Execution, Executor};
 pub use gather_scatter::{allgather_linear, gather, gather_tree, scatter, scatter_tree};
+pub use lendable_bytes::{SharedBytes, SharedMemory};
 pub use operator::{Combining, NoOperator, Operator};
-pub use pairwise::{
-    allgather, allgather_spread_out, allreduce_ring, alltoall, reduce_scatter_ring,
-};
 pub use rabenseifner::allreduce_rabenseifner;
 pub use recursive_doubling::{
     allgather_recursive_doubling, allreduce_recursive_doubling, alltoall_bruck,
 };
 pub use reduce::{allreduce, reduce, reduce_line, reduce_scatter};
+pub use ring_algorithms::{
+    allgather, allgather_spread_out, allreduce_ring, alltoall, reduce_scatter_ring,
+};
 pub use scan::{exscan, exscan_recursive_doubling, scan, scan_recursive_doubling};
 pub use segments::Segments;
-pub use shared_bytes::{SharedBytes, SharedMemory};
 pub use shared_memory::{
     allgather_shm, allreduce_shm, alltoall_shm, barrier_shm, broadcast_shm,
     reduce_scatter_gather_shm, reduce_shm,
 };
+pub use slice_assignment::Distributor;
 pub use step::{Buffer, Piece, Step};
 pub use tree::{broadcast, broadcast_scatter_allgather};
 

@@ -1,7 +1,7 @@
 //! Broadcast by trees: the same data for every rank.
 
 use super::gather_scatter::runs;
-use super::pairwise::circulate;
+use super::ring_algorithms::circulate;
 use super::step::{AWAIT_ALL, receive, send};
 use super::{Buffer, Step};
 use crate::topology::{Circle, Ranges, Topology, Tree};

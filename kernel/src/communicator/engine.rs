@@ -1,8 +1,8 @@
 //! The progress engine: a call polls the channel, flushes what is due, and loops over both. Only
 //! [`PointToPoint`](super::point_to_point::PointToPoint) and the types that lend it their parts use this module.
 
-use super::buffer_table::{BufferLending, In, Out};
-use super::completed::Completed;
+use super::completed_operation::Completed;
+use super::lent_buffers::{BufferLending, In, Out};
 use super::operation::{OpState, Owner};
 use super::port_mux::PortMux;
 use super::post::Mode;

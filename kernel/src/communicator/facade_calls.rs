@@ -1,8 +1,8 @@
 //! Calls that a protocol library such as MPI needs in addition to those of [`PointToPoint`].
 
-use super::buffer_table::BufferLending;
-use super::completed::Peeked;
+use super::completed_operation::Peeked;
 use super::engine::Engine;
+use super::lent_buffers::BufferLending;
 use super::operation::{OpState, Owner};
 use super::point_to_point::PointToPoint;
 use crate::aspect::Buffering;

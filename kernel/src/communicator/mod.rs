@@ -1,11 +1,11 @@
 //! The communicator: the queues of one header type over a channel. Source: the EPOS communication system, section 3.3.
 
-mod buffer_table;
-mod completed;
+mod completed_operation;
 mod engine;
 mod facade_calls;
 mod flow_control;
 mod frame_tx;
+mod lent_buffers;
 mod matched_probe;
 mod operation;
 mod peer_loss;
@@ -25,7 +25,7 @@ mod send_path;
 mod shift_operators;
 mod state;
 
-pub use completed::{Completed, Peeked};
+pub use completed_operation::{Completed, Peeked};
 pub use facade_calls::PointToPointExt;
 pub use point_to_point::PointToPoint;
 pub use ports::{Communicator, Endpoint, Lengths, Limits, Port, PortView, Ports, Single};

@@ -3,9 +3,9 @@
 //! They stand here once. Each of the three types has them as methods of its own, and [`PointToPoint`] has them for code
 //! that is generic over the three.
 
-use super::buffer_table::BufferLending;
-use super::completed::Completed;
+use super::completed_operation::Completed;
 use super::engine::Engine;
+use super::lent_buffers::BufferLending;
 use super::port_mux::{MultiPort, OtherPorts, PortMux, SinglePort};
 use super::ports::{Communicator, Port, PortView};
 use super::post::Mode;

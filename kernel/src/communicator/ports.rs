@@ -4,8 +4,8 @@
 //! each [`Port`] has its own header, queues, pool and credit, so unread traffic of one never stops another. A
 //! [`Communicator`] is an endpoint with a single port, and pays nothing for the others.
 
-use super::buffer_table::{BufferLending, BufferTable};
 use super::engine::Engine;
+use super::lent_buffers::{BufferLending, BufferTable};
 use super::point_to_point::PointToPoint;
 use super::port_mux::{Demuxed, MultiPort, NumberedTx, OtherPorts, SinglePort};
 use super::state::State;

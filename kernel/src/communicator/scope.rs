@@ -4,8 +4,8 @@
 //! normally, by `?` or by a panic, every operation that is not over is taken back: receives are unposted, sends are
 //! withdrawn, and a peer that had already matched one learns [`Error::Revoked`]. Nothing waits for the peer.
 
-use super::buffer_table::{BufferLending, copy_in, fill, part, room};
 use super::engine::Engine;
+use super::lent_buffers::{BufferLending, copy_in, fill, part, room};
 use super::point_to_point::PointToPoint;
 use super::port_mux::{PortMux, SinglePort};
 use super::state::State;

@@ -1,4 +1,4 @@
-//! Copies that the kernel sends in place of a user's memory: [`BufferTable`](super::buffer_table::BufferTable) keeps them.
+//! Copies that the kernel sends in place of a user's memory: [`BufferTable`](super::lent_buffers::BufferTable) keeps them.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
@@ -6,7 +6,7 @@
 //! | bytes of one | a cell of the composition | no copy is made |
 //! | bytes of all, with [`COPY_OVERHEAD`] for each | [`Limits::copies`](crate::Limits::copies) | no copy is made |
 
-use super::buffer_table::swaps;
+use super::lent_buffers::swaps;
 use crate::aspect::{Buffering, Capacity, Cell, Slice, Storage};
 use crate::composition::{Config, Sizes};
 use crate::matching::CellOf;

@@ -1,9 +1,9 @@
 //! What leaves after a poll or a call: replies, requested data, held sends, notices. Per peer in that order, until
 //! nothing is due or the channel is full.
 
-use super::buffer_table::{piece, swaps};
 use super::flow_control::MatchQuery;
 use super::frame_tx::Stop;
+use super::lent_buffers::{piece, swaps};
 use super::operation::{OpState, Operation, length};
 use super::peer_state::QuerySent;
 use super::port_mux::PortTx;

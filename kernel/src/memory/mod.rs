@@ -4,8 +4,8 @@
 //! is the safe one over slices. A facade with foreign memory (C, a device) brings its own. Loans live beside the queues
 //! in a [`BufferAccess`], named by [`Ticket`]s; the kernel never stores an address.
 
-mod machine_words;
 mod typed;
+mod word_width;
 
 pub use typed::{Items, Repeated, Segmented, Segments, Typed, Values, ValuesMut};
 

@@ -1,6 +1,6 @@
 //! Memory of values of known type: one basic type, items of several values, or segments of different types.
 
-use super::{Memory, Sink, Source, machine_words};
+use super::{Memory, Sink, Source, word_width};
 use crate::aspect::{Element, Level, Value};
 use core::marker::PhantomData;
 use zerocopy::IntoBytes;
@@ -80,14 +80,14 @@ impl Source for Values<'_> {
     #[inline]
     fn copy_out(&self, offset: usize, into: &mut [u8]) {
         if self.element.is_narrow() {
-            return machine_words::widen(self.bytes, self.element, offset, into, false);
+            return word_width::widen(self.bytes, self.element, offset, into, false);
         }
         into.copy_from_slice(&self.bytes[offset..offset + into.len()]);
     }
 
     fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
         if self.element.is_narrow() {
-            return machine_words::widen(self.bytes, self.element, offset, into, true);
+            return word_width::widen(self.bytes, self.element, offset, into, true);
         }
         let width = self.element.extent();
         for (at, byte) in (offset..).zip(into) {
@@ -106,14 +106,14 @@ impl Sink for ValuesMut<'_> {
     #[inline]
     fn copy_in(&mut self, offset: usize, from: &[u8]) {
         if self.element.is_narrow() {
-            return machine_words::narrow(self.bytes, offset, from, false);
+            return word_width::narrow(self.bytes, offset, from, false);
         }
         self.bytes[offset..offset + from.len()].copy_from_slice(from);
     }
 
     fn copy_in_swapped(&mut self, offset: usize, from: &[u8]) {
         if self.element.is_narrow() {
-            return machine_words::narrow(self.bytes, offset, from, true);
+            return word_width::narrow(self.bytes, offset, from, true);
         }
         let width = self.element.extent();
         for (at, byte) in (offset..).zip(from) {

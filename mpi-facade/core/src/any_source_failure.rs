@@ -9,7 +9,7 @@
 
 use crate::constants::*;
 use crate::error::Error;
-use crate::header::MpiPattern;
+use crate::message_header::MpiPattern;
 use crate::request::{has_request_ops, ticket};
 use crate::runtime::world::{CommError, World};
 use core::ffi::c_int;

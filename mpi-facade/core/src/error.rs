@@ -2,11 +2,11 @@
 //!
 //! For everything in `mpi-facade`. Nothing here allocates, and every message fits `MPI_MAX_ERROR_STRING`.
 
-mod callback;
+mod callback_kind;
 mod class;
 mod comm_error;
 
-pub use callback::Callback;
+pub use callback_kind::Callback;
 pub use class::Class;
 pub use comm_error::CommError;
 

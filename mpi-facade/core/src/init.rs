@@ -6,8 +6,8 @@ use crate::comm::Comms;
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::exit::world_rank;
-use crate::header::{FINGERPRINT, RANKS};
 use crate::kernel::{GroupBuffers, Kernel};
+use crate::message_header::{FINGERPRINT, RANKS};
 use crate::runtime::phase::{Phase, phase};
 #[cfg(feature = "progress-thread")]
 use crate::runtime::progress_thread;

@@ -2,8 +2,8 @@
 
 use crate::constants::*;
 use crate::error::{Error, Kind};
-use crate::header::MpiPattern;
 use crate::kernel::Posted;
+use crate::message_header::MpiPattern;
 use crate::p2p::{pattern, wait_for};
 use crate::request;
 use crate::runtime::world::{self, CommError, World};

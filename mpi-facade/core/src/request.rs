@@ -10,7 +10,7 @@ use crate::comm::Comms;
 use crate::constants::*;
 use crate::errhandler;
 use crate::error::{Error, Kind};
-use crate::header::{MpiComposition, MpiHeader};
+use crate::message_header::{MpiComposition, MpiHeader};
 use crate::runtime::world::{self, CommError, World};
 use crate::stall_recovery;
 use crate::status::Status;

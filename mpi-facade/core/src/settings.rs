@@ -51,7 +51,7 @@ pub(crate) fn check_all() -> Result<(), JobError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header;
+    use crate::message_header;
     use pombo_job::settings::{
         AUTH, ETHERNET_HELPER, FAULT_LOSS, HOST_TIMEOUT, NET, RANK, SIZE, VERBOSE,
     };
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn bounds_are_those_of_the_composition() {
         for (variable, bound) in [
-            (UNEXPECTED_CREDIT, header::CREDIT as usize),
-            (EAGER_LIMIT, header::EAGER),
+            (UNEXPECTED_CREDIT, message_header::CREDIT as usize),
+            (EAGER_LIMIT, message_header::EAGER),
         ] {
             let (name, most) = (variable.name(), alloc::format!("{bound}"));
             assert!(!is_wrong(name, &most));

@@ -2,7 +2,7 @@
 //! processors, the others get a turn. For the calls that do not wait.
 
 use crate::any_source_failure;
-use crate::header::MpiPattern;
+use crate::message_header::MpiPattern;
 use crate::runtime::world::{CommError, World};
 use core::mem::replace;
 use pombo_kernel::Error;

@@ -2,8 +2,8 @@
 //! without collective calls links none. `init` and the set-up of multicast call it.
 
 use crate::constants::*;
-use crate::header::{MpiHeader, MpiPattern};
 use crate::kernel::Posted;
+use crate::message_header::{MpiHeader, MpiPattern};
 use crate::runtime::world::{CommError, World};
 use crate::status::Status;
 use crate::user_buffer::{Shape, UserAddress};

@@ -37,7 +37,7 @@ fn text() -> String {
     add("cores", format!("{}", run::allowed_cores().len()));
     add(
         "compose",
-        format!("{:016x}", pombo_mpi::header::FINGERPRINT),
+        format!("{:016x}", pombo_mpi::message_header::FINGERPRINT),
     );
     text.push_str("\nEnvironment variables\n");
     for variable in variables::all() {

@@ -90,7 +90,10 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_library() {
-        let (credit, eager) = (pombo_mpi::header::CREDIT, pombo_mpi::header::EAGER);
+        let (credit, eager) = (
+            pombo_mpi::message_header::CREDIT,
+            pombo_mpi::message_header::EAGER,
+        );
         assert_eq!(settings::UNEXPECTED_CREDIT.default, credit.to_string());
         assert_eq!(settings::EAGER_LIMIT.default, eager.to_string());
     }

@@ -6,17 +6,17 @@
 //! simulated time that applies the same plans.
 
 mod faults;
+mod faulty_link;
 mod faulty_network;
 mod in_flight;
 mod injector;
-mod link_faults;
 mod rng;
 
 pub use faults::{FaultCounts, Faults, Outage};
+pub use faulty_link::LinkFaults;
 pub use faulty_network::FaultyNetwork;
 pub use in_flight::{FrameInFlight, InFlight};
 pub use injector::MAX_LATE_FRAMES;
-pub use link_faults::LinkFaults;
 pub use rng::{Rate, SeededRng};
 
 /// The device error of every call at a peer that has crashed: no system has an error of that number.

@@ -25,7 +25,7 @@ mod line;
 mod metrics;
 mod nested;
 mod rank_range;
-mod routing;
+mod routed_tree;
 mod tree;
 mod tree_shapes;
 
@@ -38,7 +38,7 @@ pub use line::{BothSides, Linear, Ring};
 pub use metrics::NetworkMetrics;
 pub use nested::{Nested, NestedLine, NestedTree};
 pub use rank_range::RankRange;
-pub use routing::{FarthestFirst, Links, Routed, UpstreamRanks};
+pub use routed_tree::{FarthestFirst, Links, Routed, UpstreamRanks};
 pub use tree::{Children, Contiguous, Ranges, Rooted, Shape, Tree};
 pub use tree_shapes::{Binomial, Blocked, Chain, Kary, Sequential};
 

@@ -1,8 +1,8 @@
 //! Which packets a repair covers: index coding. `multicast` only.
 
 use super::frame::EXTRA;
+use super::known_receiver::ReceiverState;
 use super::packet_bitmap::PacketBitmap;
-use super::receiver_state::ReceiverState;
 
 /// Packets whose exclusive or goes out together, in ascending order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

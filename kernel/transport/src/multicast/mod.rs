@@ -27,11 +27,11 @@
 
 mod frame;
 mod index_coding;
+mod known_receiver;
 mod message_ring;
 mod packet_bitmap;
 mod reassembly_buffer;
 mod receiver;
-mod receiver_state;
 mod sender;
 mod table;
 mod tx;

@@ -1,6 +1,5 @@
 //! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
 
-use super::blocked_buffers::{BlockedBuffer, ShmBuffers};
 use super::buffers::distinct;
 use super::flat_movement::{
     allgather_by_messages, allgather_shm, broadcast_by_messages, broadcast_shm, collect, own,
@@ -12,6 +11,7 @@ use super::prepare::{Call, by_messages, prepare, prepare_rooted};
 use super::schedule::Position;
 use super::scratch::Scratch;
 use super::shared_memory::Method;
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Buffers, Collective, Operation};
 use crate::constants::Comm;
 use crate::error::Error;

@@ -1,7 +1,6 @@
 //! Broadcast and all-gather among ranks of one host, or of all hosts alike: over boards, and by messages. `data_movement` and
 //! `hierarchical` call it.
 
-use super::blocked_buffers::{BlockedBuffer, ShmBuffers};
 use super::buffers::distinct;
 use super::host_roles::HostRoles;
 use super::layout::Layout;
@@ -9,6 +8,7 @@ use super::operation::PreparedOperation;
 use super::prepare::{Call, CallError, cut};
 use super::schedule::{Position, Steps};
 use super::shared_memory::Method;
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
 use crate::error::Error;
 use pombo_collective as schedules;

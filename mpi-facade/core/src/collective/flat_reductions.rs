@@ -1,7 +1,6 @@
 //! Reduce and all-reduce among ranks of one host, or of all hosts alike: over boards, and by messages. `reductions` and
 //! `hierarchical` call it.
 
-use super::blocked_buffers::{BlockedBuffer, ShmBuffers};
 use super::buffers::distinct;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
@@ -10,6 +9,7 @@ use super::prepare::{Call, CallError, cut};
 use super::schedule::Position;
 use super::scratch::Scratch;
 use super::shared_memory::Method;
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Buffer, Operation};
 use crate::constants::{Datatype, Op};
 use crate::error::Error;

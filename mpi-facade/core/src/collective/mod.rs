@@ -11,7 +11,6 @@
 //! A rank that loses another one during a broadcast over the network's own may be left behind: its next operations of
 //! that kind on the communicator, of the same root, fail with the same error. Messages and other communicators go on.
 
-mod blocked_buffers;
 mod buffers;
 mod data_movement;
 mod flat_movement;
@@ -33,6 +32,7 @@ mod schedule;
 mod scratch;
 mod selection;
 mod shared_memory;
+mod shm_buffers;
 mod shm_executor;
 
 pub use buffers::{Buffer, Buffers, Numbers, Types};

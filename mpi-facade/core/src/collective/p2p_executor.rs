@@ -2,8 +2,8 @@
 
 use super::layout::Layout;
 use crate::error::{Error, Kind};
-use crate::header::{MpiHeader, MpiPattern};
 use crate::kernel::PostedSet;
+use crate::message_header::{MpiHeader, MpiPattern};
 use crate::op::Reduction;
 use crate::runtime::world::{CommError, World};
 use crate::user_buffer::Region;

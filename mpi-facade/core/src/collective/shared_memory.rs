@@ -7,9 +7,9 @@
 //! and how long its rank takes that to be, and whoever expects something else notes it and leaves the operation. The
 //! others hear that nothing more comes, if they need it, and all meet again in the next one.
 
-use super::blocked_buffers::{BlockedBuffer, ShmBuffers};
 use super::prepare::{Call, CallError};
 use super::schedule::{Position, StepSource};
+use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::shm_executor::{End, ShmExecutor};
 use super::{Algorithm, Operation};
 use crate::comm::Boards;

@@ -1,6 +1,6 @@
 //! Boards in shared memory as a schedule sees them.
 
-use super::blocked_buffers::{BYTES, ShmBuffers};
+use super::shm_buffers::{BYTES, ShmBuffers};
 use crate::user_buffer::{Region, Shape, UserAddress};
 use core::ops::Range;
 use pombo_collective::{Buffer, Executor, Piece};

@@ -15,7 +15,7 @@ pub(crate) use group_buffers::{Destination, GroupBuffers};
 pub(crate) use posted::Posted;
 pub(crate) use posted_set::PostedSet;
 
-use crate::header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
+use crate::message_header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
 use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
 use pombo_kernel::facade::{Peeked, PointToPointExt};

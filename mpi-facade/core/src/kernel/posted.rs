@@ -1,7 +1,7 @@
 //! What a call has posted with the program's memory.
 
 use crate::constants::{Comm, Request};
-use crate::header::{MpiHeader, MpiPattern};
+use crate::message_header::{MpiHeader, MpiPattern};
 use crate::request;
 use crate::runtime::world::{CommError, World};
 use crate::status::Status;

@@ -1,7 +1,7 @@
 //! What a collective operation has posted.
 
 use super::Kernel;
-use crate::header::{MpiHeader, MpiPattern};
+use crate::message_header::{MpiHeader, MpiPattern};
 use crate::user_buffer::Region;
 use alloc::collections::VecDeque;
 use pombo_kernel::{Error, Loan, Mode, Peer, Sink, Source, Ticket};

@@ -2,7 +2,7 @@
 //!
 //! An operation (`MPI_Op_create`) runs inside a call that goes on with its result: [`run`] marks that. The standard
 //! forbids communication there (MPI 5.0, section 6.9.5). Functions that need no more than the communicators
-//! ([`local`](super::world::local)), those of [`any_thread`](super::any_thread) and `MPI_Abort` work; all others are
+//! ([`local`](super::world::local)), those of [`lock_free_queries`](super::lock_free_queries) and `MPI_Abort` work; all others are
 //! refused with an error that names the callback, before they touch anything.
 //!
 //! Functions of attributes and error handlers may call all of MPI: the standard forbids nothing there (sections 7.7 and

@@ -3,7 +3,7 @@
 //! - [`world`]: that state, and the only way to it. Every call that needs it enters here.
 //! - [`lock`]: whom calls wait for where several threads may be inside MPI.
 //! - [`callback`]: functions of the program that MPI calls, and what these may call.
-//! - [`any_thread`]: what any thread may ask at any time, and [`phase`], from which it is answered.
+//! - [`lock_free_queries`]: what any thread may ask at any time, and [`phase`], from which it is answered.
 //! - [`progress`]: how a call waits; `progress_thread`: who makes progress while no call does.
 //! - `pthread`: what all that needs of the C library's threads.
 //!
@@ -16,9 +16,9 @@
 //! `MPI_THREAD_MULTIPLE` is not granted yet. A call that waits keeps the lock: threads of a rank that wait for each other
 //! would wait for ever. And calls of several steps (`MPI_Comm_dup`) count on being alone.
 
-pub(crate) mod any_thread;
 pub(crate) mod callback;
 mod lock;
+pub(crate) mod lock_free_queries;
 pub(crate) mod phase;
 mod progress;
 #[cfg(feature = "progress-thread")]

@@ -3,7 +3,7 @@
 extern crate std;
 
 use super::world::{self, World};
-use super::{any_thread, callback, phase};
+use super::{callback, lock_free_queries, phase};
 use crate::buffered::{self, Attached};
 use crate::collective::{self, Collective};
 use crate::comm::create;
@@ -25,7 +25,7 @@ const W: Comm = MPI_COMM_WORLD;
 #[test]
 fn a_world_from_its_beginning_to_its_end() {
     assert_eq!(error(create::rank(W)), Error::NotInitialised);
-    assert_eq!(error(any_thread::threads()), Error::NotInitialised);
+    assert_eq!(error(lock_free_queries::threads()), Error::NotInitialised);
     let threads = init::init(MPI_THREAD_MULTIPLE).expect("a world of one");
     assert_eq!(threads, MPI_THREAD_SERIALIZED);
     for is_shared in [false, true] {
@@ -109,14 +109,17 @@ fn local_functions_work() {
 }
 
 fn what_any_thread_may_ask_is_answered() {
-    assert_eq!(any_thread::threads().ok(), Some(MPI_THREAD_SERIALIZED));
-    assert_eq!(any_thread::is_main_thread().ok(), Some(true));
+    assert_eq!(
+        lock_free_queries::threads().ok(),
+        Some(MPI_THREAD_SERIALIZED)
+    );
+    assert_eq!(lock_free_queries::is_main_thread().ok(), Some(true));
     assert_eq!(phase::phase(), phase::Phase::Running);
     thread::scope(|scope| {
         let other = scope.spawn(|| {
             (
-                any_thread::threads().ok(),
-                any_thread::is_main_thread().ok(),
+                lock_free_queries::threads().ok(),
+                lock_free_queries::is_main_thread().ok(),
             )
         });
         let said = other.join().expect("it has only asked");

@@ -1,17 +1,17 @@
 //! The one table of the variables that MPI reads, but for those that choose algorithms, which
 //! [`crate::collective::TABLE`] has. Bounds and defaults of the composition come from there.
 
-use crate::header;
+use crate::message_header;
 use pombo_job::settings::{Values, numbers, variables, words};
 use pombo_netdrivers::shm::SingleCopy;
 
 variables! {
-    UNEXPECTED_CREDIT: numbers!("a whole number", 1, header::CREDIT as usize),
-        default words!("", header::CREDIT as usize),
+    UNEXPECTED_CREDIT: numbers!("a whole number", 1, message_header::CREDIT as usize),
+        default words!("", message_header::CREDIT as usize),
         "unexpected messages that a rank keeps for each peer";
-    EAGER_LIMIT: numbers!("a number of bytes", 0, header::EAGER), default words!("", header::EAGER),
+    EAGER_LIMIT: numbers!("a number of bytes", 0, message_header::EAGER), default words!("", message_header::EAGER),
         "the longest message that is sent without asking";
-    SEND_BUFFER_BYTES: Values::BYTES, default words!("", header::SEND_BUFFER_BYTES),
+    SEND_BUFFER_BYTES: Values::BYTES, default words!("", message_header::SEND_BUFFER_BYTES),
         "what copies of short messages take in a rank at most, so that their sends return at once";
     SHM_SINGLE_COPY: SINGLE_COPY, default "auto",
         "which long messages, or from how many bytes on, the receiver reads from the sender's memory instead of through \

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::figure::{self, Figure};
-use super::job::{End, Job, Jobs};
 use super::library::Library;
+use super::limited_command::{End, Job, Jobs};
+use super::measured_value::{self, Figure};
 use super::plan::Task;
 
 /// A start, a turn or an end that takes longer counts as a hang. With many more ranks than cores some libraries need
@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
         let mut job = jobs.start(&mut command).map_err(End::NotStarted)?;
         let deadline = Instant::now() + LIMIT;
         while let Some(line) = job.line(deadline) {
-            if let Some(version) = figure::library(&line) {
+            if let Some(version) = measured_value::library(&line) {
                 pipes.forget_names();
                 return Ok(Session {
                     job,

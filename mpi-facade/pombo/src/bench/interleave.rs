@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use super::bench_process::{LIMIT, Session};
-use super::figure::{Figure, Key, Spread};
-use super::job::{End, Jobs};
 use super::layers;
 use super::library::Library;
+use super::limited_command::{End, Jobs};
+use super::measured_value::{Figure, Key, Spread};
 use super::network_namespaces::Hosts;
 use super::plan::{self, Effort, LAUNCH, Task};
 use super::results::Results;
@@ -161,7 +161,7 @@ impl<'a> Interleaved<'a> {
         command.arg("start").arg(LIMIT.as_secs().to_string());
         let results = &mut self.results;
         let end = self.jobs.run(&mut command, LIMIT, |line| {
-            if let Some(version) = super::figure::library(line) {
+            if let Some(version) = super::measured_value::library(line) {
                 results.describe(who, &version);
             }
             if let Some(figure) = Figure::parse(line, ranks) {

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::figure::Spread;
 use super::machine::Machine;
+use super::measured_value::Spread;
 use super::results::{Results, Row};
 
 /// Writes all results and a final newline; `network` describes the network between hosts.

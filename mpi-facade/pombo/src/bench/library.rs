@@ -8,7 +8,7 @@ use std::time::Duration;
 use pombo_transport::authenticated::HEADER_LEN as TAGGED;
 use pombo_transport::multicast::HEADER_LEN;
 
-use super::job::{End, Jobs};
+use super::limited_command::{End, Jobs};
 use super::multihost::burst_broadcast::{self, Bursts};
 use super::network_namespaces::{Hosts, SETTINGS};
 use crate::error::Error;

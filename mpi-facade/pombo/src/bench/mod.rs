@@ -6,13 +6,13 @@
 //! is the ratio between them.
 
 mod bench_process;
-mod figure;
 mod interleave;
-mod job;
 mod json;
 mod layers;
 mod library;
+mod limited_command;
 mod machine;
+mod measured_value;
 mod multihost;
 mod network_namespaces;
 mod options;
@@ -30,8 +30,8 @@ use serde_json::Value;
 use crate::console::tell;
 use crate::error::Error;
 use interleave::Interleaved;
-use job::Jobs;
 use library::Library;
+use limited_command::Jobs;
 use machine::Machine;
 pub(crate) use multihost::burst_broadcast;
 pub(crate) use options::Options;

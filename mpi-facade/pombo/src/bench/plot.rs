@@ -177,7 +177,7 @@ fn short(value: &f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::Figure;
+    use super::super::measured_value::Figure;
     use super::super::results::tests::results;
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::job::{End, Jobs};
 use super::library::Library;
+use super::limited_command::{End, Jobs};
 use crate::console::{progress, warn};
 use crate::error::Error;
 

@@ -1,6 +1,6 @@
 //! All figures of all libraries over all rounds. `interleave` fills it; `table`, `json`, `plot` and `targets` read it.
 
-use super::figure::{Figure, Key, Spread};
+use super::measured_value::{Figure, Key, Spread};
 
 /// The results; our own libraries come first.
 pub(super) struct Results {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::figure::Spread;
 use super::machine::Machine;
+use super::measured_value::Spread;
 use super::results::{Results, Row};
 
 /// The text in place of a missing figure.
@@ -109,7 +109,7 @@ pub(super) fn measured_on(machine: &Machine, results: &Results) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::Figure;
+    use super::super::measured_value::Figure;
     use super::super::results::tests::results;
     use super::*;
 

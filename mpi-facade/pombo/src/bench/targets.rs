@@ -3,7 +3,7 @@
 //! A target is a ratio to the best peer of the same run. The figure beside it is the value on two cores of a Xeon in
 //! 2026; figures differ from machine to machine, so they count only where no ratio is required.
 
-use super::figure::Key;
+use super::measured_value::Key;
 use super::results::{Results, Row};
 use super::table::{aligned, number};
 

@@ -1,7 +1,7 @@
 //! `pombo demo`: compiles the heat solver of `examples/ported` as a user would, runs it, and reports its cost. `cli`
 //! calls it.
 
-mod resource_usage;
+mod traffic_and_sizes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) fn main(directory: &Path, ranks: usize) -> Result<u8, Error> {
     tell(&format!("mpirun -n {ranks} ./heat heat.deck"));
     let code = run::launch(&request(&files, ranks))?;
     if code == 0 {
-        tell(&resource_usage::report(&files.traffic)?);
+        tell(&traffic_and_sizes::report(&files.traffic)?);
         let picture = &files.picture;
         fs::metadata(picture).map_err(Error::file("find the picture", picture))?;
         tell(&format!("picture   {}", picture.display()));

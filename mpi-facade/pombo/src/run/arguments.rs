@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 use pombo_job::settings::{self, Verdict};
 
-use super::other_launchers::{self, Meaning};
+use super::foreign_options::{self, Meaning};
 use crate::console::warn;
 use crate::error::Error;
 use crate::variables;
@@ -320,7 +320,7 @@ fn normalise(
     let mut rest = words.iter();
     while let Some(word) = rest.as_slice().first() {
         if let Some((name, joined)) = word.to_str().and_then(|text| unknown(command, text))
-            && let Some((meaning, values)) = other_launchers::meaning(name)
+            && let Some((meaning, values)) = foreign_options::meaning(name)
         {
             let length = 1 + if joined { 0 } else { values };
             let words = rest.as_slice();

@@ -1,18 +1,18 @@
 //! `pombo run`: from the command line to the exit code of a job. `main` and `demo` call it.
 
 mod arguments;
+mod check_variables;
 pub(crate) mod exec_shim;
 mod foreign;
+mod foreign_options;
 pub(crate) mod guard;
 mod hydra_delegation;
 mod input;
 mod job_segment;
-mod other_launchers;
 mod output;
 mod poll;
 mod program;
 mod rank_process;
-mod settings;
 mod signals;
 mod spawn;
 mod statistics;
@@ -31,7 +31,7 @@ use supervise::Supervisor;
 /// Runs the job that the arguments describe; `name` is the name by which the user called the launcher.
 pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
     let mut request = arguments::parse(name, arguments)?;
-    settings::check(&request)?;
+    check_variables::check(&request)?;
     if !request.stats {
         return start(&request);
     }

@@ -3,9 +3,9 @@
 
 use super::JobError;
 use super::auth_mode::Auth;
-use super::exchanged_text::ExchangedText;
 #[cfg(feature = "hosts")]
 use super::key_agreement::Block;
+use super::launcher_text::ExchangedText;
 use crate::environment::random;
 use crate::settings::AUTH;
 #[cfg(feature = "hosts")]

@@ -12,8 +12,8 @@
 //! authenticated group key exchange for dynamic groups, ASIACRYPT 2004, after Burmester and Desmedt, EUROCRYPT 1994.
 
 use super::JobError;
-use super::exchanged_text::ExchangedText;
 use super::key_file;
+use super::launcher_text::ExchangedText;
 use crate::environment::random;
 use alloc::vec::Vec;
 use blake2::{Blake2s256, Digest};

@@ -2,7 +2,7 @@
 //! it, and a joined rank leaves through it.
 
 use super::JobError;
-use super::exchanged_text::ExchangedText;
+use super::launcher_text::ExchangedText;
 use super::pmi::Pmi;
 use super::shm_exchange::ShmExchange;
 use alloc::vec::Vec;

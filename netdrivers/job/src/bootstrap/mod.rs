@@ -8,26 +8,26 @@
 //! | Hydra's `mpiexec`, `srun --mpi=pmi2` | `PMI_FD` or `PMI_PORT` | the launcher's key-value store |
 //! | no launcher | | none: a world of one |
 //!
-//! Ranks of a launcher that does not tell them of each other are refused: see `foreign_launcher`.
+//! Ranks of a launcher that does not tell them of each other are refused: see `unsupported_launcher`.
 
 mod auth_mode;
 mod business_card;
 mod error;
-mod exchanged_text;
 pub(crate) mod file_descriptor;
-mod foreign_launcher;
 mod host;
 #[cfg(feature = "hosts")]
 mod key_agreement;
 #[cfg(feature = "hosts")]
 mod key_file;
 mod launcher_client;
-mod network_choice;
+mod launcher_text;
+mod net_mode;
 mod pmi;
 mod processor;
 #[cfg(feature = "hosts")]
 mod raw_unavailable;
 mod shm_exchange;
+mod unsupported_launcher;
 
 pub(crate) use auth_mode::Auth;
 pub(crate) use business_card::JobName;
@@ -39,7 +39,7 @@ pub use file_descriptor::let_go;
 #[cfg(feature = "hosts")]
 pub(crate) use key_agreement::{Block, RingKeys};
 pub use launcher_client::Launcher;
-pub(crate) use network_choice::Net;
+pub(crate) use net_mode::Net;
 #[cfg(feature = "hosts")]
 pub use raw_unavailable::RawUnavailable;
 
@@ -51,7 +51,7 @@ use alloc::vec::Vec;
 use business_card::BusinessCard;
 use core::ffi::c_int;
 use core::fmt;
-pub(crate) use exchanged_text::ExchangedText;
+pub(crate) use launcher_text::ExchangedText;
 use pmi::Pmi;
 use pombo_kernel::Peer;
 use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
@@ -141,7 +141,7 @@ pub(crate) fn start(
             Some(pmi) => return start_by_launcher(Launcher::pmi(pmi), net, fingerprint),
             None => {
                 net?;
-                foreign_launcher::refuse()?;
+                unsupported_launcher::refuse()?;
                 Shm::alone()?
             }
         },

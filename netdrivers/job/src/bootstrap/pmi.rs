@@ -3,8 +3,8 @@
 
 use super::JobError;
 use super::error::{Excerpt, excerpt};
-use super::exchanged_text::ExchangedText;
 use super::file_descriptor::{Descriptor, check};
+use super::launcher_text::ExchangedText;
 use crate::environment::{number, text, wrong};
 use crate::fixed_string::Text;
 use alloc::vec::Vec;

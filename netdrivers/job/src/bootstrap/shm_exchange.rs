@@ -2,7 +2,7 @@
 //! they exchange addresses there, and detach. Only `bootstrap` uses it.
 
 use super::JobError;
-use super::exchanged_text::ExchangedText;
+use super::launcher_text::ExchangedText;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};

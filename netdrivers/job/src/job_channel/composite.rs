@@ -1,9 +1,9 @@
 //! Shared memory beside a network and its groups, as one channel. `job_channel` only.
 
+use super::channel_queries::WorldChannel;
 use super::groups::{self, JobGroups};
 use super::inter_host::InterHost;
 use super::traffic::Traffic;
-use super::world_channel::WorldChannel;
 use core::fmt;
 use pombo_kernel::aspect::Cap;
 use pombo_netdrivers::HeapStorage;

@@ -1,13 +1,13 @@
 //! How a rank comes onto the network between hosts: it opens its sockets, the launcher carries all addresses round, and
 //! then it joins. `join` only.
 
+use super::address_card::RemoteAddresses;
 use super::failure_detector::Listener;
 use super::injected_loss::Loss;
 use super::inter_host::InterHost;
 use super::link::{Device, Link};
 use super::local_address::choose;
 use super::raw_ethernet::{self, refuse};
-use super::remote_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{

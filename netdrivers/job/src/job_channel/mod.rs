@@ -4,6 +4,9 @@
 //! A job on one host pays a comparison for the network that is not there. Without the feature `hosts` there is none.
 
 #[cfg(feature = "hosts")]
+mod address_card;
+mod channel_queries;
+#[cfg(feature = "hosts")]
 mod composite;
 #[cfg(feature = "hosts")]
 mod connect;
@@ -24,16 +27,13 @@ mod local_address;
 mod pending_handshakes;
 #[cfg(feature = "hosts")]
 mod raw_ethernet;
-#[cfg(feature = "hosts")]
-mod remote_addresses;
 mod traffic;
-mod world_channel;
 
+pub use channel_queries::WorldChannel;
 #[cfg(feature = "hosts")]
 pub use composite::JobChannel;
 pub use join::{Joined, join};
 pub use traffic::Traffic;
-pub use world_channel::WorldChannel;
 
 /// To every rank of a job: its rank is its peer.
 #[cfg(not(feature = "hosts"))]

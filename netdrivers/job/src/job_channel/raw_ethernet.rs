@@ -1,6 +1,6 @@
 //! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `connect` only.
 
-use super::remote_addresses::RemoteAddresses;
+use super::address_card::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};

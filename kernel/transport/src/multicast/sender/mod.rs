@@ -6,9 +6,9 @@ mod scheduler;
 mod send_due;
 
 use super::frame::{EXTRA, HEADER_LEN};
+use super::known_receiver::ReceiverState;
 use super::message_ring::MessageRing;
 use super::packet_bitmap::{PacketBitmap, WINDOW};
-use super::receiver_state::ReceiverState;
 use super::{GroupSizes, MulticastStats, SendStatus, SenderConfig, WireGroup};
 use crate::reliable::Timing;
 use crate::reliable::timing::RoundTrip;

@@ -6,9 +6,9 @@ use crate::multicast::frame::{
     ANNOUNCE, ASK, Announce, Deltas, EXTRA, FrameHeader, PACKET, POLL, REPAIR, UNICAST, WHOLE,
 };
 use crate::multicast::index_coding::RepairSet;
+use crate::multicast::known_receiver::ReceiverState;
 use crate::multicast::packet_bitmap::WINDOW;
 use crate::multicast::reassembly_buffer::{add_to, place_of};
-use crate::multicast::receiver_state::ReceiverState;
 use crate::multicast::tx::NOTHING;
 use crate::multicast::{GroupSizes, tx};
 use pombo_kernel::aspect::Storage;

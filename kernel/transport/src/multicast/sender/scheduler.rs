@@ -2,9 +2,9 @@
 
 use super::Sender;
 use crate::multicast::index_coding::{RepairSet, choose_repair};
+use crate::multicast::known_receiver::ReceiverState;
 use crate::multicast::message_ring::MessageRing;
 use crate::multicast::packet_bitmap::{PacketBitmap, WINDOW};
-use crate::multicast::receiver_state::ReceiverState;
 use crate::multicast::{GroupSizes, Repair};
 use pombo_kernel::aspect::Storage;
 

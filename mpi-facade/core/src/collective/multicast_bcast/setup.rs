@@ -4,15 +4,16 @@
 use super::root_queues::{open_group, table};
 use crate::collective::selection::Selector;
 use crate::constants::*;
-use crate::header;
+use crate::message_header;
 use crate::runtime::world::{CommError, World};
 use crate::world_allgather::world_allgather;
 use alloc::vec::Vec;
 use pombo_job::groups::{MulticastAddress, MulticastKind, MulticastSocket, RANKS};
 use pombo_kernel::channel::GroupId;
 use pombo_kernel::{Network, Peer};
+use static_assertions::const_assert;
 
-const _: () = assert!(header::RANKS >= RANKS);
+const_assert!(message_header::RANKS >= RANKS);
 
 /// All ranks are in it, until the trial is over.
 const TRIAL_GROUP: GroupId = GroupId(0);

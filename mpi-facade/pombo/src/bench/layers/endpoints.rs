@@ -7,10 +7,10 @@ use std::thread;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Communicator, Lent, Peer};
-use pombo_mpi::header::{FINGERPRINT, MpiComposition, MpiHeader, MpiPattern};
+use pombo_mpi::message_header::{FINGERPRINT, MpiComposition, MpiHeader, MpiPattern};
 use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
 
-use super::super::figure::Spread;
+use super::super::measured_value::Spread;
 use super::pair::{Failure, Outcome, Pattern, Rank, measure};
 
 /// Measures the machine itself: a cache line that carries only a number.

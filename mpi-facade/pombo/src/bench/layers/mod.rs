@@ -7,9 +7,9 @@ mod pair;
 use std::io;
 
 use super::bench_process::{LIMIT, Session};
-use super::figure::{Figure, Key, Spread};
-use super::job::Jobs;
 use super::library::Library;
+use super::limited_command::Jobs;
+use super::measured_value::{Figure, Key, Spread};
 use super::plan::{Effort, Task};
 use super::results::Results;
 use crate::console::{progress, warn};

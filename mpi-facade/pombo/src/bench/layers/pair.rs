@@ -9,7 +9,7 @@ use std::time::Instant;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::{Pid, gettid};
 
-use super::super::figure::Spread;
+use super::super::measured_value::Spread;
 
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
 pub(super) type Outcome = Result<(), Failure>;

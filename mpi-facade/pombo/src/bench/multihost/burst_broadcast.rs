@@ -20,7 +20,7 @@ use pombo_transport::multicast::{
 };
 use pombo_transport::reliable::Timing;
 
-use super::super::figure::Spread;
+use super::super::measured_value::Spread;
 use crate::console::tell;
 use crate::error::Error;
 

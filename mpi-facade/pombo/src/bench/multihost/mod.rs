@@ -4,7 +4,7 @@
 //! second part measures on slow links: broadcasts of long messages.
 
 pub(crate) mod burst_broadcast;
-mod link;
+mod link_ceiling;
 mod plan;
 mod plot;
 mod table;
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use super::bench_process::LIMIT;
 use super::interleave::Interleaved;
-use super::job::Jobs;
 use super::json;
 use super::library::{self, Library};
+use super::limited_command::Jobs;
 use super::machine::Machine;
 use super::network_namespaces::{self, Hosts};
 use super::options::{Options, create};
@@ -24,7 +24,7 @@ use super::program::{compile, prepare};
 use super::results::Results;
 use crate::console::{progress, tell};
 use crate::error::Error;
-use link::Link;
+use link_ceiling::Link;
 use plan::Stage;
 
 /// Time for the programs of other libraries to end; those that hang after the last measurement are killed.

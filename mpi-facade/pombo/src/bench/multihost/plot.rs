@@ -11,7 +11,7 @@ use super::super::network_namespaces::BURST;
 use super::super::plot::{Drawing, Outcome, save};
 use super::super::results::Results;
 use super::burst_broadcast::KINDS;
-use super::link::Link;
+use super::link_ceiling::Link;
 use super::plan::{FLOAT, PUBLISHED, PUBLISHED_SIZES};
 
 /// Floats per message, and millions of bytes per second.

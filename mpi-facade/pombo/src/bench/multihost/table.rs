@@ -1,11 +1,11 @@
 //! Prints the figures between hosts to the terminal: a line for each library. Only `multihost` uses it.
 
-use super::super::figure::Spread;
 use super::super::library::Library;
+use super::super::measured_value::Spread;
 use super::super::network_namespaces::{BURST, MTU, QUEUE};
 use super::super::results::{Results, Row};
 use super::super::table::{ABSENT, aligned, cell};
-use super::link::Link;
+use super::link_ceiling::Link;
 use super::plan::{BANDWIDTHS, CASTS, SHORTEST};
 
 /// Largest plausible multiple of the link's rate over a few messages: the token bucket is full at first.

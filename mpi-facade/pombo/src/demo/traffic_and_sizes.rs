@@ -7,7 +7,7 @@ use std::path::Path;
 use pombo_kernel::aspect::{Eager, Static};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Capacities, Composition, Config, Envelope, Selected};
-use pombo_mpi::header::{self, MpiComposition};
+use pombo_mpi::message_header::{self, MpiComposition};
 
 use crate::error::Error;
 
@@ -26,9 +26,9 @@ compose   {} bytes of envelope for each message under way (bare: {}),
           {} of them MPI's header
           {} bytes of communicator in each rank, beside tables that grow with use
 ",
-        size_of::<Envelope<header::MpiHeader, MpiComposition>>(),
-        size_of::<Envelope<header::MpiHeader, Bare>>(),
-        size_of::<header::MpiHeader>(),
+        size_of::<Envelope<message_header::MpiHeader, MpiComposition>>(),
+        size_of::<Envelope<message_header::MpiHeader, Bare>>(),
+        size_of::<message_header::MpiHeader>(),
         pombo_mpi::KERNEL_BYTES,
     ))
 }
