@@ -1,7 +1,8 @@
 //! The interface between kernel and drivers: a [`Channel`] is reliable and keeps the order of frames per peer.
 //!
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
-//! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::for_each_chunk`]).
+//! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is
+//! [`Arrival::for_each_chunk`]).
 
 mod contiguous_frame;
 mod multicast;
@@ -156,7 +157,7 @@ pub trait CopyTarget {
 pub enum Event<A> {
     /// A frame arrived.
     Arrival(A),
-    /// The frame that was accepted with [`Sent::Later`] no longer needs its memory.
+    /// The frame accepted with [`Sent::Later`] no longer needs its memory.
     Completed(Cookie),
     /// The frame no longer needs its memory, but the peer could not read the payload in place: send it once more, in
     /// frames up to the limit.
@@ -182,11 +183,11 @@ impl<A> Event<A> {
 /// The way in which a channel has accepted a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
-    /// Copied: its memory may change at once.
+    /// The frame is copied: its memory may change immediately.
     Done,
-    /// Not over before [`Event::Completed`] with the same cookie. The user gets the memory back only then, unless a
-    /// scope ends first: so a driver reads nothing by address later that is not [fixed](Part::fixed); it keeps a copy of
-    /// what it may have to resend.
+    /// The frame needs its memory until [`Event::Completed`] with the same cookie. The user gets the memory back only
+    /// then, unless a scope ends first: so a driver later reads nothing by address that is not [fixed](Part::fixed); it
+    /// keeps a copy of what it may have to resend.
     Later,
 }
 

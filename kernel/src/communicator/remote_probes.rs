@@ -157,7 +157,7 @@ pub(super) enum AskResult<E> {
     Send,
     /// The query must wait until that sender knows that it need not keep a message any more.
     ReleaseFirst(Peer),
-    /// It is out, or there is nobody to ask, or others are first.
+    /// The query is in flight, there is no holder, or other patterns have precedence.
     Wait,
 }
 
