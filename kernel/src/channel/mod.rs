@@ -151,7 +151,7 @@ pub trait CopyTarget {
     fn spare_capacity(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]>;
 }
 
-/// What a poll reports.
+/// An event that a poll reports.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<A> {

@@ -483,7 +483,8 @@ fn sender<C: Config, A: Arrival>(reader: &mut Reader<'_, A>) -> Option<Option<Ha
     }
 }
 
-/// Judges data without a receive: with hints it was sent early in vain, without hints it violates the protocol.
+/// Accepts data without a receive only with hints, where it may be sent early in vain; otherwise it violates the
+/// protocol.
 fn stray<C: Config>() -> Option<()> {
     <C::Transfer as Transfer>::HINTS.then_some(())
 }

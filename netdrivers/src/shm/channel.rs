@@ -36,7 +36,7 @@ pub struct Shm {
     pub(super) connections: Vec<Connection>,
     /// Peers to poll: those that ever sent, and those whose loss is to be reported.
     active: Vec<u16>,
-    /// Where the next poll starts in `active`.
+    /// The index in `active` at which the next poll starts.
     next_active: usize,
     /// The peers that ever sent, as bits.
     senders: [u64; MAX_RANKS / 64],
@@ -380,7 +380,7 @@ impl Shm {
         self.wait_policy.step_if(idle, yields_pay)
     }
 
-    /// Never inlined, so that calls that wait stay short.
+    /// Executes one step of waiting. Never inlined, so that calls that wait stay short.
     #[inline(never)]
     fn wait_step(&mut self, idle: u32, limit: Option<Duration>) {
         match self.step(idle) {

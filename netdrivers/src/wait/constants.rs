@@ -74,7 +74,7 @@ pub const MAX_EXPONENT: u64 = 12;
 /// A sleep if the process' descriptor limit is below the number of its descriptors, so that it cannot wait for them.
 pub const BLIND_SLEEP: u64 = 1_000_000;
 
-// ---- Who is gone ---------------------------------------------------------------------------------------------------
+// ---- Dead ranks ----------------------------------------------------------------------------------------------------
 
 /// Interval at which a rank without a launcher checks the others' processes; also its longest sleep.
 pub const PROCESS_CHECK_INTERVAL: u64 = 500_000_000;

@@ -252,7 +252,7 @@ impl BoardGroup<'_> {
             return Ok(());
         }
         let lost = self.lost(awaited);
-        // What the member published before its end counts.
+        // A payload that the member published before its end counts.
         if let Some(lost) = lost.filter(|_| !self.member.is_there(awaited)) {
             *self.waiting = None;
             return Err(Unavailable::PeerLost(lost));
