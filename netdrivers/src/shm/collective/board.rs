@@ -181,8 +181,8 @@ impl<P: BoardMemory> Board<P> {
         self.next += 1;
         self.published = self.next;
         number.store(self.next, Ordering::Release);
-        // The store fetches the cache line of the next operation's slot while this rank waits for the others. Its
-        // release order covers ranks that read the slot's old value by it.
+        // The store fetches the cache line of the next operation's slot while this rank waits for the others. It is a
+        // release, because a rank that still needs the round in that slot may read its number from this store.
         let [number, _] = self.slots.slot_words(self.me, slot + STRIDE);
         number.store(number.load(Ordering::Relaxed), Ordering::Release);
         true
