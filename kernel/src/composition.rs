@@ -1,4 +1,4 @@
-//! A composition: one policy of each family, and how much of everything. The only file that looks at Cargo features.
+//! A composition: one policy of each family, and the sizes of all tables. The only file that uses Cargo features.
 
 use crate::aspect::{
     Buffering, Cap, Capacity, Datatypes, Homogeneous, Length, NoDatatypes, Observer,
@@ -7,42 +7,42 @@ use crate::aspect::{
 use crate::matching::Matcher;
 use core::marker::PhantomData;
 
-/// What a communicator is made of. Libraries are generic over it; final programs name [`Selected`] or their own.
+/// The policies of a communicator. Libraries are generic over it; final programs name [`Selected`] or their own.
 pub trait Config: 'static {
-    /// How wide lengths are.
+    /// The width of lengths.
     type Length: Length;
-    /// How payload travels.
+    /// The transfer protocol of payloads.
     type Transfer: Transfer;
-    /// How receives and messages find each other.
+    /// The matching of receives and messages.
     type Matcher: Matcher;
-    /// Where tables live.
+    /// The storage of tables.
     type Storage: Storage;
-    /// How large they are.
+    /// The sizes of tables.
     type Sizes: Sizes;
-    /// What is counted.
+    /// The events that are counted.
     type Observer: Observer;
-    /// What messages are made of.
+    /// The datatypes of messages.
     type Datatypes: Datatypes;
-    /// How values cross machines.
+    /// The representation of values between machines.
     type Representation: Representation;
     /// Whether the kernel may copy messages to send them later.
     type Buffering: Buffering;
 }
 
-/// How much of everything. Every bound says what happens there.
+/// The sizes of all tables. Each bound names the error beyond it.
 pub trait Sizes: 'static {
-    /// Sends and receives under way or unclaimed: beyond it [`Error::Full`](crate::Error::Full).
+    /// Number of sends and receives in progress or unclaimed: beyond it [`Error::Full`](crate::Error::Full).
     type Operations: Capacity;
-    /// Unexpected messages in all, shared out evenly among the peers as credit: beyond it senders keep their
+    /// Number of all unexpected messages, divided evenly among the peers as credit: beyond it senders keep their
     /// messages.
     type Pool: Capacity;
-    /// Payload of one unexpected message in bytes, and so the longest message that is sent without an announce.
+    /// Payload of one unexpected message in bytes, which is also the longest eager message.
     type Cell: Capacity;
-    /// Peers on the channel: beyond it [`Error::TooManyPeers`](crate::Error::TooManyPeers).
+    /// Number of peers on the channel: beyond it [`Error::TooManyPeers`](crate::Error::TooManyPeers).
     type Peers: Capacity;
 }
 
-/// A composition written down as a type. The families behind the sizes are off unless named.
+/// A composition given by type parameters. The families after the sizes are off unless named.
 pub struct Composition<
     L,
     T,
@@ -78,7 +78,7 @@ where
     type Buffering = B;
 }
 
-/// Sizes written down as a type.
+/// Sizes given by type parameters.
 pub struct Capacities<
     const OPERATIONS: usize,
     const POOL: usize,
@@ -124,7 +124,7 @@ type SelectedObserver = crate::aspect::Counting;
 #[cfg(not(feature = "observer"))]
 type SelectedObserver = Unobserved;
 
-/// The composition that the Cargo features choose: a small static one.
+/// The composition that the Cargo features select: a small static one.
 pub type Selected = Composition<
     zerocopy::little_endian::U32,
     SelectedTransfer,
@@ -137,9 +137,9 @@ pub type Selected = Composition<
     SelectedBuffering,
 >;
 
-/// A number that two peers must share to understand each other: it covers the header's name and size, the length type,
-/// the transfer policy and the layout of the frames. Drivers compare it when a job starts. It is the same in programs
-/// that were built apart, by another compiler too.
+/// Returns a number that two peers must share to interoperate: it covers the header's name and size, the length type,
+/// the transfer policy and the layout of the frames. Drivers compare it when a job starts. It is equal in programs that
+/// were built separately, even with different compilers.
 pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
     const FRAMES: u64 = 3;
     let parts = [
@@ -169,7 +169,7 @@ pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
     hash
 }
 
-/// FNV-1a; not for security.
+/// Computes a step of FNV-1a, which is not for security.
 const fn stir(hash: u64, part: u64) -> u64 {
     (hash ^ part).wrapping_mul(0x0000_0100_0000_01b3)
 }
@@ -205,7 +205,7 @@ mod tests {
 
     header!(Topic, "topic");
     header!(Port, "port");
-    // In another program.
+    // The same header as in another program.
     header!(Again, "topic");
 
     #[test]

@@ -1,12 +1,12 @@
-//! The envelope of a message: what matching looks at and what a receive learns.
-//! Source: the EPOS communication system, section 3.2 (`buf` is the loan, `complete` is the ticket).
+//! The envelope of a message: the input of matching and part of the result of a receive. Source: the EPOS communication
+//! system, section 3.2 (`buf` is the loan, `complete` is the ticket).
 
 use crate::aspect::{Announced, Length, RendezvousField, Transfer};
 use crate::composition::{Config, Selected};
 use crate::header::{Header, Peer};
 use zerocopy::little_endian::U16;
 
-/// Header, length and peer of a message. What the composition `C` leaves out takes no bytes.
+/// Header, length and peer of a message. Fields that the composition `C` leaves out take no bytes.
 #[repr(C)]
 pub struct Envelope<H: Header, C: Config = Selected> {
     header: H,
@@ -16,7 +16,7 @@ pub struct Envelope<H: Header, C: Config = Selected> {
 }
 
 impl<H: Header, C: Config> Envelope<H, C> {
-    /// `None` if the length does not fit the composition's length type.
+    /// Creates an envelope; returns `None` if the length does not fit the composition's length type.
     #[inline]
     pub(crate) fn new(
         header: H,
@@ -32,27 +32,27 @@ impl<H: Header, C: Config> Envelope<H, C> {
         })
     }
 
-    /// The upper protocol's header.
+    /// Returns the upper protocol's header.
     pub fn header(&self) -> H {
         self.header
     }
 
-    /// Bytes of the message, without the header; the buffer may have had less room.
+    /// Returns the length of the message in bytes, without the header; the buffer may have been shorter.
     pub fn len(&self) -> usize {
         self.len.get()
     }
 
-    /// A message without payload?
+    /// Returns whether the message has no payload.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where it came from (receive) or went to (send).
+    /// Returns the source (of a receive) or the destination (of a send).
     pub fn peer(&self) -> Peer {
         Peer(self.peer.get())
     }
 
-    /// The sender's operation, while the payload is still with the sender.
+    /// Returns the sender's operation, while the payload is still with the sender.
     pub(crate) fn announced(&self) -> Option<Announced> {
         self.rendezvous.get()
     }

@@ -1,4 +1,4 @@
-//! What the kernel says when something did not work.
+//! The errors of the kernel.
 
 use crate::channel::ChannelError;
 use crate::channel::GroupId;
@@ -10,9 +10,9 @@ use crate::header::Peer;
 pub enum Error {
     /// The table of operations is full: claim finished ones, or compose a larger one.
     Full,
-    /// The receiver's pool is full and the composition has no rendezvous: check for messages, then send again.
+    /// The receiver's pool is full and the composition has no rendezvous: call `check_messages`, then send again.
     NoCredit(Peer),
-    /// The message is longer than this many bytes: the composition (or the channel) carries no more.
+    /// The message is longer than the composition or the channel allows.
     TooLong {
         /// The longest message in bytes.
         limit: usize,
@@ -21,34 +21,34 @@ pub enum Error {
     NoSuchPeer(Peer),
     /// There is no such group here: open each number once, in ascending order.
     NoSuchGroup(GroupId),
-    /// The channel has more peers than the composition has places for.
+    /// The channel has more peers than the composition allows.
     TooManyPeers {
         /// Peers on the channel.
         peers: usize,
-        /// Places in the composition.
+        /// Largest number of peers of the composition.
         bound: usize,
     },
-    /// The pool has less than one place for every peer: compose a larger one.
+    /// The pool has less than one slot for every peer: compose a larger one.
     PoolTooSmall {
         /// Peers on the channel.
         peers: usize,
-        /// Places in the pool.
+        /// Number of slots in the pool.
         pool: usize,
     },
     /// The message was longer than the buffer; the first `room` bytes are in it.
     Truncated {
-        /// Bytes that were sent.
+        /// Length of the message in bytes.
         sent: usize,
-        /// Bytes that there was room for.
+        /// Length of the buffer in bytes.
         room: usize,
     },
     /// The operation was cancelled before it matched.
     Cancelled,
-    /// The sender withdrew the message after it had matched: its buffer went out of scope.
+    /// The sender withdrew the message after it had matched, because its buffer went out of scope.
     Revoked,
-    /// The time that the call was given is over.
+    /// The operation did not complete in the given time.
     TimedOut,
-    /// The peer is gone.
+    /// The peer is lost.
     PeerLost(Peer),
     /// This ticket names no operation here: it was claimed, or it belongs to another scope.
     UnknownTicket,
@@ -116,12 +116,12 @@ impl From<ChannelError> for Error {
     }
 }
 
-/// An operation that was not taken, with the buffer on its way back.
+/// The error of an operation that was not accepted, which returns the buffer.
 #[derive(Debug)]
 pub struct Refused<T> {
-    /// What was to be lent.
+    /// The buffer that was to be lent.
     pub loan: T,
-    /// Why it was not taken.
+    /// The reason of the refusal.
     pub error: Error,
 }
 

@@ -1,10 +1,10 @@
-//! Methods of [`Channel`](crate::Channel) and [`Network`](crate::Network) that an implementation names instead of writing
-//! them: what a driver takes by default, and what a wrapper forwards. The traits have no defaults, so a wrapper that
-//! forgets a method does not compile, and shows what it does itself.
+//! Macros for methods of [`Channel`](crate::Channel) and [`Network`](crate::Network) that an implementation only names:
+//! the defaults of a driver, and the forwarded methods of a wrapper. The traits have no default methods, so a wrapper
+//! that forgets one does not compile, and its own methods stand out.
 
-/// Methods of a [`Channel`](crate::Channel) for which a driver has nothing of its own: `supports_single_copy` is false,
-/// `set_corked` holds nothing back, `poll_with` polls, `wait_timeout` waits as at an early `idle`, which does not sleep,
-/// `wait_sources` is none, and `wait_with` waits for a short time.
+/// Implements methods of a [`Channel`](crate::Channel) for which a driver has no implementation of its own:
+/// `supports_single_copy` returns false, `set_corked` holds nothing back, `poll_with` polls, `wait_timeout` waits as at
+/// an early `idle`, which does not sleep, `wait_sources` returns `None`, and `wait_with` waits for a short time.
 ///
 /// A wrapper [forwards](crate::forward_channel!) them instead.
 #[macro_export]
@@ -57,8 +57,8 @@ macro_rules! channel_defaults {
     };
 }
 
-/// Methods of a [`Network`](crate::Network) for which a driver has nothing of its own: `is_checked` is false, `set_corked`
-/// holds nothing back, and `wait_sources` is none.
+/// Implements methods of a [`Network`](crate::Network) for which a driver has no implementation of its own:
+/// `is_checked` returns false, `set_corked` holds nothing back, and `wait_sources` returns `None`.
 ///
 /// A wrapper [forwards](crate::forward_network!) them instead.
 #[macro_export]
@@ -83,9 +83,9 @@ macro_rules! network_defaults {
     };
 }
 
-/// Methods of a [`Channel`](crate::Channel) that are those of a field, in the implementation of a wrapper: what it does
-/// itself stands beside them, and what is missing does not compile. Of an enum, as `(Way::Short | Way::Long)`, they are
-/// those of what it holds.
+/// Forwards methods of a [`Channel`](crate::Channel) to a field of a wrapper, which writes only its own methods; a
+/// missing method does not compile. For an enum, written as `(Way::Short | Way::Long)`, the methods go to the content
+/// of the variant.
 ///
 /// ```
 /// use pombo_kernel::channel::{Channel, ChannelError, Event};
@@ -112,7 +112,7 @@ macro_rules! network_defaults {
 /// }
 /// ```
 ///
-/// A method is missing:
+/// A missing method does not compile:
 ///
 /// ```compile_fail,E0046
 /// # use pombo_kernel::channel::{Channel, ChannelError, Event};
@@ -174,8 +174,8 @@ macro_rules! forward_channel {
     (@ now $($to:tt)+) => { $crate::__forward! { $($to)+ now(&self) -> u64 } };
 }
 
-/// Methods of a [`Network`](crate::Network) that are those of a field, or of whichever network an enum holds, as in
-/// [`forward_channel!`](crate::forward_channel!).
+/// Forwards methods of a [`Network`](crate::Network) to a field, or to the network in an enum's variant, as
+/// [`forward_channel!`](crate::forward_channel!) does.
 #[macro_export]
 macro_rules! forward_network {
     ($to:tt: $($(#[$attribute:meta])* $method:ident),+ $(,)?) => {
@@ -205,7 +205,7 @@ macro_rules! forward_network {
     (@ now $($to:tt)+) => { $crate::__forward! { $($to)+ now(&self) -> u64 } };
 }
 
-/// A method that calls the same one of a field, or of what the variants of an enum hold.
+/// Defines a method that calls the same method of a field, or of the content of an enum's variants.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forward {

@@ -1,33 +1,34 @@
-//! The kernel's frames: a two-byte preamble, then fixed little-endian fields, then payload. Kernel only.
+//! The kernel's frames: a two-byte preamble, then fixed little-endian fields, then payload. Only the kernel uses them.
 //!
 //! | kind | fields after the preamble | meaning |
 //! | --- | --- | --- |
-//! | Eager | header, payload | a whole message; takes one place in the pool |
-//! | Rts | header, length, sender | a message whose payload stays; takes one place |
-//! | Cts | sender, receiver, length | send that announced or offered message here |
-//! | Data | receiver, (sender,) offset, payload | a piece of a requested message |
+//! | Eager | header, payload | a whole message; takes one pool slot |
+//! | Rts | header, length, sender | announces a message whose payload stays with the sender; takes one pool slot |
+//! | Cts | sender, receiver, length | requests the announced or offered message |
+//! | Data | receiver, (sender,) offset, payload | a chunk of a requested message |
 //! | Abort | receiver (, sender) | the requested message was withdrawn |
-//! | Credit | | nothing but the preamble's credit |
-//! | Hold | 1 or 0 | messages are (no longer) kept back for want of credit |
-//! | MatchQuery | receiver, pattern | is there a first match among the held ones? |
-//! | MatchReply | receiver, sender, length, header | yes, this one |
-//! | NoMatch | receiver | no |
+//! | Credit | | carries only the preamble's credit |
+//! | Hold | 1 or 0 | messages are (no longer) held for want of credit |
+//! | MatchQuery | receiver, pattern | asks for the first match among the held messages |
+//! | MatchReply | receiver, sender, length, header | offers the first match |
+//! | NoMatch | receiver | there is no match |
 //! | Reject | sender | the offer came too late |
-//! | Accept | sender | a matched probe took the offer: that message is announced now |
-//! | Cancel | sender | may that announce or offer be withdrawn? |
+//! | Accept | sender | a matched probe took the offer: that message now counts as announced |
+//! | Cancel | sender | asks to withdraw an announced or offered message |
 //! | CancelReply | sender, 1 or 0 | yes or no |
-//! | RecvHint | receiver, length, pattern | this receive is the first that a message of yours could match |
-//! | RtsWithData | header, length, sender, receiver | an announce, and the data for that receive follows unasked |
-//! | Fin | sender | the data that came unasked is here, or not needed any more |
+//! | RecvHint | receiver, length, pattern | names the first receive that a message of the peer could match |
+//! | RtsWithData | header, length, sender, receiver | announces a message whose data for that receive follows without a
+//! Cts |
+//! | Fin | sender | the data sent without a Cts has arrived, or is not needed any more |
 //!
-//! In compositions with hints Data and Abort name the sender's operation, as the receiver's alone would not do.
+//! In compositions with hints Data and Abort also name the sender's operation, as the receiver's alone is ambiguous.
 
 use crate::channel::{Arrival, MIN_LIMIT};
 use crate::header::Wire;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
 
-/// What a frame is.
+/// The type of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, TryFromBytes)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -50,7 +51,7 @@ pub(crate) enum Kind {
     Fin,
 }
 
-/// An operation at a peer, as frames name it. Generation 0 names nothing.
+/// An operation of a peer, as named in frames. Generation 0 names none.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -60,20 +61,20 @@ pub(crate) struct Handle {
     pub(crate) generation: U32,
 }
 
-/// Bytes of the preamble: kind, credit.
+/// Length of the preamble in bytes: kind, credit.
 pub(crate) const PREAMBLE: usize = 2;
 
-/// Added to the kind by a sender whose values have their most significant byte first, in compositions that care.
+/// Flag in the kind, set by a sender of big-endian values, in compositions that convert byte orders.
 const BIG_ENDIAN: u8 = 0x80;
 
-/// The preamble: `credit` is how many places in the pool the receiver of this frame gets back. `big_endian`: the sender's
-/// values have their most significant byte first.
+/// Returns the preamble: `credit` is the number of pool slots returned to the receiver of this frame. `big_endian`: the
+/// sender's values are big-endian.
 #[inline]
 pub(crate) fn preamble(kind: Kind, credit: u8, big_endian: bool) -> [u8; PREAMBLE] {
     [kind as u8 | if big_endian { BIG_ENDIAN } else { 0 }, credit]
 }
 
-/// The head of the frame that is sent most.
+/// The head of an eager frame, the most frequent one.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct EagerHeader<H> {
@@ -81,22 +82,22 @@ pub(crate) struct EagerHeader<H> {
     pub(crate) header: H,
 }
 
-/// Builds the head of a frame.
+/// Writes the head of a frame.
 pub(crate) struct Writer {
     bytes: heapless::Vec<u8, MIN_LIMIT>,
 }
 
 impl Writer {
-    /// Starts with the preamble.
+    /// Creates a writer that starts with the preamble.
     #[inline]
     pub(crate) fn new(preamble: [u8; PREAMBLE]) -> Self {
         let mut bytes = heapless::Vec::new();
-        // The preamble fits, and so do the heads: the communicator asserts it at compile time.
+        // The preamble fits, and so do all heads, as the communicator asserts at compile time.
         let _ = bytes.extend_from_slice(&preamble);
         Writer { bytes }
     }
 
-    /// Appends a field; beyond [`MIN_LIMIT`] it is left out.
+    /// Appends a field; beyond [`MIN_LIMIT`] it is omitted.
     #[inline]
     pub(crate) fn put<T: Wire>(mut self, field: &T) -> Self {
         let _ = self.bytes.extend_from_slice(field.as_bytes());
@@ -109,15 +110,15 @@ impl Writer {
     }
 }
 
-/// Reads the head of a frame, field by field; `None` where the frame ends too early.
+/// Reads the head of a frame field by field; returns `None` if the frame is too short.
 pub(crate) struct Reader<'a, A> {
     arrival: &'a A,
     at: usize,
 }
 
 impl<'a, A: Arrival> Reader<'a, A> {
-    /// The kind and the credit, and a reader for the rest. `None` for a frame that is none of ours.
-    /// With `orders` also whether the sender's values have their most significant byte first.
+    /// Reads the preamble; returns the kind, the credit, whether the sender's values are big-endian (only with
+    /// `orders`), and a reader of the rest. Returns `None` for an invalid preamble.
     #[inline]
     pub(crate) fn new(arrival: &'a A, orders: bool) -> Option<(Kind, u8, bool, Self)> {
         let preamble = arrival.head(PREAMBLE)?;
@@ -145,7 +146,7 @@ impl<'a, A: Arrival> Reader<'a, A> {
         Some(field)
     }
 
-    /// First byte of the payload, and how many there are.
+    /// Returns the offset and the length of the payload in bytes.
     #[inline]
     pub(crate) fn payload(&self) -> (usize, usize) {
         (self.at, self.arrival.len() - self.at)
@@ -212,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A composition that does not care for the order knows no frame that tells it.
+    /// A composition without byte order conversion rejects a frame that carries the order.
     #[test]
     fn an_order_that_nobody_asked_for() {
         let writer = Writer::new(preamble(Kind::Eager, 0, true));
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(reader.take::<u8>(), None);
     }
 
-    /// A head that would pass the limit is cut, never a panic; the communicator asserts that none does.
+    /// A head beyond the limit is truncated without a panic; the communicator asserts that there is none.
     #[test]
     fn a_head_has_a_limit() {
         let mut writer = Writer::new([Kind::Eager as u8, 0]);

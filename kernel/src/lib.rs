@@ -24,13 +24,13 @@
 //! # }
 //! ```
 //!
-//! Programs and drivers use what stands here and in the modules; [`facade`] is for protocol libraries.
+//! Programs and drivers use the items below and in the modules; [`facade`] is for protocol libraries.
 //!
 //! # Aspects
 //!
 //! Every policy is a type that always exists ([`aspect`], [`matching`]); a [`Config`] names one of each family, usually
-//! as [`Composition`]. Cargo features only choose [`Selected`], the composition that is taken when none is named, so a
-//! feature never changes what other code observes. What is off takes no bytes and no instructions.
+//! as [`Composition`]. Cargo features only select [`Selected`], the default composition, so a feature never changes the
+//! behaviour of other code. A policy that is off takes no bytes and no instructions.
 //!
 //! | family | policies | feature | bytes of an envelope | bytes of a communicator | instructions |
 //! | --- | --- | --- | --- | --- | --- |
@@ -45,24 +45,25 @@
 //! | buffering | `Unbuffered`, `Buffered` | `buffering` | 0 | 896 | 0 |
 //! | storage | `Static`, or growing (`pombo-netdrivers`) | | 0 | tables go to the heap | |
 //!
-//! Each row is what the policy adds by itself to the first one: a header of 6 bytes, 16 operations, a pool of 32
-//! messages of 64 bytes, 8 peers. Instructions are those of a short message whose receive waits for it, from both
-//! posts to both claims; 0 stands for less than 40 either way, which is how registers happen to be used. Peeked with
-//! rustc 1.95 on x86-64; `cargo test -p pombo-kernel --test twin -- --nocapture` prints them anew, beside those of the same protocol
-//! written by hand: as many bytes, and at most 2 % more instructions.
+//! Each row gives the cost of the policy in addition to the first row: a header of 6 bytes, 16 operations, a pool of 32
+//! messages of 64 bytes, 8 peers. Instructions are those of a short message with a posted receive, from both posts to
+//! both claims; 0 stands for less than 40 either way, which is noise of register allocation. Measured with rustc 1.95
+//! on x86-64; `cargo test -p pombo-kernel --test twin -- --nocapture` prints them anew, beside those of the same
+//! protocol written by hand: as many bytes, and at most 2 % more instructions.
 //!
-//! # Bounds, and what happens there
+//! # Bounds, and the behaviour at each
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
-//! | sends and receives under way or unclaimed | `Sizes::Operations` | [`Error::Full`], the buffer comes back |
+//! | sends and receives in progress or unclaimed | `Sizes::Operations` | [`Error::Full`], the buffer comes back |
 //! | unexpected messages of one peer | `Sizes::Pool` / peers, or [`Limits::credit`] | the peer keeps its messages (rendezvous), or its sends are [`Error::NoCredit`] |
-//! | payload without an announce | the least of `Sizes::Cell`, the threshold, [`Limits::eager`], a frame | announced (rendezvous), or [`Error::TooLong`] |
+//! | eager payload | the least of `Sizes::Cell`, the threshold, [`Limits::eager`], a frame | announced (rendezvous), or
+//! [`Error::TooLong`] |
 //! | message length | the length type | [`Error::TooLong`] |
-//! | peers | `Sizes::Peers` | [`Error::TooManyPeers`] when the communicator is made |
+//! | peers | `Sizes::Peers` | [`Error::TooManyPeers`] when the communicator is created |
 //! | header and pattern | frames of 128 bytes | does not compile |
 //! | loans of one scope | [`SCOPE_LOANS`] | [`Error::Full`] |
-//! | frames that no rule explains | | dropped and counted |
+//! | frames that violate the protocol | | dropped and counted |
 //!
 //! # Costs
 //!
@@ -72,15 +73,15 @@
 //! | receive | one search of the unexpected queue |
 //! | arrival | one search of the expected queue, one copy into the posted buffer (or into the pool) |
 //! | claim | O(1) |
-//! | probe | one search; a question to each peer that holds messages back |
-//! | matched probe | as a probe; the message keeps its place in the pool until it is received |
+//! | probe | one search; a query to each peer that holds messages |
+//! | matched probe | as a probe; the message keeps its pool slot until it is received |
 //! | cancel | O(1) for receives and held sends; an announced send asks the peer |
-//! | a peer is lost | one pass over the operations |
-//! | progress with nothing to do | the channel's poll |
+//! | loss of a peer | one pass over the operations |
+//! | progress without events | the channel's poll |
 //!
-//! Progress happens inside calls. A bare system chooses the longest interval between two calls itself: nothing is lost
-//! in between, peers only wait. Where a call blocks it lets the channel wait ([`Channel::wait`]), which may spin, yield
-//! or wait for an interrupt; [`channel::WithWaitPolicy`] puts a program's own policy in its place.
+//! Progress happens inside calls. A bare-metal system chooses the longest interval between two calls itself: nothing is
+//! lost in between, peers only wait. A blocking call lets the channel wait ([`Channel::wait`]), which may spin, yield
+//! or wait for an interrupt; [`channel::WithWaitPolicy`] replaces this by the program's own policy.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -116,12 +117,12 @@ pub use memory::{
 pub use network::Network;
 pub use patterns::{Any, Exact, Select};
 
-/// For who builds a protocol library such as MPI on the kernel: what its calls need beside those of programs.
+/// Items for authors of a protocol library such as MPI on the kernel, in addition to those for programs.
 pub mod facade {
     pub use crate::communicator::{COPY_OVERHEAD, Lengths, Peeked, PointToPointExt};
 }
 
-// What `header!` expands to names this package from outside, and its tests are inside.
+// The expansion of `header!` names this package from outside, and the package's tests are inside.
 extern crate self as pombo_kernel;
 #[doc(hidden)]
 pub use zerocopy as __zerocopy;

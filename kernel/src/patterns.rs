@@ -1,4 +1,4 @@
-//! Ready patterns: for a protocol that matches by the bytes of its header and by the sender. [`header!`](crate::header!)
+//! Patterns for a protocol that matches by the bytes of its header and by the sender. [`header!`](crate::header!)
 //! uses them; a protocol with rules of its own implements [`Pattern`] itself.
 
 use crate::header::{Pattern, Peer, Wire, fold};
@@ -14,14 +14,14 @@ pub struct Any;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exact<H>(pub H);
 
-/// Messages whose header has certain bytes at certain places, from one sender or from any.
+/// Messages whose header has certain bytes at certain offsets, from one sender or from any.
 ///
-/// Made of [`Any`], of [`Exact`], or of a field by the function that [`header!`](crate::header!) writes for it; two of them
-/// are joined by `&`, and [`Select::from_peer`] names the sender.
+/// Created from [`Any`], from [`Exact`], or from a field by the function that [`header!`](crate::header!) defines for
+/// it; `&` combines two of them, and [`Select::from_peer`] names the sender.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C, packed)]
 pub struct Select<H: Wire> {
-    /// Ones where the header has to agree with `value`, which has zeros elsewhere.
+    /// Ones at the bits in which the header has to agree with `value`, which has zeros elsewhere.
     mask: H,
     value: H,
     /// The sender, if `named`.
@@ -30,13 +30,13 @@ pub struct Select<H: Wire> {
 }
 
 impl<H: Wire> Select<H> {
-    /// Every message.
+    /// Returns the pattern of every message.
     pub fn any() -> Self {
         Self::new_zeroed()
     }
 
-    /// Messages that agree with `value` in all bytes that `field` gives; those bytes of both headers are the same places.
-    /// [`header!`](crate::header!) calls it for each field.
+    /// Returns the pattern of messages that agree with `value` in the bytes that `field` selects, which must be at the
+    /// same offsets in both headers. [`header!`](crate::header!) calls it for each field.
     pub fn field(value: H, field: impl Fn(&mut H) -> &mut [u8]) -> Self {
         let (mut all, mut value) = (Self::any(), value);
         let mut mask = H::new_zeroed();
@@ -48,7 +48,7 @@ impl<H: Wire> Select<H> {
         all
     }
 
-    /// The same messages, from this sender alone.
+    /// Returns the pattern restricted to one sender.
     pub fn from_peer(self, sender: Peer) -> Self {
         Select {
             sender: U16::new(sender.0),
@@ -57,7 +57,7 @@ impl<H: Wire> Select<H> {
         }
     }
 
-    /// Does a header agree, from whomever it came?
+    /// Returns whether a header matches, whatever its sender.
     fn agrees(&self, header: &H) -> bool {
         let (mask, value) = (self.mask, self.value);
         let places = mask.as_bytes().iter().zip(value.as_bytes());
@@ -65,15 +65,15 @@ impl<H: Wire> Select<H> {
         places.all(|((mask, value), byte)| byte & mask == *value)
     }
 
-    /// Is every byte of the header given?
+    /// Returns whether every byte of the header is selected.
     fn is_exact(&self) -> bool {
         let mask = self.mask;
         mask.as_bytes().iter().all(|mask| *mask == 0xff)
     }
 }
 
-/// Messages that both want. If they want different bytes, or different senders, no message has both: then what the right
-/// one says is left out where the left one has said something else.
+/// The intersection of two patterns. If they select different bytes or different senders, no message matches both: then
+/// the left one's choice prevails.
 impl<H: Wire> BitAnd for Select<H> {
     type Output = Self;
 
@@ -108,12 +108,12 @@ impl<H: Wire> From<Exact<H>> for Select<H> {
     }
 }
 
-/// The bits of a class.
+/// The bits of a class: the whole header is selected, the sender is named.
 const HEADER: usize = 1;
 const SENDER: usize = 2;
 
 impl<H: Wire> Pattern<H> for Select<H> {
-    /// The header is given as a whole or not, the sender is named or not.
+    /// The whole header is selected or not, the sender is named or not.
     const CLASSES: usize = 4;
 
     fn matches(&self, from: Peer, header: &H) -> bool {
@@ -147,12 +147,13 @@ impl<H: Wire> Pattern<H> for Select<H> {
     }
 }
 
-/// Defines the header of a protocol: a struct of fixed-size fields that travels as it is.
+/// Defines the header of a protocol: a struct of fixed-size fields that is transmitted bytewise.
 ///
-/// Fields are `u8`, arrays of it, or the little-endian numbers of the [prelude](crate::prelude): `U16`, `U32`, `U64`. The
-/// struct can be copied, compared and printed, and is a [`Header`](crate::Header) whose patterns are [`Select`]. Its identity, which the
-/// [fingerprint](crate::fingerprint) includes, is its name with the names and types of its fields: programs that disagree
-/// in one of them do not start together. For each field there is a function of its name that selects by it.
+/// Fields are `u8`, arrays of it, or the little-endian numbers of the [prelude](crate::prelude): `U16`, `U32`, `U64`.
+/// The struct can be copied, compared and printed, and is a [`Header`](crate::Header) whose patterns are [`Select`].
+/// Its identity, which the [fingerprint](crate::fingerprint) includes, is its name with the names and types of its
+/// fields: programs that disagree in one of them do not start together. For each field a function of the same name
+/// returns a pattern that selects by it.
 ///
 /// ```
 /// use pombo_kernel::prelude::*;
@@ -195,7 +196,7 @@ macro_rules! header {
         #[allow(dead_code, reason = "a program need not select by every field")]
         impl $name {
             $(
-                /// Messages with this value in the field of that name.
+                /// Returns the pattern of messages with this value in the field.
                 $vis fn $field($field: $type) -> $crate::Select<Self> {
                     use $crate::__zerocopy::{FromZeros, IntoBytes};
                     let mut header = <Self as FromZeros>::new_zeroed();
@@ -232,7 +233,7 @@ mod tests {
         }
     }
 
-    /// What a pattern says, as a person would write it down.
+    /// The fields that a pattern selects: `kind`, `number` and sender.
     type Wanted = (Option<u8>, Option<u16>, Option<u16>);
 
     fn select((one, two, sender): Wanted) -> Select<Pair> {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     proptest! {
-        /// Few values, so that they often agree; and the law of classes.
+        /// Uses few values, so that they often agree, and checks the contract of classes.
         #[test]
         fn fields_and_senders_select(
             wanted in (

@@ -1,4 +1,4 @@
-//! What a first program needs: `use pombo_kernel::prelude::*;`.
+//! The items that a first program needs: `use pombo_kernel::prelude::*;`.
 
 pub use crate::header;
 pub use crate::{

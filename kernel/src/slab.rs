@@ -1,20 +1,20 @@
-//! Entries with stable indices, and queues that link them. Kernel only.
+//! Entries with stable indices, and queues that link them. Only the kernel uses them.
 //!
 //! Invariant: an entry is in at most one queue; a free entry is in none (its `next` links the free list).
 
 use crate::aspect::Slice;
 
-/// "No entry".
+/// The index of no entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// One place of a [`Slab`].
+/// An entry of a [`Slab`].
 pub struct Entry<T> {
     prev: u32,
     next: u32,
     value: Option<T>,
 }
 
-/// A table that hands out indices. Bounded by its storage.
+/// A table that assigns indices, bounded by its storage.
 pub(crate) struct Slab<T, A: Slice<Entry<T>>> {
     entries: A,
     free: u32,
@@ -32,7 +32,7 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         }
     }
 
-    /// The index of the new entry; `None` when the bound is reached.
+    /// Inserts an entry and returns its index; returns `None` if the table is full.
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Option<u32> {
         if self.free == NONE {
@@ -46,7 +46,7 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         Some(index)
     }
 
-    /// One more entry, a free one.
+    /// Adds a free entry.
     #[inline]
     fn grow(&mut self) -> Option<()> {
         let (index, prev, next) = (self.end(), NONE, NONE);
@@ -70,7 +70,7 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
             .as_mut()
     }
 
-    /// Frees an entry that is in no queue.
+    /// Removes and returns an entry that is in no queue.
     #[inline]
     pub(crate) fn remove(&mut self, index: u32) -> Option<T> {
         let entry = self.entries.as_mut().get_mut(index as usize)?;
@@ -81,19 +81,19 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         Some(value)
     }
 
-    /// The same, if `wanted` says so of it.
+    /// Removes an entry that is in no queue, if `wanted` holds for it.
     #[inline(always)]
     pub(crate) fn remove_if(&mut self, index: u32, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         self.get(index).filter(|value| wanted(value))?;
         self.remove(index)
     }
 
-    /// Entries in use.
+    /// Returns the number of entries in use.
     pub(crate) fn len(&self) -> usize {
         self.used
     }
 
-    /// One past the highest index ever used.
+    /// Returns one more than the highest index ever used.
     pub(crate) fn end(&self) -> u32 {
         self.entries.as_ref().len() as u32
     }
@@ -103,7 +103,7 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
     }
 }
 
-/// First in, first out, with removal from the middle.
+/// A FIFO queue with removal from the middle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
     head: u32,
@@ -138,7 +138,7 @@ impl Queue {
         (next != NONE).then_some(next)
     }
 
-    /// All entries in order, with their places.
+    /// Iterates over all entries in order, with their indices.
     #[inline]
     pub(crate) fn iter<'a, T: 'a, A: Slice<Entry<T>>>(
         &self,
@@ -168,7 +168,7 @@ impl Queue {
         }
     }
 
-    /// Takes the first entry out, of the table as well, if `wanted` says so of it.
+    /// Removes the first entry from the queue and from the table, if `wanted` holds for it.
     #[inline(always)]
     pub(crate) fn pop_if<T, A: Slice<Entry<T>>>(
         &mut self,
@@ -213,7 +213,7 @@ mod tests {
 
     const BOUND: usize = 6;
 
-    /// Two queues over one slab, against two vectors.
+    /// Two queues over one slab, compared with two vectors.
     #[derive(Default)]
     struct Model {
         queues: [Vec<u32>; 2],

@@ -1,4 +1,4 @@
-//! Error numbers of the system in words. For the errors of drivers, and of who calls the system beside them.
+//! Error numbers of the system as text, for the errors of drivers and of other callers of the system.
 
 use core::ffi::CStr;
 use core::fmt;
@@ -8,17 +8,17 @@ use core::fmt;
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// Of the call just made, which has failed.
+    /// Returns the error number of the call that has just failed.
     #[inline]
     pub fn last() -> Self {
         // SAFETY: the location of this thread's error number is always valid.
         Errno(unsafe { *libc::__errno_location() })
     }
 
-    /// What a call has returned: below 0 it has failed.
+    /// Converts the result of a call, which is negative on failure.
     ///
     /// # Errors
-    /// That of the call.
+    /// The error of the call.
     #[inline]
     pub fn check(result: i32) -> Result<i32, Self> {
         match result < 0 {

@@ -1,5 +1,5 @@
-//! Storage that grows on the heap, for programs that have one: tables start empty and stop at the composition's
-//! bound, payloads take exactly what they need.
+//! Storage that grows on the heap, for programs with an allocator: tables start empty and grow up to the composition's
+//! bound, payloads take exactly the bytes that they need.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -63,7 +63,7 @@ impl<B: Capacity> Cell for HeapCell<B> {
     }
 
     fn reserve(&mut self, bytes: usize) {
-        // Where there is no memory the next append says so.
+        // If there is no memory the next append reports it.
         let _ = self.0.try_reserve_exact(bytes.min(B::N));
     }
 

@@ -1,5 +1,5 @@
-//! The system's list of interfaces, and what each of them carries. For the devices of `udp` and `ethernet`: each takes
-//! the entries that it needs. Where the standard library is, `pnet` reads the list.
+//! The system's list of interfaces, and their MTUs, for the devices of `udp` and `ethernet`: each takes the entries
+//! that it needs. With the standard library, `pnet` reads the list.
 
 #[cfg(not(feature = "pnet"))]
 mod getifaddrs;
@@ -17,52 +17,52 @@ use pnet_base::MacAddr;
 
 /// An entry of the list: an interface and one of its addresses.
 pub(crate) struct InterfaceAddress {
-    /// As the system names it.
+    /// The system's name of the interface.
     pub(crate) name: String,
     flags: i32,
     pub(crate) address: LinkOrIp,
-    /// What reaches everybody on its segment, or the other end.
+    /// The broadcast address, or the address of the other end of a point-to-point link.
     pub(crate) other: Option<LinkOrIp>,
 }
 
 /// An address of an interface.
 pub(crate) enum LinkOrIp {
-    /// Every interface has one such entry.
+    /// The entry of the link, of which every interface has one.
     Link {
-        /// As the system counts it.
+        /// The system's index of the interface.
         index: i32,
-        /// `None` where it is not one of Ethernet.
+        /// The MAC address; `None` if the link is not Ethernet.
         mac: Option<MacAddr>,
     },
-    /// It may have several of these.
+    /// An IP address, of which an interface may have several.
     Ip(IpAddr),
 }
 
 impl InterfaceAddress {
-    /// Has it all of these flags?
+    /// Returns whether the interface has all of these flags.
     pub(crate) fn has_flags(&self, flags: i32) -> bool {
         self.flags & flags == flags
     }
 
-    /// Is it up, with a link?
+    /// Returns whether the interface is up, with a carrier.
     pub(crate) fn is_running(&self) -> bool {
         self.has_flags(libc::IFF_UP | libc::IFF_RUNNING)
     }
 
-    /// Does it lead to this host alone?
+    /// Returns whether this is a loopback interface.
     pub(crate) fn is_loopback(&self) -> bool {
         self.has_flags(libc::IFF_LOOPBACK)
     }
 }
 
-/// Bytes that the interface of that name carries in one piece now. Any socket may ask.
+/// Returns the present MTU in bytes of the interface of that name. Any socket will do for the call.
 ///
 /// # Errors
-/// That of `ioctl`.
+/// The error of `ioctl`.
 pub(crate) fn mtu(socket: i32, name: &str) -> Result<usize, Errno> {
     // SAFETY: zeros are a valid request.
     let mut request: libc::ifreq = unsafe { zeroed() };
-    // The name is cut to its room, and a zero stays behind it.
+    // The name is truncated to its field, and a zero stays behind it.
     let room = request.ifr_name.len() - 1;
     for (to, from) in request.ifr_name[..room].iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;

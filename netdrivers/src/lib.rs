@@ -1,7 +1,7 @@
-//! Channels for the Pombo kernel: where frames really travel.
+//! Channels and networks for the Pombo kernel: the drivers of shared memory, threads and network devices.
 //!
-//! Every driver implements [`pombo_kernel::channel::Channel`] and passes the same conformance suite, which the
-//! package `pombo-testing` has. The kernel knows none of them; whoever builds a program picks one.
+//! Every driver of a channel implements [`pombo_kernel::channel::Channel`] and passes the same conformance suite, which
+//! is in the package `pombo-testing`. The kernel depends on none of them; a program chooses one.
 #![no_std]
 
 extern crate alloc;

@@ -1,10 +1,10 @@
-//! A lock for threads of one process: who finds it taken sleeps. Used by `loopback`.
+//! A lock for threads of one process: a thread that finds it taken sleeps. `loopback` uses it.
 
 use crate::futex;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Something that one thread at a time has.
+/// A value to which one thread at a time has access.
 pub(crate) struct Lock<T> {
     word: AtomicU32,
     guarded: UnsafeCell<T>,
@@ -13,7 +13,7 @@ pub(crate) struct Lock<T> {
 /// The values of a lock's word.
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// Taken, and others may sleep.
+/// The lock is taken, and other threads may sleep.
 const CONTENDED: u32 = 2;
 
 // SAFETY: the word gives the guarded value to one thread at a time, as if it were sent there and back.
@@ -27,12 +27,12 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Runs `f` while no other thread has the value. If `f` panics, others have the value as `f` left it. `f` may not
-    /// come back here: it would wait for itself.
+    /// Runs `f` with exclusive access to the value. If `f` panics, the value stays as `f` left it. `f` must not lock
+    /// again: it would deadlock.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.take();
         let _taken = Taken(&self.word);
-        // SAFETY: until `_taken` is dropped the word keeps everybody else out, and the reference ends before.
+        // SAFETY: until `_taken` is dropped the word excludes all other threads, and the reference ends before.
         f(unsafe { &mut *self.guarded.get() })
     }
 
@@ -44,7 +44,8 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Whoever had to wait cannot know whether others still do.
+    /// Waits for the lock. A thread that had to wait cannot know whether others still do, so it marks the lock
+    /// contended.
     #[cold]
     fn wait(&self) {
         while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
@@ -53,7 +54,7 @@ impl<T> Lock<T> {
     }
 }
 
-/// Frees the lock when it goes, also while a panic unwinds.
+/// Frees the lock when dropped, also while a panic unwinds.
 struct Taken<'a>(&'a AtomicU32);
 
 impl Drop for Taken<'_> {
@@ -88,7 +89,7 @@ mod tests {
             let broken = scope.spawn(|| {
                 held.with(|held| {
                     *held = 1;
-                    // Others are asleep by then, or soon will be.
+                    // By then the other threads sleep, or soon will.
                     thread::yield_now();
                     panic!("as the test wants it");
                 })

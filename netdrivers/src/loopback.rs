@@ -1,4 +1,4 @@
-//! Ranks as threads of one process: a bounded inbox per rank behind a lock. Tests and small programs use it.
+//! Ranks as threads of one process: a bounded inbox per rank behind a lock. It is for tests and small programs.
 
 use crate::futex;
 use crate::lock::Lock;
@@ -16,20 +16,20 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_transport::ContiguousFrame;
 
-/// One rank of a world of threads. Dropping it means that the peer is gone.
+/// One rank of a world of threads. Dropping it reports the peer as lost to the others.
 pub struct Loopback {
     me: Peer,
     world: Arc<World>,
-    /// Taken out of the inbox by the running poll; kept for its memory.
+    /// The events that the running poll has taken out of the inbox; kept for its memory.
     batch: Vec<InboxEvent>,
 }
 
-/// How much a world of [`Loopback`]s takes before it says [`ChannelError::Full`].
+/// The bounds of a world of [`Loopback`]s, beyond which sends fail with [`ChannelError::Full`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The longest frame in bytes; less than [`MIN_LIMIT`] counts as that.
+    /// Size of the longest frame in bytes; a value below [`MIN_LIMIT`] counts as that.
     pub frame: usize,
-    /// Frames that wait between one sender and one receiver; 0 counts as 1.
+    /// Number of frames in flight between one sender and one receiver; 0 counts as 1.
     pub frames_in_flight: usize,
 }
 
@@ -42,16 +42,16 @@ impl Default for Limits {
     }
 }
 
-/// Frames handed out by one poll: small, so that senders get room early.
+/// Number of frames that one poll hands out: small, so that senders get room early.
 const BATCH: usize = 32;
 
 impl Loopback {
-    /// A world of `peers` ranks with the default [`Limits`]: the channel at index i is peer i.
+    /// Creates a world of `peers` ranks with the default [`Limits`]: the channel at index i is peer i.
     pub fn world(peers: u16) -> Vec<Loopback> {
         Self::world_with(peers, Limits::default())
     }
 
-    /// A world with other limits.
+    /// Creates a world with other limits.
     pub fn world_with(peers: u16, limits: Limits) -> Vec<Loopback> {
         let world = Arc::new(World {
             start: now(),
@@ -79,7 +79,7 @@ impl Loopback {
         &self.world.inboxes[self.me.index()]
     }
 
-    /// Moves the oldest events to the batch and tells senders that found no room.
+    /// Moves the oldest events to the batch and notifies senders that found no room.
     fn fill_batch(&mut self) {
         let mut unblocked = Vec::new();
         self.world.inboxes[self.me.index()].state.with(|state| {
@@ -142,7 +142,7 @@ impl Channel for Loopback {
                 share.blocked = true;
                 return Err(ChannelError::Full);
             }
-            // Gathered before anything is counted: a lender that panics leaves the inbox as it was.
+            // The parts are copied before anything is counted: a lender that panics leaves the inbox unchanged.
             let frame = concat_parts(parts);
             share.queued += 1;
             state.events.push_back(InboxEvent::Frame(self.me, frame));
@@ -221,41 +221,41 @@ fn concat_parts(parts: &[Part<'_>]) -> Box<[u8]> {
     frame
 }
 
-/// What the ranks share.
+/// The state that the ranks share.
 struct World {
     start: u64,
     limits: Limits,
     inboxes: Box<[Inbox]>,
 }
 
-/// Everything that is on its way to one rank, and the condition variable that wakes it.
+/// The inbox of one rank, and the word on which the rank sleeps.
 struct Inbox {
-    /// A rank that panicked leaves it consistent: every change is made in one step.
+    /// The state; a rank that panics leaves it consistent, as every change is made in one step.
     state: Lock<InboxState>,
     wakeup: AtomicU32,
 }
 
 struct InboxState {
-    /// In the order of sending, over all senders: fair, and [`InboxEvent::Lost`] comes last by itself. Bounded by the
-    /// senders' shares, and one loss per peer.
+    /// The events in the order of sending, over all senders: this is fair, and [`InboxEvent::Lost`] comes last by
+    /// itself. They are bounded by the senders' shares, and one loss per peer.
     events: VecDeque<InboxEvent>,
     senders: Box<[SenderShare]>,
     /// The owner is gone.
     closed: bool,
 }
 
-/// The values of `wakeup`: nothing happened since the owner last slept.
+/// The value of `wakeup` if nothing has happened since the owner last slept.
 const QUIET: u32 = 0;
-/// The same, and the owner sleeps.
+/// The value of `wakeup` if nothing has happened and the owner sleeps.
 const ASLEEP: u32 = 1;
-/// Something happened: an event, or room in another inbox.
+/// The value of `wakeup` after an event, or after room in another inbox.
 const NOTIFIED: u32 = 2;
 
 /// One sender's share of an inbox.
 #[derive(Clone, Default)]
 struct SenderShare {
     queued: usize,
-    /// The sender was told [`ChannelError::Full`] and must hear of room.
+    /// A send failed with [`ChannelError::Full`], so the sender must be notified of room.
     blocked: bool,
 }
 
@@ -276,15 +276,15 @@ impl Inbox {
         }
     }
 
-    /// After a change that the owner may sleep for.
+    /// Notifies the owner after a change that it may sleep for.
     fn notify(&self) {
         if self.wakeup.swap(NOTIFIED, Ordering::Release) == ASLEEP {
             futex::wake(&self.wakeup, 1);
         }
     }
 
-    /// For that long at most. Returns at once if anything happened since the last sleep: what came between a poll and
-    /// this call counts. Only the owner calls it.
+    /// Sleeps up to the limit. Returns immediately if anything has happened since the last sleep, which includes events
+    /// between a poll and this call. Only the owner calls it.
     fn sleep(&self, limit: Duration) {
         let (asleep, notified) = (Ordering::Relaxed, Ordering::Relaxed);
         let quiet = self
@@ -293,7 +293,7 @@ impl Inbox {
         if quiet.is_ok() {
             futex::wait(&self.wakeup, ASLEEP, Some(limit));
         }
-        // What happened before a notification that this takes back is seen from here on.
+        // The swap makes everything before the notification that it resets visible from here on.
         self.wakeup.swap(QUIET, Ordering::Acquire);
     }
 }

@@ -1,9 +1,9 @@
-//! A frame that lies in one piece at the driver. Drivers hand it out; the kernel reads it.
+//! A frame that is contiguous in the driver's memory. Drivers hand it out; the kernel reads it.
 
 use super::Arrival;
 use crate::header::Peer;
 
-/// A frame in one piece, read where it lies.
+/// A contiguous frame, read in place.
 #[derive(Clone, Copy, Debug)]
 pub struct ContiguousFrame<'a> {
     from: Peer,
@@ -11,12 +11,12 @@ pub struct ContiguousFrame<'a> {
 }
 
 impl<'a> ContiguousFrame<'a> {
-    /// A frame of that sender.
+    /// Creates a frame of the sender `from`.
     pub fn new(from: Peer, bytes: &'a [u8]) -> Self {
         Self { from, bytes }
     }
 
-    /// All of it.
+    /// Returns all bytes of the frame.
     #[inline(always)]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

@@ -1,7 +1,8 @@
-//! What the kernel stands on: a [`Channel`] is reliable and keeps the order of frames per peer.
+//! The interface between kernel and drivers: a [`Channel`] is reliable and keeps the order of frames per peer.
 //!
 //! Drivers implement it (package `pombo-netdrivers`); the kernel calls it. Shared memory and threads are channels by
-//! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is [`Arrival::for_each_chunk`]).
+//! nature. Source: the EPOS communication system, section 3.7 (`receive` with an offset is
+//! [`Arrival::for_each_chunk`]).
 
 mod contiguous_frame;
 mod multicast;
@@ -19,7 +20,7 @@ use crate::header::Peer;
 use crate::memory::Part;
 use core::mem::MaybeUninit;
 
-/// A reliable way to every peer, ordered per peer.
+/// A reliable path to every peer, ordered per peer.
 ///
 /// A frame is a gather list of 1 to [`Channel::limit`] bytes; it arrives whole, exactly once, after every earlier
 /// frame of the same sender, unless the sender is reported lost. A peer may send to itself.
@@ -30,25 +31,26 @@ pub trait Channel: 'static {
     /// A frame that arrived, valid during the call that hands it out.
     type Arrival<'a>: Arrival;
 
-    /// This peer.
+    /// Returns the number of this peer.
     fn me(&self) -> Peer;
 
-    /// How many peers there are, this one included: 1 to 65535.
+    /// Returns the number of peers, this one included: 1 to 65535.
     fn peers(&self) -> usize;
 
-    /// The longest frame to that peer, in bytes; at least [`MIN_LIMIT`].
+    /// Returns the length in bytes of the longest frame to that peer; at least [`MIN_LIMIT`].
     fn limit(&self, to: Peer) -> usize;
 
-    /// May a payload of `len` bytes go in one frame, however long, for that peer to read where it lies? It is then the
-    /// last part, [fixed](Part::fixed), and its frame has a cookie. A frame above the limit is such a one or refused.
+    /// Returns whether a payload of `len` bytes, however long, may go in one frame that the peer reads in place. The
+    /// payload is then the last part, [fixed](Part::fixed), and its frame has a cookie. Any other frame above the limit
+    /// is refused.
     fn supports_single_copy(&self, to: Peer, len: usize) -> bool;
 
-    /// Takes the whole frame or nothing. Never blocks. A frame with [`Cookie::COPY`] is copied ([`Sent::Done`]).
+    /// Takes the whole frame or nothing; never blocks. A frame with [`Cookie::COPY`] is copied ([`Sent::Done`]).
     ///
     /// # Errors
-    /// [`ChannelError::Full`]: no room now, try again after a [`Channel::poll`] or a [`Channel::wait`].
-    /// [`ChannelError::PeerLost`]: nobody will ever take it. [`ChannelError::TooLong`], [`ChannelError::NoSuchPeer`]:
-    /// the frame cannot be sent at all.
+    /// [`ChannelError::Full`]: there is no room now; try again after a [`Channel::poll`] or a [`Channel::wait`].
+    /// [`ChannelError::PeerLost`]: the peer is lost. [`ChannelError::TooLong`], [`ChannelError::NoSuchPeer`]: the frame
+    /// cannot be sent at all.
     fn try_send(
         &mut self,
         to: Peer,
@@ -56,49 +58,50 @@ pub trait Channel: 'static {
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError>;
 
-    /// Frames that are sent from now on may wait for each other, until this is called with `false`: they may leave as
-    /// one then. Nobody polls or waits meanwhile.
+    /// Corks or uncorks the channel: corked frames may wait for each other and leave as one once this is called with
+    /// `false`. The caller does not poll or wait while the channel is corked.
     fn set_corked(&mut self, on: bool);
 
-    /// Hands out what has happened, at most a batch that the driver bounds, oldest first per peer.
-    /// Returns whether anything happened. Inside `f` nothing can be sent.
+    /// Reports what has happened, at most a batch that the driver bounds, oldest first per peer. Returns whether
+    /// anything happened. `f` cannot send.
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError>;
 
-    /// As [`Channel::poll`], for who takes arrivals of every type: a channel made of others need not make them one type.
+    /// Polls as [`Channel::poll`], for a handler of arrivals of every type: a composite channel need not unify the
+    /// types of its parts.
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError>;
 
-    /// Called when polling found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
-    /// frame may have arrived or a full queue may have room, but does not sleep at 0 and 1: who calls may just have had
-    /// something to do. Returning early is always right.
+    /// Waits after polling has found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
+    /// frame may have arrived or a full queue may have room, but does not sleep at 0 and 1: the caller may just have
+    /// been busy. An early return is always allowed.
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError>;
 
-    /// As [`Channel::wait`], and back after about that time at the latest. A channel that cannot sleep for a limited
-    /// time does not sleep here.
+    /// Waits as [`Channel::wait`], for about `nanoseconds` ns at most. A channel that cannot sleep for a limited time
+    /// does not sleep here.
     ///
     /// # Errors
     /// As [`Channel::wait`].
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError>;
 
-    /// What would end a sleep of [`Channel::wait`], for who sleeps for another channel at the same time. `None` where
-    /// the channel sleeps by other means, or never.
+    /// Returns the events that would end a sleep of [`Channel::wait`], for a caller that sleeps for another channel at
+    /// the same time. Returns `None` if the channel sleeps by other means, or never.
     fn wait_sources(&mut self) -> Option<WaitSet>;
 
-    /// As [`Channel::wait`], and back also when this happens. A channel that cannot sleep for both naps.
+    /// Waits as [`Channel::wait`], also for the events of `other`. A channel that cannot sleep for both sleeps briefly.
     ///
     /// # Errors
     /// As [`Channel::wait`].
     fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError>;
 
-    /// Nanoseconds on a clock that never goes back, from an arbitrary start; used for time-outs.
+    /// Returns the time in nanoseconds of a monotonic clock with an arbitrary start; used for time-outs.
     fn now(&self) -> u64;
 }
 
-/// Takes what a channel reports.
+/// Handles the events of a channel.
 pub trait FrameHandler {
-    /// One event.
+    /// Handles one event.
     fn handle<A: Arrival>(&mut self, event: Event<A>);
 
-    /// A frame that lies in one piece. False if it was not taken: then it is to come as an event.
+    /// Handles a contiguous frame. Returns false if it was not handled: then the channel reports it as an event.
     #[inline(always)]
     fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         let _ = (from, frame);
@@ -106,30 +109,31 @@ pub trait FrameHandler {
     }
 }
 
-/// Every channel carries frames of at least this many bytes, and hands out this much contiguously.
+/// The least frame length in bytes that every channel carries, and hands out contiguously.
 pub const MIN_LIMIT: usize = 128;
 
-/// A frame as it lies at the driver.
+/// A received frame in the driver's memory.
 pub trait Arrival {
-    /// Who sent it.
+    /// Returns the sender.
     fn from(&self) -> Peer;
 
-    /// Bytes in the frame.
+    /// Returns the length of the frame in bytes.
     fn len(&self) -> usize;
 
-    /// An empty frame?
+    /// Returns whether the frame is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The first `n` bytes in one piece, for `n` up to [`MIN_LIMIT`]; `None` if the frame is shorter.
+    /// Returns the first `n` bytes contiguously, for `n` up to [`MIN_LIMIT`]; `None` if the frame is shorter.
     fn head(&self, n: usize) -> Option<&[u8]>;
 
-    /// Calls `f` on consecutive pieces of the `len` bytes from `offset`. Callers stay inside [`Arrival::len`].
+    /// Calls `f` on consecutive chunks of the `len` bytes from `offset`. Callers stay inside [`Arrival::len`].
     fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8]));
 
-    /// As [`Arrival::for_each_chunk`], also of a frame whose payload is still with its sender. False if it could not be had:
-    /// then what `into` got is worth nothing, and the sender is told to send it [again](Event::Again).
+    /// Copies as [`Arrival::for_each_chunk`], also from a frame whose payload is still with its sender. Returns false
+    /// if the payload could not be read: then the content of `into` is invalid, and the sender is told to
+    /// [resend](Event::Again) it.
     #[inline]
     fn read_into(&self, offset: usize, len: usize, into: &mut impl CopyTarget) -> bool {
         self.for_each_chunk(offset, len, |piece| into.append(piece));
@@ -137,33 +141,34 @@ pub trait Arrival {
     }
 }
 
-/// Where [`Arrival::read_into`] puts what it gets.
+/// The destination of [`Arrival::read_into`].
 pub trait CopyTarget {
     /// Takes the next bytes.
     fn append(&mut self, piece: &[u8]);
 
-    /// Room for all the bytes where they are to go, to be filled instead of [`CopyTarget::append`]; if it is in one piece.
+    /// Returns contiguous room for `len` bytes at their destination, to be filled instead of [`CopyTarget::append`], if
+    /// there is any.
     fn spare_capacity(&mut self, len: usize) -> Option<&mut [MaybeUninit<u8>]>;
 }
 
-/// What a poll reports.
+/// An event that a poll reports.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<A> {
     /// A frame arrived.
     Arrival(A),
-    /// The frame that was accepted with [`Sent::Later`] no longer needs its memory.
+    /// The frame accepted with [`Sent::Later`] no longer needs its memory.
     Completed(Cookie),
-    /// The same, but the peer could not read its payload where it lies: that is to be sent once more, in frames up to
-    /// the limit.
+    /// The frame no longer needs its memory, but the peer could not read the payload in place: send it once more, in
+    /// frames up to the limit.
     Again(Cookie),
-    /// This peer is gone: reported once, after the last frame that it sent. Nothing of frames to it is needed any
-    /// more, and no [`Event::Completed`] follows.
+    /// The peer is lost: reported once, after its last frame. Memory of frames to it is no longer needed, and no
+    /// [`Event::Completed`] follows.
     PeerLost(Peer),
 }
 
 impl<A> Event<A> {
-    /// The same, with another arrival: for channels made of others, which hand on whatever these report.
+    /// Converts the arrival, for composite channels, which forward the events of their parts.
     #[inline(always)]
     pub fn map<B>(self, f: impl FnOnce(A) -> B) -> Event<B> {
         match self {
@@ -175,42 +180,42 @@ impl<A> Event<A> {
     }
 }
 
-/// How a frame was taken.
+/// The way in which a channel has accepted a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
-    /// Copied: its memory may change at once.
+    /// The frame is copied: its memory may change immediately.
     Done,
-    /// Not over before [`Event::Completed`] with the same cookie. The user gets the memory back only then, unless a
-    /// scope ends first: so a driver reads nothing by address later that is not [fixed](Part::fixed); it keeps a copy of
-    /// what it may have to resend.
+    /// The frame needs its memory until [`Event::Completed`] with the same cookie. The user gets the memory back only
+    /// then, unless a scope ends first: so a driver later reads nothing by address that is not [fixed](Part::fixed); it
+    /// keeps a copy of what it may have to resend.
     Later,
 }
 
-/// Chosen by the kernel, opaque to drivers; comes back in [`Event::Completed`].
+/// A value chosen by the kernel and opaque to drivers; [`Event::Completed`] returns it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cookie(pub u64);
 
 impl Cookie {
-    /// For frames whose memory goes away after the call.
+    /// The cookie of frames whose memory is valid only during the call.
     pub const COPY: Cookie = Cookie(u64::MAX);
 }
 
-/// Why a channel did not do it.
+/// An error of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ChannelError {
-    /// No room now: poll, then try again.
+    /// There is no room now: poll, then try again.
     Full,
-    /// The peer is gone; nothing reaches it any more.
+    /// The peer is lost; frames do not reach it any more.
     PeerLost(Peer),
-    /// The frame is longer than this limit in bytes: split it.
+    /// The frame is longer than the limit: split it.
     TooLong {
         /// The longest frame in bytes.
         limit: usize,
     },
     /// There is no such peer on this channel.
     NoSuchPeer(Peer),
-    /// The device failed with this system error number: see the driver's documentation.
+    /// The device failed with this `errno` value: see the driver's documentation.
     Device(i32),
 }
 

@@ -1,10 +1,10 @@
-//! Messages to groups of peers, which one frame carries to all members: what a channel may serve beside its own frames.
-//! The kernel names groups and what serves them; the protocol is in package `pombo-transport`.
+//! Multicast: one frame carries a message to all members of a group, in addition to the channel's own frames. The
+//! kernel defines the group number and the interface; the protocol is in package `pombo-transport`.
 
 use super::{ChannelError, WaitSet};
 use crate::header::Peer;
 
-/// The number of a group: the same at all its members, and never used again.
+/// The number of a group: equal at all members, and never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct GroupId(pub u32);
 
@@ -14,25 +14,26 @@ impl core::fmt::Display for GroupId {
     }
 }
 
-/// The groups of a peer, as the channel beside them sees them: it lets their frames come and go, sleeps for them, and
-/// tells them who is dead. `B` shows them the users' memory.
+/// The groups of a peer as the channel sees them: it makes progress on their frames, sleeps for them, and reports lost
+/// peers to them. `B` gives access to the users' memory.
 pub trait Multicast<B: ?Sized>: 'static {
-    /// Takes the frames that have arrived and sends what is due. Returns whether any arrived.
+    /// Handles arrived frames and sends what is due. Returns whether any frame arrived.
     ///
     /// # Errors
-    /// What the device says, except that it has no room.
+    /// The errors of the device, except that it has no room.
     fn poll(&mut self, buffers: &mut B) -> Result<bool, ChannelError>;
 
-    /// Is a poll due: does a user wait for a message, or is something to be sent by now? If not, a poll now and then is
-    /// enough.
+    /// Returns whether a poll is due, because a user waits for a message or a frame has to be sent by now. If not, an
+    /// occasional poll is enough.
     fn is_due(&self, buffers: &B) -> bool;
 
-    /// What would end a sleep for these groups, as [`Channel::wait_sources`](super::Channel::wait_sources).
+    /// Returns the events that would end a sleep for these groups, as
+    /// [`Channel::wait_sources`](super::Channel::wait_sources).
     fn wait_sources(&mut self) -> Option<WaitSet>;
 
-    /// This peer is dead: nothing waits for it any more in the groups that are open.
+    /// Reports a lost peer: the open groups do not wait for it any more.
     fn declare_lost(&mut self, peer: Peer);
 
-    /// Has everything that this peer sent arrived at all members that live?
+    /// Returns whether everything that this peer sent has arrived at all live members.
     fn is_settled(&self) -> bool;
 }

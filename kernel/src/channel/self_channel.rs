@@ -1,16 +1,16 @@
-//! The channel of a peer that is alone: no driver, no thread, no memory but its own. First programs start with it.
+//! The channel of a single peer to itself: no driver, no thread, no allocation. First programs start with it.
 
 use super::{Channel, ChannelError, ContiguousFrame, Cookie, Event, MIN_LIMIT, Sent};
 use crate::header::Peer;
 use crate::memory::Part;
 
-/// What its only peer sends, it receives: the `self` transport of other communication systems.
+/// A channel whose only peer receives what it sends: the `self` transport of other communication systems.
 ///
-/// It holds frames of `BYTES` bytes together, a word (`usize`) in front of each included. What does not fit is
-/// [`ChannelError::Full`] until a poll, which hands out all of them and frees their room; one frame may take all of it.
-/// Less room than the shortest limit takes does not compile.
+/// It stores frames in `BYTES` bytes, including a word (`usize`) of length in front of each. A frame that does not fit
+/// is refused with [`ChannelError::Full`] until a poll, which hands out all frames and frees their room; one frame may
+/// fill all of it. A `BYTES` too small for the shortest limit does not compile.
 ///
-/// It has no clock to read: each poll and each wait counts as a nanosecond.
+/// It reads no clock: each poll and each wait counts as a nanosecond.
 ///
 /// ```
 /// use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, SelfChannel};
@@ -26,19 +26,19 @@ use crate::memory::Part;
 /// ```
 #[derive(Clone, Debug)]
 pub struct SelfChannel<const BYTES: usize> {
-    /// Frames one behind the other, oldest first, each behind its length.
+    /// The queued frames, oldest first, each behind its length.
     frames: [u8; BYTES],
     used: usize,
     ticks: u64,
 }
 
-/// Its only peer.
+/// The only peer.
 const ME: Peer = Peer(0);
-/// Bytes of the length in front of a frame.
+/// Size in bytes of the length in front of a frame.
 const LENGTH: usize = size_of::<usize>();
 
 impl<const BYTES: usize> SelfChannel<BYTES> {
-    /// Without frames.
+    /// Creates an empty channel.
     pub const fn new() -> Self {
         const { assert!(BYTES >= MIN_LIMIT + LENGTH, "no room for a frame") };
         SelfChannel {

@@ -1,14 +1,14 @@
-//! How to wait, as a policy of the program's: for bare systems, and for programs that know better than the driver.
+//! A waiting policy supplied by the program: for bare-metal systems, and for programs that know better than the driver.
 
 use super::wait_set::SHORT_SLEEP;
 use super::{Channel, ChannelError, WaitSet};
 
-/// A channel that waits as its owner says; everything else is the channel's own.
+/// A channel with the waiting policy of its owner; all other methods are the channel's own.
 ///
-/// The policy gets the channel, how many times in a row polling has found nothing, and how many nanoseconds it may take
-/// (`u64::MAX`: nobody waits for a certain time), and may return whenever it likes before these are over. A bare system
-/// spins a few times and then waits for an interrupt, of its timer too, in the way that its processor has to close the
-/// gap between the last poll and the wait: masked interrupts wake `wfi` on Arm and RISC-V, and x86 has `sti; hlt`.
+/// The policy gets the channel, the number of polls in a row that have found nothing, and the number of nanoseconds for
+/// which it may wait (`u64::MAX`: without limit); it may always return earlier. A bare-metal system spins a few times
+/// and then waits for an interrupt, including that of its timer, in the way in which its processor closes the race
+/// between the last poll and the wait: masked interrupts wake `wfi` on Arm and RISC-V, and x86 has `sti; hlt`.
 ///
 /// ```
 /// use pombo_kernel::{Channel, channel::WithWaitPolicy};
@@ -34,7 +34,7 @@ pub struct WithWaitPolicy<L, W> {
 }
 
 impl<L, W: FnMut(&mut L, u32, u64) -> Result<(), ChannelError>> WithWaitPolicy<L, W> {
-    /// The channel with that policy.
+    /// Creates a channel with that policy.
     pub const fn new(channel: L, policy: W) -> Self {
         WithWaitPolicy { channel, policy }
     }

@@ -1,21 +1,22 @@
-//! What ends a sleep: [`WaitSet`]. For who sleeps for two channels at once, as a channel made of two does.
+//! The events that end a sleep: [`WaitSet`]. Callers that sleep for two channels at once need it, such as a composite
+//! channel.
 
-/// What wakes a channel, or a network, that has nothing to do: descriptors of the system, and a timer.
+/// The events that wake an idle channel or network: descriptors of the operating system, and a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitSet {
-    /// Readable when something may have come. Below zero: none.
+    /// Descriptors that become readable when a frame may have arrived. Negative: none.
     pub readable: [i32; 6],
-    /// Writable when something that was full may have room. Below zero: none.
+    /// Descriptors that become writable when a full queue may have room. Negative: none.
     pub writable: [i32; 4],
-    /// Nanoseconds until a timer ends; `u64::MAX`: there is none. 0: there is something to do at once.
+    /// Nanoseconds until a timer expires; `u64::MAX`: no timer. 0: there is work now.
     pub timeout: u64,
 }
 
-/// Nanoseconds that a channel sleeps at most while another one, which would not wake it, has to be looked at too.
+/// Nanoseconds that a channel sleeps at most while another one, which would not wake it, must be polled too.
 pub const SHORT_SLEEP: u64 = 400_000;
 
 impl WaitSet {
-    /// The timer alone.
+    /// Creates a set with a timer only.
     pub const fn timeout(timeout: u64) -> Self {
         WaitSet {
             readable: [-1; 6],
@@ -24,7 +25,7 @@ impl WaitSet {
         }
     }
 
-    /// When one of these descriptors is readable.
+    /// Creates a set of descriptors that become readable.
     pub fn readable<const N: usize>(descriptors: [i32; N]) -> Self {
         const { assert!(N <= 6) };
         let mut wake = Self::timeout(u64::MAX);
@@ -32,7 +33,7 @@ impl WaitSet {
         wake
     }
 
-    /// Also when one of these is writable, if something is `full`.
+    /// Adds descriptors that become writable, if something is `full`.
     pub fn writable<const N: usize>(mut self, full: bool, descriptors: [i32; N]) -> Self {
         const { assert!(N <= 4) };
         if full {
@@ -41,13 +42,13 @@ impl WaitSet {
         self
     }
 
-    /// The same, within that time.
+    /// Limits the timer to `timeout` ns.
     pub fn at_most(self, timeout: u64) -> Self {
         let timeout = self.timeout.min(timeout);
         WaitSet { timeout, ..self }
     }
 
-    /// Whichever comes first. `None` if they have too many descriptors together.
+    /// Returns the union of both sets; `None` if they have too many descriptors together.
     pub fn or(mut self, other: WaitSet) -> Option<Self> {
         add(&mut self.readable, other.readable)?;
         add(&mut self.writable, other.writable)?;

@@ -41,9 +41,9 @@ pub(crate) enum Owner {
 /// The state of an operation. Lengths have the width of lengths in frames, so that rendezvous does not enlarge it.
 #[derive(Clone, Copy)]
 pub(crate) enum OpState<N> {
-    /// Send: in [`PeerState::unsent`]. `announce`: by rendezvous, whatever the size.
+    /// Send: in `PeerState::unsent`. `announce`: by rendezvous, whatever the size.
     Unsent { announce: bool },
-    /// Send: in [`PeerState::unsent`] and offered to a query; waits for request, rejection or acceptance. `cancel`: the
+    /// Send: in `PeerState::unsent` and offered to a query; waits for request, rejection or acceptance. `cancel`: the
     /// send ends on rejection; `asked`: the peer, if it keeps the offer, has been told of that.
     Offered {
         announce: bool,
@@ -54,9 +54,9 @@ pub(crate) enum OpState<N> {
     RtsSent,
     /// Send: announced and to be cancelled; `asked`: the Cancel has been sent to the peer.
     Cancelling { asked: bool },
-    /// Send: CTS received; in [`FlowControl::active`] until all `want` bytes have left.
+    /// Send: CTS received; in `FlowControl::active` until all `want` bytes have left.
     Streaming { to: Handle, want: N, next: N },
-    /// Send: announced, and in [`FlowControl::active`] until all `want` bytes have left for the receive that a hint
+    /// Send: announced, and in `FlowControl::active` until all `want` bytes have left for the receive that a hint
     /// named. `cancel`: then ask the peer to cancel.
     StreamingEarly {
         to: Handle,
@@ -64,17 +64,17 @@ pub(crate) enum OpState<N> {
         next: N,
         cancel: bool,
     },
-    /// Send: the loan ended while data was streaming early; in [`FlowControl::active`] until the peer is told.
+    /// Send: the loan ended while data was streaming early; in `FlowControl::active` until the peer is told.
     AbortingEarly { to: Handle },
     /// Send: all bytes have left, and some still need the loan. `again`: the CTS, in case the channel asks to resend.
     Draining { again: Option<(Handle, N)> },
-    /// Send: CTS received after the loan ended; in [`FlowControl::active`] until the peer is told.
+    /// Send: CTS received after the loan ended; in `FlowControl::active` until the peer is told.
     Aborting { to: Handle },
-    /// Receive: matched by a probe. The payload is in the pool at `place`, or still with the sender ([`NONE`]).
+    /// Receive: matched by a probe. The payload is in the pool at `place`, or still with the sender (`NONE`).
     Probed { place: u32 },
     /// Receive: in the expected queue at `place`.
     Posted { place: u32, room: usize },
-    /// Receive: matched with an RTS; in [`FlowControl::active`] until the CTS has left.
+    /// Receive: matched with an RTS; in `FlowControl::active` until the CTS has left.
     CtsPending { sender: Handle, room: usize },
     /// Receive: data is arriving; `got` of `want` bytes are here.
     Receiving { want: N, got: N },

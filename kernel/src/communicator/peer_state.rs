@@ -10,7 +10,7 @@ use crate::slab::Queue;
 
 /// The state of one peer.
 pub(crate) struct PeerState<H: Header, C: Config> {
-    /// Places in its pool that we may still take.
+    /// Number of slots in the peer's pool that this process may still use.
     pub(crate) credit: u32,
     /// Number of free slots in our pool that have not been returned to the peer as credit.
     pub(crate) credits_to_return: u32,

@@ -1,7 +1,7 @@
-//! What a user can do with a communicator, with one port of an endpoint, and inside a scope: the same calls.
+//! The operations of a communicator, of one port of an endpoint, and of a scope, which are the same.
 //!
-//! They stand here once. Each of the three types has them as methods of its own, and [`PointToPoint`] has them for code
-//! that is generic over the three.
+//! The macro defines them once. Each of the three types has them as inherent methods, and [`PointToPoint`] has them for
+//! code that is generic over the three.
 
 use super::completed_operation::Completed;
 use super::engine::Engine;
@@ -17,18 +17,19 @@ use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
 use crate::memory::{Lent, Memory, Source, Ticket};
 
-/// The calls: `calls!(pub HEADER, CHANNEL, MEMORY, COMPOSITION, MUX)`, where the mux of a scope's port lives for `'s`.
+/// Defines the methods: `calls!(pub HEADER, CHANNEL, MEMORY, COMPOSITION, MUX)`, where the mux of a scope's port lives
+/// for `'s`.
 macro_rules! calls {
     ($vis:vis $H:ty, $L:ty, $M:ty, $C:ty, $W:ty) => {
-        /// Sends and waits until the bytes may change (blocking).
+        /// Sends and waits until `bytes` may change (blocking).
         ///
         /// # Errors
-        /// As [`Self::isend`], and the operation's own outcome. Without rendezvous it waits for credit.
+        /// As [`Self::isend`], and the operation's own error. Without rendezvous it waits for credit.
         $vis fn send(&mut self, to: Peer, header: $H, bytes: &[u8]) -> Result<(), Error> {
             self.scope(|scope| scope.send_before(to, header, bytes, None))
         }
 
-        /// As [`Self::send`], for so many nanoseconds at most.
+        /// Sends as [`Self::send`], for at most `nanoseconds` ns.
         ///
         /// # Errors
         /// As [`Self::send`]; [`Error::TimedOut`] takes the message back: a receive that has matched it gets
@@ -41,7 +42,7 @@ macro_rules! calls {
         /// Receives and waits for the message (blocking).
         ///
         /// # Errors
-        /// As [`Self::irecv`], and the operation's own outcome.
+        /// As [`Self::irecv`], and the operation's own error.
         $vis fn recv(
             &mut self,
             pattern: <$H as Header>::Pattern,
@@ -50,8 +51,8 @@ macro_rules! calls {
             self.scope(|scope| scope.recv_before(pattern, bytes, None))
         }
 
-        /// As [`Self::recv`], for so many nanoseconds at most. A message that has matched by then is received to its
-        /// end.
+        /// Receives as [`Self::recv`], for at most `nanoseconds` ns. A message that has matched by then is received
+        /// completely.
         ///
         /// # Errors
         /// As [`Self::recv`]; [`Error::TimedOut`] if no message has matched.
@@ -65,8 +66,8 @@ macro_rules! calls {
             self.scope(|scope| scope.recv_before(pattern, bytes, deadline))
         }
 
-        /// Sends; by size at once or by rendezvous. Complete when the buffer may be reused; until then it is
-        /// [lent](crate::Lent).
+        /// Starts a send: eager or by rendezvous, depending on the size. It completes when the buffer may be reused;
+        /// until then the buffer is [lent](crate::Lent).
         ///
         /// # Errors
         /// The buffer comes back with [`Error::Full`], [`Error::NoSuchPeer`], [`Error::PeerLost`],
@@ -80,7 +81,7 @@ macro_rules! calls {
             self.isend_as(Mode::Standard, to, header, out)
         }
 
-        /// Sends in a mode of choice.
+        /// Starts a send in the given mode.
         ///
         /// # Errors
         /// As [`Self::isend`]; [`Error::FeatureDisabled`] for a synchronous send without rendezvous.
@@ -94,7 +95,7 @@ macro_rules! calls {
             self.engine().isend(mode, to, header, out)
         }
 
-        /// Copies the message and sends the copy: nothing is lent, nothing is to be claimed (MPI's buffered mode).
+        /// Copies the message and sends the copy: nothing is lent and there is nothing to claim (MPI's buffered mode).
         ///
         /// # Errors
         /// As [`Self::isend`]; [`Error::TooLong`] beyond a cell of the composition; [`Error::Full`] also when there
@@ -107,7 +108,7 @@ macro_rules! calls {
         ///
         /// # Errors
         /// The buffer comes back with [`Error::Full`] or [`Error::NoSuchPeer`], and, in a composition without queues,
-        /// with [`Error::FeatureDisabled`] when no message is here.
+        /// with [`Error::FeatureDisabled`] if no matching message has arrived.
         $vis fn irecv(
             &mut self,
             pattern: <$H as Header>::Pattern,
@@ -119,19 +120,20 @@ macro_rules! calls {
             Ok(ticket)
         }
 
-        /// Takes what has arrived and sends what is due (the paper's `check_messages`); true if anything moved.
+        /// Handles arrived frames and sends what is due (the paper's `check_messages`); returns true if anything
+        /// progressed.
         ///
         /// # Errors
         /// [`Error::Channel`] when the channel is broken.
-        // Out of line, with the engine's progress in it: in line its callers would share that, and hand the parts over
-        // in memory.
+        // Not inlined, but with the engine's progress inlined into it: otherwise its callers would share that one and
+        // pass the engine's parts in memory.
         #[inline(never)]
         $vis fn check_messages(&mut self) -> Result<bool, Error> {
             self.engine().progress()
         }
 
-        /// Makes progress, or lets the channel wait when there is none: for loops of a user's own. `idle` counts the
-        /// rounds without progress; begin with 0.
+        /// Makes progress, or lets the channel wait if there is none: for loops of the user. `idle` counts the rounds
+        /// without progress and starts at 0.
         ///
         /// # Errors
         /// [`Error::Channel`] when the channel is broken.
@@ -140,7 +142,7 @@ macro_rules! calls {
             self.engine().pause(moved, idle, None)
         }
 
-        /// Takes back a finished operation's buffer and outcome; `None` while it is not over. Makes no progress
+        /// Returns a finished operation's buffer and outcome; `None` while it is not complete. Makes no progress
         /// itself.
         ///
         /// # Errors
@@ -150,15 +152,15 @@ macro_rules! calls {
             self.engine().claim(ticket)
         }
 
-        /// Makes progress until the operation is over.
+        /// Makes progress until the operation is complete.
         ///
         /// # Errors
-        /// [`Error::UnknownTicket`], [`Error::Channel`]. What happened to the operation is in its outcome.
+        /// [`Error::UnknownTicket`], [`Error::Channel`]. The operation's own error is in its outcome.
         $vis fn wait(&mut self, ticket: Ticket) -> Result<Completed<$H, $M, $C>, Error> {
             self.engine().wait(ticket, None)?.ok_or(Error::TimedOut)
         }
 
-        /// As [`Self::wait`], for so many nanoseconds at most; `None` when they are over. The operation goes on.
+        /// Waits as [`Self::wait`], for at most `nanoseconds` ns; returns `None` on time-out. The operation goes on.
         ///
         /// # Errors
         /// As [`Self::wait`].
@@ -172,21 +174,20 @@ macro_rules! calls {
             engine.wait(ticket, deadline)
         }
 
-        /// Asks an operation to end without a message. The outcome says which came first:
-        /// [`Error::Cancelled`], or what the operation would have given anyway. Of a message to this peer itself that
-        /// is decided when the call returns.
+        /// Requests the cancellation of an operation. The outcome says which came first: [`Error::Cancelled`], or the
+        /// operation's ordinary result. For a message to this peer itself the outcome is decided when the call returns.
         ///
         /// # Errors
         /// [`Error::UnknownTicket`], [`Error::Channel`].
         $vis fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
             self.engine().cancel(ticket)?;
-            // The frames between this peer and itself have nobody else to wait for.
+            // Only this process can make progress on frames between this peer and itself.
             while self.engine().is_revoked_here(ticket) && self.check_messages()? {}
             Ok(())
         }
 
-        /// The envelope of the first message that a receive with this pattern would take, if one is known. The first
-        /// call may have to ask senders that hold messages back: make progress and probe again.
+        /// Returns the envelope of the first message that a receive with this pattern would match, if one is known. The
+        /// first call may have to query senders that hold messages: make progress and probe again.
         ///
         /// # Errors
         /// [`Error::NoSuchPeer`], [`Error::PeerLost`], [`Error::Channel`].
@@ -203,7 +204,7 @@ macro_rules! calls {
             found?.ok_or(Error::TimedOut)
         }
 
-        /// As [`Self::wait_probe`], for so many nanoseconds at most; `None` when they are over.
+        /// Waits as [`Self::wait_probe`], for at most `nanoseconds` ns; returns `None` on time-out.
         ///
         /// # Errors
         /// As [`Self::probe`].
@@ -217,11 +218,11 @@ macro_rules! calls {
             engine.until(deadline, |engine| engine.probe(pattern))
         }
 
-        /// As [`Self::probe`], and takes the message: no other receive or probe will see it. It is received with
-        /// [`Self::irecv_matched`] and takes a place among the operations until then.
+        /// Probes as [`Self::probe`] and takes the message: no other receive or probe will match it.
+        /// [`Self::irecv_matched`] receives it; until then it occupies an operation.
         ///
         /// # Errors
-        /// As [`Self::probe`]; [`Error::Full`], and the message stays.
+        /// As [`Self::probe`]; [`Error::Full`] without taking the message.
         $vis fn matched_probe(
             &mut self,
             pattern: <$H as Header>::Pattern,
@@ -241,7 +242,7 @@ macro_rules! calls {
             found?.ok_or(Error::TimedOut)
         }
 
-        /// As [`Self::wait_matched_probe`], for so many nanoseconds at most; `None` when they are over.
+        /// Waits as [`Self::wait_matched_probe`], for at most `nanoseconds` ns; returns `None` on time-out.
         ///
         /// # Errors
         /// As [`Self::matched_probe`].
@@ -259,7 +260,7 @@ macro_rules! calls {
         ///
         /// # Errors
         /// The buffer comes back with [`Error::UnknownTicket`] if the ticket names no such message, and with
-        /// [`Error::Full`] if there is no place for the loan.
+        /// [`Error::Full`] if the buffer table is full.
         $vis fn irecv_matched(
             &mut self,
             ticket: Ticket,
@@ -268,7 +269,7 @@ macro_rules! calls {
             self.engine().irecv_matched(ticket, into)
         }
 
-        /// Runs `f` with a [`Scope`], whose buffers may live shorter than this.
+        /// Runs `f` with a [`Scope`], whose buffers may live shorter than `self`.
         $vis fn scope<'s, 'buf, R>(&'s mut self, f: impl FnOnce(&mut Scope<'s, 'buf, $H, $L, $C, $W>) -> R) -> R {
             let Engine { state, channel, buffers, mux } = self.engine();
             f(&mut Scope::new(state, channel, buffers, mux))
@@ -276,32 +277,33 @@ macro_rules! calls {
     };
 }
 
-/// Sends, receives and their completion. Nothing here blocks but the calls whose names say so (`wait`, `send`, `recv`,
-/// `wait_probe`); progress happens inside calls.
+/// Sends, receives and their completion. Only the calls whose names say so (`wait`, `send`, `recv`, `wait_probe`)
+/// block; progress happens inside calls.
 impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
     calls!(pub H, L, M, C, SinglePort);
 }
 
-/// As those of a [`Communicator`].
+/// The methods of a [`Communicator`], for one port of an endpoint.
 impl<H: Header, L: Channel, M: Memory, C: Config, O: OtherPorts<L>>
     PortView<'_, L, Port<H, M, C>, O>
 {
     calls!(pub H, L, M, C, MultiPort<'s, L>);
 }
 
-/// As those of a [`Communicator`].
+/// The methods of a [`Communicator`], inside a scope.
 impl<'b, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'_, 'b, H, L, C, W> {
     calls!(pub H, L, Lent<'b>, C, W::Reborrowed<'s>);
 }
 
-/// The methods that a [`Communicator`], a [`PortView`] and a [`Scope`] have, for code that is generic over them; a
-/// program that names its type needs no trait. Sealed: what a hidden method lends is known to the kernel alone.
+/// The methods that a [`Communicator`], a [`PortView`] and a [`Scope`] share, for code that is generic over them; a
+/// program that names its type does not need the trait. It is sealed, as the type that its hidden method returns is
+/// private to the kernel.
 pub trait PointToPoint {
     /// The upper protocol's header.
     type Header: Header;
     /// The transport below.
     type Channel: Channel;
-    /// What can be lent here.
+    /// The kind of memory that users may lend.
     type Memory: Memory;
     /// The composition.
     type Config: Config;

@@ -1,24 +1,25 @@
-//! How one port's frames share a channel with those of other ports.
+//! Multiplexes the frames of several ports over one channel.
 //!
-//! With one port nothing is added. With several, every frame begins with one byte, the number of its port, and a
-//! cookie carries it in its upper eight bits: the slot is moved there, and operations stay below 2^24.
+//! A single port adds nothing to a frame. With several ports, every frame begins with one byte, the port number, and a
+//! cookie carries it in its upper eight bits: the slot is shifted accordingly, and the number of operations stays below
+//! 2^24.
 
 use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, FrameHandler, Sent};
 use crate::error::Error;
 use crate::header::Peer;
 use crate::memory::Part;
 
-/// The way out for one port.
+/// The transmit side of one port.
 pub trait PortTx {
-    /// The longest frame of this port to that peer.
+    /// Returns the length in bytes of the longest frame of this port to that peer.
     fn limit(&self, to: Peer) -> usize;
 
-    /// As [`Channel::supports_single_copy`]. Never among several ports.
+    /// As [`Channel::supports_single_copy`]; always false if there are several ports.
     fn supports_single_copy(&self, _to: Peer, _len: usize) -> bool {
         false
     }
 
-    /// As [`Channel::try_send`], for whole messages: in line.
+    /// Sends as [`Channel::try_send`]; inlined, for eager messages.
     fn try_send_inline(
         &mut self,
         to: Peer,
@@ -29,7 +30,7 @@ pub trait PortTx {
     /// As [`Channel::set_corked`].
     fn set_corked(&mut self, on: bool);
 
-    /// The same for all others: there may be one of it.
+    /// Sends all other frames, not inlined, so that the code exists once.
     #[inline]
     fn try_send(
         &mut self,
@@ -41,7 +42,7 @@ pub trait PortTx {
     }
 }
 
-/// The only port: the channel itself.
+/// The transmit side of a single port: the channel itself.
 pub struct DirectTx<'a, L>(pub(crate) &'a mut L);
 
 impl<L: Channel> PortTx for DirectTx<'_, L> {
@@ -71,7 +72,7 @@ impl<L: Channel> PortTx for DirectTx<'_, L> {
     }
 }
 
-/// One of several ports.
+/// The transmit side of one of several ports.
 pub struct NumberedTx<'a, L> {
     pub(crate) channel: &'a mut L,
     pub(crate) port: u8,
@@ -106,7 +107,7 @@ impl<L: Channel> PortTx for NumberedTx<'_, L> {
 
 const PORT_SHIFT: u32 = 56;
 
-/// A frame behind its port's number.
+/// A received frame without its port number.
 pub struct Demuxed<A>(A);
 
 impl<A: Arrival> Arrival for Demuxed<A> {
@@ -127,40 +128,40 @@ impl<A: Arrival> Arrival for Demuxed<A> {
     }
 }
 
-/// The other ports of an endpoint, as one port's calls see them: they make progress too.
+/// The other ports of an endpoint, which make progress in the calls of one port.
 pub trait OtherPorts<L: Channel> {
-    /// Is the port of that number among them?
+    /// Returns whether the port of that number is among them.
     fn has(&self, port: u8) -> bool;
 
-    /// Something for the port of that number; dropped if there is none.
+    /// Passes an event to the port of that number; drops it if there is no such port.
     fn handle(&mut self, port: u8, event: Event<Demuxed<L::Arrival<'_>>>);
 
-    /// A peer is gone.
+    /// Reports the loss of a peer to all ports.
     fn lose(&mut self, peer: Peer);
 
-    /// Sends what is due; true if anything left.
+    /// Sends what is due; returns true if anything left.
     ///
     /// # Errors
     /// [`Error::Channel`].
     fn flush(&mut self, channel: &mut L) -> Result<bool, Error>;
 }
 
-/// How a port's calls reach the channel.
+/// Access of a port's calls to the channel.
 pub trait PortMux<L: Channel> {
-    /// The way out.
+    /// The transmit side.
     type PortTx<'x>: PortTx
     where
         L: 'x;
 
-    /// The same, for a scope.
+    /// The multiplexer reborrowed for a scope.
     type Reborrowed<'x>: PortMux<L>
     where
         Self: 'x;
 
-    /// The way out.
+    /// Returns the transmit side.
     fn tx<'x>(&self, channel: &'x mut L) -> Self::PortTx<'x>;
 
-    /// Takes what has happened: `own` gets what is for this port.
+    /// Polls the channel: `handler` gets the events of this port.
     ///
     /// # Errors
     /// [`Error::Channel`].
@@ -172,11 +173,11 @@ pub trait PortMux<L: Channel> {
     /// [`Error::Channel`].
     fn flush_others(&mut self, channel: &mut L) -> Result<bool, Error>;
 
-    /// The same, for a scope.
+    /// Reborrows the multiplexer for a scope.
     fn reborrow(&mut self) -> Self::Reborrowed<'_>;
 }
 
-/// The only port.
+/// The multiplexer of a single port.
 pub struct SinglePort;
 
 impl<L: Channel> PortMux<L> for SinglePort {
@@ -204,7 +205,7 @@ impl<L: Channel> PortMux<L> for SinglePort {
     }
 }
 
-/// The number of this port, and the others.
+/// The multiplexer of one of several ports: its number, and the other ports.
 pub struct MultiPort<'a, L>(pub(crate) u8, pub(crate) &'a mut dyn OtherPorts<L>);
 
 impl<L: Channel> PortMux<L> for MultiPort<'_, L> {
@@ -243,7 +244,7 @@ impl<L: Channel> PortMux<L> for MultiPort<'_, L> {
                     others.handle(to, on_completed);
                 }
             }
-            // Nothing was offered.
+            // No single copy was offered, so nothing is to be resent.
             Event::Again(_) => {}
             Event::PeerLost(peer) => {
                 handler.handle::<Demuxed<L::Arrival<'_>>>(Event::PeerLost(peer));

@@ -1,4 +1,4 @@
-//! Ports and what joins them: several protocols over one channel, or one, which is the usual case.
+//! Ports and endpoints: several protocols over one channel, or one, which is the usual case.
 //!
 //! The paper's system takes one protocol at a time. An [`Endpoint`] takes several, known when the program is built:
 //! each [`Port`] has its own header, queues, pool and credit, so unread traffic of one never stops another. A
@@ -18,7 +18,7 @@ use crate::header::{Header, Peer};
 use crate::matching::{Expected, Unexpected};
 use crate::memory::Memory;
 
-/// One header's queues and loans.
+/// The queues and loans of one header type.
 pub struct Port<H: Header, M: Memory, C: Config = Selected> {
     state: State<H, C>,
     buffers: BufferTable<M, C>,
@@ -33,29 +33,29 @@ pub struct Endpoint<L: Channel, P> {
 /// An endpoint with one port: the four queues, the loans, and the channel below.
 pub type Communicator<H, L, M, C = Selected> = Endpoint<L, Single<Port<H, M, C>>>;
 
-/// The ports of an endpoint that has one.
+/// The port of an endpoint with a single port.
 pub struct Single<P>(P);
 
-/// Bounds chosen when a program starts, inside what the composition allows. All peers must choose the same.
+/// Bounds chosen at start-up, within those of the composition. All peers must choose the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Places in each peer's pool that a peer may take: 1 up to pool / peers, which is the default.
+    /// Number of slots that a peer may use in each other peer's pool: 1 to pool / peers, which is the default.
     pub credit: Option<u32>,
-    /// The longest payload in bytes that is sent without an announce: at most the composition's.
+    /// The longest payload in bytes that is sent eagerly: at most the composition's.
     pub eager: Option<usize>,
-    /// What copies of messages may take in bytes, each with [`COPY_OVERHEAD`](super::COPY_OVERHEAD): in compositions
-    /// with buffering, where the default is as many as there are operations. Peers may choose differently.
+    /// Bytes that copies of messages may occupy, including [`COPY_OVERHEAD`](super::COPY_OVERHEAD) for each: in
+    /// compositions with buffering, where the default is one copy per operation. Peers may choose different values.
     pub copies: Option<usize>,
 }
 
-/// How long the queues are.
+/// The lengths of the queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lengths {
-    /// Sends and receives that are under way or unclaimed.
+    /// Number of sends and receives that are in progress or unclaimed.
     pub operations: usize,
-    /// Receives that wait for a message.
+    /// Number of posted receives without a message.
     pub expected: usize,
-    /// Messages that wait for a receive.
+    /// Number of arrived messages without a receive.
     pub unexpected: usize,
 }
 
@@ -102,29 +102,29 @@ impl<H: Header, M: Memory, C: Config> Port<H, M, C> {
 }
 
 impl<L: Channel, P> Endpoint<L, P> {
-    /// This peer.
+    /// Returns the number of this peer.
     pub fn me(&self) -> Peer {
         self.channel.me()
     }
 
-    /// How many peers there are.
+    /// Returns the number of peers.
     pub fn peers(&self) -> usize {
         self.channel.peers()
     }
 
-    /// The channel below.
+    /// Returns the channel below.
     pub fn channel(&self) -> &L {
         &self.channel
     }
 
-    /// The channel below. Sending on it directly breaks the kernel's order.
+    /// Returns the channel below. Sending on it directly breaks the kernel's order.
     pub fn channel_mut(&mut self) -> &mut L {
         &mut self.channel
     }
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
-    /// Over a channel, with the composition's bounds.
+    /// Creates a communicator over a channel, with the composition's bounds.
     ///
     /// # Errors
     /// [`Error::TooManyPeers`], [`Error::PoolTooSmall`].
@@ -132,7 +132,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
         Self::with_limits(channel, Limits::default())
     }
 
-    /// Over a channel, with smaller bounds.
+    /// Creates a communicator over a channel, with smaller bounds.
     ///
     /// # Errors
     /// [`Error::TooManyPeers`], [`Error::PoolTooSmall`].
@@ -141,28 +141,28 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
         Ok(Endpoint { channel, ports })
     }
 
-    /// How long the queues are now.
+    /// Returns the present lengths of the queues.
     pub fn lengths(&self) -> Lengths {
         self.ports.0.lengths()
     }
 
-    /// What was counted so far; `None` if the composition has no observer.
+    /// Returns the counters; `None` if the composition has no observer.
     pub fn statistics(&self) -> Option<Statistics> {
         self.ports.0.statistics()
     }
 
-    /// Frames dropped because no rule of the protocol explains them.
+    /// Returns the number of frames dropped because they violate the protocol.
     pub fn rejected(&self) -> u64 {
         self.ports.0.state.rejected
     }
 
-    /// Has that peer gone, and has all come that it sent?
+    /// Returns whether that peer is lost and every frame that it sent has arrived.
     pub fn is_dead(&self, peer: Peer) -> bool {
         let peers = self.ports.0.state.peer_states.as_ref();
         peers.get(peer.index()).is_some_and(|state| state.dead)
     }
 
-    /// Every frame that was due has been taken by the channel; what is left waits for the peers.
+    /// Returns whether the channel has taken every frame that was due; all else waits for the peers.
     pub fn is_flushed(&self) -> bool {
         !self.ports.0.state.tx_pending
     }
@@ -189,7 +189,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> PointToPoint for Communicator<
     }
 }
 
-/// One port of an endpoint at work, the others making progress beside it.
+/// One port of an endpoint during a call; the other ports make progress too.
 pub struct PortView<'a, L: Channel, P, R> {
     channel: &'a mut L,
     number: u8,
@@ -200,17 +200,17 @@ pub struct PortView<'a, L: Channel, P, R> {
 impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
     PortView<'_, L, Port<H, M, C>, R>
 {
-    /// How long this port's queues are now.
+    /// Returns the present lengths of this port's queues.
     pub fn lengths(&self) -> Lengths {
         self.port.lengths()
     }
 
-    /// What this port counted so far; `None` if its composition has no observer.
+    /// Returns this port's counters; `None` if its composition has no observer.
     pub fn statistics(&self) -> Option<Statistics> {
         self.port.statistics()
     }
 
-    /// Frames of this port dropped because no rule of the protocol explains them.
+    /// Returns the number of frames of this port dropped because they violate the protocol.
     pub fn rejected(&self) -> u64 {
         self.port.state.rejected
     }
@@ -238,7 +238,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint
     }
 }
 
-/// Another port beside the one at work.
+/// A port other than that of the current call.
 pub struct OtherPort<'a, P> {
     number: u8,
     port: &'a mut P,
@@ -290,21 +290,21 @@ impl<L: Channel, A: OtherPorts<L>, B: OtherPorts<L>> OtherPorts<L> for (A, B) {
     }
 }
 
-/// Port `I` of an endpoint's ports, and the rest.
+/// Access to port `I` and to the remaining ports.
 pub trait Ports<L: Channel, const I: usize> {
-    /// The port.
+    /// The type of the port.
     type Port;
-    /// The others.
+    /// The remaining ports.
     type OtherPorts<'a>: OtherPorts<L>
     where
         Self: 'a;
 
-    /// Both.
+    /// Returns the port and the remaining ports.
     fn select(&mut self) -> (&mut Self::Port, Self::OtherPorts<'_>);
 }
 
 impl<L: Channel, P> Endpoint<L, P> {
-    /// One port at work: `endpoint.port::<1>().isend(..)`.
+    /// Returns a view of one port: `endpoint.port::<1>().isend(..)`.
     pub fn port<const I: usize>(
         &mut self,
     ) -> PortView<'_, L, <P as Ports<L, I>>::Port, <P as Ports<L, I>>::OtherPorts<'_>>
@@ -326,7 +326,7 @@ macro_rules! endpoint_of {
         impl<L: Channel, $($h: Header, $m: Memory, $c: Config),+>
             Endpoint<L, ($(Port<$h, $m, $c>,)+)>
         {
-            /// Over a channel, with the compositions' bounds.
+            /// Creates an endpoint over a channel, with the compositions' bounds.
             ///
             /// # Errors
             /// [`Error::TooManyPeers`], [`Error::PoolTooSmall`].

@@ -1,4 +1,4 @@
-//! What a user's call does to the queues: send, receive, probe, cancel, release.
+//! The effect of user calls on the queues: send, receive, cancel, release.
 
 use super::operation::{OpState, Owner};
 use super::port_mux::PortTx;
@@ -12,18 +12,18 @@ use crate::matching::{Expected, Matcher, Posted, Sequence, Unexpected};
 use crate::memory::{BufferAccess, Ticket};
 use crate::slab::NONE;
 
-/// How a send wants to be carried.
+/// The mode of a send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// By size: short messages at once, long ones by rendezvous when the composition has it.
+    /// Depending on the size: short messages eagerly, long ones by rendezvous if the composition has it.
     #[default]
     Standard,
-    /// Complete only after a receive has matched: always by rendezvous.
+    /// Completes only after a receive has matched: always by rendezvous.
     Synchronous,
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// Checks a send and opens its operation. It is not in any queue yet: [`State::enqueue_send`] comes next.
+    /// Checks a send and opens its operation. It is not in any queue yet: [`State::enqueue_send`] must follow.
     #[inline]
     pub(crate) fn open_send(
         &mut self,
@@ -63,7 +63,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(ticket)
     }
 
-    /// Puts an opened send in its place in the order. The loan is in the buffer table by now.
+    /// Enqueues an opened send after the earlier ones. The loan is already in the buffer table.
     #[inline]
     pub(crate) fn enqueue_send(&mut self, to: Peer, ticket: Ticket) {
         if let Some(state) = self.peer_states.as_mut().get_mut(to.index()) {
@@ -75,7 +75,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.mark_pending(to);
     }
 
-    /// Opens a receive with room for that many bytes. [`State::match_or_post`] comes next.
+    /// Opens a receive with room for that many bytes. [`State::match_or_post`] must follow.
     #[inline]
     pub(crate) fn open_receive(
         &mut self,
@@ -98,7 +98,7 @@ impl<H: Header, C: Config> State<H, C> {
         )
     }
 
-    /// Matches an opened receive with a message that is here, or puts it into the expected queue.
+    /// Matches an opened receive with an unexpected message, or puts it into the expected queue.
     #[inline]
     pub(crate) fn match_or_post(
         &mut self,
@@ -125,7 +125,7 @@ impl<H: Header, C: Config> State<H, C> {
             slot: ticket.slot(),
             sequence: self.sequence,
         };
-        // The queue has a place for every operation, so this happens only if the storage breaks its promise.
+        // The queue has room for every operation, so this happens only if the storage violates its contract.
         let Some(at) = self.expected.post(posted) else {
             return self.complete(ticket.slot(), Err(Error::Full));
         };
@@ -141,7 +141,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Gives an unexpected message to a receive.
+    /// Matches an unexpected message with a receive.
     fn take(&mut self, place: u32, ticket: Ticket, buffers: &mut impl BufferAccess) {
         let Some(arrived) = self.unexpected.get(place) else {
             return;
@@ -167,12 +167,12 @@ impl<H: Header, C: Config> State<H, C> {
         self.deliver(ticket.slot(), envelope, stored);
     }
 
-    /// Asks an operation to end without a message. Its outcome says which came first.
+    /// Requests the cancellation of an operation. Its outcome says which came first.
     pub(crate) fn cancel(&mut self, ticket: Ticket) -> Result<(), Error> {
         let operation = self.operation(ticket).ok_or(Error::UnknownTicket)?;
         let peer = operation.peer;
         if operation.owner == Owner::Detached {
-            // For its user it is over.
+            // The operation is already complete for its user.
             return Ok(());
         }
         match &mut operation.state {
@@ -204,7 +204,8 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
-    /// May a send go on without its user's memory? A short one that no receive has matched.
+    /// Returns whether a send can go on without its user's memory, which holds for a short one that no receive has
+    /// matched.
     pub(crate) fn may_detach(&mut self, ticket: Ticket) -> bool {
         self.operation(ticket).is_some_and(|operation| {
             let len = operation.envelope.as_ref().map_or(0, Envelope::len);
@@ -219,14 +220,14 @@ impl<H: Header, C: Config> State<H, C> {
         })
     }
 
-    /// Are there copies of messages to that peer that have not gone?
+    /// Returns whether copies of messages to that peer have not left.
     pub(crate) fn has_unsent_copies(&self, to: Peer) -> bool {
         let state = self.peer_states.as_ref().get(to.index());
         let copies = state.and_then(|state| state.copies.get());
         copies.is_some_and(|copies| *copies > 0)
     }
 
-    /// From now on the kernel sends a copy that it has made.
+    /// Makes the kernel send its own copy from now on.
     pub(crate) fn give_copy(&mut self, ticket: Ticket, owner: Owner) {
         let Some(operation) = self.operation(ticket) else {
             return;
@@ -238,7 +239,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Is it a send to this peer itself that waits for its own answer to be taken back?
+    /// Returns whether this is a cancelled send to this peer itself that waits for the reply.
     pub(crate) fn is_revoked_here(&mut self, ticket: Ticket) -> bool {
         let own = self.me;
         self.operation(ticket).is_some_and(|operation| {
@@ -252,8 +253,8 @@ impl<H: Header, C: Config> State<H, C> {
         })
     }
 
-    /// Its loan is about to end: takes the operation back as far as that is still possible, and frees it as soon as
-    /// the peer cannot name it any more.
+    /// Cancels the operation as far as that is still possible, as its loan is about to end, and frees it as soon as the
+    /// peer cannot name it any more.
     pub(crate) fn release(&mut self, ticket: Ticket) {
         let Some(operation) = self.operation(ticket) else {
             return;
@@ -265,7 +266,7 @@ impl<H: Header, C: Config> State<H, C> {
         if let OpState::Done(outcome) = operation.state {
             self.complete(ticket.slot(), outcome);
         } else if operation.owner == Owner::Nobody {
-            // Only an unknown ticket is refused, and this one is known.
+            // Cancelling fails only for an unknown ticket, and this one is known.
             let _ = self.cancel(ticket);
         }
     }

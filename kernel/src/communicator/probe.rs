@@ -1,9 +1,9 @@
-//! Probes: the first message that a receive would take, without taking it.
+//! Probes: return the first message that a receive would match, without taking it.
 //!
-//! A probe that no message here answers asks the senders that hold messages back. The question outlives the call:
-//! the next probe with the same pattern finds its answer, also when probes with other patterns came in between. What
-//! was offered to a matched probe is kept back by its sender until a matched probe takes it, a receive that matches is
-//! posted, or nobody comes for it and the place is needed.
+//! A probe that finds no message here queries the senders that hold messages. The query outlives the call: the next
+//! probe with the same pattern finds its reply, also if probes with other patterns came in between. A message offered
+//! to a matched probe stays with its sender until a matched probe takes it, a matching receive is posted, or no probe
+//! asks for it and its entry is needed.
 
 use super::peer_state::{PeerState, QuerySent};
 use super::remote_probes::{Answer, AskResult, MAX_QUERIES, ProbeQuery, is_newer};
@@ -16,8 +16,8 @@ use crate::header::{Header, Pattern, Peer};
 use crate::matching::{Matcher, Unexpected};
 
 impl<H: Header, C: Config> State<H, C> {
-    /// The first message that a receive with this pattern would take. `None` says that none is known yet: holders
-    /// are asked, so make progress and probe again.
+    /// Returns the first message that a receive with this pattern would match. Returns `None` if none is known yet:
+    /// holders are queried, so make progress and probe again.
     pub(crate) fn probe(&mut self, pattern: H::Pattern) -> Result<Option<Envelope<H, C>>, Error> {
         let here = self.unexpected.find(&pattern);
         if let Some(arrived) = here.and_then(|place| self.unexpected.get(place)) {
@@ -26,7 +26,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.ask(pattern, false)
     }
 
-    /// The same among the messages that senders hold back; with `keep` the answer stays true until it is forgotten.
+    /// Looks for a match among the messages that senders hold; with `keep` the answer stays valid until it is dropped.
     pub(crate) fn ask(
         &mut self,
         pattern: H::Pattern,
@@ -56,7 +56,8 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(None)
     }
 
-    /// Has a probe found such a message, which its sender keeps, and no receive has matched it since?
+    /// Returns whether a probe has found a matching message, which its sender keeps, and no receive has matched it
+    /// since.
     pub(crate) fn has_answer(&self, pattern: &H::Pattern) -> bool {
         let told = |probe: &ProbeQuery<H, C>| match &probe.answer {
             Answer::Reported(envelope) => pattern.matches(envelope.peer(), &envelope.header()),
@@ -66,7 +67,7 @@ impl<H: Header, C: Config> State<H, C> {
         probes.is_some_and(|probes| probes.places.iter().flatten().any(told))
     }
 
-    /// Is the question of a probe with this pattern out?
+    /// Returns whether the query of a probe with this pattern is in flight.
     pub(crate) fn is_querying(&self, pattern: &H::Pattern) -> bool {
         let asking = |probe: &ProbeQuery<H, C>| {
             probe.is_open()
@@ -81,11 +82,11 @@ impl<H: Header, C: Config> State<H, C> {
         query.is_some_and(asking)
     }
 
-    /// Forgets the answers of which `untrue` says so (its second argument: the sender keeps the message back, and is
-    /// told).
+    /// Drops the answers for which `untrue` holds (its second argument says that the sender keeps the message and is to
+    /// be told).
     #[inline]
     pub(crate) fn forget(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
-        // Before the first question there is nothing to forget.
+        // Without a query so far there is nothing to drop.
         if self.probes.get().is_some_and(|it| it.generation != 0) {
             self.forget_answers(untrue);
         }
@@ -116,7 +117,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 }
 
-/// Is a question still to be put to, or to be answered by, a holder?
+/// Returns whether a query is still to be sent to a holder, or to be answered by one.
 fn is_out<H: Header, C: Config>(
     peer_states: &[PeerState<H, C>],
     generation: u32,

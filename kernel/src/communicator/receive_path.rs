@@ -1,5 +1,5 @@
-//! What a frame that arrives does to the queues. Nothing is sent in here: replies are noted where they belong and
-//! leave with the next flush.
+//! The effect of received frames on the queues. Nothing is sent here: replies are recorded and leave with the next
+//! flush.
 
 use super::operation::{OpState, Operation, Owner, length};
 use super::peer_state::{QuerySent, sends_byte_order};
@@ -18,10 +18,10 @@ use core::mem::MaybeUninit;
 use zerocopy::FromBytes;
 
 impl<H: Header, C: Config> State<H, C> {
-    /// Takes what the channel reports.
+    /// Handles an event of the channel.
     #[inline(always)]
     pub(crate) fn handle<A: Arrival>(&mut self, event: Event<A>, buffers: &mut impl BufferAccess) {
-        // By reference: an arrival is not moved about.
+        // The match is by reference, so that the arrival is not moved.
         match &event {
             Event::Arrival(arrival) => {
                 if self.arrive(arrival, buffers).is_none() {
@@ -34,7 +34,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// The short way of a whole message. False for all that goes the long way: then nothing has changed.
+    /// Handles an eager message on the fast path. Returns false without effect for frames that need the general path.
     #[inline(always)]
     pub(crate) fn take_eager(
         &mut self,
@@ -42,8 +42,8 @@ impl<H: Header, C: Config> State<H, C> {
         frame: &[u8],
         buffers: &mut impl BufferAccess,
     ) -> bool {
-        // Copied once, before anything is decided by it: its sender may still write there, and what was matched is what
-        // is handed on.
+        // The header is copied once before any decision: the sender may still write to shared memory, and the header
+        // that was matched must be the one that is delivered.
         let Ok((EagerHeader { preamble, header }, payload)) =
             EagerHeader::<H>::read_from_prefix(frame)
         else {
@@ -81,7 +81,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Places in its pool that the peer gives back.
+    /// Adds the credit that the peer returns.
     #[inline(always)]
     fn credited(&mut self, from: Peer, credit: u8) {
         if credit > 0
@@ -94,7 +94,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// `None` for a frame that no rule explains.
+    /// Handles a frame; returns `None` if it violates the protocol.
     #[inline(always)]
     fn arrive<A: Arrival>(&mut self, arrival: &A, buffers: &mut impl BufferAccess) -> Option<()> {
         let orders = sends_byte_order::<C>();
@@ -116,7 +116,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.arrive_other(kind, arrival, reader, buffers)
     }
 
-    // Out of the way of whole messages.
+    // Not inlined, to keep the path of eager messages short.
     #[inline(never)]
     fn arrive_other<A: Arrival>(
         &mut self,
@@ -188,7 +188,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// A whole message.
+    /// Handles an eager message.
     #[inline(always)]
     fn eager<A: Arrival>(
         &mut self,
@@ -219,7 +219,8 @@ impl<H: Header, C: Config> State<H, C> {
         })
     }
 
-    /// A whole message has found its receive. `put` copies as many of its bytes as there is room for.
+    /// Delivers an eager message to the receive that it has matched. `put` copies as many bytes as the buffer has room
+    /// for.
     #[inline(always)]
     fn hand_over(
         &mut self,
@@ -244,7 +245,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// Puts a whole message into the pool. `None` when its sender had no credit for it.
+    /// Puts an eager message into the pool. Returns `None` if its sender had no credit for it.
     #[inline(never)]
     fn keep(
         &mut self,
@@ -270,7 +271,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// The peer wants `want` bytes of a message that was announced or offered to it.
+    /// Handles a CTS: the peer wants `want` bytes of a message that was announced or offered to it.
     fn requested(&mut self, from: Peer, ticket: Ticket, to: Handle, want: usize) -> Option<()> {
         let operation = self
             .operation(ticket)
@@ -292,7 +293,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
         let operation = self.operations.get_mut(ticket.slot())?;
         if want == 0 {
-            // The receiver expects nothing more, not even that the loan has died.
+            // The receiver expects nothing more, not even the notice that the loan has ended.
             self.complete(ticket.slot(), Ok(len));
             return Some(());
         } else if orphan {
@@ -308,7 +309,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// A piece of a message that a receive has requested.
+    /// Handles a chunk of a message that a receive has requested.
     fn data<A: Arrival>(
         &mut self,
         arrival: &A,
@@ -338,7 +339,7 @@ impl<H: Header, C: Config> State<H, C> {
             buffers,
         };
         if !arrival.read_into(at, len, &mut place) {
-            // It comes again.
+            // The sender will resend it.
             return Some(());
         }
         let got = got + len;
@@ -355,7 +356,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// The sender withdrew a message that a receive had requested.
+    /// Ends a receive whose sender has withdrawn the message after the CTS.
     fn aborted(&mut self, from: Peer, ticket: Ticket, sender: Option<Handle>) -> Option<()> {
         if self
             .operation(ticket)
@@ -368,7 +369,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// The sender asks to withdraw an announce: yes, if no receive has matched it.
+    /// Answers a Cancel of the sender: yes, if no receive has matched the announced message.
     fn revoke(&mut self, from: Peer, sender: Handle) {
         let named = Some(Announced(sender));
         self.forget(|envelope, kept| {
@@ -387,7 +388,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.mark_pending(from);
     }
 
-    /// The answer to that. After "no" the request is on its way, or was here before.
+    /// Handles the reply to a Cancel. After "no" the CTS is in flight or has arrived.
     fn revoked(&mut self, from: Peer, ticket: Ticket, yes: bool) {
         if let Some(flow) = self.flow(from) {
             flow.cancelling = false;
@@ -408,7 +409,8 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// A frame accepted as [`Sent::Later`](crate::Sent::Later) no longer needs its loan, unless it must go again.
+    /// Handles the completion of a frame accepted as [`Sent::Later`](crate::Sent::Later): it no longer needs its loan,
+    /// unless the channel asks to resend it.
     fn on_completed(&mut self, cookie: Cookie, refused: bool) {
         let ticket = Ticket::from_bits(cookie.0);
         let Some(operation) = self.operation(ticket) else {
@@ -437,7 +439,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 }
 
-/// A place in what a receive lent.
+/// A range of a receive's lent buffer.
 struct Place<'a, B> {
     buffers: &'a mut B,
     ticket: Ticket,
@@ -462,7 +464,8 @@ impl<B: BufferAccess> CopyTarget for Place<'_, B> {
 }
 
 impl<H: Header, C: Config> Operation<H, C> {
-    /// Is it a receive under way of a message from that peer, of that operation if it is named?
+    /// Returns whether this is a receive in progress of a message from that peer, and of that operation if one is
+    /// named.
     fn takes(&self, from: Peer, sender: Option<Handle>) -> bool {
         let announced = self.envelope.as_ref().and_then(Envelope::announced);
         self.peer == from
@@ -471,7 +474,7 @@ impl<H: Header, C: Config> Operation<H, C> {
     }
 }
 
-/// The sender's operation, where frames of data name it.
+/// Reads the sender's operation from data frames that name it.
 fn sender<C: Config, A: Arrival>(reader: &mut Reader<'_, A>) -> Option<Option<Handle>> {
     if <C::Transfer as Transfer>::HINTS {
         reader.take().map(Some)
@@ -480,7 +483,8 @@ fn sender<C: Config, A: Arrival>(reader: &mut Reader<'_, A>) -> Option<Option<Ha
     }
 }
 
-/// Data that no receive waits for: with hints it was sent in vain, without it is no honest peer's.
+/// Accepts data without a receive only with hints, where it may be sent early in vain; otherwise it violates the
+/// protocol.
 fn stray<C: Config>() -> Option<()> {
     <C::Transfer as Transfer>::HINTS.then_some(())
 }

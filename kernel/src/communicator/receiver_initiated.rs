@@ -1,9 +1,10 @@
-//! Receiver-first: a receiver says which message it waits for, and the sender's data may follow its announce unasked.
+//! Receiver-initiated transfer: a receiver hints which message it waits for, and the sender's data may follow its RTS
+//! without a CTS.
 //!
-//! A hint claims nothing. Only the receive that any message of that peer would meet first is hinted, one per peer at a
-//! time. The announce is matched as any other; if it meets another receive than the hinted one, or none, the data is
-//! dropped where it arrives and the message stays announced: its sender keeps the buffer until the receiver says that
-//! the data is whole, or asks for it. Source: the EPOS communication system, section 3.3 (the requested queue).
+//! A hint reserves nothing. A receiver hints only the receive that any message of that peer would match first, one per
+//! peer at a time. The RTS is matched as any other; if it matches another receive than the hinted one, or none, the
+//! receiver drops the data and the message stays announced: its sender keeps the buffer until the receiver sends a Fin
+//! or requests the data. Source: the EPOS communication system, section 3.3 (the requested queue).
 
 use super::frame_tx::Stop;
 use super::operation::{OpState, length};
@@ -26,7 +27,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.peer_state(peer)?.hints.get_mut()
     }
 
-    /// A receive of that peer's messages was posted.
+    /// Records that a receive of that peer's messages was posted.
     #[inline]
     pub(super) fn want_hint(&mut self, peer: Peer) {
         if let Some(hints) = self.hints(peer) {
@@ -35,8 +36,8 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Tells the peer of the first receive that could take a message of its, if it is for the peer's alone, and for
-    /// long ones.
+    /// Sends a hint of the first receive that could match a message of the peer, if only this peer can match it and it
+    /// has room for long messages.
     pub(super) fn flush_hint<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -45,7 +46,7 @@ impl<H: Header, C: Config> State<H, C> {
     ) -> Result<(), Stop> {
         let free = match self.hints(peer).map(|hints| (hints.due, hints.ours)) {
             Some((true, OwnHint::No)) => true,
-            // It has found another message, or was cancelled: the hint is void.
+            // The receive has matched another message or was cancelled: the hint is void.
             Some((true, OwnHint::Out(ticket))) => self
                 .operation(ticket)
                 .is_none_or(|operation| !matches!(operation.state, OpState::Posted { .. })),
@@ -78,7 +79,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
-    /// The peer waits for such a message.
+    /// Records the hint of a peer that waits for a matching message.
     pub(super) fn hinted(
         &mut self,
         from: Peer,
@@ -90,7 +91,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// Announces the first held message with its data behind it, if the peer waits for it.
+    /// Sends the RTS of the first held message with its data behind it, if the peer waits for it.
     pub(super) fn flush_rts_with_data<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -132,7 +133,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(true)
     }
 
-    /// A message is announced, and its data comes for that receive.
+    /// Handles an RTS whose data follows for that receive.
     pub(super) fn ahead(&mut self, envelope: Envelope<H, C>, receiver: Ticket) -> Option<()> {
         let from = envelope.peer();
         self.hints(from)?;
@@ -159,7 +160,8 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// A receive has all of its data, or will get no more: the sender is told, unless it was asked for the data.
+    /// Records that a receive has all of its data, or will get no more: the sender gets a Fin, unless the data was
+    /// requested.
     pub(super) fn received_all(&mut self, from: Peer, ticket: Ticket, sender: Option<Handle>) {
         let send_closed = self.peer_state(from).is_none_or(|state| state.send_closed);
         if let (Some(hints), Some(sender)) = (self.hints(from), sender)
@@ -175,7 +177,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Tells the sender so.
+    /// Sends the Fin that is due.
     pub(super) fn flush_fin<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -192,7 +194,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
-    /// The peer has what was sent unasked.
+    /// Handles a Fin: the peer has all data that was sent early.
     pub(super) fn whole(&mut self, from: Peer, ticket: Ticket) -> Option<()> {
         let operation = self
             .operation(ticket)

@@ -1,5 +1,5 @@
-//! The questions of probes to senders that hold messages back, and what was answered. It knows no peer: `state` keeps
-//! it, `probe` asks by it.
+//! The queries of probes to senders that hold messages, and the answers. It is independent of peer states: `state`
+//! keeps it, and `probe` uses it.
 
 use crate::composition::Config;
 use crate::envelope::Envelope;
@@ -7,44 +7,45 @@ use crate::frame::Handle;
 use crate::header::{Header, Pattern, Peer};
 use zerocopy::IntoBytes;
 
-/// Patterns whose questions are out at a time. A further one takes the place of one that was answered "none", or of an
-/// answer that nobody has come for in [`MAX_AGE`] probes; else it waits.
+/// Number of patterns whose queries may be open at a time. A further one replaces one that was answered "none", or an
+/// answer that no probe has asked for in [`MAX_AGE`] probes; otherwise it waits.
 pub(super) const MAX_QUERIES: usize = 4;
 const MAX_AGE: u32 = 64;
 
-/// Questions of probes.
+/// The open queries of probes.
 pub(crate) struct ProbeQueries<H: Header, C: Config> {
-    /// Peers that hold messages back for us: whom to ask.
+    /// Number of peers that hold messages for this process, and are to be queried.
     pub(crate) holders: usize,
     pub(super) places: [Option<ProbeQuery<H, C>>; MAX_QUERIES],
     pub(super) generation: u32,
-    /// Probes so far.
+    /// Number of probes so far.
     calls: u32,
-    /// The first pattern that found no place, and when: the next place is its own, or everybody's after [`MAX_AGE`].
+    /// The first pattern that found no free entry, and the probe at which it did: the next free entry is reserved for
+    /// it, until [`MAX_AGE`] probes have passed.
     waiting: Option<(H::Pattern, u32)>,
 }
 
 pub(super) struct ProbeQuery<H: Header, C: Config> {
     pattern: H::Pattern,
     pub(super) generation: u32,
-    /// The last call that asked for it.
+    /// The last call that asked for this pattern.
     called: u32,
-    /// A matched probe has asked: it wants the answer kept.
+    /// A matched probe has asked, so the sender is to keep the message.
     keep: bool,
     pub(super) answer: Answer<Envelope<H, C>>,
 }
 
-/// What is known about a question.
+/// The answer to a query.
 #[derive(Clone, Copy)]
 pub(super) enum Answer<E> {
     Pending,
-    /// There was such a message. It may have been sent since.
+    /// There was such a message. Its sender may have sent it since.
     Known(E),
-    /// A probe has said so.
+    /// A probe has returned this answer.
     Reported(E),
-    /// The sender keeps this message back.
+    /// The sender keeps this message.
     Kept(E),
-    /// And is to be told that it was claimed (`true`), or that it need not.
+    /// The sender kept this message and is to be told whether it was accepted (`true`) or released.
     Released(E, bool),
 }
 
@@ -70,7 +71,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         }
     }
 
-    /// The oldest open question behind that generation that concerns a peer.
+    /// Returns the oldest open query after that generation that concerns a peer.
     pub(crate) fn after(&self, generation: u32, peer: Peer) -> Option<(u32, H::Pattern)> {
         let open = self.places.iter().flatten().filter(|probe| {
             probe.is_open()
@@ -81,7 +82,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
             .min_by_key(|&(open, _)| open.wrapping_sub(generation))
     }
 
-    /// A sender has a match. Does it keep the message back from now on, or already?
+    /// Records a sender's match. Returns whether the sender keeps the message from now on, or already does.
     pub(crate) fn answer(&mut self, generation: u32, envelope: Envelope<H, C>) -> bool {
         let kept = self.is_kept(&envelope);
         let mut probes = self.places.iter_mut().flatten();
@@ -96,7 +97,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         kept || probe.keep
     }
 
-    /// Is it kept back for some matched probe?
+    /// Returns whether the message is kept for a matched probe.
     fn is_kept(&self, message: &Envelope<H, C>) -> bool {
         self.places
             .iter()
@@ -104,8 +105,8 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
             .any(|probe| probe.keeps(message))
     }
 
-    /// A message is kept back no longer: a matched probe takes it (`accepted`), or nobody wants it kept. It may just be
-    /// on its way as the answer to other questions: those are put again.
+    /// Releases a kept message: a matched probe takes it (`accepted`), or no probe wants it. It may be in flight as the
+    /// answer to other queries: those are sent again.
     pub(crate) fn release(&mut self, message: &Envelope<H, C>, accepted: bool) {
         for place in &mut self.places {
             let Some(probe) = place else { continue };
@@ -117,7 +118,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         }
     }
 
-    /// What a sender is to be told of a message that it keeps back: which one, and whether it was claimed.
+    /// Returns the due notice to a sender about a message that it keeps: which one, and whether it was accepted.
     pub(crate) fn pending_release(&self, peer: Peer) -> Option<(u32, Handle, bool)> {
         self.places.iter().flatten().find_map(|probe| {
             let Answer::Released(envelope, accepted) = &probe.answer else {
@@ -128,14 +129,14 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         })
     }
 
-    /// Forgets a question and its answer.
+    /// Drops a query and its answer.
     pub(crate) fn drop_question(&mut self, generation: u32) {
         for place in &mut self.places {
             place.take_if(|probe| probe.generation == generation);
         }
     }
 
-    /// A peer is lost.
+    /// Drops the answers of a lost peer.
     pub(crate) fn lose(&mut self, peer: Peer) {
         for place in &mut self.places {
             place.take_if(|probe| match &probe.answer {
@@ -149,19 +150,19 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
     }
 }
 
-/// What asking the holders has come to.
+/// The result of a look-up among the holders.
 pub(super) enum AskResult<E> {
     Known(E),
-    /// The question is to be put.
+    /// The query is to be sent.
     Send,
-    /// It will be, when that sender knows that it need not keep a message back any more.
+    /// The query must wait until that sender knows that it need not keep a message any more.
     ReleaseFirst(Peer),
-    /// It is out, or there is nobody to ask, or others are first.
+    /// The query is in flight, there is no holder, or other patterns have precedence.
     Wait,
 }
 
 impl<H: Header, C: Config> ProbeQueries<H, C> {
-    /// Finds the answer to a question, or puts it.
+    /// Finds the answer to a query, or decides whether to send it.
     pub(super) fn ask(
         &mut self,
         pattern: H::Pattern,
@@ -188,7 +189,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
                 Answer::Pending if is_out(generation, pattern.source()) => return AskResult::Wait,
                 _ => {}
             }
-            // Answered with "none", said once, or not kept: that was then.
+            // The answer was "none", has been reported once, or is not kept: it may be outdated.
             self.places[index] = None;
         }
         if self.holders == 0 || !self.is_first(&pattern, &is_out) {
@@ -200,7 +201,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         if let Some(probe) = &self.places[index]
             && let Answer::Kept(envelope) = probe.answer
         {
-            // The place is free when the sender knows.
+            // The entry becomes free when the sender has been told.
             self.release(&envelope, false);
             self.waiting = Some((pattern, self.calls));
             return AskResult::ReleaseFirst(envelope.peer());
@@ -217,7 +218,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         AskResult::Send
     }
 
-    /// May this pattern put a question? Not before one that has waited longer.
+    /// Returns whether this pattern may open a query, which it may not before one that has waited longer.
     fn is_first(
         &mut self,
         pattern: &H::Pattern,
@@ -236,7 +237,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         }
     }
 
-    /// Where the question of a pattern is.
+    /// Returns the index of the query of a pattern.
     pub(super) fn place_of(&self, pattern: &H::Pattern) -> Option<usize> {
         let same = |probe: &ProbeQuery<H, C>| {
             let over = matches!(probe.answer, Answer::Released(..));
@@ -246,7 +247,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         places.position(|place| place.as_ref().is_some_and(same))
     }
 
-    /// A place for a new question: a free one, or the one that is missed least.
+    /// Returns an entry for a new query: a free one, or the least needed one.
     fn free(&self, is_out: impl Fn(u32, Option<Peer>) -> bool) -> Option<usize> {
         self.places.iter().position(Option::is_none).or_else(|| {
             let age = |probe: &ProbeQuery<H, C>| self.calls.wrapping_sub(probe.called);
@@ -266,7 +267,7 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
     }
 }
 
-/// Generations wrap: which of two is newer is told by their distance.
+/// Compares generations by their distance, as they wrap around.
 pub(super) fn is_newer(a: u32, b: u32) -> bool {
     a != b && a.wrapping_sub(b) <= u32::MAX / 2
 }

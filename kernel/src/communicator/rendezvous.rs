@@ -1,5 +1,5 @@
-//! Messages that are announced: the payload is still with the sender. Called where an announce comes, in whatever frame,
-//! and where a receive meets one.
+//! Announced messages, whose payload is still with the sender. Called when an RTS arrives, in whatever frame, and when
+//! a receive matches one.
 
 use super::operation::OpState;
 use super::state::State;
@@ -12,11 +12,11 @@ use crate::header::Header;
 use crate::matching::{Arrived, Expected, Unexpected};
 
 impl<H: Header, C: Config> State<H, C> {
-    /// An announce has come: it meets its receive, or waits for one.
+    /// Handles an RTS: it matches a receive, or waits for one.
     pub(super) fn announce(&mut self, envelope: Envelope<H, C>) -> Option<()> {
         let from = envelope.peer();
         if self.peer_state(from)?.send_closed {
-            // Its payload can never be asked for.
+            // The payload can never be requested.
             return Some(());
         }
         self.counters.count(Counter::Searched);
@@ -37,7 +37,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// A receive has matched a message whose payload is still with the sender.
+    /// Matches a receive with a message whose payload is still with the sender.
     pub(crate) fn match_announced(&mut self, slot: u32, envelope: Envelope<H, C>, sender: Handle) {
         let from = envelope.peer();
         let send_closed = self.peer_state(from).is_none_or(|state| state.send_closed);

@@ -1,8 +1,8 @@
-//! Loans that live shorter than the communicator.
+//! Loans with a shorter lifetime than the communicator.
 //!
-//! A [`Scope`] chains to the loans outside of it, so progress inside completes outer receives too. When it ends,
-//! normally, by `?` or by a panic, every operation that is not over is taken back: receives are unposted, sends are
-//! withdrawn, and a peer that had already matched one learns [`Error::Revoked`]. Nothing waits for the peer.
+//! A [`Scope`] chains to the outer loans, so progress inside completes outer receives too. When it ends, normally, by
+//! `?` or by a panic, every incomplete operation is cancelled: receives are unposted, sends are withdrawn, and a peer
+//! that had already matched one gets [`Error::Revoked`]. Nothing waits for the peer.
 
 use super::engine::Engine;
 use super::lent_buffers::{BufferLending, copy_in, fill, part, room};
@@ -16,7 +16,7 @@ use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
 use crate::memory::{BufferAccess, Lent, Loan, Part, Source, Ticket};
 
-/// Operations with loans that one scope holds at a time, at most; then [`Error::Full`].
+/// The largest number of operations with loans in one scope; beyond it posting fails with [`Error::Full`].
 pub const SCOPE_LOANS: usize = 16;
 
 /// Operations with buffers of lifetime `'buf`, which may live shorter than the communicator.
@@ -169,7 +169,7 @@ impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> PointToPoint
     }
 }
 
-/// A scope's loans in front of the outer ones.
+/// The loans of a scope, chained to the outer ones.
 struct ScopeBuffers<'a, 'buf> {
     own: heapless::Vec<(Ticket, Loan<Lent<'buf>>), SCOPE_LOANS>,
     outer: &'a mut (dyn BufferAccess + 'a),
@@ -194,7 +194,7 @@ impl<'buf> BufferLending for ScopeBuffers<'_, 'buf> {
         if self.own.is_full() {
             return Err(into);
         }
-        // There is room, so nothing comes back.
+        // There is room, so `push` cannot fail.
         let _ = self.own.push((ticket, Loan::Received(into)));
         Ok(())
     }
@@ -225,7 +225,7 @@ impl BufferAccess for ScopeBuffers<'_, '_> {
         }
     }
 
-    // A scope lends bytes, and bytes have no order.
+    // A scope lends bytes, which have no byte order.
     fn fill(&mut self, ticket: Ticket, from: &[u8], swapped: bool) -> usize {
         match self.own.iter_mut().find(|(own, _)| *own == ticket) {
             Some((_, loan)) => fill(loan, from, false),
@@ -251,7 +251,7 @@ impl BufferAccess for ScopeBuffers<'_, '_> {
 
     fn part(&self, ticket: Ticket, offset: usize, len: usize) -> Option<Part<'_>> {
         match self.loan(ticket) {
-            // Bytes have no order.
+            // Bytes have no byte order.
             Some(loan) => part(loan, offset, len, false),
             None => self.outer.part(ticket, offset, len),
         }

@@ -1,4 +1,5 @@
-//! Copies that the kernel sends in place of a user's memory: [`BufferTable`](super::lent_buffers::BufferTable) keeps them.
+//! Copies that the kernel sends in place of a user's memory; [`BufferTable`](super::lent_buffers::BufferTable) keeps
+//! them.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
@@ -12,23 +13,23 @@ use crate::composition::{Config, Sizes};
 use crate::matching::CellOf;
 use crate::memory::{Source, Ticket};
 
-/// What a copy costs beside its bytes, in bytes: about what the tables keep for it.
+/// The cost of a copy beside its bytes, in bytes: about the size of its table entries.
 pub const COPY_OVERHEAD: usize = 128;
 
 type CopyOf<C> = <<C as Config>::Buffering as Buffering>::Copy<CellOf<C>>;
 
-/// One place per operation, found by the ticket's slot.
+/// One entry per operation, indexed by the ticket's slot.
 pub(super) struct SendCopies<C: Config> {
     places:
         <C::Storage as Storage>::Slice<Option<(u32, CopyOf<C>)>, <C::Sizes as Sizes>::Operations>,
-    /// What all of them cost in bytes.
+    /// Cost of all copies in bytes.
     cost: usize,
-    /// The most that they may cost.
+    /// Largest cost in bytes.
     limit: usize,
 }
 
 impl<C: Config> SendCopies<C> {
-    /// None, and room for so many bytes.
+    /// Creates an empty table with room for `limit` bytes.
     pub(super) fn new(limit: Option<usize>) -> Self {
         SendCopies {
             places: Slice::new(),
@@ -37,7 +38,7 @@ impl<C: Config> SendCopies<C> {
         }
     }
 
-    /// Copies a message as it is to be sent. False if there is no room.
+    /// Copies a message in the byte order in which it is sent. Returns false if there is no room.
     pub(super) fn keep(&mut self, ticket: Ticket, source: &dyn Source) -> bool {
         let len = source.len();
         let cost = len + COPY_OVERHEAD;
@@ -73,7 +74,7 @@ impl<C: Config> SendCopies<C> {
         true
     }
 
-    /// The bytes of a copy.
+    /// Returns the bytes of a copy.
     #[inline]
     pub(super) fn find(&self, ticket: Ticket) -> Option<&[u8]> {
         match self.places.as_ref().get(ticket.slot() as usize)? {
@@ -82,7 +83,7 @@ impl<C: Config> SendCopies<C> {
         }
     }
 
-    /// It has left, or never will. False if there is none.
+    /// Drops a copy that has left or never will. Returns false if there is none.
     pub(super) fn forget(&mut self, ticket: Ticket) -> bool {
         let Some(copy) = self.find(ticket) else {
             return false;

@@ -1,5 +1,5 @@
-//! What leaves after a poll or a call: replies, requested data, held sends, notices. Per peer in that order, until
-//! nothing is due or the channel is full.
+//! Sends what is due after a poll or a call: replies, requested data, held sends, notices. It does so per peer in that
+//! order, until nothing is due or the channel is full.
 
 use super::flow_control::MatchQuery;
 use super::frame_tx::Stop;
@@ -19,7 +19,7 @@ use crate::memory::{BufferAccess, Part, Source, Ticket};
 use zerocopy::IntoBytes;
 
 impl<H: Header, C: Config> State<H, C> {
-    /// Sends what is due; true if anything left.
+    /// Sends what is due; returns true if anything left.
     #[inline]
     pub(crate) fn flush<L: PortTx>(
         &mut self,
@@ -35,7 +35,7 @@ impl<H: Header, C: Config> State<H, C> {
         moved
     }
 
-    /// Lets go of the copies of sends that are over.
+    /// Drops the copies of sends that are complete.
     #[inline]
     fn forget_copies(&mut self, buffers: &mut impl BufferAccess) {
         while let Some(ended) = self.ended.get_mut()
@@ -54,7 +54,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// The short way of a message that nothing holds up: no operation, no loan.
+    /// Sends a message immediately if nothing delays it, without an operation and a loan.
     #[inline(always)]
     pub(crate) fn try_inject<L: PortTx>(
         &mut self,
@@ -69,7 +69,7 @@ impl<H: Header, C: Config> State<H, C> {
         if state.send_closed {
             return Err(Error::PeerLost(to));
         }
-        // Nothing that is due may be overtaken: it could tell of a cancel.
+        // The message must not overtake a frame that is due, which could report a cancellation.
         if len > eager || state.credit == 0 || !state.unsent.is_empty() || state.tx_pending {
             return Ok(false);
         }
@@ -98,7 +98,7 @@ impl<H: Header, C: Config> State<H, C> {
         Err(error.into())
     }
 
-    // Out of the way of all who have nothing to send.
+    // Not inlined, to keep the path short if nothing is due.
     #[inline(never)]
     fn flush_due<L: PortTx>(
         &mut self,
@@ -139,7 +139,7 @@ impl<H: Header, C: Config> State<H, C> {
         moved: &mut bool,
     ) -> Result<(), Stop> {
         if <C::Transfer as Transfer>::RENDEZVOUS {
-            // Before anything that could tell the peer of a cancel.
+            // These go before any frame that could tell the peer of a cancellation.
             if self
                 .flow(peer)
                 .is_some_and(|flow| flow.withdrawn_since_hold)
@@ -151,14 +151,14 @@ impl<H: Header, C: Config> State<H, C> {
         }
         self.flush_unsent(peer, channel, buffers, moved)?;
         if <C::Transfer as Transfer>::HINTS {
-            // What has just been announced with its data.
+            // This sends the data of a message that has just been announced with it.
             self.flush_active(peer, channel, buffers, moved)?;
             self.flush_hint(peer, channel, moved)?;
         }
         self.flush_notices(peer, channel, moved)
     }
 
-    /// Answers to the peer's questions.
+    /// Sends replies to the peer's queries.
     fn flush_replies<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -176,7 +176,7 @@ impl<H: Header, C: Config> State<H, C> {
                 flow.cancel_reply = None;
             }
         }
-        // A claim before the decline of an offer that crossed it.
+        // An acceptance goes before the rejection of an offer that crossed it.
         while let Some(probes) = self.probes.get()
             && let Some((generation, sender, accepted)) = probes.pending_release(peer)
         {
@@ -198,7 +198,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.flush_match_reply(peer, channel, moved)
     }
 
-    /// The answer to its question. What a matched probe keeps may be offered to another one.
+    /// Sends the reply to the peer's query. A message that a matched probe keeps may be offered to another probe.
     fn flush_match_reply<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -234,7 +234,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
-    /// An offered message was cancelled, and the peer may be keeping the offer open.
+    /// Recalls an offered message that was cancelled, as the peer may be keeping the offer open.
     fn flush_recall<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -264,7 +264,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
-    /// `None` for what was cancelled after it was offered.
+    /// Returns the envelope of a held send; `None` if it was cancelled after it was offered.
     fn held_envelope(&self, slot: u32) -> Option<(Handle, Envelope<H, C>)> {
         let operation = self.operations.get(slot)?;
         if matches!(operation.state, OpState::Offered { cancel: true, .. }) {
@@ -274,7 +274,7 @@ impl<H: Header, C: Config> State<H, C> {
         Some((Ticket::new(slot, generation).handle(), operation.envelope?))
     }
 
-    /// Requests, requested data, withdrawals.
+    /// Sends CTS frames, requested data, and withdrawals.
     fn flush_active<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -347,7 +347,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
-    /// The request has left: data will come.
+    /// Records that the CTS has left, so that data will arrive.
     fn cts_sent(&mut self, peer: Peer, slot: u32, want: usize) {
         self.deactivate(peer, slot);
         let Some(operation) = self.operations.get_mut(slot) else {
@@ -385,14 +385,14 @@ impl<H: Header, C: Config> State<H, C> {
                 | OpState::StreamingEarly { to, want, next, .. } => (to, want.get(), next.get()),
                 _ => return Ok(()),
             };
-            // What goes ahead may not be wanted.
+            // Data sent early may be dropped, so it goes in frames up to the limit.
             let whole = next == 0
                 && !<C::Transfer as Transfer>::HINTS
                 && channel.supports_single_copy(peer, want)
                 && fixed(buffers.part(me, 0, want));
             let len = if whole { want } else { most.min(want - next) };
             let Some(part) = buffers.part(me, next, len) else {
-                // The loan is dead; the active queue comes back to it.
+                // The loan has ended; the active queue handles the abort.
                 operation.state = match operation.state {
                     OpState::StreamingEarly { .. } => OpState::AbortingEarly { to },
                     _ => OpState::Aborting { to },
@@ -423,7 +423,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// All that was wanted has left.
+    /// Records that all requested bytes have left.
     fn streamed(&mut self, peer: Peer, slot: u32) {
         let Some(operation) = self.operations.get_mut(slot) else {
             return;
@@ -445,7 +445,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Every byte of a message of that length has left, the last ones as `sent` says.
+    /// Records that every byte of a message of `len` bytes has left, the last frame with the result `sent`.
     #[inline]
     fn leave(&mut self, slot: u32, sent: Sent, len: usize) {
         if let Some(operation) = self.operations.get_mut(slot) {
@@ -462,7 +462,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Held sends, in order, while there is credit.
+    /// Sends held messages in order, while there is credit.
     #[inline]
     fn flush_unsent<L: PortTx>(
         &mut self,
@@ -487,7 +487,7 @@ impl<H: Header, C: Config> State<H, C> {
             let Some(envelope) = operation.envelope else {
                 return Ok(());
             };
-            // Without rendezvous nothing is offered and nothing announced.
+            // Without rendezvous no message is offered or announced.
             let announce = match operation.state {
                 _ if !<C::Transfer as Transfer>::RENDEZVOUS => false,
                 OpState::Unsent { announce } => announce,
@@ -496,7 +496,7 @@ impl<H: Header, C: Config> State<H, C> {
             let generation = operation.generation;
             let me = Ticket::new(slot, generation);
             if announce && self.flush_rts_with_data(peer, me, envelope, channel)? {
-                // Its payload follows.
+                // The RTS has left, and the payload follows.
             } else if announce {
                 let fields = |w: Writer| {
                     w.put(&envelope.header())
@@ -527,14 +527,14 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// "I hold messages", or none any more.
+    /// Sends the due Hold notice: that messages are held, or that none are any more.
     fn flush_hold<L: PortTx>(
         &mut self,
         peer: Peer,
         channel: &mut L,
         moved: &mut bool,
     ) -> Result<(), Stop> {
-        // After "none any more" there may be "some" again, and then there is nothing more to say.
+        // After "none" the notice "some" may be due again; two rounds suffice.
         while let Some(holds) = self.peer_state(peer).and_then(|state| state.hold_notice()) {
             self.put(channel, peer, Kind::Hold, |w| w.put(&u8::from(holds)), None)?;
             *moved = true;
@@ -551,7 +551,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(())
     }
 
-    /// What it holds, questions to holders, credit that no other frame has carried.
+    /// Sends the Hold notice, queries to holders, and credit that no other frame has carried.
     fn flush_notices<L: PortTx>(
         &mut self,
         peer: Peer,
@@ -594,7 +594,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 }
 
-/// Names the receiver's operation, and the sender's where that is needed.
+/// Writes the receiver's operation, and the sender's if the frame needs it.
 fn to<C: Config>(writer: Writer, to: Handle, me: Ticket) -> Writer {
     let writer = writer.put(&to);
     if <C::Transfer as Transfer>::HINTS {
@@ -613,7 +613,7 @@ impl<H: Header, C: Config> Operation<H, C> {
     }
 }
 
-/// May a peer read it where it lies?
+/// Returns whether a peer may read the part in place.
 fn fixed(part: Option<Part<'_>>) -> bool {
     part.and_then(|part| part.fixed()).is_some()
 }

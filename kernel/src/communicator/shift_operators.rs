@@ -1,5 +1,5 @@
 //! The paper's operators (section 3.3): `&mut comm << (to, header, payload)` sends, `&mut comm >> (pattern, buffer)`
-//! receives. Both return at once, with the ticket or with the buffer on its way back.
+//! receives. Both return immediately, with the ticket or, as an error, with the buffer.
 
 use super::port_mux::{OtherPorts, PortMux};
 use super::ports::{Communicator, Port, PortView};
@@ -16,7 +16,7 @@ macro_rules! operators {
         impl<$($bounds)*> Shl<(Peer, $header, <$memory as Memory>::Out)> for &mut $what {
             type Output = Result<Ticket, Refused<<$memory as Memory>::Out>>;
 
-            /// As [`Communicator::isend`].
+            /// Starts a send as [`Communicator::isend`].
             fn shl(self, (to, header, out): (Peer, $header, <$memory as Memory>::Out)) -> Self::Output {
                 self.isend(to, header, out)
             }
@@ -25,7 +25,7 @@ macro_rules! operators {
         impl<$($bounds)*> Shr<(<$header as Header>::Pattern, <$memory as Memory>::In)> for &mut $what {
             type Output = Result<Ticket, Refused<<$memory as Memory>::In>>;
 
-            /// As [`Communicator::irecv`].
+            /// Posts a receive as [`Communicator::irecv`].
             fn shr(
                 self,
                 (pattern, into): (<$header as Header>::Pattern, <$memory as Memory>::In),

@@ -1,11 +1,12 @@
-//! What a port remembers: operations, the four queues, one record per peer. No channel and no loans in here.
+//! The state of a port: operations, the four queues, one record per peer. It knows neither channel nor loans.
 //!
 //! | the paper's queue | here |
 //! | --- | --- |
 //! | expected | [`State::expected`]: posted receives |
-//! | unexpected | [`State::unexpected`]: messages and announces that nobody asked for |
+//! | unexpected | [`State::unexpected`]: messages and announcements without a receive |
 //! | requested | [`FlowControl::active`]: sends that the peer has asked for (and other operations with a frame due) |
-//! | unrequested | [`PeerState::unsent`]: sends that wait for credit or room, in order; announced ones wait in their slots |
+//! | unrequested | [`PeerState::unsent`]: sends that wait in order for credit or room; announced ones wait in their
+//! slots |
 
 use super::operation::{OpState, Operation, Owner};
 use super::peer_state::{FlowControl, PeerState};
@@ -35,32 +36,32 @@ pub(crate) type PeerStatesOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
 /// The peer of a receive that any peer may match. No channel has a peer of that number.
 pub(crate) const ANY: Peer = Peer(u16::MAX);
 
-/// Everything that one header's traffic needs.
+/// The state of all traffic with one header type.
 pub(crate) struct State<H: Header, C: Config> {
     pub(crate) operations: Slab<Operation<H, C>, OperationsOf<H, C>>,
     pub(crate) expected: <C::Matcher as Matcher>::Expected<H, C>,
     pub(crate) unexpected: <C::Matcher as Matcher>::Unexpected<H, C>,
     pub(crate) peer_states: PeerStatesOf<H, C>,
     pub(crate) probes: <C::Transfer as Transfer>::Held<ProbeQueries<H, C>>,
-    /// Sends of the kernel's own that are over: their copies can go.
+    /// Detached sends that are complete: their copies can be dropped.
     pub(crate) ended: <C::Buffering as Buffering>::Held<Queue>,
     pub(crate) me: Peer,
-    /// Places in every peer's pool that belong to us, and in ours to every peer.
+    /// Number of slots in every peer's pool that belong to this process, and in its own pool to every peer.
     pub(crate) credit: u32,
-    /// Longest payload sent without an announce, before the channel's own limit.
+    /// The longest payload in bytes that is sent eagerly, before the channel's own limit.
     pub(crate) eager: usize,
     pub(crate) generation: u32,
-    /// The last receive that was put into the expected queue.
+    /// The sequence number of the last receive in the expected queue.
     pub(crate) sequence: SequenceOf<C>,
-    /// Some peer may have a frame due.
+    /// A frame may be due to some peer.
     pub(crate) tx_pending: bool,
-    /// Frames that no rule of the protocol explains: dropped and counted.
+    /// Number of frames dropped because they violate the protocol.
     pub(crate) rejected: u64,
     pub(crate) counters: <C::Observer as Observer>::Counters,
 }
 
 impl<H: Header, C: Config> State<H, C> {
-    /// For `peers` peers, of which we are `me`.
+    /// Creates the state of peer `me` among `peers` peers.
     pub(crate) fn new(me: Peer, peers: usize) -> Result<Self, Error> {
         let bound = <C::Sizes as Sizes>::Peers::N;
         if peers > bound {
@@ -96,7 +97,7 @@ impl<H: Header, C: Config> State<H, C> {
         })
     }
 
-    /// Before anything was sent: how many places every peer has in every pool.
+    /// Sets the number of slots that every peer has in every pool; valid only before the first send.
     pub(crate) fn set_credit(&mut self, credit: u32) {
         self.credit = credit;
         for state in self.peer_states.as_mut() {
@@ -109,12 +110,12 @@ impl<H: Header, C: Config> State<H, C> {
         self.peer_states.as_mut().get_mut(peer.index())
     }
 
-    /// The hold state of a peer, when the composition has it.
+    /// Returns the flow-control state of a peer, if the composition has it.
     pub(crate) fn flow(&mut self, peer: Peer) -> Option<&mut FlowControl<H>> {
         self.peer_states.as_mut().get_mut(peer.index())?.flow()
     }
 
-    /// Notes that a frame may be due to that peer.
+    /// Marks that a frame may be due to that peer.
     #[inline]
     pub(crate) fn mark_pending(&mut self, peer: Peer) {
         if let Some(state) = self.peer_state(peer) {
@@ -123,7 +124,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// A posted receive or a probe of `source` may have to be asked for.
+    /// Marks the holders to which a query for a posted receive or a probe of `source` may be due.
     #[inline]
     pub(crate) fn mark_holders(&mut self, source: Option<Peer>) {
         if self.probes.get().is_some_and(|probes| probes.holders > 0) {
@@ -142,7 +143,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// The operation behind a ticket or a handle.
+    /// Returns the operation behind a ticket or a handle.
     #[inline]
     pub(crate) fn operation(&mut self, ticket: Ticket) -> Option<&mut Operation<H, C>> {
         self.operations
@@ -150,7 +151,7 @@ impl<H: Header, C: Config> State<H, C> {
             .filter(|operation| operation.generation == ticket.generation())
     }
 
-    /// A new operation.
+    /// Opens a new operation.
     #[inline]
     pub(crate) fn open(
         &mut self,
@@ -174,7 +175,7 @@ impl<H: Header, C: Config> State<H, C> {
         Ok(Ticket::new(slot, generation))
     }
 
-    /// Ends an operation that is in no queue any more.
+    /// Completes an operation that is in no queue any more.
     #[inline]
     pub(crate) fn complete(&mut self, slot: u32, outcome: Result<usize, Error>) {
         if let Some(operation) = self.operations.get_mut(slot)
@@ -184,7 +185,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// A receive is over: `stored` bytes are in its buffer.
+    /// Completes a receive with `stored` bytes in its buffer.
     #[inline]
     pub(crate) fn deliver(&mut self, slot: u32, envelope: Envelope<H, C>, stored: usize) {
         self.counters.count(Counter::Received(stored));
@@ -195,7 +196,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Frees an operation that is over and in no queue, once its copy has gone where it has one.
+    /// Frees an operation that is complete and in no queue, after its copy, if any, has been dropped.
     #[inline]
     pub(crate) fn discard(&mut self, slot: u32) {
         match self.ended.get_mut() {
@@ -207,7 +208,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Do the bytes of that peer's values come in another order than this machine's?
+    /// Returns whether the byte order of that peer's values differs from this machine's.
     #[inline]
     pub(crate) fn swapped(&self, from: Peer) -> bool {
         if !<C::Representation as Representation>::CONVERTS {
@@ -232,7 +233,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.mark_pending(peer);
     }
 
-    /// Takes an operation out of a peer's active queue.
+    /// Removes an operation from a peer's active queue.
     pub(crate) fn deactivate(&mut self, peer: Peer, slot: u32) {
         if let Some(state) = self.peer_states.as_mut().get_mut(peer.index())
             && let Some(flow) = state.flow.get_mut()
@@ -241,7 +242,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// A message of `from` takes a place in the pool. False when the sender had no credit for it.
+    /// Reserves a pool slot for a message of `from`. Returns false if the sender had no credit for it.
     pub(crate) fn reserve_pool(&mut self, from: Peer) -> bool {
         let credit = self.credit;
         let Some(state) = self.peer_states.as_mut().get_mut(from.index()) else {
@@ -258,7 +259,7 @@ impl<H: Header, C: Config> State<H, C> {
         true
     }
 
-    /// A message of `from` that took a place has left the pool.
+    /// Frees the pool slot of a message of `from`.
     #[inline]
     pub(crate) fn free_pool(&mut self, from: Peer) {
         if let Some(state) = self.peer_state(from) {
@@ -267,7 +268,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.return_credit(from);
     }
 
-    /// A place that a message of `from` had credit for is free again.
+    /// Records that a slot for which `from` had credit is free again.
     #[inline(always)]
     pub(crate) fn return_credit(&mut self, from: Peer) {
         let credit = self.credit;
@@ -280,7 +281,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// What a receive wants that nothing has matched yet.
+    /// Returns the pattern of a receive that no message has matched.
     #[cold]
     pub(crate) fn posted_pattern(&mut self, ticket: Ticket) -> Option<H::Pattern> {
         match self.operation(ticket)?.state {
@@ -289,7 +290,7 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Ends such a receive as if only that peer could have sent what it wants.
+    /// Ends an unmatched receive as if only that peer could have matched it.
     #[cold]
     pub(crate) fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {
         if let Some(operation) = self.operation(ticket)
@@ -307,7 +308,7 @@ impl<H: Header, C: Config> State<H, C> {
         self.complete_for(slot, wanted, error);
     }
 
-    /// The same of one that is in no queue.
+    /// Ends a receive without a message that is in no queue.
     #[inline]
     pub(crate) fn complete_for(&mut self, slot: u32, wanted: Option<H::Pattern>, error: Error) {
         if let Some(header) = wanted.and_then(|wanted| wanted.stand_in())

@@ -1,15 +1,16 @@
-//! Frames that only who has the job's key can write, over any [`Network`] whose frames lie in one piece. Whoever builds a
-//! program uses it where others may share the wire; without a key frames pass as they are, for a comparison each.
+//! Authenticates frames by the job's key, over any [`Network`] with contiguous frames. It is for programs that share
+//! the wire with others; without a key frames pass unchanged, at the cost of one comparison each.
 //!
-//! In front of every frame stand a tag of SipHash-2-4 under the key, the number of the frame at its source, and for whom
-//! it is. The tag covers these, the source, the life of the job, and of the frame either every byte ([`Coverage::Whole`]) or
-//! its first [`COVERED_HEADERS`] bytes, its length, and a checksum of the rest, XXH64 ([`Coverage::Headers`]), which takes a
-//! fraction of the time. A receiver takes each number of a source once, and none far below the highest it has had.
+//! A header precedes every frame: a tag of SipHash-2-4 under the key, the number of the frame at its source, and its
+//! destination. The tag covers these, the source, the epoch of the job, and of the frame either every byte
+//! ([`Coverage::Whole`]) or its first [`COVERED_HEADERS`] bytes, its length, and a checksum of the rest, XXH64
+//! ([`Coverage::Headers`]), which takes a fraction of the time. A receiver accepts each number of a source once, and
+//! none far below the highest accepted.
 //!
-//! So what a stranger invents or sends again is counted and dropped, and so is what was damaged. A stranger who stands
-//! in the way of frames, or overtakes them, can under [`Coverage::Headers`] still put another content of the same checksum in
-//! the place of one that it has seen, behind the headers; under [`Coverage::Whole`] it cannot. It may always listen, and keep
-//! the wire busy; and peers of one job trust each other.
+//! So forged, replayed and damaged frames are counted and dropped. An attacker who intercepts frames, or overtakes
+//! them, can under [`Coverage::Headers`] still replace the bytes behind the headers of a frame that it has seen by
+//! others of the same checksum; under [`Coverage::Whole`] it cannot. Nothing prevents an attacker from reading frames
+//! or from flooding the wire; and peers of one job trust each other.
 
 use crate::ContiguousFrame;
 use alloc::vec::Vec;
@@ -24,48 +25,49 @@ use xxhash_rust::xxh64::Xxh64;
 /// A network whose frames carry tags if there is a key.
 pub struct Authenticated<N> {
     inner: N,
-    /// None: frames pass as they are.
+    /// The authenticator; `None`: frames pass unchanged.
     tags: Option<Authenticator>,
 }
 
-/// What writes tags and checks them.
+/// Writes and checks tags.
 struct Authenticator {
     me: Peer,
-    /// Has read what all frames have in common.
+    /// The hash state after the input that all frames have in common.
     keyed: Tag,
-    /// Of the frame before.
+    /// The number of the last frame sent.
     number: u64,
     replay: Vec<ReplayWindow>,
     counts: AuthenticatedCounts,
-    /// For frames of many pieces; as long as a frame below.
+    /// Buffer for frames of many parts; as long as a frame of the network below.
     scratch: Vec<u8>,
 }
 
-/// What tags are made with: the same at all peers of a job, and for each of its networks another `domain`.
+/// The key of tags: equal at all peers of a job, with another `domain` for each of its networks.
 #[derive(Clone, Copy)]
 pub struct Key {
-    /// Nobody else knows it.
+    /// The secret of the job.
     pub secret: [u8; 16],
-    /// The life of the job: a secret never meets the same one twice.
+    /// The epoch of the job: a secret is never used twice with the same epoch.
     pub epoch: u64,
-    /// Which of the networks of a peer.
+    /// The number of the network among those of a peer.
     pub domain: u8,
 }
 
-/// What of a frame a tag covers: the same at all peers.
+/// The bytes of a frame that a tag covers: equal at all peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Coverage {
-    /// Its first [`COVERED_HEADERS`] bytes, its length, and a checksum of the rest.
+    /// The first [`COVERED_HEADERS`] bytes, the length, and a checksum of the rest.
     Headers,
     /// Every byte.
     Whole,
 }
 
-/// Bytes of a frame that every tag covers itself: the headers of a channel and of a message, and short messages.
+/// Number of bytes of a frame that every tag covers directly: the headers of a channel and of a message, and short
+/// messages.
 pub const COVERED_HEADERS: usize = 64;
 
 impl Key {
-    /// A tag of these bytes, for who has to show once that it knows the key.
+    /// Returns a tag of these bytes, by which a process proves once that it knows the key.
     pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
         let mut keyed = self.hasher();
         keyed.write(bytes);
@@ -80,29 +82,29 @@ impl Key {
     }
 }
 
-/// What was dropped: nothing without a key.
+/// Counters of dropped frames: zero without a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct AuthenticatedCounts {
-    /// Frames whose tag is not that of this job, network, source, and way.
+    /// Frames whose tag is not that of this job, network, source, and destination.
     pub forged: u64,
-    /// Frames that were here before, or may have been.
+    /// Frames that arrived before, or may have.
     pub replayed: u64,
 }
 
-/// Bytes in front of every frame: tag, number and destination.
+/// Length in bytes of the header of every frame: tag, number and destination.
 pub const HEADER_LEN: usize = 16;
 const TAG: usize = 8;
-/// Numbers have 48 bits; the destination takes the rest.
+/// Bound of frame numbers, which have 48 bits; the destination takes the other 16.
 const NUMBER_LIMIT: u64 = 1 << 48;
-/// The destination of what is for all.
+/// The destination of broadcast frames.
 const EVERYBODY: u16 = u16::MAX;
-/// Pieces of a frame that stay where they are.
+/// Largest number of parts of a frame that are sent without a copy.
 const MAX_PARTS: usize = 8;
-/// Bytes read at once where they do not lie in place.
+/// Number of bytes that are read at a time if a part is not contiguous.
 const CHUNK: usize = 256;
 
-/// Which numbers of a source have come: the highest, and those below it.
+/// The replay window of a source: the highest number accepted, and a bitmap of those below it.
 #[derive(Clone, Copy, Default)]
 struct ReplayWindow {
     highest: u64,
@@ -110,11 +112,11 @@ struct ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// False if it may have come before. Numbers begin at 1.
+    /// Accepts a number; returns false if it may have been accepted before. Numbers begin at 1.
     fn take(&mut self, number: u64) -> bool {
         if number > self.highest {
             let ahead = number - self.highest;
-            // The old highest becomes one of those below.
+            // The old highest number becomes one of the bitmap.
             self.seen = match u32::try_from(ahead) {
                 Ok(ahead) if ahead <= u128::BITS => {
                     let moved = self.seen.checked_shl(ahead).unwrap_or(0);
@@ -137,22 +139,22 @@ impl ReplayWindow {
 }
 
 impl<N: Network> Authenticated<N> {
-    /// Over that network, which carries frames as long as they were sent; without a key it is that network.
+    /// Creates an authenticated network over `inner`, which must not pad frames; without a key it behaves as `inner`.
     ///
     /// # Errors
-    /// [`ChannelError::TooLong`]: its frames are too short for the tag.
+    /// [`ChannelError::TooLong`]: the frames of `inner` are too short for the tag.
     pub fn new(inner: N, under: Option<(Key, Coverage)>) -> Result<Self, ChannelError> {
         let tags = under.map(|(key, cover)| Authenticator::new(&inner, key, cover));
         let tags = tags.transpose()?;
         Ok(Authenticated { inner, tags })
     }
 
-    /// The network below.
+    /// Returns the network below.
     pub fn inner(&self) -> &N {
         &self.inner
     }
 
-    /// What was dropped so far.
+    /// Returns the counters of dropped frames.
     pub fn counts(&self) -> AuthenticatedCounts {
         let tags = self.tags.as_ref();
         tags.map_or_else(AuthenticatedCounts::default, |tags| tags.counts)
@@ -222,12 +224,12 @@ impl Authenticator {
             1
         };
         transmit(&all[..=pieces])?;
-        // A frame that was not taken leaves its number to the next: nobody has seen it.
+        // A refused frame leaves its number to the next one: no peer has seen it.
         self.number = number;
         Ok(())
     }
 
-    /// What stands behind the tag of a frame of the job for this peer that has not been here before.
+    /// Returns the content of an authentic frame for this peer that has not been accepted before.
     fn open<'a>(&mut self, frame: ContiguousFrame<'a>) -> Option<ContiguousFrame<'a>> {
         let source = self.replay.get_mut(frame.from().index());
         let verified = self.keyed.verify(frame, self.me);
@@ -243,16 +245,16 @@ impl Authenticator {
     }
 }
 
-/// Value too large, as the system says it.
+/// `errno` of a value that is too large.
 const EOVERFLOW: i32 = 75;
 
-/// A tag that grows with the bytes of a frame.
+/// The state of a tag, computed incrementally over the bytes of a frame.
 #[derive(Clone)]
 struct Tag {
     keyed: SipHasher24,
-    /// Bytes that the tag itself still covers.
+    /// Number of bytes that the tag still covers directly.
     left: usize,
-    /// Of those behind: 64 bits, which no CRC of 32 has, at the speed of memory.
+    /// The checksum of the bytes behind them: 64 bits, which no CRC of 32 has, at the speed of memory.
     rest: Xxh64,
 }
 
@@ -270,7 +272,7 @@ impl Tag {
         }
     }
 
-    /// Of a frame.
+    /// Returns the state at the start of a frame.
     fn for_frame(&self, from: Peer, number_and_destination: u64) -> Self {
         let mut tag = self.clone();
         tag.keyed.write(&from.0.to_le_bytes());
@@ -301,14 +303,14 @@ impl Tag {
         }
     }
 
-    /// Where the headers are whole a checksum of what stands behind them follows, which counts its bytes.
+    /// Finishes the tag. A checksum of the rest, which includes its length, follows the covered headers.
     fn end(mut self) -> u64 {
         if self.left == 0 {
             self.keyed.write(&self.rest.digest().to_le_bytes());
         }
         self.keyed.finish()
     }
-    /// The number of a frame of the job for that peer, and what stands behind its tag.
+    /// Returns the number of an authentic frame for that peer, and the content behind its header.
     fn verify<'a>(
         &self,
         frame: ContiguousFrame<'a>,
@@ -320,7 +322,7 @@ impl Tag {
         let to = (number_and_destination >> 48) as u16;
         let mut own = self.for_frame(frame.from(), number_and_destination);
         own.add(bytes);
-        // Both as one number each: how long it takes does not tell how much was right.
+        // The comparison takes constant time, so its duration does not show how many bytes are right.
         let same = own.end() == u64::from_le_bytes(*tag);
         let rest = ContiguousFrame::new(frame.from(), bytes);
         (same && (to == me.0 || to == EVERYBODY))
@@ -399,7 +401,7 @@ mod tests {
                 taken.insert(number);
                 highest = highest.max(number);
             }
-            // Most steps go back and forth in one place.
+            // Most steps go back and forth in one range of numbers.
             if (random >> 40).is_multiple_of(50) {
                 highest += random % 300;
                 assert_eq!(replay.take(highest), taken.insert(highest));

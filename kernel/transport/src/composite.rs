@@ -1,15 +1,15 @@
-//! Two channels as one: [`Composite`]. Whoever runs ranks on several hosts uses it: those of one host reach each other
+//! Combines two channels into one: [`Composite`]. It is for jobs on several hosts: ranks of one host reach each other
 //! over one channel, all others over the second.
 //!
-//! The second channel has every peer and gives the numbers; the first one has some of them under numbers of its own. A
-//! peer has one way for its whole life, so the order per peer is that of its channel. What a channel can do it does here
-//! too: peers beyond cost the local ones no short way.
+//! The second channel has every peer and defines the peer numbers; the first one has some of the peers under local
+//! numbers. The route to a peer never changes, so the order per peer is that of its channel. Every feature of a channel
+//! is available here too: remote peers do not disable the fast paths of local ones.
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
-//! | peers | `N` | [`Error::TooManyPeers`] when it is made |
-//! | polls of the local channel before the remote one has its turn | 8, 1 once it brought something | |
-//! | sleep in the local channel where it cannot sleep for both | 0.4 ms | |
+//! | peers | `N` | [`Error::TooManyPeers`] from the constructor |
+//! | polls of the local channel before the remote one is polled | 8, 1 after it had an event | |
+//! | sleep in the local channel if it cannot sleep for both | 0.4 ms | |
 
 use core::marker::PhantomData;
 use pombo_kernel::Error;
@@ -21,7 +21,7 @@ use pombo_kernel::channel::{
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-/// The local channel, and where there are peers beyond it, the remote one.
+/// The local channel and, if there are remote peers, the remote channel.
 ///
 /// ```
 /// # use pombo_kernel::{Channel, Peer};
@@ -41,25 +41,26 @@ pub struct Composite<A: Channel, B: Channel, N: Capacity = Cap<8>, S: Storage = 
 
 struct RemotePeers<B, N: Capacity, S: Storage> {
     channel: B,
-    /// For every peer its number over the local channel, or [`NOT_LOCAL`].
+    /// The number of every peer on the local channel, or [`NOT_LOCAL`].
     routes: S::Slice<u16, N>,
-    /// For every number of the local channel its peer.
+    /// The peer of every number of the local channel.
     members: S::Slice<Peer, N>,
-    /// Polls before the remote channel's turn.
+    /// Number of polls before the remote channel is polled.
     polls_left: u32,
-    /// A frame has left to this peer itself since the last poll.
+    /// A frame has been sent to this peer itself since the last poll.
     sent_to_self: bool,
 }
 
-/// No peer has this number on any channel.
+/// The route of remote peers: no peer has this number on any channel.
 const NOT_LOCAL: u16 = u16::MAX;
-/// A look at the remote device costs more than one at shared memory, and its frames take longer.
+/// Polls of the local channel per poll of the remote one: polling a device costs more than polling shared memory, and
+/// its frames take longer.
 const REMOTE_POLL_INTERVAL: u32 = 8;
-/// Idle so often, the local channel has nothing to hurry for.
+/// Number of idle polls after which latency of the local channel does not matter.
 const CALM_POLLS: u32 = 64;
 
 impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
-    /// All peers are local: the other channel is not there, and costs a comparison.
+    /// Creates a composite of local peers only: without the other channel it costs one comparison.
     pub const fn local_only(local: A) -> Self {
         Composite {
             local,
@@ -67,11 +68,11 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
         }
     }
 
-    /// The local channel's peer `i` is `members[i]` on the remote one.
+    /// Creates a composite in which the local channel's peer `i` is `members[i]` on the remote one.
     ///
     /// # Errors
-    /// [`Error::TooManyPeers`]; [`Error::NoSuchPeer`] names a member that is not there, that stands there twice, or
-    /// that is this peer on one channel only.
+    /// [`Error::TooManyPeers`]; [`Error::NoSuchPeer`] names a member that does not exist, is listed twice, or is this
+    /// peer on one channel only.
     pub fn new(local: A, remote: B, members: &[Peer]) -> Result<Self, Error> {
         let (peers, bound) = (remote.peers(), N::N);
         let refused = Error::TooManyPeers { peers, bound };
@@ -103,19 +104,19 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
         })
     }
 
-    /// The local channel.
+    /// Returns the local channel.
     #[inline]
     pub fn local(&self) -> &A {
         &self.local
     }
 
-    /// The local channel. Sending on it directly breaks the kernel's order.
+    /// Returns the local channel. Sending on it directly breaks the kernel's order.
     #[inline]
     pub fn local_mut(&mut self) -> &mut A {
         &mut self.local
     }
 
-    /// The remote channel, where there is one.
+    /// Returns the remote channel, if there is one.
     #[inline]
     pub fn remote(&self) -> Option<&B> {
         self.remote_peers
@@ -123,7 +124,7 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
             .map(|remote_peers| &remote_peers.channel)
     }
 
-    /// The remote channel, where there is one. Sending on it directly breaks the kernel's order.
+    /// Returns the remote channel, if there is one. Sending on it directly breaks the kernel's order.
     #[inline]
     pub fn remote_mut(&mut self) -> Option<&mut B> {
         self.remote_peers
@@ -133,7 +134,7 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
 }
 
 impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
-    /// The peer's number over the local channel.
+    /// Returns the peer's number on the local channel.
     fn route(&self, to: Peer) -> Option<Peer> {
         let route = self.routes.as_ref().get(to.index());
         route
@@ -145,7 +146,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
         self.members.as_ref().len() == 1
     }
 
-    /// Whoever has nobody beyond does not carry this along: it is not made a part of its caller, and there is one of it.
+    /// Polls the remote channel. Not inlined, so that callers without remote peers stay small and the code exists once.
     #[inline(never)]
     fn poll<A: Channel>(
         &mut self,
@@ -156,9 +157,9 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
             return Ok(false);
         }
         let routes = self.routes.as_ref();
-        // Groups that it serves beside its frames may have news without an event.
+        // Groups that the channel serves in addition to its frames may have news without an event.
         let any = self.channel.poll(|event| {
-            // How a local peer lives is the local channel's to say.
+            // Only the local channel reports the loss of a local peer.
             let local = matches!(event, Event::PeerLost(peer) if routes[peer.index()] != NOT_LOCAL);
             if !local {
                 f(event.map(Either::Remote));
@@ -188,7 +189,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
         })
     }
 
-    /// Polls both channels, for a taker of any type.
+    /// Polls both channels, for a handler of any type.
     #[inline(never)]
     fn poll_both<A: Channel>(
         &mut self,
@@ -384,7 +385,7 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
     }
 }
 
-/// The peers of the local channel's numbers; none where these are the peers.
+/// Returns the peers of the local channel's numbers; empty if these numbers are the peers.
 fn members<B, N: Capacity, S: Storage>(remote_peers: Option<&RemotePeers<B, N, S>>) -> &[Peer] {
     remote_peers.map_or(&[], |remote_peers| remote_peers.members.as_ref())
 }
@@ -394,7 +395,7 @@ fn peer_of(number: Peer, members: &[Peer]) -> Peer {
     members.get(number.index()).copied().unwrap_or(number)
 }
 
-/// What the local channel reports, by the numbers that all peers know.
+/// Converts the peer numbers of a local event to the global ones.
 #[inline(always)]
 fn with_global_number<A: Arrival, B>(event: Event<A>, members: &[Peer]) -> Event<Either<A, B>> {
     match event {
@@ -406,8 +407,8 @@ fn with_global_number<A: Arrival, B>(event: Event<A>, members: &[Peer]) -> Event
     }
 }
 
-/// Hands on what the local channel reports. What goes the long way is of one type with what the remote one has, so that
-/// its taker exists once.
+/// Forwards the events of the local channel. Arrivals off the fast path have the same type as those of the remote one,
+/// so that the code of their handler exists once.
 struct LocalHandler<'a, T, B> {
     handler: &'a mut T,
     members: &'a [Peer],
@@ -427,17 +428,17 @@ impl<T: FrameHandler, B: Channel> FrameHandler for LocalHandler<'_, T, B> {
     }
 }
 
-/// A frame of one of two channels.
+/// A frame of either channel.
 #[derive(Clone, Copy, Debug)]
 pub enum Either<A, B> {
-    /// Of the local one.
+    /// A frame of the local channel.
     Local {
-        /// Its sender, by the number that all peers know.
+        /// The sender, by its global number.
         from: Peer,
-        /// As the channel hands it out.
+        /// The arrival of the local channel.
         frame: A,
     },
-    /// Of the remote one.
+    /// A frame of the remote channel.
     Remote(B),
 }
 

@@ -1,16 +1,16 @@
-//! Channels made of networks: what stands between the devices of `pombo-netdrivers` and the kernel, which knows only
-//! [`Channel`](pombo_kernel::Channel) and [`Network`](pombo_kernel::Network). Drivers and whoever builds a program
-//! use it.
+//! Channels over networks: the protocols between the devices of `pombo-netdrivers` and the kernel, which depends only
+//! on [`Channel`](pombo_kernel::Channel) and [`Network`](pombo_kernel::Network). Drivers and programs use them.
 //!
-//! | module | makes |
+//! | module | provides |
 //! | --- | --- |
-//! | [`reliable`] | a channel of a network that loses frames |
-//! | [`multicast`] | reliable broadcast to groups of peers, of such a network; a channel that serves groups beside its own frames |
-//! | [`composite`] | one channel of two |
-//! | [`serial_line`] | of two functions for bytes, a UART's, a network of two peers |
-//! | `authenticated`, a feature | of a network one whose frames only who has the job's key can write |
+//! | [`reliable`] | a channel over a network that loses frames |
+//! | [`multicast`] | reliable broadcast to groups of peers over such a network; a channel that serves groups in
+//! addition to its own frames |
+//! | [`composite`] | one channel composed of two |
+//! | [`serial_line`] | a network of two peers over two functions for bytes, such as those of a UART |
+//! | `authenticated`, a feature | a network whose frames only holders of the job's key can produce |
 //!
-//! `no_std`, no `unsafe`; an allocator for authentication alone.
+//! The package is `no_std` without `unsafe`; only authentication needs an allocator.
 #![no_std]
 #![forbid(unsafe_code)]
 

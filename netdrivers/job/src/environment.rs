@@ -4,18 +4,19 @@ use crate::bootstrap::JobError;
 use crate::settings::Values;
 use core::ffi::{CStr, c_char};
 
-/// One that holds a number.
+/// Reads a variable that holds a number.
 pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
     let parse = |value: &str| value.parse().map_err(|_| wrong(name, Values::NUMBER.must));
     text(name).map(parse).transpose()
 }
 
-/// One that holds text. Who changes the environment of a process in a job does so before it starts or after it has left.
+/// Reads a variable that holds text. The environment of a process in a job may change only before it joins or after it
+/// has left.
 pub fn text(name: &CStr) -> Option<&'static str> {
     variable(name)?.to_str().ok()
 }
 
-/// As it is: see [`text`].
+/// Reads a variable as a C string: see [`text`].
 pub fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: the name ends with a zero.
     let value: *const c_char = unsafe { libc::getenv(name.as_ptr()) };
@@ -23,15 +24,16 @@ pub fn variable(name: &CStr) -> Option<&'static CStr> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
-/// Names and values of this process's environment; those without a name, or with one that is no text, are not ours.
+/// Iterates over names and values of this process's environment; entries without a name, or whose name is not UTF-8,
+/// are skipped.
 pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static CStr)> {
     unsafe extern "C" {
         static environ: *const *const c_char;
     }
-    // SAFETY: nobody changes the environment while the process starts; where there is none the list is null.
+    // SAFETY: nobody changes the environment while the process starts; the list may be null.
     let mut entry = unsafe { environ };
     let lines = core::iter::from_fn(move || {
-        // SAFETY: the list ends with a null pointer, behind which nobody looks.
+        // SAFETY: the list ends with a null pointer, behind which nothing is read.
         let line = unsafe { entry.as_ref() }.filter(|line| !line.is_null())?;
         // SAFETY: there is another entry behind one that is not null.
         entry = unsafe { entry.add(1) };
@@ -47,17 +49,17 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static CStr)> {
     })
 }
 
-/// The error of a variable that says something else.
+/// Returns the error of a variable with an invalid value.
 pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> JobError {
     let got = text(name);
     let name = name.to_str().unwrap_or("an environment variable");
     JobError::variable(name, must, got)
 }
 
-/// Bytes that nobody can guess; at most 256.
+/// Returns unpredictable bytes; at most 256.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], JobError> {
     let mut bytes = [0; N];
-    // SAFETY: the buffer is valid for its length. So few bytes come at once or not at all.
+    // SAFETY: the buffer is valid for its length. The call returns so few bytes at once or fails.
     let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     match got == bytes.len() as isize {
         true => Ok(bytes),

@@ -1,8 +1,8 @@
-//! Short texts in place: start-up and errors need no allocator for them. For every package above.
+//! Short texts without an allocator, for start-up and errors. All packages above use them.
 
 use core::fmt;
 
-/// Text of at most `N` bytes; what is beyond is cut.
+/// A text of at most `N` bytes; the rest is truncated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Text<const N: usize> {
     bytes: [u8; N],
@@ -10,7 +10,7 @@ pub struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
-    /// Empty.
+    /// Creates an empty text.
     pub const fn new() -> Self {
         Text {
             bytes: [0; N],
@@ -18,23 +18,23 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// What the arguments say, as far as there is room. Use [`format_args!`].
+    /// Returns the formatted arguments, truncated to the room. Use [`format_args!`].
     #[cold]
     #[inline(never)]
     pub fn of(arguments: fmt::Arguments<'_>) -> Self {
         let mut text = Self::new();
-        // What does not fit is cut, which is no error.
+        // Truncation is no error.
         let _ = fmt::Write::write_fmt(&mut text, arguments);
         text
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
-        // It grows by whole characters.
+        // The text grows by whole characters, so it is valid UTF-8.
         core::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the text.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
@@ -59,7 +59,7 @@ impl<const N: usize> fmt::Write for Text<N> {
         }
         match cut == text.len() {
             true => Ok(()),
-            // Nothing behind it either.
+            // After a character that does not fit none is appended.
             false => Err(fmt::Error),
         }
     }

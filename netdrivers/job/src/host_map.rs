@@ -1,9 +1,9 @@
-//! Which ranks are on which host: `bootstrap` finds out.
+//! The map from ranks to hosts, which `bootstrap` determines.
 
 use alloc::vec::Vec;
 use pombo_kernel::Peer;
 
-/// For every rank of the job its host. Hosts have numbers from 0, in the order of their first ranks.
+/// The host of every rank of the job. Hosts are numbered from 0, in the order of their first ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     of: Vec<u16>,
@@ -12,12 +12,12 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// All ranks on this machine.
+    /// Returns the map of ranks that are all on this machine.
     pub fn single(ranks: usize) -> Self {
         Self::by_names(&alloc::vec![0; ranks])
     }
 
-    /// Ranks with equal names share a host.
+    /// Returns the map in which ranks with equal names share a host.
     pub fn by_names(names: &[u64]) -> Self {
         let (mut known, mut hosts) = (Vec::new(), Hosts::default());
         for (rank, name) in names.iter().enumerate() {
@@ -33,33 +33,33 @@ impl Hosts {
         hosts
     }
 
-    /// How many hosts.
+    /// Returns the number of hosts.
     pub fn count(&self) -> usize {
         self.members.len()
     }
 
-    /// Shares every rank one host?
+    /// Returns whether all ranks share one host.
     pub fn is_single(&self) -> bool {
         self.count() <= 1
     }
 
-    /// The host of a rank.
+    /// Returns the host of a rank.
     pub fn of(&self, rank: Peer) -> usize {
         self.of.get(rank.index()).map_or(0, |host| (*host).into())
     }
 
-    /// The ranks of a host in ascending order.
+    /// Returns the ranks of a host in ascending order.
     pub fn members(&self, host: usize) -> &[Peer] {
         self.members.get(host).map_or(&[], Vec::as_slice)
     }
 
-    /// The place of a rank among those of its host.
+    /// Returns the index of a rank among those of its host.
     pub fn place(&self, rank: Peer) -> Option<usize> {
         let mut members = self.members(self.of(rank)).iter();
         members.position(|member| *member == rank)
     }
 
-    /// Do both reach each other through memory?
+    /// Returns whether both ranks are on one host and share memory.
     pub fn share_host(&self, one: Peer, other: Peer) -> bool {
         self.of(one) == self.of(other)
     }

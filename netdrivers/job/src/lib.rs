@@ -1,12 +1,12 @@
-//! Who is in this job, and one channel to all of them: a Rust program over [`pombo_kernel::Communicator`] starts and
-//! spans hosts by it. `no_std` with an allocator and libc.
+//! The ranks of a job, and one channel to all of them: with it a Rust program over [`pombo_kernel::Communicator`] runs
+//! as a job on one or several hosts. The package is `no_std` with an allocator and libc.
 //!
-//! A job is a number of processes, its *ranks*, on one host or several. What started them says so in the environment:
-//! `pombo run`, a launcher that speaks PMI-1 (Hydra's `mpiexec`, `srun --mpi=pmi2`), or somebody by hand, with
-//! `POMBO_JOB`, `POMBO_RANK` and `POMBO_SIZE`; who was started by nobody is a job of one. Ranks of one host share
-//! memory; between hosts go frames by UDP or raw Ethernet, with tags that only ranks can write. Each pair of ranks on
-//! different hosts has a TCP connection that carries nothing: it ends when one of them does, and by that the channel
-//! learns who is dead ([`pombo_kernel::Event::PeerLost`]).
+//! A job is a number of processes, its *ranks*, on one host or several. The environment describes it, as set by `pombo
+//! run`, by a launcher that speaks PMI-1 (Hydra's `mpiexec`, `srun --mpi=pmi2`), or by hand with `POMBO_JOB`,
+//! `POMBO_RANK` and `POMBO_SIZE`; a process started without any of these is a job of one. Ranks of one host share
+//! memory; between hosts frames go by UDP or raw Ethernet, with tags that only ranks can compute. Each pair of ranks on
+//! different hosts has a TCP connection that carries no data: it ends when one of them does, by which the channel
+//! detects dead ranks ([`pombo_kernel::Event::PeerLost`]).
 //!
 //! ```
 //! use pombo_job::Joined;
@@ -37,20 +37,21 @@
 //! }
 //! ```
 //!
-//! Alone it greets itself; `pombo run -n 4 ./greet` makes a ring of four, `mpiexec -hosts one,two -n 4 ./greet` (Hydra's)
-//! one over two hosts.
+//! A single process sends to itself; `pombo run -n 4 ./greet` creates a ring of four, `mpiexec -hosts one,two -n 4
+//! ./greet` (Hydra's) one over two hosts.
 //!
 //! # States
 //!
-//! | state | by | what the other ranks see |
+//! | state | entered by | view of the other ranks |
 //! | --- | --- | --- |
-//! | not joined | | they wait: a rank that ends now is found by the launcher, or after a minute |
-//! | refused | [`enter`], and [`join`], of which it is made | the launcher ends the job, after [`JoinError::abort`] |
-//! | joined | the same: a channel to all | its frames |
+//! | not joined | | they wait: the launcher detects a rank that ends now, or they time out after a minute |
+//! | refused | [`enter`], and [`join`], which it calls | the launcher ends the job, after [`JoinError::abort`] |
+//! | joined | the same calls, which return a channel to all | its frames arrive |
 //! | left | [`leave`], or [`WorldChannel::leave`] and then [`Launcher::finish`] | [`pombo_kernel::Event::PeerLost`], and [`WorldChannel::has_finished`] |
-//! | dead | the process or its host ends before that | [`pombo_kernel::Event::PeerLost`]; whom it blames: [`WorldChannel::root_cause_of`] |
+//! | dead | the end of the process or its host before that | [`pombo_kernel::Event::PeerLost`]; the rank that it
+//! blames: [`WorldChannel::root_cause_of`] |
 //!
-//! Whoever has joined may fork; the child calls [`let_go`] and leaves the channel alone.
+//! A process that has joined may fork; the child must call [`let_go`] and not use the channel.
 //!
 //! # Bounds
 //!
@@ -58,21 +59,22 @@
 //! | --- | --- | --- |
 //! | ranks of a job | `RANKS` of [`join`] | an error at the start |
 //! | ranks of a job over several hosts | 256, each pair on different hosts has a connection | [`JobError::TooManyRanks`] |
-//! | frames under way between two ranks of different hosts | 64, and 512 KiB of payload | the sender waits |
-//! | what a rank tells through the launcher | 255 bytes | cut; its reader says [`JobError::BusinessCard`] |
-//! | connections at a rank's door that have not said who they are | 256 | the oldest is closed |
+//! | frames in flight between two ranks of different hosts | 64, and 512 KiB of payload | the sender waits |
+//! | text that a rank publishes through the launcher | 255 bytes | truncated; its reader returns
+//! [`JobError::BusinessCard`] |
+//! | connections to a rank's listener with an incomplete hello | 256 | the oldest is closed |
 //! | time that ranks of several hosts wait for each other at the start | 60 s | [`JobError::Missing`] |
-//! | time that a host may not answer | `POMBO_HOST_TIMEOUT` | its ranks are dead |
+//! | time for which a host may be silent | `POMBO_HOST_TIMEOUT` | its ranks count as dead |
 //!
 //! # Errors
 //!
-//! [`JobError`] is the one of this package; each says what to do. They come at the start: a channel that was made fails
-//! as any other does, and [`WorldChannel::explain`] knows more of it.
+//! [`JobError`] is the error type of this package; each error says what to do. These errors occur at the start: a
+//! channel that was created fails as any other does, and [`WorldChannel::explain`] gives details.
 //!
 //! # Features
 //!
-//! `hosts`: jobs over several hosts; without it ranks of several hosts are refused. `fault`: `POMBO_FAULT_LOSS` loses frames
-//! between hosts, for tests. `pnet`: raw frames go by that package where `POMBO_ETHERNET_IO` says so. The environment
+//! `hosts`: jobs over several hosts; without it such jobs are refused. `fault`: `POMBO_FAULT_LOSS` injects loss of
+//! frames between hosts, for tests. `pnet`: `POMBO_ETHERNET_IO` chooses that package for raw frames. The environment
 //! variables are in [`settings`].
 #![no_std]
 

@@ -5,25 +5,25 @@ use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use pombo_netdrivers::Errno;
 
-/// A line of bounded length; what is beyond is cut.
+/// A line of bounded length; the rest is truncated.
 pub type LogLine = Text<LONGEST>;
 
 const LONGEST: usize = 511;
 
-/// Writes the line, and its end, to standard error in one piece.
+/// Writes the line with a newline to standard error in one call.
 pub fn error(line: &LogLine) {
-    // There is nowhere to say that it failed.
+    // There is no place to report a failure.
     let _ = write(libc::STDERR_FILENO, line);
 }
 
-/// Appends the line to a file, which is made if need be. The name may be one that others can guess, in a directory where
-/// they may write: what they have put there is left alone.
+/// Appends the line to a file, which is created if needed. Others may be able to guess the name and to write to its
+/// directory: a file of theirs is not touched.
 ///
 /// # Errors
-/// What the system says; `EPERM` if it is no plain file of this user alone, `ELOOP` if it is a link.
+/// The error of the system; `EPERM` if the file is no plain file of this user alone, `ELOOP` if it is a link.
 pub fn append(path: &CStr, line: &LogLine) -> Result<(), Errno> {
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_CLOEXEC;
-    // Nobody waits for the reader of a pipe.
+    // A pipe without a reader must not block.
     let flags = flags | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     // SAFETY: the path ends with a zero; the mode is given because of O_CREAT.
     let number = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
@@ -40,28 +40,28 @@ pub fn append(path: &CStr, line: &LogLine) -> Result<(), Errno> {
 struct BoundEthernet(c_int);
 
 impl BoundEthernet {
-    /// Whether it is a plain file of this user that has no second name.
+    /// Returns whether it is a plain file of this user without a second hard link.
     fn is_own(&self) -> Result<bool, Errno> {
         // SAFETY: zeros are a valid record.
         let mut record: libc::stat = unsafe { zeroed() };
-        // SAFETY: an open descriptor, and a place for the answer.
+        // SAFETY: the descriptor is open, and the record is valid for the answer.
         if unsafe { libc::fstat(self.0, &mut record) } != 0 {
             return Err(Errno::last());
         }
         let is_plain = record.st_mode & libc::S_IFMT == libc::S_IFREG && record.st_nlink == 1;
-        // SAFETY: no demands.
+        // SAFETY: the call takes nothing and touches no memory.
         Ok(is_plain && record.st_uid == unsafe { libc::geteuid() })
     }
 }
 
 impl Drop for BoundEthernet {
     fn drop(&mut self) {
-        // SAFETY: it was opened for this value, which nobody uses any more.
+        // SAFETY: the descriptor was opened for this value, which is not used any more.
         unsafe { libc::close(self.0) };
     }
 }
 
-/// In one piece, if the system takes it so.
+/// Writes the line with a newline, in one call if the system accepts it.
 fn write(file: c_int, line: &LogLine) -> Result<(), Errno> {
     let (text, mut bytes) = (line.as_bytes(), [b'\n'; LONGEST + 1]);
     if let Some(place) = bytes.get_mut(..text.len()) {
@@ -69,7 +69,7 @@ fn write(file: c_int, line: &LogLine) -> Result<(), Errno> {
     }
     let mut rest = bytes.get(..=text.len()).unwrap_or_default();
     while !rest.is_empty() {
-        // SAFETY: the bytes are there.
+        // SAFETY: the bytes are valid for their length.
         let written = unsafe { libc::write(file, rest.as_ptr().cast(), rest.len()) };
         match usize::try_from(written) {
             Ok(written) if written > 0 => rest = rest.get(written..).unwrap_or_default(),

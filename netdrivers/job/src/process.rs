@@ -1,23 +1,23 @@
-//! This process, as the system has it: on how many processors, and how it ends.
+//! This process: its number of processors, and its end.
 
 use core::ffi::c_int;
 use core::ptr::null_mut;
 
-/// Processors of this host that are online; one at least.
+/// Returns the number of online processors of this host, at least 1.
 pub fn processors() -> usize {
-    // SAFETY: no demands.
+    // SAFETY: the call computes a number.
     let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     usize::try_from(online).unwrap_or(1)
 }
 
-/// Writes out what the program has printed through C's streams.
+/// Writes out what the program has printed through C streams.
 pub fn flush_streams() {
-    // SAFETY: a null stream means all of them.
+    // SAFETY: a null stream selects all of them.
     unsafe { libc::fflush(null_mut()) };
 }
 
-/// Ends this process at once, with nothing cleaned up.
+/// Ends this process immediately, without clean-up.
 pub fn exit(status: c_int) -> ! {
-    // SAFETY: it takes a number and never returns.
+    // SAFETY: the call takes a number and never returns.
     unsafe { libc::_exit(status) }
 }

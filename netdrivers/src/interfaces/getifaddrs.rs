@@ -1,4 +1,4 @@
-//! The list as the C library gives it.
+//! The interface list of the C library.
 
 use super::{InterfaceAddress, LinkOrIp};
 use crate::Errno;
@@ -8,10 +8,10 @@ use core::ffi::CStr;
 use core::ptr::null_mut;
 use pnet_base::MacAddr;
 
-/// All entries, in the system's order.
+/// Returns all entries in the system's order.
 ///
 /// # Errors
-/// That of `getifaddrs`.
+/// The error of `getifaddrs`.
 pub(crate) fn list() -> Result<Vec<InterfaceAddress>, Errno> {
     let mut list = null_mut();
     // SAFETY: the place is valid.
@@ -32,22 +32,22 @@ pub(crate) fn list() -> Result<Vec<InterfaceAddress>, Errno> {
         }));
         next = entry.ifa_next;
     }
-    // SAFETY: the list came from the system, and nothing points into it any more: what was read does not borrow it.
+    // SAFETY: the list came from the system, and nothing points into it any more: the values read do not borrow it.
     unsafe { libc::freeifaddrs(list) };
     Ok(found)
 }
 
-/// An address of a link or of IP.
+/// Reads an address of a link or of IP.
 ///
 /// # Safety
-/// The pointer is null, or valid for the form that its family says.
+/// The pointer must be null, or valid for the type of address that its family says.
 unsafe fn read(at: *const libc::sockaddr) -> Option<LinkOrIp> {
-    // SAFETY: the caller vouches for the pointer.
+    // SAFETY: the caller guarantees that the pointer is valid.
     let size = match i32::from(unsafe { at.as_ref() }?.sa_family) {
         libc::AF_INET => size_of::<libc::sockaddr_in>(),
         libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
         libc::AF_PACKET => {
-            // SAFETY: it has the form of its family, and may lie anywhere.
+            // SAFETY: the address has the type of its family; it may be unaligned.
             let link = unsafe { at.cast::<libc::sockaddr_ll>().read_unaligned() };
             let [a, b, c, d, e, f, ..] = link.sll_addr;
             let ethernet = link.sll_hatype == libc::ARPHRD_ETHER && link.sll_halen == 6;

@@ -1,14 +1,14 @@
-//! The list as `pnet` gives it.
+//! The interface list of `pnet`.
 
 use super::{InterfaceAddress, LinkOrIp};
 use crate::Errno;
 use alloc::vec::Vec;
 use pnet_datalink::NetworkInterface;
 
-/// All entries, in the system's order: links, then addresses of version 4, then of version 6.
+/// Returns all entries in the system's order: links, then IPv4 addresses, then IPv6 addresses.
 ///
 /// # Errors
-/// None: where `pnet` fails it gives an empty list.
+/// None: if `pnet` fails it returns an empty list.
 pub(crate) fn list() -> Result<Vec<InterfaceAddress>, Errno> {
     let all = pnet_datalink::interfaces();
     let links = all.iter().map(|one| entry(one, link(one), None));
@@ -34,7 +34,7 @@ fn entry(one: &NetworkInterface, address: LinkOrIp, other: Option<LinkOrIp>) -> 
     }
 }
 
-/// It does not say of which kind an interface is: those that can reach everybody count as Ethernet.
+/// Converts a link. `pnet` does not tell the type of an interface: those with broadcast count as Ethernet.
 fn link(one: &NetworkInterface) -> LinkOrIp {
     let mac = one.mac.filter(|mac| one.is_broadcast() && !mac.is_zero());
     LinkOrIp::Link {

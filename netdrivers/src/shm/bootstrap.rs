@@ -1,5 +1,5 @@
-//! How ranks find their segment when no launcher of ours started them: rank 0 hands its descriptor to the others over
-//! a socket in the abstract namespace, which leaves no file behind. Programs call [`bootstrap()`].
+//! Finds the segment of ranks that were not started by our launcher: rank 0 passes its descriptor to the others over a
+//! socket in the abstract namespace, which leaves no file behind. Programs call [`bootstrap()`].
 
 use alloc::vec;
 use core::time::Duration;
@@ -13,17 +13,17 @@ use super::pid_monitor;
 use super::segment::Segment;
 use crate::wait::constants::{BOOTSTRAP_RETRY, BOOTSTRAP_TIMEOUT, HELLO_TIMEOUT};
 
-/// Becomes one of `ranks` ranks of the job of that name, which all run on this machine as the same user. Returns when
-/// the segment is there; in rank 0 when all others have fetched it.
+/// Joins the job of that name on this machine as one of `ranks` ranks of the same user. Returns when the segment
+/// exists; in rank 0 when all others have fetched it.
 ///
 /// # Errors
-/// As [`Shm::attach`]; and [`ShmError::RanksMissing`] or [`ShmError::NoAnswer`] after [`BOOTSTRAP_TIMEOUT`], [`ShmError::OtherJob`],
-/// [`ShmError::OtherUser`], [`ShmError::JobName`].
+/// As [`Shm::attach`]; and [`ShmError::RanksMissing`] or [`ShmError::NoAnswer`] after [`BOOTSTRAP_TIMEOUT`],
+/// [`ShmError::OtherJob`], [`ShmError::OtherUser`], [`ShmError::JobName`].
 pub fn bootstrap(job: &str, rank: usize, ranks: usize, fingerprint: u64) -> Result<Shm, ShmError> {
     bootstrap_within(job, rank, ranks, fingerprint, BOOTSTRAP_TIMEOUT)
 }
 
-/// [`bootstrap()`] with another limit.
+/// Joins a job as [`bootstrap()`], with another time limit.
 ///
 /// # Errors
 /// As [`bootstrap()`].
@@ -51,10 +51,10 @@ pub fn bootstrap_within(
     Shm::attach(segment, rank, fingerprint)
 }
 
-/// What a rank says first: [`MAGIC`], [`VERSION`], its number of ranks, its rank.
+/// The first message of a rank: [`MAGIC`], [`VERSION`], its number of ranks, its rank.
 type Hello = [u64; 4];
 
-/// What rank 0 answers: a verdict, and what it has in place of what the other said. The descriptor comes with it.
+/// The reply of rank 0: a verdict, and its own value of a mismatched field. The descriptor comes with it.
 type Reply = [u64; 2];
 
 const WELCOME: u64 = 0;
@@ -87,7 +87,7 @@ fn serve(segment: &Segment, address: &JobAddress, deadline: Deadline) -> Result<
     Ok(())
 }
 
-/// A guest that goes wrong is its own affair: it tries again, or is missing.
+/// Serves a joining rank. A failed exchange concerns only that rank: it tries again, or is missing.
 fn welcome(client: &Socket, segment: &Segment, joined: &mut [bool], deadline: Deadline) {
     let mut hello = Hello::default();
     let Ok(process) = client.pid_of_this_user() else {
@@ -141,7 +141,7 @@ fn fetch(
     Err(ShmError::NoAnswer)
 }
 
-/// `None` if nobody answers now.
+/// Asks rank 0 for the segment; returns `None` if it does not answer now.
 fn ask(
     address: &JobAddress,
     rank: usize,

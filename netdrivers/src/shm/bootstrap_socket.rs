@@ -1,4 +1,5 @@
-//! System calls below `bootstrap`: local sockets that pass words and a descriptor, and time limits. Used by `bootstrap` only.
+//! System calls below `bootstrap`: local sockets that pass words and a descriptor, and deadlines. Only `bootstrap` uses
+//! it.
 
 use core::mem::{offset_of, size_of, size_of_val, zeroed};
 use core::ptr::{null_mut, read_unaligned, write_unaligned};
@@ -9,7 +10,7 @@ use crate::wait;
 use super::error::ShmError;
 use super::file::{OwnedFd, check};
 
-/// Where the ranks of a job meet: a name in the abstract namespace, made of the user's number and the job.
+/// The address at which the ranks of a job meet: an abstract name made of the user ID and the job.
 pub(super) struct JobAddress {
     address: libc::sockaddr_un,
     len: libc::socklen_t,
@@ -66,15 +67,15 @@ impl Socket {
         Ok(socket)
     }
 
-    /// The next guest; `None` if nobody came in time.
+    /// Accepts the next connection; returns `None` if none comes before the deadline.
     pub(super) fn accept(&self, deadline: Deadline) -> Result<Option<Self>, ShmError> {
         while self.is_readable(deadline)? {
             let none = null_mut();
-            // SAFETY: null pointers are allowed for an address that nobody asks for.
+            // SAFETY: null pointers are allowed if the address is not requested.
             let fd = unsafe { libc::accept4(self.fd(), none, none.cast(), libc::SOCK_CLOEXEC) };
             match OwnedFd::returned(fd, "accept4") {
                 Ok(client) => return Ok(Some(Self(client))),
-                // The guest has gone already.
+                // The connecting rank has gone already.
                 Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => {}
                 Err(error) => return Err(error),
             }
@@ -82,13 +83,13 @@ impl Socket {
         Ok(None)
     }
 
-    /// `None` if nobody listens there now.
+    /// Connects to the address; returns `None` if nobody listens there now.
     pub(super) fn connect(
         address: &JobAddress,
         deadline: Deadline,
     ) -> Result<Option<Self>, ShmError> {
         let socket = Self::new()?;
-        // A host with too many guests lets the next ones wait.
+        // A listener with a full backlog makes the next ones wait.
         let wait = libc::timeval {
             tv_sec: 0,
             tv_usec: deadline.millis().clamp(1, 500) as libc::suseconds_t * 1000,
@@ -111,8 +112,8 @@ impl Socket {
         }
     }
 
-    /// The number of the other side's process, 0 if it has none here. Fails with the other side's user if it is not
-    /// this process' own.
+    /// Returns the PID of the other side, 0 if it has none here. Fails with the other side's user if it is not this
+    /// process' own.
     pub(super) fn pid_of_this_user(&self) -> Result<i32, ShmError> {
         // SAFETY: zeros are valid credentials.
         let mut peer: libc::ucred = unsafe { zeroed() };
@@ -222,7 +223,7 @@ fn message(data: &mut libc::iovec, control: &mut ControlBuffer) -> libc::msghdr 
     message
 }
 
-/// The descriptor that came with a received message: the system has made it ours.
+/// Returns the descriptor that came with a received message and now belongs to this process.
 fn received_fd(message: &libc::msghdr) -> Option<OwnedFd> {
     // SAFETY: the system has filled in the message's control part and its length; a header of this type and length is
     // followed by a descriptor.
@@ -246,7 +247,7 @@ impl Deadline {
         Self(now().saturating_add(limit))
     }
 
-    /// This one or that long from now, whichever comes first.
+    /// Returns the earlier of this deadline and `limit` from now.
     pub(super) fn within(self, limit: Duration) -> Self {
         Self(self.0.min(Self::after(limit).0))
     }
@@ -255,14 +256,14 @@ impl Deadline {
         self.0 <= now()
     }
 
-    /// Sleeps, but no longer than until then.
+    /// Sleeps for `time`, but not past the deadline.
     pub(super) fn pause(self, time: Duration) {
         let millis = self.within(time).millis();
         // SAFETY: no entries are passed.
         unsafe { libc::poll(null_mut(), 0, millis) };
     }
 
-    /// What is left, rounded up.
+    /// Returns the remaining milliseconds, rounded up.
     fn millis(self) -> i32 {
         let left = self.0.saturating_sub(now());
         let millis = left.as_micros().div_ceil(1000);
@@ -270,7 +271,7 @@ impl Deadline {
     }
 }
 
-/// The time on a clock that never goes back.
+/// Returns the time of a monotonic clock.
 fn now() -> Duration {
     Duration::from_nanos(wait::now())
 }

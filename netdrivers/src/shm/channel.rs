@@ -1,4 +1,4 @@
-//! One rank's channel: [`Shm`]. Programs attach it to a segment; `bootstrap` does it for ranks without a launcher.
+//! One rank's channel: [`Shm`]. Programs attach it to a segment; `bootstrap` does so for ranks without a launcher.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -28,37 +28,37 @@ use crate::wait::constants::{
 use crate::wait::yield_policy::YieldPolicy;
 use crate::wait::{self, WaitPolicy, WaitStep};
 
-/// One rank's channel. Dropped without [`Shm::finish`] it counts as dead.
+/// One rank's channel. If it is dropped without [`Shm::finish`], the rank counts as dead.
 pub struct Shm {
     pub(super) park: Futex,
     pub(super) wait_policy: WaitPolicy,
     yield_policy: YieldPolicy,
     pub(super) connections: Vec<Connection>,
-    /// Peers to look at: those that ever sent, and those whose end is to be reported.
+    /// Peers to poll: those that ever sent, and those whose loss is to be reported.
     active: Vec<u16>,
-    /// Where the next poll starts in `active`.
+    /// The index in `active` at which the next poll starts.
     next_active: usize,
     /// The peers that ever sent, as bits.
     senders: [u64; MAX_RANKS / 64],
     /// Peers that had no room since this rank last slept.
     blocked: Vec<u16>,
-    /// Polls in vain since the last look at the others' processes.
+    /// Idle polls since the last check of the others' processes.
     idle_polls: u32,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
-    /// Where this rank sleeps while it waits for a network too.
+    /// The socket at which this rank sleeps if it waits for a network too.
     wake_socket: Option<WakeSocket>,
-    /// Last, as the connections and the groups point into its segment.
+    /// The last field, as the connections and the groups point into its segment.
     pub(super) members: Membership,
 }
 
-/// Frames that one poll takes from one peer before it looks at the next.
+/// Number of frames that one poll takes from one peer before it polls the next.
 const PER_PEER: usize = 16;
-/// Frames that one poll takes in all.
+/// Number of frames that one poll takes in all.
 const BATCH: usize = 64;
 
 impl Shm {
-    /// Becomes this rank. All ranks must bring the same fingerprint of their composition.
+    /// Attaches to the segment as this rank. All ranks must pass the same fingerprint of their composition.
     ///
     /// # Errors
     /// [`ShmError::NoSuchRank`], [`ShmError::RankTaken`], [`ShmError::Fingerprint`], or [`ShmError::System`].
@@ -70,7 +70,7 @@ impl Shm {
         segment.claim(rank, fingerprint)?;
         segment.set_pid(rank, pid_monitor::pid());
         let connections = (0..ranks).map(|connection| {
-            // SAFETY: the lanes go with `peers`, before the segment; this rank was claimed, so nobody else has them.
+            // SAFETY: the connections are dropped before the segment; this rank was claimed, so nobody else has them.
             unsafe { Connection::new(&segment, rank, connection) }
         });
         let mut shm = Self {
@@ -92,7 +92,7 @@ impl Shm {
         Ok(shm)
     }
 
-    /// A world of one, without a launcher.
+    /// Creates a world of one, without a launcher.
     ///
     /// # Errors
     /// [`ShmError::System`].
@@ -100,7 +100,7 @@ impl Shm {
         Self::attach(Segment::create(1, 0)?, 0, 0)
     }
 
-    /// Goes in good order: the peers still get what was sent, and nothing is sent any more.
+    /// Detaches in good order: the peers still get what was sent, and sends fail from now on.
     pub fn finish(&mut self) {
         self.members.leave(RankState::Finished);
         self.connections
@@ -109,17 +109,17 @@ impl Shm {
         self.pending_reads.disable();
     }
 
-    /// The segment, to see how the others are.
+    /// Returns the segment, for the states of the other ranks.
     pub fn segment(&self) -> &Segment {
         &self.members.segment
     }
 
-    /// How the others have ended.
+    /// Returns the source of the deaths of other ranks.
     pub fn deaths(&self) -> &dyn DeathSource {
         &self.members
     }
 
-    /// Looks who is there and who has ended.
+    /// Detects new peers and lost ones.
     #[cold]
     fn refresh_membership(&mut self) {
         let Self {
@@ -139,7 +139,7 @@ impl Shm {
         }
     }
 
-    /// The first frames of peers never heard of, as bits of this word.
+    /// Returns the peers of this word that have sent for the first time, as bits.
     #[inline]
     fn new_senders(&self, word: usize) -> u64 {
         let control = self.members.segment.control(self.members.me.index());
@@ -157,7 +157,7 @@ impl Shm {
         while bits != 0 {
             let rank = word * 64 + bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            // A bit beyond the last rank is not from a rank.
+            // Bits beyond the last rank are invalid.
             if rank < self.connections.len() && !self.connections[rank].is_reported() {
                 activate(&mut self.active, Peer(rank as u16));
             }
@@ -362,7 +362,7 @@ impl Shm {
         Ok(any)
     }
 
-    /// Looks for frames of known peers, as often as the processor can.
+    /// Polls the rings of known peers several times.
     fn poll_active(&self) {
         for _ in 0..LOOKS_PER_POLL {
             for rank in &self.active {
@@ -373,14 +373,14 @@ impl Shm {
         }
     }
 
-    /// Who waits naps while yields do not pay.
+    /// Returns the next step of waiting: a short sleep replaces yields while they do not pay.
     #[inline]
     fn step(&self, idle: u32) -> WaitStep {
         let yields_pay = || self.members.segment.header().backoff.0.is_over();
         self.wait_policy.step_if(idle, yields_pay)
     }
 
-    /// Never inlined: what every call that waits carries stays short.
+    /// Executes one step of waiting. Never inlined, so that calls that wait stay short.
     #[inline(never)]
     fn wait_step(&mut self, idle: u32, limit: Option<Duration>) {
         match self.step(idle) {
@@ -406,7 +406,7 @@ impl Shm {
             }
             return ChannelError::Full;
         }
-        // Its position makes no sense: whatever it still takes, it is no peer.
+        // The consumer's position is invalid: the connection is closed, whatever the peer still reads.
         if self.connections[to.index()].close() {
             activate(&mut self.active, to);
         }
@@ -414,14 +414,14 @@ impl Shm {
     }
 }
 
-/// Adds a peer to those to look at.
+/// Adds a peer to those that are polled.
 fn activate(active: &mut Vec<u16>, peer: Peer) {
     if !active.contains(&peer.0) {
         active.push(peer.0);
     }
 }
 
-/// The peer's first look at our ring.
+/// Announces this rank to a peer, which then polls the ring.
 #[cold]
 pub(super) fn announce(segment: &Segment, me: Peer, to: usize) {
     let me = me.index();

@@ -1,11 +1,12 @@
-//! Memory of another process, as its rank describes it in a frame, and how it is read. Used by `Connection` and `Frame` only.
+//! Cross-memory attach: the descriptor of another process' memory in a frame, and how it is read. Only `Connection` and
+//! `Frame` use it.
 //!
-//! Which process it is no frame says: it is the one that the segment names for the rank. The description is read once,
-//! as its sender may still write there.
+//! Frames do not name the process: it is the one that the segment names for the rank. The descriptor is copied once, as
+//! its sender may still write to it.
 //!
-//! Every reading also reads a token: a random word that only that rank has at that address. So a process that may not
-//! be read, one in another space of process numbers, and one that got the number of a rank that is gone are all told
-//! apart from the rank by the reading itself; there is nothing to probe before.
+//! Every read also reads a token: a random word that only that rank has at that address. So the read itself
+//! distinguishes the rank from a process that may not be read, one in another PID namespace, and one that reuses the
+//! PID of a dead rank; no probe is needed before.
 
 use core::cell::Cell;
 use core::mem::MaybeUninit;
@@ -19,24 +20,24 @@ use super::read_acks::ReadAck;
 /// Bytes that a rank exposes for reading.
 #[derive(Clone, Debug)]
 pub(super) struct RemoteBuffer {
-    /// None: nothing is read.
+    /// The process to read; `None`: nothing is read.
     process: Option<i32>,
     address: usize,
     len: usize,
-    /// Where the token lies, and what it says.
+    /// The address of the token, and its value.
     token: (usize, u64),
     failed: Cell<bool>,
 }
 
-/// A description, as it travels behind the head of a frame.
+/// Size in bytes of a descriptor, which follows the head of a frame.
 pub(super) const DESCRIPTOR_LEN: usize = 4 * size_of::<u64>();
 
-/// More than one reading takes; a page less than 2 GiB is the system's bound.
+/// Bound of one read in bytes; the system's bound is a page less than 2 GiB.
 const MAX_READ: usize = 1 << 30;
-/// Copied through the stack where the bytes do not go to one place.
+/// Bytes that are copied through the stack at a time if the destination is not contiguous.
 const CHUNK: usize = 16 << 10;
 
-/// Describes bytes of this process.
+/// Returns the descriptor of bytes of this process.
 pub(super) fn describe(bytes: *const u8, len: usize, token: &ProcessToken) -> [u8; DESCRIPTOR_LEN] {
     let (at, word) = token.address_and_value();
     let fields = [
@@ -53,8 +54,8 @@ pub(super) fn describe(bytes: *const u8, len: usize, token: &ProcessToken) -> [u
 }
 
 impl RemoteBuffer {
-    /// The head of a frame and the description behind it, of memory of that process; an empty frame if there is none
-    /// that can be. Without a process everything is refused.
+    /// Parses the head of a frame and the descriptor of that process' memory behind it; returns an empty frame if there
+    /// is no valid one. Without a process every read is refused.
     #[cold]
     pub(super) fn parse(bytes: &[u8], process: Option<i32>) -> (&[u8], Self) {
         let (head, descriptor) = bytes
@@ -67,7 +68,7 @@ impl RemoteBuffer {
         let remote = Self {
             process,
             address: field(0) as usize,
-            // No memory is longer.
+            // No allocation is longer.
             len: (field(1) as usize).min(isize::MAX as usize),
             token: (field(2) as usize, field(3)),
             failed: Cell::new(process.is_none()),
@@ -79,7 +80,7 @@ impl RemoteBuffer {
         self.len
     }
 
-    /// What the sender is to be told.
+    /// Returns the acknowledgement for the sender.
     pub(super) fn ack(&self) -> ReadAck {
         if self.failed.get() {
             ReadAck::Refused
@@ -88,7 +89,7 @@ impl RemoteBuffer {
         }
     }
 
-    /// Copies `len` bytes from `at`; false if they could not be had.
+    /// Copies `len` bytes from `at`; returns false if they could not be read.
     #[inline(never)]
     pub(super) fn read_into(&self, at: usize, len: usize, into: &mut impl CopyTarget) -> bool {
         let inside = at.checked_add(len).is_some_and(|end| end <= self.len);
@@ -112,7 +113,7 @@ impl RemoteBuffer {
         })
     }
 
-    /// Reads as many bytes as there is room for, all or nothing.
+    /// Fills `into` from offset `at`, all or nothing.
     fn read<'a>(&self, at: usize, into: &'a mut [MaybeUninit<u8>]) -> Option<&'a [u8]> {
         let process = self.process?;
         let mut word = 0_u64;
@@ -128,8 +129,8 @@ impl RemoteBuffer {
             ),
             iovec(ptr::without_provenance_mut(self.token.0), size),
         ];
-        // SAFETY: the call writes to the areas that are here, which are valid for their lengths and nobody else's
-        // during the call; those that are there it takes as numbers in the other process.
+        // SAFETY: the call writes to the local areas, which are valid for their lengths and used by nobody else during
+        // the call; the remote ones are mere numbers, addresses in the other process.
         let read =
             unsafe { libc::process_vm_readv(process, here.as_ptr(), 2, there.as_ptr(), 2, 0) };
         if usize::try_from(read) != Ok(into.len() + size) || word != self.token.1 {

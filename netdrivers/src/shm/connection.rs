@@ -1,4 +1,4 @@
-//! What a rank keeps about each of its peers. Used by `Shm` only.
+//! A rank's state of one peer. Only `Shm` uses it.
 
 use pombo_kernel::channel::Event;
 use pombo_kernel::header::Peer;
@@ -19,38 +19,38 @@ pub(super) struct Connection {
     pub(super) outbound: Producer<RingMemory>,
     inbound: Consumer<RingMemory>,
     control: NonNull<Control>,
-    /// Its acknowledgements of what we expose, and ours of what it does.
+    /// The peer's acknowledgements of memory exposed here, and this rank's acknowledgements of the peer's.
     acks: [NonNull<ReadAcks>; 2],
-    /// Times that we have exposed memory to it.
+    /// Number of times that memory was exposed to the peer.
     exposed: u64,
-    /// It could not read one.
+    /// The peer could not read exposed memory.
     pub(super) refuses_reads: bool,
-    /// It knows that we send to it.
+    /// The peer knows that this rank sends to it.
     pub(super) announced: bool,
-    /// Nothing reaches it any more.
+    /// Frames do not reach the peer any more.
     pub(super) closed: bool,
-    /// It sends no more than what is in the ring.
+    /// The peer sends nothing beyond the content of the ring.
     ending: bool,
     reported: bool,
 }
 
-/// What a look at a peer's ring found.
+/// The result of serving a peer's ring.
 pub(super) struct Served {
-    /// Frames taken.
+    /// Number of frames taken.
     pub(super) frames: usize,
-    /// It was reported lost.
+    /// The peer was reported lost.
     pub(super) lost: bool,
 }
 
-// SAFETY: control block and answers lie in memory that all processes share, and only their atomics are used.
+// SAFETY: control block and acknowledgements lie in memory that all processes share, and only their atomics are used.
 unsafe impl Send for Connection {}
 
 impl Connection {
     /// # Safety
-    /// The peer must not outlive the segment, in which the caller has claimed rank `me`, and there must be no second
-    /// one for these two.
+    /// The connection must not outlive the segment, in which the caller has claimed rank `me`, and must be the only one
+    /// for these two ranks.
     pub(super) unsafe fn new(segment: &Segment, me: usize, connection: usize) -> Self {
-        // SAFETY: passed on to the caller; a claimed rank alone writes to its peers and reads from them.
+        // SAFETY: the caller's contract; a claimed rank alone writes to its peers and reads from them.
         let (outbound, inbound) = unsafe {
             (
                 segment.ring_memory(me, connection),
@@ -71,49 +71,50 @@ impl Connection {
         }
     }
 
-    /// Its event count.
+    /// Returns the peer's event count.
     #[inline]
     pub(super) fn event_count(&self) -> &EventCount {
         // SAFETY: it lies in the segment, which outlives the peer (`new`); all its fields are atomics.
         unsafe { &self.control.as_ref().event_count.0 }
     }
 
-    /// The peer's, or our own.
+    /// Returns the acknowledgements of the peer, or our own.
     fn acks(&self, own: bool) -> &ReadAcks {
         // SAFETY: as for the event count.
         unsafe { self.acks[usize::from(own)].as_ref() }
     }
 
-    /// Exposes memory; the number of the read.
+    /// Exposes memory; returns the number of the read.
     pub(super) fn expose(&mut self, len: usize, parts: &[Part<'_>]) -> Result<u64, RingError> {
         self.outbound.push_flagged(len, parts)?;
         self.exposed += 1;
         Ok(self.exposed)
     }
 
-    /// Its acknowledgement of the read of that number.
+    /// Returns the peer's acknowledgement of the read of that number.
     pub(super) fn ack(&self, number: u64) -> Option<ReadAck> {
         self.acks(false).ack_of(number)
     }
 
-    /// Nothing goes there any more, and what came is all. False if that was known.
+    /// Closes the connection: no frame reaches the peer, and none follows those received. Returns false if it was
+    /// closed before.
     pub(super) fn close(&mut self) -> bool {
         self.closed = true;
         !core::mem::replace(&mut self.ending, true)
     }
 
-    /// Its loss was reported.
+    /// Returns whether the peer's loss was reported.
     pub(super) fn is_reported(&self) -> bool {
         self.reported
     }
 
-    /// Would a look find anything?
+    /// Returns whether serving the peer would find anything.
     #[inline]
     pub(super) fn has_pending(&self) -> bool {
         (self.ending && !self.reported) || self.inbound.has_next()
     }
 
-    /// Hands out up to `most` frames, and the loss of the peer after its last.
+    /// Passes up to `most` frames, and the loss of the peer after its last, to the handler.
     #[inline(always)]
     pub(super) fn serve(
         &mut self,
@@ -135,7 +136,7 @@ impl Connection {
             match taken {
                 Ok(true) => frames += 1,
                 Ok(false) if !self.ending => break,
-                // The ring is empty for good, or nothing behind this point can be told apart.
+                // The ring is empty for good, or its content is corrupt from here on.
                 Ok(false) | Err(_) => {
                     self.close();
                     self.reported = true;
@@ -149,7 +150,7 @@ impl Connection {
     }
 }
 
-/// Hands out a frame whose payload is still with its sender, and answers it.
+/// Delivers a frame whose payload is still with its sender, and acknowledges it.
 #[inline(never)]
 fn deliver_exposed(
     peer: Peer,

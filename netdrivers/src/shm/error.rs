@@ -1,43 +1,43 @@
-//! Why a rank did not come to its shared memory, and what to do.
+//! The errors of the shared memory driver, and what to do about them.
 
 use crate::Errno;
 use core::fmt;
 
-/// Why a segment could not be made, opened, or joined.
+/// An error of creating, opening, or joining a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ShmError {
     /// A world has 1 to [`MAX_RANKS`](super::MAX_RANKS) ranks.
     Ranks {
-        /// The number that was asked for.
+        /// The requested number of ranks.
         ranks: usize,
     },
     /// There is no such rank in this segment.
     NoSuchRank {
-        /// The rank that was asked for.
+        /// The requested rank.
         rank: usize,
-        /// How many there are.
+        /// Number of ranks of the segment.
         ranks: usize,
     },
-    /// Somebody is this rank already, or was.
+    /// Another process is this rank, or was.
     RankTaken {
-        /// The rank that was asked for.
+        /// The requested rank.
         rank: usize,
     },
     /// The ranks are programs with different compositions.
     Fingerprint {
-        /// This rank's.
+        /// The fingerprint of this rank.
         ours: u64,
-        /// The segment's.
+        /// The fingerprint of the segment.
         theirs: u64,
     },
-    /// The descriptor names something else.
+    /// The descriptor is not that of a segment.
     NotASegment,
-    /// The segment was made by another version of this driver.
+    /// The segment was created by another version of this driver.
     Version {
-        /// This driver's.
+        /// The version of this driver.
         ours: u64,
-        /// The segment's.
+        /// The version of the segment.
         theirs: u64,
     },
     /// The name of the job does not fit into a socket's name.
@@ -45,30 +45,30 @@ pub enum ShmError {
         /// The longest name in bytes.
         limit: usize,
     },
-    /// Rank 0 waited in vain for others.
+    /// Not all ranks have reached rank 0 in time.
     RanksMissing {
-        /// How many ranks came, rank 0 included.
+        /// Number of ranks that joined, rank 0 included.
         joined: usize,
-        /// How many there should be.
+        /// Number of ranks of the job.
         ranks: usize,
     },
     /// Rank 0 did not answer.
     NoAnswer,
     /// Rank 0 is part of a job with another number of ranks.
     OtherJob {
-        /// How many it has.
+        /// Number of ranks of that job.
         ranks: usize,
     },
     /// Another user answers under the name of this job.
     OtherUser {
-        /// The user's number.
+        /// The user ID.
         uid: u32,
     },
     /// A system call failed.
     System {
-        /// Its name.
+        /// The name of the call.
         call: &'static str,
-        /// Its error number.
+        /// The error number.
         errno: i32,
     },
 }
@@ -130,13 +130,13 @@ impl fmt::Display for ShmError {
 impl core::error::Error for ShmError {}
 
 impl ShmError {
-    /// The call just made has failed.
+    /// Returns the error of the system call that has just failed.
     pub(super) fn last(call: &'static str) -> Self {
         let Errno(errno) = Errno::last();
         ShmError::System { call, errno }
     }
 
-    /// Was it that error number?
+    /// Returns whether this is a system call's error of that number.
     pub(super) fn is(&self, number: i32) -> bool {
         matches!(*self, ShmError::System { errno, .. } if errno == number)
     }

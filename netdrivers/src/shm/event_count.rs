@@ -1,56 +1,59 @@
-//! How a rank sleeps without missing anything, and how others wake it. Used by `Shm` and `Segment` only.
+//! An event count: how a rank sleeps without missing an event, and how others wake it. Only `Shm` and `Segment` use it.
 //!
-//! Sleeper: say so, heavy fence, look again, sleep. Waker: publish, light fence, look whether anyone sleeps. Of the two
-//! looks at least one sees the other side, so no wake-up is lost, and a waker pays no system call for a rank that is
-//! awake.
+//! Sleeper: mark itself asleep, heavy fence, check again, sleep. Waker: publish, light fence, check whether a rank
+//! sleeps. At least one of the two checks sees the other side, so no wake-up is lost, and a waker makes no system call
+//! for a rank that is awake.
 
 use core::time::Duration;
 
 use super::sync::{AtomicU32, Ordering};
 
-/// What the machine offers for sleeping. The words lie in memory that all ranks share.
+/// The sleep primitives of the machine. The words lie in memory that all ranks share.
 pub(super) trait Park {
-    /// Orders what the waker published before its look at the sleeper; pairs with [`Park::heavy_fence`].
+    /// Orders the waker's publication before its check of the sleeper; pairs with [`Park::heavy_fence`].
     fn light_fence(&self);
 
-    /// Orders the sleeper's word before its second look. False if that is not to be had: then nobody may sleep.
+    /// Orders the sleeper's mark before its second check. Returns false if no such fence is available: then the rank
+    /// must not sleep.
     fn heavy_fence(&self) -> bool;
 
-    /// Where it sleeps, a number up to [`MAX_SOCKET`]; 0: on the word itself.
+    /// Returns the number of the socket at which the rank sleeps, up to [`MAX_SOCKET`]; 0: it sleeps on the word
+    /// itself.
     fn wake_socket(&self) -> u32 {
         0
     }
 
-    /// Sleeps while the word has this value, for that long at most. May return early. At a socket it sleeps until somebody
-    /// has notified it since its last sleep.
+    /// Sleeps while the word has this value, up to the limit. May return early. At a socket it sleeps until a
+    /// notification since its last sleep.
     fn sleep(&self, word: &AtomicU32, value: u32, limit: Option<Duration>);
 
-    /// Wakes whoever sleeps at that socket, 0: on the word.
+    /// Wakes the rank that sleeps at that socket; 0: on the word.
     fn wake(&self, word: &AtomicU32, wake_socket: u32);
 }
 
-/// Sockets have so many bits of an event count's word; what its rank sleeps for is above.
+/// Number of bits of an event count's word for the socket; the bits above are the [`WaitFor`].
 const SOCKET_BITS: u32 = 24;
-/// The highest number of a socket.
+/// The highest socket number.
 pub(super) const MAX_SOCKET: u32 = (1 << SOCKET_BITS) - 1;
 
-/// What a rank sleeps for.
+/// The event that a rank sleeps for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum WaitFor {
     /// A frame, or a loss.
     Frame = 1 << SOCKET_BITS,
-    /// These, or room for its own frames.
+    /// A frame, a loss, or room for its own frames.
     Room = 2 << SOCKET_BITS,
 }
 
-/// One rank's event count, alone in its cache line: 0 while it is awake, else what it sleeps for, and where.
+/// One rank's event count, alone in its cache line: 0 while it is awake, otherwise the event that it sleeps for, and
+/// the socket.
 #[repr(C, align(64))]
 pub(super) struct EventCount(pub(super) AtomicU32);
 
 pub(super) const AWAKE: u32 = 0;
 
 impl EventCount {
-    /// Sleeps until notified or for that long, unless something is pending already.
+    /// Sleeps until notified or up to the limit, unless an event is already pending.
     pub(super) fn sleep(
         &self,
         until: WaitFor,
@@ -59,7 +62,7 @@ impl EventCount {
         has_pending: impl FnOnce() -> bool,
     ) {
         let asleep = until as u32 | park.wake_socket() & MAX_SOCKET;
-        // Swaps have one order with those of the wakers; of stores a model checker cannot tell.
+        // A swap is in one modification order with the wakers' swaps; a model checker cannot verify this for a store.
         self.0.swap(asleep, Ordering::Relaxed);
         if park.heavy_fence() && !has_pending() {
             park.sleep(&self.0, asleep, limit);
@@ -67,7 +70,7 @@ impl EventCount {
         self.0.swap(AWAKE, Ordering::Relaxed);
     }
 
-    /// Call it after publishing what the rank may sleep for.
+    /// Notifies the rank; call it after publishing an event that the rank may sleep for.
     #[inline]
     pub(super) fn notify(&self, what: WaitFor, park: &impl Park) {
         park.light_fence();
@@ -76,7 +79,7 @@ impl EventCount {
         }
     }
 
-    /// Wakes the rank if it still sleeps. The first of several wakers makes the system call.
+    /// Wakes the rank if it still sleeps. Of several wakers only the first makes the system call.
     #[cold]
     fn wake(&self, park: &impl Park) {
         let asleep = self.0.swap(AWAKE, Ordering::AcqRel);
@@ -85,8 +88,8 @@ impl EventCount {
         }
     }
 
-    /// Wakes the rank even if a waker died between marking it awake and waking it. Who sleeps at a socket then wakes by
-    /// itself.
+    /// Wakes the rank even if a waker died between marking it awake and waking it. A rank that sleeps at a socket then
+    /// wakes by its time-out.
     pub(super) fn notify_always(&self, park: &impl Park) {
         let asleep = self.0.swap(AWAKE, Ordering::SeqCst);
         park.wake(&self.0, asleep & MAX_SOCKET);

@@ -1,4 +1,4 @@
-//! System calls below a segment: an anonymous file of fixed size, and its mapping. Used by `Segment` only.
+//! System calls below a segment: an anonymous file of fixed size, and its mapping. Only `Segment` uses it.
 
 use core::ffi::CStr;
 use core::ptr::NonNull;
@@ -6,12 +6,12 @@ use core::ptr::NonNull;
 use super::error::ShmError;
 use crate::wait::cpu_quota::FileReader;
 
-/// A descriptor of our own; closed when dropped.
+/// An owned descriptor, which is closed when dropped.
 #[derive(Debug)]
 pub(super) struct OwnedFd(i32);
 
 impl OwnedFd {
-    /// Takes over what a system call has returned and nobody else will close.
+    /// Takes ownership of a descriptor that a system call has returned.
     pub(super) fn returned(fd: i32, call: &'static str) -> Result<Self, ShmError> {
         check(fd, call).map(Self)
     }
@@ -23,7 +23,7 @@ impl OwnedFd {
 
 impl Drop for OwnedFd {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is ours, and this is its last use.
+        // SAFETY: the descriptor is owned, and this is its last use.
         unsafe { libc::close(self.0) };
     }
 }
@@ -36,11 +36,11 @@ pub(super) struct File(OwnedFd);
 const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
 impl File {
-    /// An anonymous file of that many zero bytes that use no memory yet.
+    /// Creates an anonymous file of that many zero bytes, which occupy no memory yet.
     pub(super) fn create(size: usize) -> Result<Self, ShmError> {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
         let file = match Self::anonymous(flags | libc::MFD_NOEXEC_SEAL) {
-            // Before Linux 6.3, where nobody asks for that flag either.
+            // Linux before 6.3 does not know the flag `MFD_NOEXEC_SEAL`, and does not require it either.
             Err(error) if error.is(libc::EINVAL) => Self::anonymous(flags)?,
             file => file?,
         };
@@ -59,14 +59,14 @@ impl File {
         OwnedFd::returned(fd, "memfd_create").map(File)
     }
 
-    /// The file of somebody else's descriptor.
+    /// Opens the file of a descriptor that the caller keeps.
     pub(super) fn duplicate(fd: i32) -> Result<Self, ShmError> {
         // SAFETY: no memory is passed; a number that is no descriptor is an error.
         let fd = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
         OwnedFd::returned(fd, "fcntl").map(File)
     }
 
-    /// The file of a descriptor that came from elsewhere.
+    /// Creates a file from a received descriptor.
     pub(super) fn of(descriptor: OwnedFd) -> Self {
         File(descriptor)
     }
@@ -75,7 +75,7 @@ impl File {
         self.0.fd()
     }
 
-    /// The size, if it is there to stay.
+    /// Returns the size, if it is sealed.
     pub(super) fn fixed_size(&self) -> Result<usize, ShmError> {
         // SAFETY: no memory is passed.
         let seals = unsafe { libc::fcntl(self.fd(), libc::F_GET_SEALS) };
@@ -98,11 +98,11 @@ impl File {
         }
     }
 
-    /// Maps the whole file. It has that size, for good.
+    /// Maps the whole file, whose size must be sealed.
     pub(super) fn map(&self, size: usize) -> Result<Mapping, ShmError> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let null = core::ptr::null_mut();
-        // SAFETY: a new mapping at an address that the system chooses disturbs no memory of ours.
+        // SAFETY: a new mapping at an address that the system chooses affects no existing memory.
         let base = unsafe { libc::mmap(null, size, access, libc::MAP_SHARED, self.fd(), 0) };
         match NonNull::new(base.cast()) {
             Some(base) if base.as_ptr() != libc::MAP_FAILED.cast() => Ok(Mapping { base, size }),
@@ -111,7 +111,7 @@ impl File {
     }
 }
 
-/// Files of a few lines that the system makes up.
+/// Reads small pseudo-files such as those of `/proc`.
 pub(super) struct ProcFiles;
 
 impl FileReader for ProcFiles {
@@ -125,7 +125,7 @@ impl FileReader for ProcFiles {
     }
 }
 
-/// Shared memory at a fixed address, page-aligned, until it is dropped.
+/// Shared memory at a fixed, page-aligned address, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Mapping {
     base: NonNull<u8>,
@@ -138,7 +138,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// The address of `len` bytes at that offset.
+    /// Returns the address of `len` bytes at that offset.
     pub(super) fn at(&self, offset: usize, len: usize) -> NonNull<u8> {
         assert!(offset.checked_add(len).is_some_and(|end| end <= self.size));
         // SAFETY: the bytes lie inside the mapping, as was just checked.
@@ -148,12 +148,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever took addresses from it holds them no longer than it.
+        // SAFETY: the mapping is owned, and users of its addresses hold them no longer than it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
     }
 }
 
-/// Turns a failed call into its error.
+/// Converts the result of a system call.
 pub(super) fn check(result: i32, call: &'static str) -> Result<i32, ShmError> {
     if result < 0 {
         Err(ShmError::last(call))

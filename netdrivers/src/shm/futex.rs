@@ -1,4 +1,4 @@
-//! Sleeping on Linux: futexes, and fences that cost the waker nothing. Used by `Shm` and `Segment` only.
+//! Sleeping on Linux: futexes, and asymmetric fences that cost the waker nothing. Only `Shm` and `Segment` use it.
 
 use super::error::ShmError;
 use super::event_count::Park;
@@ -8,26 +8,27 @@ use crate::futex;
 use core::sync::atomic::{compiler_fence, fence};
 use core::time::Duration;
 
-/// Linux' way to park. All users of a segment use the same kind of fences.
+/// The park primitives of Linux. All users of a segment use the same kind of fences.
 #[derive(Clone, Copy)]
 pub(super) struct Futex {
     asymmetric: bool,
 }
 
-/// Commands of `membarrier` (global expedited). A real fence would make every send wait until its frame has left the processor's store buffer, which takes as long
-/// as the frame needs to the other core. With `membarrier` the sleeper pays for both sides, once, before it sleeps.
+/// Commands of `membarrier` (global expedited). A real fence would make every send wait until its frame has left the
+/// processor's store buffer, which takes as long as the frame needs to the other core. With `membarrier` the sleeper
+/// pays for both sides, once, before it sleeps.
 const QUERY: libc::c_long = 0;
 const BARRIER: libc::c_long = 1 << 1;
 const REGISTER: libc::c_long = 1 << 2;
 
 impl Futex {
-    /// Does this machine have asymmetric fences?
+    /// Returns whether this machine has asymmetric fences.
     pub(super) fn asymmetric_here() -> bool {
         let known = membarrier(QUERY);
         known >= 0 && known & (BARRIER | REGISTER) == BARRIER | REGISTER
     }
 
-    /// Enters this process, for asymmetric fences if all others use them.
+    /// Creates the primitives, and registers this process for asymmetric fences if all others use them.
     pub(super) fn new(asymmetric: bool) -> Result<Self, ShmError> {
         if asymmetric && membarrier(REGISTER) != 0 {
             return Err(ShmError::last("membarrier"));
@@ -35,7 +36,7 @@ impl Futex {
         Ok(Self { asymmetric })
     }
 
-    /// For a process that only wakes, and brings its own fences.
+    /// The primitives of a process that only wakes others and executes its own fences.
     pub(super) const WAKER: Self = Self { asymmetric: false };
 }
 

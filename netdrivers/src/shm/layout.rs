@@ -1,7 +1,8 @@
-//! What lies where in a segment: a header, a control block per rank, the consumers' positions, the rings, the boards.
-//! Used by `Shm` and `Segment` only; a change here needs a new [`VERSION`].
+//! The layout of a segment: a header, a control block per rank, the consumers' positions, the rings, the boards. Only
+//! `Shm` and `Segment` use it; a change here needs a new [`VERSION`].
 //!
-//! The file is sparse: a ring costs memory from its first frame on, so ranks that never talk cost nothing.
+//! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
+//! nothing.
 
 use core::mem::{align_of, offset_of, size_of};
 
@@ -13,31 +14,32 @@ use super::sync::{AtomicU32, AtomicU64};
 use crate::wait::yield_policy::YieldBackoff;
 use static_assertions::{const_assert, const_assert_eq};
 
-/// First word of every segment: "pomboshm".
+/// The first word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
-/// Counts the layouts, and everything else that all users of a segment must agree on.
+/// The version of the layout and of everything else that all users of a segment must agree on.
 pub(super) const VERSION: u64 = 6;
 
-/// The most ranks that one segment takes: more than the cores of a machine, and the rings then span 256 GiB of the 128
-/// TiB that a process can address.
+/// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 256 GiB of the
+/// 128 TiB that a process can address.
 pub const MAX_RANKS: usize = 1024;
 
-/// Bytes of a ring, one per ordered pair. Measured with 64 KiB to 1 MiB: all stream equally fast, so the smallest, as
-/// every pair that talks for long touches all of its ring.
+/// Size in bytes of a ring, one per ordered pair. Measured with 64 KiB to 1 MiB: all have the same throughput, so the
+/// smallest is used, as a pair that communicates for long touches all of its ring.
 pub(super) const RING: usize = 64 << 10;
-/// Granules of a ring.
+/// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;
 /// The longest frame, in bytes: a quarter of a ring.
 pub const FRAME_LIMIT: usize = ring::limit(GRANULES);
 
-/// Words for one bit per processor; ranks on processors beyond do not spin.
+/// Number of words for one bit per processor; ranks on processors beyond do not spin.
 pub(super) const CPU_WORDS: usize = 16;
 
-/// One cache line and its neighbour, which processors fetch together: what one rank writes shares none with another.
+/// A cache line and its neighbour, which processors fetch together: data that different ranks write must not share
+/// them.
 #[repr(C, align(128))]
 pub(super) struct CachePadded<T>(pub(super) T);
 
-/// Starts the segment. All fields before `epoch` are written by its creator alone, but for the fingerprint.
+/// The header of a segment. All fields before `epoch` are written by its creator alone, except the fingerprint.
 #[repr(C)]
 pub(super) struct Header {
     pub(super) magic: AtomicU64,
@@ -46,63 +48,63 @@ pub(super) struct Header {
     pub(super) size: AtomicU64,
     /// 1 if all ranks use asymmetric fences.
     pub(super) asymmetric: AtomicU32,
-    /// Whole processors' time that the creator's control group grants; 0 without a limit.
+    /// Number of whole processors that the creator's control group grants; 0: no limit.
     pub(super) quota: AtomicU32,
-    /// 0 until a rank brings it, unless the creator did.
+    /// The fingerprint of the composition; 0 until a rank sets it, unless the creator did.
     pub(super) fingerprint: AtomicU64,
-    /// Where the ranks watch over each other: the space in which the numbers of their processes hold. Else 0.
+    /// The PID namespace of the ranks' processes, if they monitor each other; otherwise 0.
     pub(super) pid_namespace: AtomicU64,
-    /// Goes up with every change of a rank's state.
+    /// A counter that every change of a rank's state increments.
     pub(super) epoch: CachePadded<AtomicU32>,
-    /// Processors that the ranks may run on, all together.
+    /// The union of the processors that the ranks may run on.
     pub(super) cpus: CachePadded<[AtomicU64; CPU_WORDS]>,
-    /// Whether yields pay, for all ranks.
+    /// The backoff of all ranks from yields that do not pay.
     pub(super) backoff: CachePadded<YieldBackoff>,
 }
 
-/// Who a rank is, and how it is.
+/// The processes and the state of a rank.
 #[repr(C)]
 pub(super) struct RankStatus {
     /// A `RankState`.
     pub(super) state: AtomicU32,
-    /// The process that has it where ranks watch over each other, by the number that holds in their space; else 0.
+    /// The rank's process in the PID namespace of the monitoring ranks; otherwise 0.
     pub(super) monitored_pid: AtomicU32,
-    /// If it ended because of another rank, one more than that one's number; else 0.
+    /// One more than the rank because of which this one ended; otherwise 0.
     pub(super) root_cause: AtomicU32,
-    /// The process that has it, by the number that it has for itself: only that one's memory is read as this rank's.
+    /// The PID of the rank's process in its own namespace: only that process' memory is read as this rank's.
     pub(super) own_pid: AtomicU32,
 }
 
-/// One rank's own part of the segment.
+/// The control block of a rank.
 #[repr(C)]
 pub(super) struct Control {
-    /// Written by whoever takes the rank, watches it, or finds it dead.
+    /// The status, written by whoever claims the rank, monitors it, or finds it dead.
     pub(super) status: CachePadded<RankStatus>,
-    /// Whether the rank sleeps.
+    /// The event count on which the rank sleeps.
     pub(super) event_count: CachePadded<EventCount>,
-    /// One bit per peer that ever sent to this rank: the others' rings are not looked at.
+    /// One bit per peer that ever sent to this rank: the rings of others are not polled.
     pub(super) senders: CachePadded<[AtomicU64; MAX_RANKS / 64]>,
 }
 
-/// A consumer's position, and what it has read of exposed memory, alone in their line.
+/// A consumer's position and its acknowledgements of exposed memory, alone in their line.
 #[repr(C, align(64))]
 pub(super) struct ConsumerCursor {
     pub(super) position: AtomicU64,
     pub(super) acks: ReadAcks,
 }
 
-/// Regions for boards: as many groups of ranks may have them at a time.
+/// Number of regions for boards, and of groups that may use them at a time.
 pub(super) const REGIONS: usize = 16;
-/// Slots of a board.
+/// Number of slots of a board.
 pub(super) const SLOTS: usize = 32;
-/// Chunks of a board, for payloads that are too long for a slot.
+/// Number of chunks of a board, for payloads that are too long for a slot.
 pub(super) const CHUNKS: usize = 8;
-/// Bytes of a chunk.
+/// Size of a chunk in bytes.
 pub(super) const CHUNK: usize = 32 << 10;
-/// Bytes of a payload in a slot.
+/// Largest size in bytes of a payload in a slot.
 pub(super) const INLINE: usize = size_of::<CachePadded<u8>>() - 2 * size_of::<u64>();
 
-/// One slot of a board: two lines. The payload, of which only addresses are ever taken, follows the words.
+/// One slot of a board: two lines. The payload, of which only the address is ever taken, follows the words.
 pub(super) type BoardSlot = CachePadded<[AtomicU64; 2]>;
 
 /// A board without its chunks.
@@ -117,7 +119,7 @@ pub(super) type Start = [[u8; 8]; 4];
 
 const PAGE: usize = 4096;
 
-/// Offsets in a segment for that many ranks.
+/// The offsets in a segment for that many ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     ranks: usize,
@@ -132,7 +134,7 @@ impl Layout {
         }
     }
 
-    /// The layout that a file of this size states in its first words.
+    /// Reads the layout of a file of this size from its first words.
     pub(super) fn read(start: Start, size: usize) -> Result<Self, ShmError> {
         let [magic, version, ranks, stated] = start.map(u64::from_ne_bytes);
         if magic != MAGIC {
@@ -160,7 +162,7 @@ impl Layout {
         CONTROLS + rank * size_of::<Control>()
     }
 
-    /// A consumer's positions lie together: it alone writes them.
+    /// Returns the offset of a cursor. Those of one consumer are adjacent, as it alone writes them.
     pub(super) fn cursor(self, from: usize, to: usize) -> usize {
         self.cursors() + self.pair(from, to) * size_of::<ConsumerCursor>()
     }
@@ -169,13 +171,13 @@ impl Layout {
         self.rings() + self.pair(from, to) * RING
     }
 
-    /// A rank's slots on its board in an region; the boards of an region lie together.
+    /// Returns the offset of a rank's slots in a region; the boards of a region are adjacent.
     pub(super) fn board(self, region: usize, rank: usize) -> usize {
         let rings = self.rings() + self.ranks * self.ranks * RING;
         rings + (region * self.ranks + rank) * size_of::<BoardSlots>()
     }
 
-    /// A rank's chunks in an region.
+    /// Returns the offset of a rank's chunks in a region.
     pub(super) fn chunks(self, region: usize, rank: usize) -> usize {
         let boards = self.board(REGIONS, 0).next_multiple_of(PAGE);
         boards + (region * self.ranks + rank) * CHUNKS * CHUNK
@@ -197,7 +199,8 @@ impl Layout {
 
 const CONTROLS: usize = size_of::<Header>().next_multiple_of(size_of::<CachePadded<u8>>());
 
-/// Programs that were built apart share a segment: all of this is the same in each of them, or its [`VERSION`] is not.
+/// Asserts sizes and offsets. Programs that were built separately share a segment: the layout must be equal in all of
+/// them, or its [`VERSION`] must differ.
 macro_rules! layout {
     ($type:ty = $size:expr, { $($field:ident: $offset:literal),* }) => {
         const_assert_eq!(size_of::<$type>(), $size);

@@ -1,5 +1,5 @@
-//! What a rank knows of the ranks of its segment: who is there, and who is gone. A launcher notes in the segment whose
-//! process has ended; ranks without one look at the others' processes. Used by `Shm` only.
+//! A rank's view of the ranks of its segment: which are attached, and which have ended. A launcher records in the
+//! segment whose process has ended; ranks without one check the others' processes. Only `Shm` uses it.
 
 use pombo_kernel::header::Peer;
 
@@ -11,17 +11,17 @@ use crate::wait::constants::PROCESS_CHECK_INTERVAL;
 
 pub(super) struct Membership {
     pub(super) me: Peer,
-    /// A forked child of this process is not this rank.
+    /// The PID of the rank: a forked child is not this rank.
     pid: i32,
-    /// The segment's epoch at the last look.
+    /// The segment's epoch at the last check.
     pub(super) epoch: u32,
-    /// None if a launcher watches over the ranks.
+    /// The monitor of the others' processes; `None` if a launcher monitors the ranks.
     monitor: Option<PidMonitor>,
     pub(super) segment: Segment,
 }
 
 impl Membership {
-    /// Of this process, which has claimed the rank.
+    /// Creates the view of this process, which has claimed the rank.
     pub(super) fn new(segment: Segment, me: Peer) -> Self {
         Self {
             me,
@@ -32,7 +32,7 @@ impl Membership {
         }
     }
 
-    /// Has a rank come or gone since the last look?
+    /// Returns whether a rank has attached or ended since the last check.
     #[inline]
     pub(super) fn has_changed(&self) -> bool {
         self.current_epoch() != self.epoch
@@ -43,13 +43,13 @@ impl Membership {
         self.segment.header().epoch.0.load(Ordering::Acquire)
     }
 
-    /// Does this rank look at the others' processes?
+    /// Returns whether this rank monitors the others' processes.
     #[inline]
     pub(super) fn is_monitoring(&self) -> bool {
         self.monitor.is_some()
     }
 
-    /// Notes how this rank ends.
+    /// Records the final state of this rank.
     pub(super) fn leave(&self, state: RankState) {
         if self.pid == pid_monitor::pid() {
             let rank = self.me.index();
@@ -93,7 +93,7 @@ impl DeathSource for Membership {
     }
 
     fn report_root_cause(&self, other: Peer) {
-        // Only an unknown rank is refused.
+        // `set_root_cause` fails only for an unknown rank.
         let _ = self.segment.set_root_cause(self.me.index(), other.0);
     }
 }

@@ -1,22 +1,23 @@
 //! Ranks as processes of one Linux machine, over one anonymous memory file. `no_std` with an allocator.
 //!
-//! A launcher makes a [`Segment`], passes its descriptor to the ranks, and marks those dead whose processes end. A rank
-//! opens the segment and attaches: an [`Shm`] is its channel. Ranks that something else started find each other by [`bootstrap()`].
+//! A launcher creates a [`Segment`], passes its descriptor to the ranks, and marks the ranks dead whose processes end.
+//! A rank opens the segment and attaches: an [`Shm`] is its channel. Ranks started by other means find each other by
+//! [`bootstrap()`].
 //!
-//! A frame is copied into a ring by its sender and read there by its receiver, without locks and, while both are
-//! awake, without system calls. There is a ring for each ordered pair of ranks: 64 KiB, of which memory is used as far
-//! as frames have filled it; a sender that finds it full is told so. A long message streams through it in frames of up
-//! to [`FRAME_LIMIT`] bytes, the receiver copying out while the sender copies in.
+//! The sender copies a frame into a ring and the receiver reads it there, without locks and, while both are awake,
+//! without system calls. There is a ring for each ordered pair of ranks: 64 KiB, which occupy memory as far as frames
+//! have filled it; a send into a full ring fails. A long message streams through the ring in frames of up to
+//! [`FRAME_LIMIT`] bytes: the receiver copies out while the sender copies in.
 //!
-//! Or its receiver reads it from the sender's memory at once: the frame only describes it ([`SingleCopy`]).
+//! Alternatively its receiver reads it directly from the sender's memory: the frame only describes it ([`SingleCopy`]).
 //!
-//! Who finds nothing looks again, then yields, then sleeps until a frame, room or a loss wakes it. How soon depends on
-//! whether the processors that the ranks may use, by affinity and by the quota of their control group, are fewer than
-//! the ranks, and on whether a yield gets the processor back soon: beside other load it does not. Ranks
-//! that bootstrapped themselves look every half second whether the others' processes still live: there is no launcher to do it.
+//! A rank that finds nothing polls again, then yields, then sleeps until a frame, room or a loss wakes it. The times
+//! depend on whether the processors that the ranks may use, by affinity and by the quota of their control group, are
+//! fewer than the ranks, and on whether a yield returns soon: beside other load it does not. Ranks that bootstrapped
+//! themselves check every half second whether the others' processes still live, as no launcher does.
 //!
 //! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
-//! a rank finds in the segment, it stays inside it and does not panic.
+//! a rank finds in the segment, it accesses nothing outside and does not panic.
 
 mod bootstrap;
 mod bootstrap_socket;

@@ -1,5 +1,5 @@
-//! How ranks that no launcher watches find out that one of them is gone: whoever is idle looks at the processes of the
-//! others now and then. Used by `membership` and `bootstrap` only.
+//! Detection of dead ranks without a launcher: an idle rank checks the processes of the others periodically. Only
+//! `membership` and `bootstrap` use it.
 
 use core::mem::MaybeUninit;
 use core::num::NonZero;
@@ -9,18 +9,19 @@ use super::segment::{RankState, Segment};
 use crate::wait::constants::PROCESS_CHECK_INTERVAL;
 use crate::wait::now;
 
-/// Processes at which one look looks; the next look goes on from there.
+/// Number of processes that one check covers; the next check goes on from there.
 const MAX_CHECKED: usize = 64;
 
-/// One rank's part in watching over all.
+/// One rank's part in monitoring all processes.
 pub(super) struct PidMonitor {
     last: u64,
-    /// One more than the rank looked at last.
+    /// One more than the rank that was checked last.
     next: NonZero<usize>,
 }
 
 impl PidMonitor {
-    /// None if a launcher watches, or if the numbers of the others' processes mean nothing here.
+    /// Creates a monitor; returns `None` if a launcher monitors the ranks, or if their PIDs are not valid in this
+    /// namespace.
     pub(super) fn of(segment: &Segment, rank: usize) -> Option<Self> {
         let space = segment.pid_namespace()?;
         (pid_namespace() == Some(space)).then(|| Self {
@@ -29,7 +30,7 @@ impl PidMonitor {
         })
     }
 
-    /// Looks, if it is time to. Whose process is gone is marked dead.
+    /// Checks processes, if it is time to. A rank without a process is marked dead.
     #[cold]
     pub(super) fn check(&mut self, segment: &Segment, now: u64) {
         if now.saturating_sub(self.last) < PROCESS_CHECK_INTERVAL {
@@ -45,20 +46,20 @@ impl PidMonitor {
                 RankState::NotStarted | RankState::Attached
             );
             if may_die && segment.monitored_pid(rank).is_some_and(has_exited) {
-                // Only an unknown rank is refused.
+                // `mark_dead` fails only for an unknown rank.
                 let _ = segment.mark_dead(rank);
             }
         }
     }
 }
 
-/// The number of this process.
+/// Returns the PID of this process.
 pub(super) fn pid() -> i32 {
     // SAFETY: takes nothing and touches no memory.
     unsafe { libc::getpid() }
 }
 
-/// The space in which the number of this process holds: others share it or do not. `None` where the system hides it.
+/// Returns the PID namespace of this process; `None` if the system hides it.
 pub(super) fn pid_namespace() -> Option<u64> {
     let mut stat = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the path is a C string, and the buffer has the size that the call fills.
@@ -67,9 +68,9 @@ pub(super) fn pid_namespace() -> Option<u64> {
     (known == 0).then(|| unsafe { stat.assume_init() }.st_ino)
 }
 
-/// Only for sure: a process that cannot be looked at is taken to live. One that has ended is gone, even if nobody has
-/// asked for its status yet. A number is given to another process only after all others were, so for a long time a
-/// number of a process that is gone names none.
+/// Returns whether the process has certainly ended: one that cannot be checked counts as alive. A zombie counts as
+/// ended. Linux reuses a PID only after it has used all others, so for a long time the PID of a process that has ended
+/// names no other.
 fn has_exited(pid: i32) -> bool {
     // SAFETY: no memory is passed.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
@@ -97,7 +98,7 @@ mod tests {
         let pid = child.id().cast_signed();
         assert!(!has_exited(pid));
         child.kill().expect("a running process");
-        // Nobody has asked for its status.
+        // Nobody has waited for the child, so it stays a zombie.
         while !has_exited(pid) {
             crate::std::thread::yield_now();
         }

@@ -1,12 +1,12 @@
-//! What a rank has for others to know its memory by, and the leave to read it. Used by `Shm` and `remote` only.
+//! A rank's token, by which others recognise its memory, and the permission to read it. Only `Shm` and `cma` use it.
 
 use alloc::boxed::Box;
 
 use super::file::ProcFiles;
 use crate::wait::cpu_quota::FileReader;
 
-/// A word that no other process has there. While it is there, the processes of the rank's parent may read this one,
-/// where the system asks who may: the parent is the launcher, or whatever started the ranks.
+/// A word that no other process has at this address. While it exists, descendants of the rank's parent may read this
+/// process, if Yama restricts reading: the parent is the launcher, or whatever started the ranks.
 #[derive(Debug)]
 pub(super) struct ProcessToken {
     word: Box<u64>,
@@ -14,7 +14,7 @@ pub(super) struct ProcessToken {
 }
 
 impl ProcessToken {
-    /// None where the system has no random numbers.
+    /// Creates a token; returns `None` if the system has no random numbers.
     #[cold]
     pub(super) fn new() -> Option<Self> {
         let mut word = Box::new(0_u64);
@@ -27,7 +27,7 @@ impl ProcessToken {
         })
     }
 
-    /// Its address and what it says.
+    /// Returns the address and the value of the token.
     pub(super) fn address_and_value(&self) -> (usize, u64) {
         ((&raw const *self.word).expose_provenance(), *self.word)
     }
@@ -41,7 +41,7 @@ impl Drop for ProcessToken {
     }
 }
 
-/// Does Yama restrict who may read, to processes that the one to be read has named?
+/// Returns whether Yama restricts reading to processes that the target has named.
 fn yama_restricts() -> bool {
     let mut mode = [0; 4];
     let mode = ProcFiles.read(c"/proc/sys/kernel/yama/ptrace_scope", &mut mode);
@@ -53,7 +53,7 @@ fn parent() -> i32 {
     unsafe { libc::getppid() }
 }
 
-/// Lets that process and all that come from it read this one; 0: none.
+/// Permits that process and its descendants to read this one; 0: none.
 fn allow_ptracer(process: i32) -> bool {
     // SAFETY: numbers only.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, process as libc::c_ulong, 0, 0, 0) == 0 }

@@ -1,32 +1,32 @@
-//! How a receiver tells a sender what became of the memory that it exposed: in order, by one word that it alone writes. Used by
-//! `Connection` only.
+//! Acknowledgements from a receiver to a sender of exposed memory: in order, by one word that the receiver alone
+//! writes. Only `Connection` uses them.
 //!
-//! Once a read was refused, all later ones are: their sender copies from then on.
+//! After one refused read all later ones are refused: their sender copies from then on.
 
 use super::sync::{AtomicU64, Ordering};
 
-/// How many reads were done; with [`REFUSED`] none behind those will be.
+/// Number of reads done; with [`REFUSED`] all later ones are refused.
 #[repr(transparent)]
 pub(super) struct ReadAcks(pub(super) AtomicU64);
 
 const REFUSED: u64 = 1 << 63;
 
-/// What became of a read.
+/// The result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ReadAck {
-    /// It was read, or is not needed: the memory is the sender's again.
+    /// The memory was read, or is not needed: it belongs to the sender again.
     Read,
-    /// It was not and will not be read.
+    /// The memory was not and will not be read.
     Refused,
 }
 
 impl ReadAcks {
-    /// Were reads refused?
+    /// Returns whether reads were refused.
     pub(super) fn has_refused(&self) -> bool {
         self.0.load(Ordering::Relaxed) & REFUSED != 0
     }
 
-    /// Acknowledges the next read. Its memory is not looked at any more.
+    /// Acknowledges the next read. Its memory is not accessed any more.
     pub(super) fn acknowledge(&self, ack: ReadAck) {
         let word = self.0.load(Ordering::Relaxed);
         let next = match ack {
@@ -37,7 +37,7 @@ impl ReadAcks {
         self.0.store(next, Ordering::Release);
     }
 
-    /// The acknowledgement of the read of that number; the first is 1.
+    /// Returns the acknowledgement of the read of that number; the first is 1.
     pub(super) fn ack_of(&self, number: u64) -> Option<ReadAck> {
         let word = self.0.load(Ordering::Acquire);
         if number <= word & !REFUSED {

@@ -10,7 +10,7 @@ use pombo_transport::ContiguousFrame;
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     local: ContiguousFrame<'a>,
-    /// What follows, where the sender has it.
+    /// The rest of the frame, if it is in the sender's memory.
     remote: Option<&'a RemoteBuffer>,
 }
 
@@ -55,11 +55,11 @@ impl Arrival for Frame<'_> {
     }
 }
 
-/// What handles the events of a poll.
+/// Handles the events of a poll.
 pub(super) trait EventHandler {
     fn handle(&mut self, event: Event<Frame<'_>>);
 
-    /// As [`FrameHandler::take`].
+    /// Handles a frame as [`FrameHandler::take`].
     #[inline(always)]
     fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         let _ = (from, frame);
@@ -67,10 +67,10 @@ pub(super) trait EventHandler {
     }
 }
 
-/// Hands events to a closure.
+/// Passes events to a closure.
 pub(super) struct ClosureHandler<F>(pub(super) F);
 
-/// Hands events to a handler of the kernel's.
+/// Passes events to a handler of the kernel.
 pub(super) struct FrameHandlerAdapter<'a, T>(pub(super) &'a mut T);
 
 impl<F: FnMut(Event<Frame<'_>>)> EventHandler for ClosureHandler<F> {
@@ -81,7 +81,7 @@ impl<F: FnMut(Event<Frame<'_>>)> EventHandler for ClosureHandler<F> {
 }
 
 impl<T: FrameHandler> EventHandler for FrameHandlerAdapter<'_, T> {
-    // Out of the way of what is taken at once.
+    // Not inlined, to keep the fast path of `take` short.
     #[inline(never)]
     fn handle(&mut self, event: Event<Frame<'_>>) {
         self.0.handle(event);

@@ -1,83 +1,84 @@
-//! A lock-free ring of records for one producer and one consumer, over memory that they share. Used by `Shm` only.
+//! A lock-free ring of records for one producer and one consumer, in shared memory. Only `Shm` uses it.
 //!
-//! The ring is cut into granules, two in a cache line. A record is a header word and a frame, rounded up to granules; it
-//! never wraps. One of a single granule shares its line with another such; longer ones start with a line. The word at
-//! the producer's position is 0 until the record there is complete, so a consumer polls the very line that holds a small
-//! frame. Positions count granules and never repeat.
+//! The ring consists of granules, two in a cache line. A record is a header word and a frame, rounded up to granules;
+//! it never wraps. A record of one granule may share its line with another; longer ones start at a line. The word at
+//! the producer's position is 0 until the record there is complete, so a consumer polls the very line that holds a
+//! small frame. Positions count granules and never repeat.
 //!
-//! Both sides check what they read: whatever the memory holds, nothing outside it is touched and nothing panics.
+//! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
 
 use pombo_kernel::memory::Part;
 
 use super::sync::{AtomicU64, Ordering};
 
-/// Memory of a ring, all zero at first.
+/// The memory of a ring, initially zero.
 pub(super) trait GranuleAccess {
     /// Number of granules.
     const GRANULES: usize;
 
-    /// The first word of a granule.
+    /// Returns the first word of a granule.
     fn word(&self, granule: usize) -> &AtomicU64;
 
-    /// The producer will write there soon.
+    /// Hints that the producer will write there soon.
     fn prefetch_write(&self, granule: usize) {
         let _ = granule;
     }
 
-    /// The consumer will read there soon.
+    /// Hints that the consumer will read there soon.
     fn prefetch_read(&self, granule: usize) {
         let _ = granule;
     }
 
-    /// How far the consumer is. Written by the consumer alone.
+    /// Returns the consumer's position, which the consumer alone writes.
     fn consumed(&self) -> &AtomicU64;
 
-    /// Copies the parts, `len` bytes, to what follows the first word of that granule, inside the ring; see [`copy_parts`].
+    /// Copies the parts, `len` bytes together, behind the first word of that granule, inside the ring; see
+    /// [`copy_parts`].
     ///
     /// # Safety
     /// Nobody else reads or writes these bytes during the call.
     unsafe fn write_parts(&self, granule: usize, len: usize, parts: &[Part<'_>]);
 
-    /// Hands out `len` bytes after the first word of that granule, inside the ring.
+    /// Passes `len` bytes behind the first word of that granule, inside the ring, to `f`.
     ///
     /// # Safety
     /// Nobody writes these bytes during the call.
     unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8]));
 }
 
-/// Bytes in a granule: half a cache line, which a frame of MPI with one or two numbers needs.
+/// Size of a granule in bytes: half a cache line, which suffices for a frame of MPI with one or two numbers.
 pub(super) const GRANULE: usize = 32;
-/// Granules in a cache line.
+/// Number of granules in a cache line.
 const LINE_GRANULES: usize = 2;
-/// Granules ahead of the producer: so far away are lines asked for.
+/// Distance in granules ahead of the producer at which lines are prefetched.
 const PREFETCH_DISTANCE: u64 = 16;
-/// Most lines that a producer asks for at once: of a frame of 2 KiB.
+/// Largest number of lines that a producer prefetches at once: those of a frame of 2 KiB.
 const MAX_PREFETCH: usize = 32;
-/// Lines that a consumer looks ahead, its own included.
+/// Number of lines that a consumer prefetches, its own included.
 const PREFETCH_LINES: usize = 6;
-/// Bytes of a record's header word.
+/// Size of a record's header word in bytes.
 pub(super) const WORD: usize = 8;
 
-/// The longest frame: a quarter of the ring, so that copying in, waiting, and copying out overlap, and so that a
-/// record and the gap before it always fit into an empty ring.
+/// Returns the length of the longest frame in bytes: a quarter of the ring, so that copying in, waiting, and copying
+/// out overlap, and so that a record and the gap before it always fit into an empty ring.
 pub(super) const fn limit(granules: usize) -> usize {
     granules / 4 * GRANULE - WORD
 }
 
-/// Why nothing was put or taken.
+/// The reason why a push or pop failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RingError {
-    /// No room before the consumer takes something.
+    /// There is no room until the consumer takes a record.
     Full,
-    /// The memory holds what no peer of this kind writes.
+    /// The memory contains values that no correct peer writes.
     Corrupt,
 }
 
-/// The side that puts frames in.
+/// The producing side of a ring.
 pub(super) struct Producer<S> {
     memory: S,
     position: u64,
-    /// The consumer's position when last looked at.
+    /// The consumer's position when last read.
     consumed: u64,
 }
 
@@ -90,13 +91,13 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
-    /// Puts a frame of `len` bytes in; `len` is the sum of the parts and at most the limit.
+    /// Appends a frame of `len` bytes; `len` is the sum of the parts and at most the limit.
     #[inline(always)]
     pub(super) fn push(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
         self.write(len, parts, 0)
     }
 
-    /// The same, marked for the consumer.
+    /// Appends a frame with the flag set.
     pub(super) fn push_flagged(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
         self.write(len, parts, FLAG)
     }
@@ -106,7 +107,7 @@ impl<S: GranuleAccess> Producer<S> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
         let gap = gap_before(size, self.granule(), S::GRANULES);
-        // One granule more: the word behind the record becomes 0.
+        // One granule more is reserved, as the word behind the record becomes 0.
         self.reserve(gap + size + 1)?;
         if gap > 0 {
             self.clear_behind(gap);
@@ -115,8 +116,8 @@ impl<S: GranuleAccess> Producer<S> {
         }
         let granule = self.granule();
         self.clear_behind(size);
-        // SAFETY: these granules are free, which `reserve` has seen after the consumer's last use of them, and the
-        // consumer does not look past the word at our position before it is published below.
+        // SAFETY: these granules are free: `reserve` has seen them after the consumer's last use, and the consumer does
+        // not read past the word at our position before it is published below.
         unsafe { self.memory.write_parts(granule, len, parts) };
         self.publish(len as u32 | flag);
         self.position += size as u64;
@@ -124,8 +125,9 @@ impl<S: GranuleAccess> Producer<S> {
         Ok(())
     }
 
-    /// Lines that the consumer has read take long to come back: a burst would wait for each. So one line farther on after
-    /// a small frame, and after a long one all that another such needs but the first, at which the consumer may look.
+    /// Prefetches lines. Those that the consumer has read take long to come back, and a burst would wait for each. So
+    /// it prefetches one line ahead after a small frame, and after a long one all lines of another such frame except
+    /// the first, which the consumer may be polling.
     #[inline(always)]
     fn prefetch(&self, size: usize) {
         let end = self.consumed + S::GRANULES as u64;
@@ -144,7 +146,7 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
-    /// Has the consumer taken something since [`RingError::Full`]?
+    /// Returns whether the consumer has taken a record since [`RingError::Full`].
     pub(super) fn has_more_room(&self) -> bool {
         self.memory.consumed().load(Ordering::Acquire) != self.consumed
     }
@@ -172,7 +174,7 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
-    /// Nothing is there yet.
+    /// Clears the word behind the record, which marks that no record is there yet.
     #[inline(always)]
     fn clear_behind(&self, granules: usize) {
         let behind = (self.granule() + granules) % S::GRANULES;
@@ -188,11 +190,11 @@ impl<S: GranuleAccess> Producer<S> {
     }
 }
 
-/// The side that takes frames out.
+/// The consuming side of a ring.
 pub(super) struct Consumer<S> {
     memory: S,
     position: u64,
-    /// Frames that were there one behind the other.
+    /// Number of successive frames without an empty ring in between.
     streak: u32,
 }
 
@@ -205,7 +207,7 @@ impl<S: GranuleAccess> Consumer<S> {
         }
     }
 
-    /// Hands out the oldest frame in place, and whether it is marked, and frees its room afterwards. False if there is
+    /// Passes the oldest frame in place, and its flag, to `f`, and frees its room afterwards. Returns false if there is
     /// none.
     #[inline]
     pub(super) fn pop(&mut self, f: impl FnOnce(&[u8], bool)) -> Result<bool, RingError> {
@@ -214,8 +216,8 @@ impl<S: GranuleAccess> Consumer<S> {
             return Ok(false);
         };
         self.prefetch();
-        // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer leaves it alone until
-        // our position has passed it.
+        // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer does not touch it
+        // until our position has passed it.
         unsafe {
             self.memory
                 .read(self.granule(), len, |bytes| f(bytes, flagged))
@@ -224,8 +226,8 @@ impl<S: GranuleAccess> Consumer<S> {
         Ok(true)
     }
 
-    /// Where frames follow one another their producer is ahead: fetches lines that it has written. One that it has not
-    /// would have to go back to it.
+    /// Prefetches lines that the producer has written, if successive frames show that it is ahead. A line not yet
+    /// written would have to return to the producer.
     #[inline(always)]
     fn prefetch(&mut self) {
         let far = match self.streak {
@@ -240,7 +242,7 @@ impl<S: GranuleAccess> Consumer<S> {
         self.streak = self.streak.saturating_add(1);
     }
 
-    /// Is there anything to take, or to complain about?
+    /// Returns whether there is a record, valid or not.
     #[inline]
     pub(super) fn has_next(&self) -> bool {
         self.memory.word(self.granule()).load(Ordering::Acquire) != 0
@@ -251,7 +253,7 @@ impl<S: GranuleAccess> Consumer<S> {
         (self.position % S::GRANULES as u64) as usize
     }
 
-    /// Length of the oldest frame, and whether it is marked.
+    /// Returns the length of the oldest frame in bytes, and its flag.
     #[inline]
     fn front(&mut self) -> Result<Option<(usize, bool)>, RingError> {
         let word = self.memory.word(self.granule()).load(Ordering::Acquire);
@@ -262,14 +264,14 @@ impl<S: GranuleAccess> Consumer<S> {
             return self.validate(word).map(Some);
         }
         self.skip(word)?;
-        // A gap is followed by a record.
+        // A record follows a gap.
         match self.memory.word(self.granule()).load(Ordering::Acquire) {
             0 => Ok(None),
             word => self.validate(word).map(Some),
         }
     }
 
-    /// A record lies before the end of the ring and bears the tag of its position.
+    /// Checks that a record ends inside the ring and has the tag of its position.
     #[inline]
     fn validate(&self, word: u64) -> Result<(usize, bool), RingError> {
         let len = (word as u32 & !FLAG) as usize;
@@ -300,13 +302,13 @@ impl<S: GranuleAccess> Consumer<S> {
     }
 }
 
-/// In place of a length, with a number of granules: they hold nothing.
+/// Flag in place of a length, with a number of empty granules.
 pub(super) const GAP: u32 = 1 << 31;
 
-/// Beside a length: the frame is of another kind.
+/// Flag beside a length: the frame is of another kind.
 pub(super) const FLAG: u32 = 1 << 30;
 
-/// Marks a record of that position; never 0.
+/// Returns the tag of a record at that position; never 0.
 #[inline]
 pub(super) fn tag(position: u64) -> u32 {
     (position as u32) << 1 | 1
@@ -317,7 +319,8 @@ fn granules(len: usize) -> usize {
     (WORD + len).div_ceil(GRANULE)
 }
 
-/// Granules to leave out because the record would begin in the middle of a line, and not end there, or would wrap.
+/// Returns the number of granules to skip, because the record would begin in the middle of a line without ending
+/// there, or would wrap.
 #[inline]
 fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
     if size == 1 {
@@ -331,10 +334,10 @@ fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
     }
 }
 
-/// Copies the parts one after the other. `room` is as long as all of them.
+/// Copies the parts one after the other into `room`, which has their total length.
 #[inline(always)]
 pub(super) fn copy_parts(parts: &[Part<'_>], room: &mut [u8]) {
-    // What the kernel sends nearly always: here the compiler knows both parts.
+    // Nearly all frames of the kernel have this form, which lets the compiler specialise the copies.
     if let [head @ Part::Bytes(_), payload] = parts {
         let (front, back) = room.split_at_mut(head.len());
         head.copy_to(0, front);

@@ -1,4 +1,4 @@
-//! The memory of a ring in a segment. Used by `Shm` only.
+//! The memory of a ring in a segment. Only `Shm` uses it.
 
 use core::ptr::NonNull;
 
@@ -8,24 +8,24 @@ use super::layout::{GRANULES, RING};
 use super::ring::{self, GRANULE, GranuleAccess, WORD};
 use super::sync::AtomicU64;
 
-/// Where the ring of one ordered pair lies.
+/// The memory of the ring of one ordered pair of ranks.
 pub(super) struct RingMemory {
     ring: NonNull<u8>,
     consumed: NonNull<AtomicU64>,
 }
 
-// SAFETY: it is the address of memory that all processes share; what may be done there is the matter of `GranuleAccess`.
+// SAFETY: it is the address of memory that all processes share; the contract of `GranuleAccess` governs the accesses.
 unsafe impl Send for RingMemory {}
 
 impl RingMemory {
     /// # Safety
-    /// Both addresses stay valid while it is there: a ring of [`RING`] bytes, aligned to granules, and its
+    /// Both addresses must stay valid as long as the result: a ring of [`RING`] bytes, aligned to granules, and its
     /// consumer's position.
     pub(super) unsafe fn new(ring: NonNull<u8>, consumed: NonNull<AtomicU64>) -> Self {
         Self { ring, consumed }
     }
 
-    /// The bytes after the first word of a granule.
+    /// Returns the address of `len` bytes behind the first word of a granule.
     #[inline]
     fn bytes(&self, granule: usize, len: usize) -> *mut u8 {
         let start = granule * GRANULE + WORD;
@@ -41,8 +41,8 @@ impl GranuleAccess for RingMemory {
     #[inline]
     fn word(&self, granule: usize) -> &AtomicU64 {
         assert!(granule < GRANULES);
-        // SAFETY: the granule lies inside the ring and is aligned; all accesses to its first word that can meet this
-        // one are atomic, as a record's bytes are written and read only while no one polls there.
+        // SAFETY: the granule lies inside the ring and is aligned; all concurrent accesses to its first word are
+        // atomic, as a record's bytes are written and read only while nobody polls there.
         unsafe { self.ring.add(granule * GRANULE).cast().as_ref() }
     }
 
@@ -75,15 +75,15 @@ impl GranuleAccess for RingMemory {
 
     #[inline]
     fn consumed(&self) -> &AtomicU64 {
-        // SAFETY: valid as long as the ring memory, see `new`.
+        // SAFETY: the address is valid as long as the ring memory, see `new`.
         unsafe { self.consumed.as_ref() }
     }
 
     #[inline(always)]
     unsafe fn write_parts(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
         let bytes = self.bytes(granule, len);
-        // SAFETY: the bytes lie inside the ring and are initialised, as the file starts with zeros; the caller sees to
-        // it that nobody else uses them.
+        // SAFETY: the bytes lie inside the ring and are initialised, as the file starts with zeros; the caller
+        // guarantees that nobody else uses them.
         ring::copy_parts(parts, unsafe {
             core::slice::from_raw_parts_mut(bytes, len)
         });
@@ -92,7 +92,7 @@ impl GranuleAccess for RingMemory {
     #[inline]
     unsafe fn read(&self, granule: usize, len: usize, f: impl FnOnce(&[u8])) {
         let bytes = self.bytes(granule, len);
-        // SAFETY: as in `write_parts`; the caller sees to it that nobody writes them.
+        // SAFETY: as in `write_parts`; the caller guarantees that nobody writes them.
         f(unsafe { core::slice::from_raw_parts(bytes, len) });
     }
 }

@@ -1,5 +1,5 @@
-//! The memory that all ranks of a machine share: one anonymous file. A launcher creates it and keeps it to tell the
-//! others of a rank that died; a rank opens it and turns it into an [`Shm`](super::Shm).
+//! The shared memory of all ranks of a machine: one anonymous file. A launcher creates it and keeps it to report dead
+//! ranks to the others; a rank opens it and turns it into an [`Shm`](super::Shm).
 
 use core::mem::offset_of;
 use core::ptr::NonNull;
@@ -16,7 +16,7 @@ use super::ring_memory::RingMemory;
 use super::sync::{AtomicU32, Ordering};
 use crate::wait::cpu_quota;
 
-/// An open segment. Its file goes with the last process that has it open: nothing is ever left behind.
+/// An open segment. The kernel frees its file when the last process closes it: no file is left behind.
 #[derive(Debug)]
 pub struct Segment {
     file: File,
@@ -24,25 +24,25 @@ pub struct Segment {
     layout: Layout,
 }
 
-/// What a rank is.
+/// The state of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RankState {
-    /// Not there yet.
+    /// The rank has not attached yet.
     NotStarted,
-    /// At work.
+    /// The rank is attached.
     Attached,
-    /// Gone, in good order.
+    /// The rank has detached in good order.
     Finished,
-    /// Gone without saying so.
+    /// The process of the rank has ended without detaching.
     Dead,
 }
 
 impl Segment {
-    /// Makes the segment of a new world. A fingerprint of 0 leaves the choice to the first rank.
+    /// Creates the segment of a new world. A fingerprint of 0 leaves the choice to the first rank.
     ///
     /// # Errors
-    /// [`ShmError::Ranks`], or [`ShmError::System`] where the system has no memory or descriptors left.
+    /// [`ShmError::Ranks`], or [`ShmError::System`] if the system has no memory or descriptors left.
     pub fn create(ranks: usize, fingerprint: u64) -> Result<Self, ShmError> {
         let layout = Layout::new(ranks)?;
         let segment = Self::map(File::create(layout.size())?, layout)?;
@@ -61,10 +61,12 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Opens the segment behind a descriptor, which stays the caller's: inherited from the launcher, say.
+    /// Opens the segment behind a descriptor, for instance one inherited from the launcher; the caller keeps the
+    /// descriptor.
     ///
     /// # Errors
-    /// [`ShmError::NotASegment`] and [`ShmError::Version`] if it is something else, or [`ShmError::System`].
+    /// [`ShmError::NotASegment`] and [`ShmError::Version`] if the file is no segment of this version, or
+    /// [`ShmError::System`].
     pub fn open(fd: i32) -> Result<Self, ShmError> {
         Self::from_file(File::duplicate(fd)?)
     }
@@ -85,17 +87,17 @@ impl Segment {
         })
     }
 
-    /// The descriptor. It is closed on `exec`: a launcher hands its ranks a duplicate without that flag.
+    /// Returns the descriptor. It is closed on `exec`: a launcher hands its ranks a duplicate without that flag.
     pub fn fd(&self) -> i32 {
         self.file.fd()
     }
 
-    /// How many ranks the world has.
+    /// Returns the number of ranks of the world.
     pub fn ranks(&self) -> usize {
         self.layout.ranks()
     }
 
-    /// What that rank is now.
+    /// Returns the state of that rank.
     ///
     /// # Errors
     /// [`ShmError::NoSuchRank`].
@@ -104,8 +106,8 @@ impl Segment {
         Ok(self.state_of(rank))
     }
 
-    /// Tells everybody that this rank's process is no more, unless it had finished. The caller must be sure: the ranks
-    /// then read what it left behind and hear nothing of it any more.
+    /// Marks a rank as dead, unless it had finished, and wakes all others. The caller must be sure that its process has
+    /// ended: the ranks then read its last frames and no later ones.
     ///
     /// # Errors
     /// [`ShmError::NoSuchRank`].
@@ -117,8 +119,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Notes that this rank ends because another one has: whoever misses it can name that one. The number is the
-    /// caller's, here it means nothing.
+    /// Records that this rank ends because another one has: its peers can name that one. The meaning of the number is
+    /// the caller's.
     ///
     /// # Errors
     /// [`ShmError::NoSuchRank`].
@@ -129,7 +131,7 @@ impl Segment {
         Ok(())
     }
 
-    /// The one because of which this rank has ended, if that was noted.
+    /// Returns the rank because of which this rank has ended, if it was recorded.
     pub fn root_cause(&self, rank: usize) -> Option<u16> {
         self.check(rank).ok()?;
         let root_cause = &self.status(rank).root_cause;
@@ -145,7 +147,7 @@ impl Segment {
         }
     }
 
-    /// Takes a rank for the caller, once.
+    /// Claims a rank for the caller, once.
     pub(super) fn claim(&self, rank: usize, fingerprint: u64) -> Result<(), ShmError> {
         self.check(rank)?;
         let agreed = &self.header().fingerprint;
@@ -164,7 +166,7 @@ impl Segment {
         }
     }
 
-    /// Changes a rank's state, and wakes everybody for its end. False if it was in another state.
+    /// Changes a rank's state, and wakes all ranks at its end. Returns false if it was in another state.
     pub(super) fn transition(&self, rank: usize, from: RankState, to: RankState) -> bool {
         let state = &self.status(rank).state;
         let (old, new) = (from as u32, to as u32);
@@ -184,7 +186,7 @@ impl Segment {
         true
     }
 
-    /// Whatever is none of the known states is a rank that cannot be relied on.
+    /// Returns the state of a rank; an unknown value counts as dead.
     pub(super) fn state_of(&self, rank: usize) -> RankState {
         let state = self.status(rank).state.load(Ordering::Acquire);
         let known = [
@@ -196,29 +198,29 @@ impl Segment {
         found.unwrap_or(RankState::Dead)
     }
 
-    /// Lets the ranks watch over each other, whose processes have numbers in that space.
+    /// Makes the ranks monitor each other; their PIDs are valid in that PID namespace.
     pub(super) fn set_pid_namespace(&self, space: u64) {
         self.header().pid_namespace.store(space, Ordering::Release);
     }
 
-    /// The space for the numbers of the ranks' processes, if they watch over each other.
+    /// Returns the PID namespace of the ranks' processes, if they monitor each other.
     pub(super) fn pid_namespace(&self) -> Option<u64> {
         let space = self.header().pid_namespace.load(Ordering::Acquire);
         (space != 0).then_some(space)
     }
 
-    /// Notes the process of a rank, by a number that holds in the space of those who watch.
+    /// Records the process of a rank, by its PID in the namespace of the monitoring ranks.
     pub(super) fn set_monitored_pid(&self, rank: usize, process: i32) {
         let noted = &self.status(rank).monitored_pid;
         noted.store(process.cast_unsigned(), Ordering::Relaxed);
     }
 
-    /// The process of a rank that is watched, if it was noted.
+    /// Returns the monitored process of the rank, if it was recorded.
     pub(super) fn monitored_pid(&self, rank: usize) -> Option<i32> {
         self.status(rank).monitored_pid()
     }
 
-    /// Names the process that has the rank, as it does itself: frames of the rank may then expose memory of that one.
+    /// Records the process of the rank by its own PID: frames of the rank may then expose that process' memory.
     pub(super) fn set_pid(&self, rank: usize, process: i32) {
         let named = &self.status(rank).own_pid;
         named.store(process.cast_unsigned(), Ordering::Relaxed);
@@ -230,8 +232,8 @@ impl Segment {
 
     pub(super) fn header(&self) -> &Header {
         let header = self.mapping.at(0, size_of::<Header>());
-        // SAFETY: inside the mapping, which is page-aligned and lives as long as `self`; all fields are atomics, for
-        // which every value is valid.
+        // SAFETY: the header is inside the mapping, which is page-aligned and lives as long as `self`; all fields are
+        // atomics, for which every value is valid.
         unsafe { header.cast().as_ref() }
     }
 
@@ -242,7 +244,7 @@ impl Segment {
         unsafe { control.cast().as_ref() }
     }
 
-    /// Where a rank's board in an region begins: its slots, its chunks.
+    /// Returns the addresses of a rank's board in a region: its slots, its chunks.
     pub(super) fn board(&self, region: usize, rank: usize) -> [NonNull<u8>; 2] {
         assert!(region < REGIONS && rank < self.ranks());
         let (lines, chunks) = (
@@ -255,16 +257,17 @@ impl Segment {
         ]
     }
 
-    /// A rank's acknowledgements of another one's exposed memory.
+    /// Returns the address of a rank's acknowledgements of another one's exposed memory.
     pub(super) fn acks(&self, from: usize, to: usize) -> NonNull<ReadAcks> {
         let cursor = self.layout.cursor(from, to) + offset_of!(ConsumerCursor, acks);
         self.mapping.at(cursor, size_of::<ReadAcks>()).cast()
     }
 
-    /// The ring from one rank to another.
+    /// Returns the memory of the ring from one rank to another.
     ///
     /// # Safety
-    /// The ring memory must not outlive the segment, and be the only one in this process for its side of that ring.
+    /// The ring memory must not outlive the segment, and must be the only one in this process for its side of that
+    /// ring.
     pub(super) unsafe fn ring_memory(&self, from: usize, to: usize) -> RingMemory {
         let ring = self.mapping.at(self.layout.ring(from, to), RING);
         let cursor = self.layout.cursor(from, to) + offset_of!(ConsumerCursor, position);
@@ -279,7 +282,7 @@ impl RankStatus {
         pid_of(&self.monitored_pid)
     }
 
-    /// The process whose memory is this rank's, if it has named one.
+    /// Returns the process whose memory is this rank's, if it has named one.
     pub(super) fn own_pid(&self) -> Option<i32> {
         pid_of(&self.own_pid)
     }

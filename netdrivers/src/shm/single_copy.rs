@@ -1,5 +1,5 @@
-//! Long messages that their receivers read from this rank's memory: what is exposed, and what became of it. Used by
-//! `Shm` only.
+//! Long messages that their receivers read from this rank's memory: the exposed buffers and their acknowledgements.
+//! Only `Shm` uses it.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
@@ -21,16 +21,16 @@ use super::read_acks::ReadAck;
 use super::received_frame::EventHandler;
 use super::wait_policy;
 
-/// Which long messages their receiver reads from the sender's memory, in one copy. All others go through the ring, in
-/// two that overlap; so do those of a sender whose memory the receiver may not read.
+/// The choice of long messages that the receiver reads from the sender's memory, in one copy. All others go through the
+/// ring, in two copies that overlap, as do those of a sender whose memory the receiver may not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SingleCopy {
-    /// Those for which it was found to be faster: of some hundred KiB to some MiB, where ranks share processors.
+    /// Messages for which it was measured to be faster: of some hundred KiB to some MiB, if ranks share processors.
     #[default]
     Auto,
-    /// None.
+    /// No message.
     Never,
-    /// Those of so many bytes or more. What fits into a frame is always copied.
+    /// Messages of at least that many bytes. A message that fits into a frame is always copied.
     AtLeast(usize),
 }
 
@@ -40,9 +40,9 @@ const MAX_PENDING: usize = 64;
 #[derive(Default)]
 pub(super) struct PendingReads {
     pub(super) policy: SingleCopy,
-    /// Made for the first one. None: this rank cannot make any.
+    /// The token, created for the first exposure; `None`: this rank cannot create one.
     token: OnceCell<Option<ProcessToken>>,
-    /// Those without an acknowledgement, in order.
+    /// Exposed buffers without an acknowledgement, in order.
     pending: Vec<PendingRead>,
 }
 
@@ -53,19 +53,19 @@ struct PendingRead {
 }
 
 impl PendingReads {
-    /// Is nothing exposed that waits for an acknowledgement?
+    /// Returns whether no exposed buffer waits for an acknowledgement.
     #[inline]
     pub(super) fn are_acknowledged(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Nobody reads here any more.
+    /// Disables single copies, and makes outstanding reads of exposed memory fail.
     pub(super) fn disable(&mut self) {
         self.policy = SingleCopy::Never;
         self.token.take();
     }
 
-    /// A peer is gone: it answers nothing.
+    /// Drops the exposures to a lost peer, which will not acknowledge them.
     pub(super) fn forget_peer(&mut self, peer: Peer) {
         self.pending.retain(|read| read.to != peer);
     }
@@ -76,20 +76,20 @@ impl PendingReads {
 }
 
 impl Shm {
-    /// Chooses which long messages go in one copy.
+    /// Sets which long messages go in one copy.
     pub fn set_single_copy(&mut self, policy: SingleCopy) {
         self.pending_reads.policy = policy;
     }
 
-    /// Nobody reads what was exposed and is not yet read: it is asked for again, and nothing more goes in one copy. For
-    /// who takes memory back that was lent to a send.
+    /// Revokes all exposed buffers that are not yet read: the receivers request them again, and single copy is
+    /// disabled. It is for a caller that takes memory back that was lent to a send.
     pub fn revoke_single_copy(&mut self) {
         if !self.pending_reads.are_acknowledged() {
             self.pending_reads.disable();
         }
     }
 
-    /// What [`Channel::supports_single_copy`] says.
+    /// Returns the result of [`Channel::supports_single_copy`].
     pub(super) fn can_single_copy(&self, to: Peer, len: usize) -> bool {
         let wanted = match self.pending_reads.policy {
             SingleCopy::Auto => wait_policy::favours_single_copy(self.wait_policy, len),
@@ -105,7 +105,7 @@ impl Shm {
             && self.pending_reads.token().is_some()
     }
 
-    /// A frame that is too long to be copied.
+    /// Exposes the payload of a frame that is too long to be copied.
     #[cold]
     pub(super) fn expose(
         &mut self,
@@ -147,13 +147,13 @@ impl Shm {
         Ok(Sent::Later)
     }
 
-    /// Is there an answer that was not reported?
+    /// Returns whether there is an acknowledgement that was not reported.
     pub(super) fn has_acks(&self) -> bool {
         let mut pending = self.pending_reads.pending.iter();
         pending.any(|read| self.connections[read.to.index()].ack(read.number).is_some())
     }
 
-    /// Reports the answers that have come; true if there were any.
+    /// Reports the acknowledgements that have arrived; returns true if there were any.
     #[cold]
     pub(super) fn report_acks(&mut self, handler: &mut impl EventHandler) -> bool {
         let before = self.pending_reads.pending.len();

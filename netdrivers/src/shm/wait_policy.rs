@@ -1,15 +1,15 @@
-//! How the ranks of a segment wait: what the segment says of their processors. Used by `Shm` only.
+//! The waiting policy of a segment's ranks, computed from their processors. Only `Shm` uses it.
 
 use super::layout::CPU_WORDS;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
 use crate::wait::{WaitPolicy, processors};
 
-/// Bytes of messages that one copy carries faster where ranks share processors: shorter ones pay more for the call,
-/// longer ones leave the caches on the way.
+/// Sizes in bytes of messages for which a single copy is faster if ranks share processors: for shorter ones the system
+/// call costs more, and longer ones leave the caches on the way.
 const SINGLE_COPY_BYTES: core::ops::Range<usize> = 256 << 10..4 << 20;
 
-/// For the ranks that there are now.
+/// Returns the policy for the ranks that are attached now.
 pub(super) fn of(segment: &Segment) -> WaitPolicy {
     let header = segment.header();
     let cpus = header.cpus.0.iter();
@@ -20,12 +20,12 @@ pub(super) fn of(segment: &Segment) -> WaitPolicy {
     WaitPolicy::of_ranks(attached, cpus.sum(), (quota != 0).then_some(quota))
 }
 
-/// Does it pay that the receiver of such a message reads it in one copy? Not where two can overlap.
+/// Returns whether a single copy by the receiver pays for such a message. It does not if two copies can overlap.
 pub(super) fn favours_single_copy(wait_policy: WaitPolicy, len: usize) -> bool {
     !wait_policy.spins() && SINGLE_COPY_BYTES.contains(&len)
 }
 
-/// Adds the processors that this process may run on. Where the system does not say, none: ranks then do not spin.
+/// Adds the processors that this process may run on; none if the system does not tell them: then ranks do not spin.
 pub(super) fn publish_cpus(segment: &Segment) {
     let own = processors::affinity::<CPU_WORDS>().unwrap_or_default();
     for (all, own) in segment.header().cpus.0.iter().zip(own) {

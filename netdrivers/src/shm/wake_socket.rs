@@ -1,8 +1,8 @@
-//! Where a rank sleeps that also waits for a network: at descriptors, one of which its peers can make readable. Used by
-//! `Shm` and the event_counts' wakers only.
+//! The socket at which a rank sleeps that also waits for a network: it sleeps on descriptors, one of which its peers
+//! can make readable. Only `Shm` and the wakers of event counts use it.
 //!
-//! It is a socket for datagrams under a name that the system gives, of five digits; the sleeper's event count tells the number.
-//! Whoever else sends there wakes it for nothing.
+//! It is a datagram socket with an autobound abstract name of five digits; the sleeper's event count holds the number.
+//! A datagram from any other sender causes a spurious wake-up.
 
 use core::mem::{offset_of, size_of, zeroed};
 use core::time::Duration;
@@ -15,23 +15,23 @@ use crate::wait::constants::SHORT_SLEEP;
 use crate::wait::{sleep, wait_fds};
 use pombo_kernel::channel::WaitSet;
 
-/// A rank's own.
+/// The socket of one rank.
 pub(super) struct WakeSocket {
     socket: OwnedFd,
-    /// One more than the name says.
+    /// One more than the number in the name.
     number: u32,
 }
 
-/// Datagrams taken after a sleep; the rest end the next one early.
+/// Number of datagrams read after a sleep; any others end the next sleep early.
 const MAX_DRAINED: usize = 64;
-/// Digits of a name that the system gives.
+/// Number of digits of an autobound name.
 const DIGITS: usize = 5;
 
-/// A name, behind the zero by which the system tells it from a path.
+/// A name, which follows the zero byte that distinguishes it from a path.
 type SocketName = [u8; DIGITS];
 
 impl WakeSocket {
-    /// `None` where the system has no descriptor or no name to give.
+    /// Opens a socket; returns `None` if the system has no descriptor or name left.
     pub(super) fn open() -> Option<Self> {
         let socket = socket().ok()?;
         // SAFETY: zeros are a valid address.
@@ -53,7 +53,7 @@ impl WakeSocket {
         Some(Self { socket, number })
     }
 
-    /// Takes the datagrams.
+    /// Reads the datagrams.
     fn drain(&self) {
         let mut byte = 0_u8;
         for _ in 0..MAX_DRAINED {
@@ -66,7 +66,7 @@ impl WakeSocket {
     }
 }
 
-/// Wakes whoever sleeps there. If it cannot be done, the sleeper wakes by itself before long.
+/// Wakes the rank that sleeps at that socket. If this fails, the sleeper wakes by its time-out.
 #[cold]
 pub(super) fn notify(number: u32) {
     let (Ok(socket), Some(number)) = (socket(), number.checked_sub(1)) else {
@@ -80,8 +80,8 @@ pub(super) fn notify(number: u32) {
     }
     let (byte, flags) = (0_u8, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
     let (bytes, address) = ((&raw const byte).cast(), (&raw const address).cast());
-    // SAFETY: the byte and the address are valid for their sizes, and only read. A socket with so many datagrams that it
-    // takes no more is readable.
+    // SAFETY: the byte and the address are valid for their sizes, and only read. A socket whose queue is full takes no
+    // more datagrams and is readable.
     unsafe { libc::sendto(socket.fd(), bytes, 1, flags, address, length()) };
 }
 
@@ -92,7 +92,7 @@ fn socket() -> Result<OwnedFd, super::ShmError> {
     OwnedFd::returned(fd, "socket")
 }
 
-/// Of an address.
+/// Returns the length of an address.
 fn length() -> libc::socklen_t {
     (offset_of!(libc::sockaddr_un, sun_path) + 1 + DIGITS) as libc::socklen_t
 }
@@ -106,7 +106,7 @@ fn format_name(number: u32) -> SocketName {
     core::array::from_fn(|i| b"0123456789abcdef"[(number >> (4 * (DIGITS - 1 - i)) & 15) as usize])
 }
 
-/// Parks at a socket, and wakes for something else as well.
+/// Parks a rank at a socket, which other descriptors also wake.
 pub(super) struct PollPark<'a> {
     pub(super) futex: Futex,
     pub(super) wake_socket: &'a WakeSocket,
@@ -132,7 +132,7 @@ impl Park for PollPark<'_> {
         let limit = limit.map_or(self.max_sleep, |limit| limit.min(self.max_sleep));
         let own =
             WaitSet::readable([self.wake_socket.socket.fd()]).at_most(limit.as_nanos() as u64);
-        // Whatever it says, the rank looks again.
+        // Whatever the result, the rank polls again.
         match own.or(self.sources) {
             Some(wake) => drop(wait_fds(wake)),
             None => sleep(SHORT_SLEEP),

@@ -1,6 +1,6 @@
-//! The time. For drivers, and for who waits beside them.
+//! The clock, for drivers and for callers that wait beside them.
 
-/// Nanoseconds on a clock that never goes back: the system's, so all processes of a host read the same.
+/// Returns the time in nanoseconds of the system's monotonic clock, which is equal in all processes of a host.
 #[inline]
 pub fn now() -> u64 {
     let mut time = libc::timespec {

@@ -1,11 +1,12 @@
-//! The numbers by which ranks wait, in one table: how often they look before they yield and sleep, how long they sleep,
-//! and how often they look who is gone. Whoever waits above the kernel takes them from here.
+//! The constants of waiting, in one table: how often ranks poll before they yield and sleep, how long they sleep, and
+//! how often they check for lost ranks. The packages above the kernel use them too.
 //!
-//! The kernel and `pombo-transport` may not import this: the kernel's [`SHORT_SLEEP`] is shown here, and the turns of
-//! two channels that are one (`REMOTE_POLL_INTERVAL`, `CALM_POLLS`) are in the transport's `composite.rs`.
+//! The kernel and `pombo-transport` cannot import this module: the kernel's [`SHORT_SLEEP`] is re-exported here, and
+//! the poll intervals of a composite channel (`REMOTE_POLL_INTERVAL`, `CALM_POLLS`) are in the transport's
+//! `composite.rs`.
 //!
-//! A *poll* is a look at all that a rank waits for; counts of polls are of those in a row that found nothing. Times are
-//! nanoseconds, if the type does not say otherwise.
+//! A *poll* checks everything that a rank waits for; numbers of polls count those in a row that found nothing. Times
+//! are in nanoseconds, unless the type says otherwise.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -16,103 +17,104 @@ pub use pombo_kernel::channel::SHORT_SLEEP;
 
 /// Polls without a pause: a pause may take longer than a small frame needs to the other core.
 pub const RANK_POLLS: u32 = 32;
-/// Polls before the first yield, where ranks do not share processors: some microseconds.
+/// Polls before the first yield, if ranks do not share processors: some microseconds.
 pub const RANK_SPINS: u32 = 256;
-/// Yields before the first sleep, where nobody else is ready: together far longer than waking a rank on another
-/// processor takes. Where ranks share processors a yield lets the others work.
+/// Yields before the first sleep, if no other task is ready: together far longer than it takes to wake a rank on
+/// another processor. If ranks share processors a yield lets the others work.
 pub const RANK_YIELDS: u32 = 1000;
-/// The same where the ranks are granted less time than their processors have: looking in vain uses it up, so about as
-/// long as a wake-up takes.
+/// As [`RANK_YIELDS`], if the quota of the ranks is less than the time of their processors: idle polling uses it up, so
+/// the yields last about as long as a wake-up takes.
 pub const QUOTA_YIELDS: u32 = 50;
-/// Looks at the rings of known peers that are one poll without a pause: together some hundred nanoseconds.
+/// Number of times that one poll without a pause checks the rings of known peers: together some hundred nanoseconds.
 pub const LOOKS_PER_POLL: u32 = 64;
-/// Looks for what others publish on a board before a rank that has a processor of its own does something else: about as
-/// long as two transfers of a line from one processor to another.
+/// Polls of a board before a rank with its own processor does something else: about as long as two transfers of a line
+/// from one processor to another.
 pub const BOARD_SPINS: u32 = 200;
-/// The longest sleep at a socket: a waker may die, or find no descriptor, when the event count tells already that it
-/// woke us.
+/// The longest sleep at a socket: a waker may die, or have no descriptor left, after it has marked the event count
+/// awake.
 pub const MAX_SOCKET_SLEEP: Duration = Duration::from_millis(100);
 
 // ---- Ranks that are threads ----------------------------------------------------------------------------------------
 
-/// Polls that only spin. Threads may outnumber the cores, so they are few.
+/// Polls that only spin: few, as threads may outnumber the cores.
 pub const THREAD_SPINS: u32 = 8;
 /// Polls after these that yield, before the first sleep.
 pub const THREAD_YIELDS: u32 = 32;
 
 // ---- Ranks before a network device ---------------------------------------------------------------------------------
 
-/// Polls before the first yield: ten microseconds where a look is a read of memory, some tens where it is a system
-/// call; longer than an answer takes that is under way.
+/// Polls before the first yield: ten microseconds if a poll reads memory, some tens if it is a system call; longer than
+/// a reply in flight takes.
 pub const DEVICE_POLLS: u32 = 128;
-/// Yields before the first sleep, as long as they pay: far longer than waking a rank on another processor takes.
+/// Yields before the first sleep, as long as they pay: far longer than it takes to wake a rank on another processor.
 pub const DEVICE_YIELDS: u32 = 500;
 
 // ---- Yields --------------------------------------------------------------------------------------------------------
 
-/// Polls after which nobody sleeps yet, instead of a yield: who waits may just have had something to do.
+/// First polls that never sleep, where a yield would: the caller may just have been busy.
 pub const NO_SLEEP_POLLS: u32 = 2;
-/// A sleep in place of a yield: so early who waits may not yet look for all that it waits for.
+/// A sleep in place of a yield: so early the rank may not yet poll everything that it waits for.
 pub const BACKOFF_SLEEP: u64 = 1_000_000;
-/// Of so many yields one is timed: that takes a tenth of the time of a yield.
+/// One of so many yields is timed: timing costs a tenth of a yield.
 pub const SAMPLE_INTERVAL: u8 = 16;
-/// A yield takes less where nobody else is ready but ranks that wait.
+/// A yield takes less than this if only waiting ranks are ready besides.
 pub const LONG_YIELD: u64 = 1_000_000;
-/// Yields do not pay where of so many two are long, or one soon after a backoff. With fewer long ones a yield still
-/// takes less than a sleep, on average.
+/// Yields do not pay if two of so many are long, or one soon after a backoff. With fewer long ones a yield still takes
+/// less than a sleep on average.
 pub const SUSPECT_YIELDS: u8 = 32;
-/// The first backoff after a yield that is hardly long, and in proportion after longer ones: beside tasks of more
-/// weight a yield may take seconds. Each one is twice as long as the one before, if a trial of the same length fails.
+/// The first backoff after a yield just above [`LONG_YIELD`], and proportionally more after longer ones: beside tasks
+/// of higher weight a yield may take seconds. Each backoff is twice as long as the previous one if the trial after that
+/// fails.
 pub const FIRST_BACKOFF: u64 = 8_000_000;
-/// A backoff doubles so often: a trial takes little of the last one.
+/// Number of times that a backoff doubles: a trial takes a small part of the longest one.
 pub const MAX_GROWTH: u64 = 5;
-/// The longest backoff is [`FIRST_BACKOFF`] doubled so often, about half a minute: who has the processor again yields
-/// before long.
+/// Exponent of the longest backoff: [`FIRST_BACKOFF`] doubled so often is about half a minute, so a rank that has the
+/// processor again soon yields again.
 pub const MAX_EXPONENT: u64 = 12;
-/// A sleep where the process may not have as many descriptors as it has, so that it cannot wait for them.
+/// A sleep if the process' descriptor limit is below the number of its descriptors, so that it cannot wait for them.
 pub const BLIND_SLEEP: u64 = 1_000_000;
 
-// ---- Who is gone ---------------------------------------------------------------------------------------------------
+// ---- Dead ranks ----------------------------------------------------------------------------------------------------
 
-/// Between two looks of a rank without a launcher at the others' processes; also its longest sleep.
+/// Interval at which a rank without a launcher checks the others' processes; also its longest sleep.
 pub const PROCESS_CHECK_INTERVAL: u64 = 500_000_000;
-/// Polls before a rank that never sleeps asks whether that time is over: a millisecond.
+/// Polls before a rank that never sleeps checks whether that interval is over: a millisecond.
 pub const POLLS_PER_PROCESS_CHECK: u32 = 1 << 16;
-/// Between two looks at the connections to ranks of other hosts: a system call each.
+/// Interval of the checks of connections to ranks of other hosts: each is a system call.
 pub const CONNECTION_CHECK_INTERVAL: u64 = 50_000_000;
-/// The longest sleep of a rank that has such connections: so long a death stays unnoticed.
+/// The longest sleep of a rank with such connections: the longest time for which a death stays undetected.
 pub const CONNECTION_MAX_SLEEP: u64 = 100_000_000;
-/// Polls between two looks at the clock, which says whether a look at connections or the interface is due.
+/// Polls between two readings of the clock, which tells whether a check of connections or the interface is due.
 pub const POLLS_PER_CLOCK: u32 = 64;
-/// Between two looks at the interface. Whoever only receives learns from nothing else that it carries less.
+/// Interval of the checks of the interface. A rank that only receives learns of a smaller MTU by no other means.
 pub const INTERFACE_CHECK_INTERVAL: u64 = 1_000_000_000;
-/// Polls between two looks of a call whether those are gone without whom what it waits for does not come.
+/// Polls of a call between two checks whether the peers that it waits for are lost.
 pub const LOSS_CHECK_INTERVAL: u32 = 256;
-/// After so many polls a rank may sleep in each, so it looks every time who is gone; and it sleeps for multicast groups
-/// too: before the network does, which does not hear of them.
+/// Number of polls after which a rank may sleep in each, so it checks for lost ranks every time, and it sleeps for
+/// multicast groups too: it must be below the polls after which the network sleeps, which does not know the groups.
 pub const SLEEPING_AFTER: u32 = 400;
 
 // ---- Calls that do not wait ----------------------------------------------------------------------------------------
 
-/// So many answers that nothing is over are worth a look at the time.
+/// Number of unsuccessful tests per reading of the clock.
 pub const TESTS_PER_CLOCK: u32 = 32;
-/// A program that gets so many of them in less does nothing else meanwhile.
+/// A program that makes so many tests in less time does nothing else meanwhile.
 pub const BUSY_TESTS_TIME: u64 = 64_000;
-/// A call of such a program takes so long at most, where nothing arrives.
+/// The longest time that a test of such a program takes, if nothing arrives.
 pub const TEST_SLEEP: u64 = 100_000;
-/// A thread for progress sleeps so long after it had something to do, and at most.
+/// The shortest and the longest sleep of a progress thread: the shortest follows an event.
 pub const PROGRESS_PAUSES: (u64, u64) = (50_000, 1_000_000);
 
 // ---- The start and the end of a job --------------------------------------------------------------------------------
 
-/// Ranks wait so long for each other at the start, on one host or several.
+/// Time for which ranks wait for each other at the start, on one host or several.
 pub const BOOTSTRAP_TIMEOUT: Duration = Duration::from_secs(60);
-/// A rank says hello at once; whoever does not is not waited for.
+/// Time for which a rank waits for the hello of another, which is due immediately.
 pub const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
-/// Milliseconds between two attempts to find rank 0 on this host: twice as long each time.
+/// Milliseconds between two attempts to find rank 0 on this host, doubled each time.
 pub const BOOTSTRAP_RETRY: RangeInclusive<u64> = 1..=50;
-/// Between two attempts to connect to a host that is not reached.
+/// Time between two attempts to connect to an unreachable host.
 pub const CONNECT_RETRY: u64 = 50_000_000;
-/// Before an abort, for a launcher that ends the job at once, and with it what ranks have said and it has not passed
-/// on.
+/// Pause before an abort: a launcher may end the job immediately and drop output of ranks that it has not yet
+/// forwarded.
 pub const OUTPUT_PAUSE: u64 = 200_000_000;

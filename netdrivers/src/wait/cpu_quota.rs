@@ -1,7 +1,7 @@
-//! How many processors' time the control group grants, in both versions of Linux' interface. Used by `shm`.
+//! The CPU quota of the control group, in both versions of Linux' interface. `shm` uses it.
 //!
 //! Groups nest, and each may have a limit: the smallest counts. Inside a container the own group may be mounted as the
-//! root, so every name that the group's path ends with may lead to nothing; that is no limit.
+//! root, so any suffix of the group's path may not exist; a missing file is no limit.
 
 use core::ffi::CStr;
 
@@ -10,14 +10,14 @@ pub(crate) trait FileReader {
     fn read<'a>(&mut self, path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]>;
 }
 
-/// Where the controller of processors is mounted: its own hierarchy (version 1), or with all others.
+/// The mount points of the CPU controller: its own hierarchy (version 1), or that of all controllers (version 2).
 const V1_MOUNTS: [&[u8]; 2] = [b"/sys/fs/cgroup/cpu", b"/sys/fs/cgroup/cpu,cpuacct"];
 const V2_MOUNT: &[u8] = b"/sys/fs/cgroup";
 
-/// More than `/proc/self/cgroup` ever has: a line for each of a dozen controllers.
+/// Bound in bytes of `/proc/self/cgroup`, which has a line for each of a dozen controllers.
 const MAX_BYTES: usize = 4096;
 
-/// Whole processors that may be used all the time, at least 1. `None` without a limit.
+/// Returns the number of whole processors that may be used all the time, at least 1; `None` without a limit.
 pub(crate) fn processors(files: &mut impl FileReader) -> Option<u32> {
     let mut buffer = [0; MAX_BYTES];
     let groups = files.read(c"/proc/self/cgroup", &mut buffer)?;
@@ -42,7 +42,7 @@ pub(crate) fn processors(files: &mut impl FileReader) -> Option<u32> {
     least
 }
 
-/// Looks at the group and all above it.
+/// Reads the limits of the group and of all its ancestors.
 fn walk_up<F: FileReader>(
     files: &mut F,
     mount: &[u8],
@@ -62,7 +62,7 @@ fn walk_up<F: FileReader>(
     }
 }
 
-/// "QUOTA PERIOD", the quota maybe "max".
+/// Reads the limit of version 2, "QUOTA PERIOD", where the quota may be "max".
 fn v2_limit(files: &mut impl FileReader, mount: &[u8], group: &[u8]) -> Option<u32> {
     let mut buffer = [0; 64];
     let text = read(files, &[mount, group, b"/cpu.max"], &mut buffer)?;
@@ -70,7 +70,7 @@ fn v2_limit(files: &mut impl FileReader, mount: &[u8], group: &[u8]) -> Option<u
     whole(number(words.next()?)?, number(words.next()?)?)
 }
 
-/// Two files; a quota of -1 is none.
+/// Reads the limit of version 1 from two files; a quota of -1 is no limit.
 fn v1_limit(files: &mut impl FileReader, mount: &[u8], group: &[u8]) -> Option<u32> {
     let mut buffer = [0; 64];
     let quota = read(files, &[mount, group, b"/cpu.cfs_quota_us"], &mut buffer)?;
@@ -88,12 +88,12 @@ fn number(text: &[u8]) -> Option<u64> {
     core::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Reads the file whose path is the parts together.
+/// Reads the file whose path is the concatenation of the parts.
 fn read<'a>(files: &mut impl FileReader, parts: &[&[u8]], into: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut path = [0; 512];
     let mut end = 0;
     for part in parts {
-        // A path that does not fit keeps no room for the zero behind it.
+        // A path that does not fit leaves no room for its terminating zero.
         let place = path.get_mut(end..end + part.len())?;
         place.copy_from_slice(part);
         end += part.len();

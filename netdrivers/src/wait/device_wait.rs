@@ -1,11 +1,11 @@
-//! How a rank waits before a network device. Used by `udp` and `ethernet`.
+//! Waiting of a rank on a network device. `udp` and `ethernet` use it.
 
 use super::constants::BACKOFF_SLEEP;
 use super::yield_policy::{YieldBackoff, YieldPolicy};
 use super::{WaitPolicy, WaitStep, now, processors, wait_fds};
 use pombo_kernel::channel::{ChannelError, WaitSet};
 
-/// One device's.
+/// The waiting state of one device.
 pub(crate) struct DeviceWait {
     wait_policy: WaitPolicy,
     yield_policy: YieldPolicy,
@@ -13,7 +13,7 @@ pub(crate) struct DeviceWait {
 }
 
 impl DeviceWait {
-    /// For that many ranks on this host.
+    /// Creates the state for `ranks` ranks on this host.
     pub(crate) fn of(ranks: usize) -> Self {
         DeviceWait {
             wait_policy: WaitPolicy::of_device(ranks, processors::online()),
@@ -22,7 +22,7 @@ impl DeviceWait {
         }
     }
 
-    /// Waits for that; `until` at most.
+    /// Waits for the device, until `until` at most.
     pub(crate) fn wait(
         &mut self,
         idle: u32,

@@ -1,5 +1,5 @@
-//! How a rank waits: it looks, then spins, then yields the processor, then sleeps. One policy, `WaitPolicy`, says
-//! which of these is next; drivers differ in its numbers and in what they sleep on. All numbers are in one table,
+//! Waiting: an idle rank polls, then spins, then yields the processor, then sleeps. One policy, `WaitPolicy`, selects
+//! the next step; drivers differ in its parameters and in what they sleep on. All parameters are in one table,
 //! [`constants`].
 //!
 //! | file | who calls it |
@@ -7,10 +7,10 @@
 //! | [`constants`] | drivers, and the packages above |
 //! | `policy`, `yield_policy` | `shm`, `loopback`, `device_wait` |
 //! | `device_wait` | `udp` and `ethernet` |
-//! | `wait_fds`, `clock` | drivers, and who waits beside them |
-//! | `processors`, `cpu_quota` | who chooses a policy |
+//! | `wait_fds`, `clock` | drivers, and callers that wait beside them |
+//! | `processors`, `cpu_quota` | code that chooses a policy |
 //!
-//! What a rank of a segment sleeps on, and who wakes it, is in `shm`: it is part of the memory that ranks share.
+//! The primitives on which a rank of a segment sleeps are in `shm`: they are part of the shared memory.
 
 mod clock;
 pub mod constants;

@@ -1,4 +1,4 @@
-//! What an idle rank does next. Used by `shm`, `loopback` and `device_wait`.
+//! The policy that selects the next step of an idle rank. `shm`, `loopback` and `device_wait` use it.
 
 use super::constants::NO_SLEEP_POLLS;
 #[cfg(feature = "udp")]
@@ -8,30 +8,30 @@ use super::constants::{
     QUOTA_YIELDS, RANK_POLLS, RANK_SPINS, RANK_YIELDS, THREAD_SPINS, THREAD_YIELDS,
 };
 
-/// What an idle rank should do.
+/// The next step of an idle rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WaitStep {
-    /// Look again at once.
+    /// Poll again immediately.
     Poll,
     Spin,
     Yield,
-    /// Sleep for a while, in place of a yield.
+    /// Sleep for a short time in place of a yield.
     ShortSleep,
     Sleep,
 }
 
-/// Waiting costs little while every rank has a processor; else it takes the processor from those that work.
+/// A waiting policy. Waiting costs little while every rank has a processor; otherwise it takes the processor from ranks
+/// that work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WaitPolicy {
-    /// The first idle poll with a pause, the first with a yield, and the first with a sleep:
-    /// [`constants`](super::constants) are small.
+    /// The numbers of the first idle polls with a pause, a yield, and a sleep: the [`constants`](super::constants) fit.
     spins_from: u16,
     yields_from: u16,
     sleeps_from: u16,
 }
 
 impl WaitPolicy {
-    /// For ranks that are threads.
+    /// The policy of ranks that are threads.
     #[cfg(feature = "shm")]
     pub(crate) const THREADS: Self = Self::new(0, THREAD_SPINS, THREAD_YIELDS);
 
@@ -43,8 +43,8 @@ impl WaitPolicy {
         }
     }
 
-    /// For so many ranks of a segment, which may use so many processors, of which they are granted the time of a
-    /// `quota`.
+    /// Returns the policy for `attached` ranks of a segment that may use `cpus` processors, with a CPU quota of `quota`
+    /// processors.
     #[cfg(feature = "shm")]
     pub(crate) fn of_ranks(attached: usize, cpus: u32, quota: Option<u32>) -> Self {
         let beyond = |limit: u32| attached > limit as usize;
@@ -57,22 +57,22 @@ impl WaitPolicy {
         }
     }
 
-    /// For so many ranks of this host before a network device. They do not pause in between; where they have no
-    /// processor each, they let the others work at once.
+    /// Returns the policy for `ranks` ranks of this host on a network device. They do not pause between polls; if they
+    /// share processors, they yield immediately.
     #[cfg(feature = "udp")]
     pub(crate) fn of_device(ranks: usize, processors: usize) -> Self {
         let polls = if ranks > processors { 0 } else { DEVICE_POLLS };
         Self::new(polls, 0, DEVICE_YIELDS)
     }
 
-    /// Does a rank look for a while before others get its processor?
+    /// Returns whether a rank spins before it yields its processor.
     #[cfg(feature = "shm")]
     #[inline]
     pub(crate) fn spins(&self) -> bool {
         self.yields_from > 0
     }
 
-    /// The step of the idle poll of that number, where a yield pays.
+    /// Returns the step of the idle poll of that number, if yields pay.
     #[inline]
     pub(crate) fn step(&self, idle: u32) -> WaitStep {
         if idle < self.spins_from.into() {
@@ -86,7 +86,8 @@ impl WaitPolicy {
         }
     }
 
-    /// The same where a rank sleeps for a short time if a yield does not pay, of which only a yield asks.
+    /// Returns the step of the idle poll; if yields do not pay, a short sleep replaces a yield. Only yields call
+    /// `yields_pay`.
     #[inline]
     pub(crate) fn step_if(&self, idle: u32, yields_pay: impl FnOnce() -> bool) -> WaitStep {
         match self.step(idle) {

@@ -1,6 +1,6 @@
-//! How many processors there are to wait on. Used by `device_wait` and `shm`.
+//! The number of processors that a waiting policy counts with. `device_wait` and `shm` use it.
 
-/// Processors that this machine has at work; at least 1.
+/// Returns the number of online processors of this machine; at least 1.
 #[cfg(feature = "udp")]
 pub(crate) fn online() -> usize {
     // SAFETY: computes a number.
@@ -8,7 +8,7 @@ pub(crate) fn online() -> usize {
     usize::try_from(count).unwrap_or(1).max(1)
 }
 
-/// The processors that this thread may run on, a bit for each. `None` where the system does not say.
+/// Returns the processors that this thread may run on, one bit each; `None` if the system does not tell them.
 #[cfg(feature = "shm")]
 pub(crate) fn affinity<const WORDS: usize>() -> Option<[u64; WORDS]> {
     let mut mask = [0_u64; WORDS];

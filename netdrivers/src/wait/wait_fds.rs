@@ -1,22 +1,22 @@
-//! The system call in which a rank sleeps for descriptors. Drivers use it, and who waits for several.
+//! The system call with which a rank sleeps for descriptors. Drivers use it, and callers that wait for several sources.
 
 use super::constants::BLIND_SLEEP;
 use crate::Errno;
 use core::ptr::{null, null_mut};
 use pombo_kernel::channel::WaitSet;
 
-/// Descriptors that a [`WaitSet`] may have.
+/// Number of descriptors that a [`WaitSet`] may have.
 const MAX_FDS: usize = 10;
 
-/// Sleeps until that happens, or something else: whoever is back looks again. Returns the system's error number where it
+/// Sleeps until an event of the set or until interrupted: the caller polls again. Returns the `errno` value if it
 /// cannot.
 ///
 /// # Errors
-/// The number. That a signal came is none.
+/// The `errno` value of `ppoll`. An interruption by a signal is no error.
 pub fn wait_fds(wake: WaitSet) -> Result<(), i32> {
     let readable = wake.readable.map(|fd| (fd, libc::POLLIN));
     let writable = wake.writable.map(|fd| (fd, libc::POLLOUT));
-    // The system takes no more entries than the process may have descriptors.
+    // The system refuses more entries than the process may have descriptors.
     let used = readable.into_iter().chain(writable);
     let used = used.filter(|(fd, _)| *fd >= 0);
     let mut polled = [libc::pollfd {
@@ -35,9 +35,9 @@ pub fn wait_fds(wake: WaitSet) -> Result<(), i32> {
     }
 }
 
-/// Sleeps for so many nanoseconds; less if a signal comes.
+/// Sleeps for that many nanoseconds; less if a signal arrives.
 pub fn sleep(nanoseconds: u64) {
-    // Without descriptors there is nothing that the system could refuse.
+    // Without descriptors the system has no reason to refuse.
     let _ = poll(&mut [], nanoseconds);
 }
 

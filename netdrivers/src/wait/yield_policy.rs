@@ -1,9 +1,8 @@
-//! Leaving the processor to whoever is ready, as long as it comes back soon. Used by `shm`, `loopback` and
-//! `device_wait`.
+//! Yields the processor to other tasks, as long as it comes back soon. `shm`, `loopback` and `device_wait` use it.
 //!
-//! Linux charges who yields the rest of its slice, a millisecond and more, for a look of a microsecond. Where all that
-//! are ready yield, all pay alike. Beside a task that computes, one that yields hardly gets a turn any more; one that
-//! sleeps pays nothing, and is the next when it is woken.
+//! Linux charges a yielding task for the rest of its slice, a millisecond and more, after a poll of a microsecond. If
+//! all ready tasks yield, all are charged alike. Beside a task that computes, a task that yields hardly runs any more;
+//! one that sleeps is not charged, and runs next when it is woken.
 
 use super::constants::{
     FIRST_BACKOFF, LONG_YIELD, MAX_EXPONENT, MAX_GROWTH, SAMPLE_INTERVAL, SUSPECT_YIELDS,
@@ -11,27 +10,27 @@ use super::constants::{
 use super::now;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// One rank's.
+/// The yield policy of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct YieldPolicy {
-    /// Yields before the next one that is timed.
+    /// Number of yields before the next one that is timed.
     untimed: u8,
-    /// Yields in which one more long one tells that they do not pay.
+    /// Number of yields within which another long one shows that they do not pay.
     suspect_left: u8,
 }
 
-/// Yields do not pay until then. Ranks of one host may share it, and then learn from each other.
+/// The time until which yields do not pay. Ranks of one host may share it, and then learn from each other.
 ///
-/// Nanoseconds, or 0 where they pay. The lowest bits say how often in a row they did not.
+/// It is in nanoseconds, or 0 if yields pay. The lowest bits are the number of successive backoffs.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct YieldBackoff(AtomicU64);
 
-/// Bits for the number of a backoff.
+/// Mask of the bits for the number of a backoff.
 const EXPONENT_MASK: u64 = 15;
 
 impl YieldPolicy {
-    /// Lets others have the processor.
+    /// Yields the processor.
     #[inline]
     pub(crate) fn yield_cpu(&mut self, backoff: &YieldBackoff) {
         if self.untimed > 0 {
@@ -60,7 +59,7 @@ impl YieldPolicy {
 }
 
 impl YieldBackoff {
-    /// Is it worth a try? Else who waits should sleep.
+    /// Returns whether a yield is worth a trial; otherwise the caller should sleep.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.is_clear() || self.is_over_at(now())
@@ -80,7 +79,7 @@ impl YieldBackoff {
         now >= word
     }
 
-    /// After a long yield, unless another rank told so meanwhile.
+    /// Starts a backoff after a long yield, unless another rank has started one meanwhile.
     #[cold]
     fn start(&self, before: u64, after: u64) {
         let word = self.0.load(Ordering::Relaxed);
@@ -96,25 +95,25 @@ impl YieldBackoff {
         }
     }
 
-    /// Another rank may be faster.
+    /// Replaces the word, unless another rank was faster.
     fn compare_exchange(&self, from: u64, to: u64) -> Result<u64, u64> {
         self.0
             .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
     }
 }
 
-/// The number of the first backoff after a yield that took so long.
+/// Returns the exponent of the first backoff after a yield of that many nanoseconds.
 fn first_exponent(yielded: u64) -> u64 {
     let fits = |exponent: &u64| LONG_YIELD << exponent >= yielded;
     (0..MAX_EXPONENT).find(fits).unwrap_or(MAX_EXPONENT)
 }
 
-/// Nanoseconds of that backoff.
+/// Returns the duration of that backoff in nanoseconds.
 fn duration(word: u64) -> u64 {
     FIRST_BACKOFF << (word & EXPONENT_MASK)
 }
 
-/// Lets others have the processor, whatever it costs.
+/// Yields the processor, whatever it costs.
 pub(crate) fn sched_yield() {
     // SAFETY: takes nothing and touches no memory.
     unsafe { libc::sched_yield() };
@@ -163,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Beside tasks of more weight.
+    /// Simulates tasks of higher weight.
     #[test]
     fn a_trial_takes_little_time_however_long_yields_are() {
         for each in [LONG_YIELD, 10 * LONG_YIELD, 400 * LONG_YIELD] {

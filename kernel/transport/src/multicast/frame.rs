@@ -1,4 +1,4 @@
-//! What travels within a group: one header, and what stands behind it. `multicast` only.
+//! The frames of a group: one header, and the payload of each kind. Only `multicast` uses it.
 
 use super::packet_bitmap::PacketBitmap;
 use crate::reliable::frame::Refusal;
@@ -9,77 +9,78 @@ use xxhash_rust::xxh64::Xxh64;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// In front of everything.
+/// The header of every frame.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(super) struct FrameHeader {
-    /// Version in the upper half, which kind in the lower.
+    /// The version in the upper half, the kind in the lower.
     pub(super) kind: u8,
-    /// [`ASK`] or nothing.
+    /// The flags, such as [`ASK`].
     pub(super) flags: u8,
-    /// Bytes behind the header; a device may fill the frame up.
+    /// Number of bytes after the header; a device may pad the frame.
     pub(super) len: U16,
-    /// XXH64 over everything and the peer that it is for, the lower half, with its sender for a seed; 0 where the
-    /// network checks.
+    /// The lower half of XXH64 over the frame and its destination, with the source as the seed; 0 if the network checks
+    /// frames.
     pub(super) check: U32,
-    /// The life of the job.
+    /// The epoch of the job.
     pub(super) epoch: U32,
     pub(super) group: U32,
-    /// Report: how many packets from the first missing one it has room for; 0: none yet.
+    /// Report: number of packets from the first missing one that the receiver has room for; 0: none yet.
     pub(super) credit: U16,
-    /// Which message of its sender in this group.
+    /// The number of the message among those of its sender in this group.
     pub(super) message: U32,
-    /// Packet and repair: the (first) packet. Report: the first that is missing. Poll, announce: one past the last sent.
+    /// Packet and repair: the (first) packet. Report: the first missing packet. Poll, announce: the number after the
+    /// last sent.
     pub(super) packet: U32,
-    /// From the sender: counts transmissions. Report: the highest heard.
+    /// From the sender: the transmission count. Report: the highest count received.
     pub(super) stamp: U32,
 }
 
 const _: () = assert!(size_of::<FrameHeader>() == HEADER_LEN);
 
-/// In place of the peer that a frame is for, where it is for all.
+/// The destination of a broadcast frame.
 pub(super) const ALL: Peer = Peer(u16::MAX);
 
-/// Bytes of the header.
+/// Length of the header in bytes.
 pub const HEADER_LEN: usize = 30;
 
-/// How large a message is.
+/// The size of a message.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(super) struct Announce {
     pub(super) len: U64,
-    /// Bytes of every packet but the last.
+    /// Size in bytes of every packet but the last.
     pub(super) chunk: U16,
 }
 
-/// Which packets a repair is the exclusive or of: the first, and those at these distances; 0: no more.
+/// The packets of a repair after the first one, as distances from it; 0: no more.
 pub(super) type Deltas = [u8; EXTRA];
-/// A repair covers at most one packet more.
+/// The largest number of packets in a repair after the first one.
 pub(super) const EXTRA: usize = 7;
 
 const VERSION: u8 = 1 << 4;
 /// A packet of a message that was announced, or a whole message of a train.
 pub(super) const PACKET: u8 = VERSION | 3;
-/// [`Deltas`], then the exclusive or, short packets filled up with zeros.
+/// [`Deltas`], then the exclusive or of the packets, short ones padded with zeros.
 pub(super) const REPAIR: u8 = VERSION | 4;
-/// Nothing: it asks.
+/// A poll without payload.
 pub(super) const POLL: u8 = VERSION | 5;
 /// [`Announce`].
 pub(super) const ANNOUNCE: u8 = VERSION | 6;
-/// From a receiver: which packets above the first missing one it has.
+/// The report of a receiver: the packets after the first missing one that it has.
 pub(super) const REPORT: u8 = VERSION | 7;
 
-/// Please report at once.
+/// Requests an immediate report.
 pub(super) const ASK: u8 = 1;
-/// Of a train: each packet is a message of its own.
+/// The packet belongs to a train: each packet is a message of its own.
 pub(super) const WHOLE: u8 = 2;
-/// Report: what has come until now was dropped, for nobody was there.
+/// Report: packets up to now were dropped, because the group was not open.
 pub(super) const REFUSED: u8 = 4;
-/// To one receiver alone: it may have overtaken what went to all, so its stamp says nothing.
+/// A unicast frame may have overtaken broadcast ones, so its stamp does not show the order.
 pub(super) const UNICAST: u8 = 8;
 
 impl FrameHeader {
-    /// Writes the checksum over the header, what follows it, and who it is from and for.
+    /// Writes the checksum over the header, the payload, the source and the destination.
     pub(super) fn seal(&mut self, (from, to): (Peer, Peer), parts: &[Part<'_>]) {
         self.check = U32::ZERO;
         let mut check = self.begin(from);
@@ -89,7 +90,7 @@ impl FrameHeader {
         self.check = U32::new(end(&check, to));
     }
 
-    /// Looks at a frame. Where frames carry a checksum, `me` is the peer that it came to.
+    /// Parses a frame. If frames carry a checksum, `me` is the peer that received it.
     pub(super) fn read<A: Arrival>(
         frame: &A,
         epoch: u32,
@@ -118,7 +119,7 @@ impl FrameHeader {
         }
     }
 
-    /// For this peer or for all: which of them does not travel.
+    /// Returns whether the checksum fits a frame to this peer or to all; the frame does not carry its destination.
     fn is_intact<A: Arrival>(&mut self, frame: &A, me: Peer) -> bool {
         let granted = core::mem::replace(&mut self.check, U32::ZERO).get();
         let mut check = self.begin(frame.from());
@@ -126,7 +127,7 @@ impl FrameHeader {
         end(&check, me) == granted || end(&check, ALL) == granted
     }
 
-    /// Peers count although they do not travel: what a wrong one seems to say has the wrong sum.
+    /// Starts the checksum with source and destination, which frames do not carry: a wrong one gives a wrong sum.
     fn begin(&self, from: Peer) -> Xxh64 {
         let mut check = Xxh64::new(from.0.into());
         check.update(self.as_bytes());
@@ -169,7 +170,7 @@ fn end(check: &Xxh64, to: Peer) -> u32 {
     check.digest() as u32
 }
 
-/// Bytes of a part, in pieces of at most 256 where it does not lie in one.
+/// Passes the bytes of a part to `f`, in chunks of at most 256 bytes if it is not contiguous.
 fn in_pieces(part: &Part<'_>, mut f: impl FnMut(&[u8])) {
     if let Part::Bytes(bytes) = part {
         return f(bytes);

@@ -1,10 +1,10 @@
-//! Which packets a repair covers: index coding. `multicast` only.
+//! Selects the packets of a repair: index coding. Only `multicast` uses it.
 
 use super::frame::EXTRA;
 use super::known_receiver::ReceiverState;
 use super::packet_bitmap::PacketBitmap;
 
-/// Packets whose exclusive or goes out together, in ascending order.
+/// The packets whose exclusive or is sent, in ascending order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RepairSet {
     packets: [u32; EXTRA + 1],
@@ -31,14 +31,14 @@ impl RepairSet {
     }
 }
 
-/// Seats by bit, at most 64.
+/// Returns the receivers for which `f` holds as a bit set, at most 64.
 fn receiver_states(all: &[ReceiverState], f: impl Fn(&ReceiverState) -> bool) -> u64 {
     let bit = |(i, state): (usize, &ReceiverState)| u64::from(!state.lost && f(state)) << i;
     all.iter().enumerate().map(bit).sum()
 }
 
-/// Starts with what has been lacking longest, which holds the window. Adds packets, oldest first, as long as everyone
-/// who needs one of them has all the others: then one frame serves them all.
+/// Chooses a repair that starts with the packet missing longest, which blocks the window. It adds packets, oldest
+/// first, as long as every receiver that needs one of them has all the others: then one frame serves them all.
 pub(super) fn choose_repair(all: &[ReceiverState], base: u32) -> Option<RepairSet> {
     let up = || all.iter().filter(|state| !state.lost);
     let first = up()

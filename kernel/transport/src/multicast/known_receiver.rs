@@ -1,19 +1,19 @@
-//! What a sender knows of one receiver. `multicast` only.
+//! The sender's view of one receiver. Only `multicast` uses it.
 
 use super::packet_bitmap::PacketBitmap;
 use pombo_kernel::header::Peer;
 
 pub(super) struct ReceiverState {
     pub(super) peer: Peer,
-    /// Everything before it has arrived.
+    /// Every packet before this one has arrived.
     pub(super) expected: u32,
-    /// Above it, what has arrived.
+    /// The packets from `expected` on that have arrived.
     pub(super) has: PacketBitmap,
-    /// What has not, as far as is known: nothing that would bring it is under way.
+    /// The packets that are known to be missing, without a retransmission in flight.
     pub(super) missing: PacketBitmap,
-    /// The highest stamp that it has heard.
+    /// The highest stamp that the receiver has reported.
     pub(super) echo: u32,
-    /// Packets that it takes; 0: it does not receive yet.
+    /// Number of packets that the receiver has room for; 0: it does not receive yet.
     pub(super) credit: u32,
     pub(super) lost: bool,
 }
@@ -31,13 +31,13 @@ impl ReceiverState {
         }
     }
 
-    /// For the next message.
+    /// Resets the state for the next message.
     pub(super) fn begin(&mut self, credit: u32) {
         (self.expected, self.credit) = (0, credit);
         (self.has, self.missing) = (PacketBitmap::default(), PacketBitmap::default());
     }
 
-    /// Has it no place yet for a message of so many packets?
+    /// Returns whether the receiver has no room yet for a message of that many packets.
     pub(super) fn waits(&self, packets: u32) -> bool {
         self.credit == 0 && self.expected < packets
     }

@@ -1,4 +1,4 @@
-//! Copies of small messages: number n lies at place n modulo the bound. `multicast` only.
+//! Copies of small messages: message n is in slot n modulo the capacity. Only `multicast` uses it.
 
 use super::GroupSizes;
 use pombo_kernel::aspect::{Capacity, Cell, Slice, Storage};
@@ -8,7 +8,7 @@ pub(super) struct MessageRing<Z: GroupSizes, S: Storage> {
 }
 
 impl<Z: GroupSizes, S: Storage> MessageRing<Z, S> {
-    /// How many.
+    /// Number of slots.
     pub(super) const PLACES: u32 = Z::Kept::N as u32;
 
     pub(super) fn new() -> Self {
@@ -17,7 +17,7 @@ impl<Z: GroupSizes, S: Storage> MessageRing<Z, S> {
         }
     }
 
-    /// Lays one at its place, piece by piece; false, and its place empty, if there is no memory.
+    /// Stores a message chunk by chunk; returns false and leaves the slot empty if there is no memory.
     pub(super) fn put(&mut self, number: u32, fill: impl FnOnce(&mut dyn FnMut(&[u8]))) -> bool {
         let place = (number % Self::PLACES) as usize;
         while self.cells.as_ref().len() <= place {
@@ -33,13 +33,13 @@ impl<Z: GroupSizes, S: Storage> MessageRing<Z, S> {
         fits
     }
 
-    /// One that was put.
+    /// Returns a stored message.
     pub(super) fn get(&self, number: u32) -> &[u8] {
         let place = (number % Self::PLACES) as usize;
         self.cells.as_ref()[place].bytes()
     }
 
-    /// It is not needed any more.
+    /// Frees a message.
     pub(super) fn forget(&mut self, number: u32) {
         let place = (number % Self::PLACES) as usize;
         self.cells.as_mut()[place] = S::Cell::empty();

@@ -1,29 +1,33 @@
-//! One sender, many receivers, on a network that loses frames: reliable broadcast. Collectives and drivers use it.
+//! Reliable broadcast from one sender to many receivers, on a network that loses frames. Collectives and drivers use
+//! it.
 //!
-//! A [`Sender`] sends a message as packets within a window. Its frames carry stamps; now and then one asks, and each
-//! receiver's [`Receiver`] reports the highest stamp it heard and what it has. So the sender knows who lacks what, and one
-//! repair can serve several receivers: the exclusive or of packets of which each of them lacks just one. [`GroupTable`] is a
-//! table of groups over one network, with a sender and its receivers for each.
+//! A [`Sender`] sends a message as packets within a window. Its frames carry stamps and occasionally a poll; each
+//! receiver's [`Receiver`] reports the highest stamp that it received and its packets. So the sender knows which
+//! receiver lacks which packets, and one repair can serve several receivers: it is the exclusive or of packets of which
+//! each of them lacks just one. [`GroupTable`] is a table of groups over one network, with a sender and its receivers
+//! for each.
 //!
-//! A small message is copied and goes at once, in one frame: several form a train, in which every packet is a message,
-//! and receivers keep them until somebody comes for them. A longer one is announced first, and sent when every receiver
-//! has made room; the users' own buffers hold it on both sides: they are shown at every call and nothing of them is
+//! A small message is copied and sent at once in one frame: several form a train, in which every packet is a message,
+//! and receivers keep them until the user receives them. A longer message is announced first, and sent when every
+//! receiver has made room; the users' own buffers hold it on both sides: every call passes them, and no reference is
 //! kept in between.
 //!
 //! | bound | set by | at the bound |
 //! | --- | --- | --- |
-//! | packets under way | [`SenderConfig::window`], the least credit of a receiver, 256 | waits for reports |
+//! | packets in flight | [`SenderConfig::window`], the least credit of a receiver, 256 | the sender waits for reports |
 //! | small messages that not all receivers have | [`GroupSizes::Kept`] | [`ChannelError::Full`](pombo_kernel::ChannelError::Full) |
 //! | small messages that a receiver keeps of a sender | [`GroupSizes::Kept`] | the sender waits |
-//! | long messages under way of one sender in one group | 1 | [`ChannelError::Full`](pombo_kernel::ChannelError::Full) |
+//! | long messages in flight of one sender in one group | 1 | [`ChannelError::Full`](pombo_kernel::ChannelError::Full)
+//! |
 //! | receivers of a group | [`GroupSizes::Members`], 64 | [`Error::TooManyPeers`](pombo_kernel::Error::TooManyPeers) |
 //! | packets of a message | 2^31 | [`ChannelError::TooLong`](pombo_kernel::ChannelError::TooLong) |
 //!
-//! Where the network stops carrying frames for all, though it carries those for one, each receiver gets its own
+//! If the network stops delivering broadcasts, though it delivers unicasts, each receiver gets its own copy
 //! ([`Sender::is_unicast_only`]).
 //!
-//! A silent receiver is asked more and more rarely; that it is dead comes from outside ([`Sender::declare_lost`]).
-//! ECCLib's stop-and-wait bursts are here as well ([`Repair::Bursts`]), to compare with.
+//! A silent receiver is polled more and more rarely; its loss must be reported by the caller
+//! ([`Sender::declare_lost`]). ECCLib's stop-and-wait bursts are implemented as well ([`Repair::Bursts`]), for
+//! comparison.
 
 mod frame;
 mod index_coding;
@@ -48,21 +52,22 @@ use crate::reliable::frame::Refusal;
 use pombo_kernel::aspect::{Cap, Capacity};
 pub use pombo_kernel::channel::GroupId;
 
-/// How much is kept.
+/// The sizes of the tables and buffers.
 pub trait GroupSizes: 'static {
-    /// Groups of a [`GroupTable`].
+    /// Number of groups of a [`GroupTable`].
     type Groups: Capacity;
-    /// Receivers of a group, at most 64.
+    /// Number of receivers of a group, at most 64.
     type Members: Capacity;
-    /// Bytes of the longest frame of the network that is used, up to 65535.
+    /// Size in bytes of the longest frame of the network that is used, up to 65535.
     type Mtu: Capacity;
-    /// Small messages of one sender in one group, on each side: a power of two up to 256, the same at all peers.
+    /// Number of small messages of one sender in one group that each side keeps: a power of two up to 256, equal at all
+    /// peers.
     type Kept: Capacity;
-    /// Bytes of the longest small message; shorter where the network's frames are. The same at all peers.
+    /// Size in bytes of the longest small message; less if the network's frames are shorter. Equal at all peers.
     type Small: Capacity;
 }
 
-/// Sizes written down as a type.
+/// Sizes given by type parameters.
 pub struct GroupCapacities<
     const MEMBERS: usize,
     const MTU: usize,
@@ -86,32 +91,32 @@ impl<
     type Small = Cap<SMALL>;
 }
 
-/// How a message was taken.
+/// The way in which a sender has accepted a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendStatus {
-    /// Its memory may change at once.
+    /// The message is copied: its memory may change immediately.
     Copied,
-    /// Its bytes are shown at every call until it is over.
+    /// Every call must pass the message's bytes until it is complete.
     Borrowed,
 }
 
-/// Which group, in which life of the job: the same at all its peers.
+/// The identity of a group in one epoch of the job: equal at all its peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WireGroup {
-    /// Among the groups of the job.
+    /// The number of the group within the job.
     pub group: GroupId,
     /// A random number for the job, as for [`Reliable`](crate::Reliable).
     pub epoch: u32,
 }
 
-/// How a sender behaves.
+/// The settings of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderConfig {
-    /// How it repairs.
+    /// The repair strategy.
     pub repair: Repair,
-    /// Packets under way, 1 to 256. Their bytes should fit the buffer of a switch's port.
+    /// Number of packets in flight, 1 to 256. Their bytes should fit the buffer of a switch's port.
     pub window: u16,
-    /// Frames after which it asks for reports, if it does not wait for them anyway.
+    /// Number of frames after which the sender polls for reports, unless it waits for them anyway.
     pub ask_after: u16,
 }
 
@@ -125,51 +130,52 @@ impl Default for SenderConfig {
     }
 }
 
-/// What happens to packets that some receiver lacks.
+/// The treatment of packets that a receiver lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Repair {
-    /// Repairs serve as many receivers as possible.
+    /// Each repair serves as many receivers as possible.
     Coded,
-    /// Each packet that anyone lacks is sent again.
+    /// Each packet that any receiver lacks is resent.
     Plain,
-    /// A burst, then what anyone lacks of it, until all have all; then the next.
+    /// The sender sends a burst and resends what any receiver lacks of it, until all have all; then the next burst
+    /// follows.
     Bursts {
-        /// Packets of a burst, up to the window.
+        /// Number of packets in a burst, up to the window.
         packets: u16,
-        /// Do receivers report when they are asked by the last packet, or (false) by a timer of their own?
+        /// Whether the last packet polls the receivers; if false, they report by a timer of their own.
         asked: bool,
     },
 }
 
-/// What has happened to the frames of a group at one peer.
+/// Counters of the frames of a group at one peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MulticastStats {
-    /// Packets that left for the first time.
+    /// Packets sent for the first time.
     pub packets: u64,
-    /// Packets that left again alone.
+    /// Packets resent alone.
     pub resent: u64,
-    /// Several packets that left again as one.
+    /// Repair frames sent, each of several packets.
     pub repairs: u64,
-    /// Frames that only ask or announce.
+    /// Frames sent that only poll or announce.
     pub polls: u64,
-    /// Reports that left.
+    /// Reports sent.
     pub reports: u64,
-    /// Packets that came for the first time.
+    /// Packets received for the first time.
     pub received: u64,
-    /// Of these, those won from repairs.
+    /// Packets of these that were decoded from repairs.
     pub decoded: u64,
-    /// Packets and repairs that brought nothing new.
+    /// Packets and repairs received without new content.
     pub useless: u64,
-    /// Of another protocol or group, too short, or of a peer that is not in the group: dropped.
+    /// Frames of another protocol or group, too short frames, or frames of a peer outside the group: dropped.
     pub foreign: u64,
-    /// Of groups that are not open here, in a table of groups: dropped.
+    /// Frames to a table of groups for groups that are not open: dropped.
     pub elsewhere: u64,
-    /// The checksum was wrong: dropped.
+    /// Frames with a wrong checksum: dropped.
     pub corrupt: u64,
-    /// Of another epoch or an earlier message: dropped.
+    /// Frames of another epoch or an earlier message: dropped.
     pub stale: u64,
-    /// They say what cannot be: dropped.
+    /// Frames with invalid content: dropped.
     pub impossible: u64,
 }
 

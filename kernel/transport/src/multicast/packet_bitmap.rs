@@ -1,10 +1,10 @@
-//! Which packets of a window: packet p stands at bit p modulo [`WINDOW`]. `multicast` only.
+//! A set of packets of a window: packet p is bit p modulo [`WINDOW`]. Only `multicast` uses it.
 
-/// The most packets that are under way at once.
+/// Largest number of packets in flight.
 pub(super) const WINDOW: u32 = 256;
 pub(super) const WORDS: usize = WINDOW as usize / 64;
 
-/// A set of packets of which the lowest and the highest are less than [`WINDOW`] apart.
+/// A set of packets; the lowest and the highest are less than [`WINDOW`] apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct PacketBitmap(pub(super) [u64; WORDS]);
 
@@ -32,11 +32,11 @@ impl PacketBitmap {
         PacketBitmap(core::array::from_fn(|i| self.0[i] | other.0[i]))
     }
 
-    /// The packets of the set from `from` on, if all lie within a window from there.
+    /// Returns the packets of the set from `from` on, if all lie within a window from there.
     pub(super) fn from(&self, from: u32) -> impl Iterator<Item = u32> + use<> {
         let first = from % WINDOW / 64;
         let bitmap = *self;
-        // The first word comes twice: its upper part now, its lower part at the end.
+        // The first word is visited twice: its upper part first, its lower part at the end.
         (0..=WORDS as u32).flat_map(move |i| {
             let word = (first + i) % WORDS as u32;
             let edge = u64::MAX << (from % 64);

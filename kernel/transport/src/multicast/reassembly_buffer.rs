@@ -1,21 +1,22 @@
-//! Where a receiver puts a message together: [`ReassemblyBuffer`], and the arithmetic of repairs. Users of groups implement it.
+//! The memory in which a receiver reassembles a message, [`ReassemblyBuffer`], and the arithmetic of repairs. Users of
+//! groups implement it.
 
 use pombo_kernel::memory::Source as Bytes;
 
-/// Memory of a receiver's. Repairs read what is there already. Callers stay inside [`ReassemblyBuffer::len`].
+/// A receiver's memory. Repairs read bytes that have been written. Callers stay inside [`ReassemblyBuffer::len`].
 pub trait ReassemblyBuffer {
-    /// Bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> usize;
 
-    /// No bytes at all?
+    /// Returns whether the length is zero.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Copies to `at`.
+    /// Copies `bytes` to offset `at`.
     fn write(&mut self, at: usize, bytes: &[u8]);
 
-    /// Copies from `at`, where something was written before.
+    /// Copies bytes from offset `at`, which have been written before.
     fn read(&self, at: usize, into: &mut [u8]);
 }
 
@@ -33,16 +34,16 @@ impl ReassemblyBuffer for [u8] {
     }
 }
 
-/// Where the bytes of a packet begin, and how many they are.
+/// Returns the offset and the length of a packet in bytes.
 pub(super) fn place_of(len: usize, chunk: usize, packet: u32) -> (usize, usize) {
     let start = (packet as usize).saturating_mul(chunk).min(len);
     (start, chunk.min(len - start))
 }
 
-/// Bytes that are worked on at once.
+/// Number of bytes that are processed at a time.
 const PIECE: usize = 256;
 
-/// Adds bytes of a message, up to the sum's end.
+/// XORs bytes of a message into the sum, up to the sum's end.
 pub(super) fn add_to(sum: &mut [u8], message: &impl Bytes, (start, len): (usize, usize)) {
     let mut piece = [0; PIECE];
     let mut at = start;
@@ -54,7 +55,7 @@ pub(super) fn add_to(sum: &mut [u8], message: &impl Bytes, (start, len): (usize,
     }
 }
 
-/// Adds the bytes of one place to those of another, up to the shorter one's end.
+/// XORs a range of the buffer into another, up to the end of the shorter one.
 pub(super) fn add<R: ReassemblyBuffer + ?Sized>(
     room: &mut R,
     into: (usize, usize),

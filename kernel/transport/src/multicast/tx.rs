@@ -1,4 +1,4 @@
-//! How frames of a group leave. `multicast` only.
+//! Transmits the frames of a group. Only `multicast` uses it.
 
 use super::frame::{ALL, FrameHeader};
 use pombo_kernel::channel::ChannelError;
@@ -8,7 +8,7 @@ use pombo_kernel::network::{Broadcast, Network};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U16;
 
-/// To one peer.
+/// Transmits a frame to one peer.
 pub(super) fn transmit<N: Network>(
     network: &mut N,
     to: Peer,
@@ -19,7 +19,7 @@ pub(super) fn transmit<N: Network>(
     network.transmit(to, &[Part::Bytes(head.as_bytes()), first, second])
 }
 
-/// To all.
+/// Broadcasts a frame to all peers.
 pub(super) fn broadcast<N: Broadcast>(
     network: &mut N,
     mut head: FrameHeader,
@@ -29,11 +29,11 @@ pub(super) fn broadcast<N: Broadcast>(
     network.broadcast(&[Part::Bytes(head.as_bytes()), first, second])
 }
 
-/// Nothing.
+/// The empty payload.
 pub(super) const NOTHING: Part<'static> = Part::Bytes(&[]);
 
 fn finish<N: Network>(network: &N, to: Peer, head: &mut FrameHeader, parts: &[Part<'_>]) {
-    // Bounded by the MTU, which is less than 2^16.
+    // The length is bounded by the MTU, which is less than 2^16.
     head.len = U16::new(Part::total(parts) as u16);
     if !network.is_checked() {
         head.seal((network.me(), to), parts);

@@ -1,11 +1,12 @@
-//! A channel that serves groups beside its own frames: [`WithMulticast`]. Whoever opens groups on a job's channel uses it.
+//! A channel that serves multicast groups in addition to its own frames: [`WithMulticast`]. It is for programs that
+//! open groups on a job's channel.
 
 use pombo_kernel::channel::{Channel, ChannelError, Event, Multicast, SHORT_SLEEP, WaitSet};
 
-/// A channel, and the groups of this peer if there are any: one poll takes the frames of both, one wait sleeps for both,
-/// and the groups learn from the channel who is dead. Without groups a poll costs one comparison more.
+/// A channel, and the groups of this peer if there are any: one poll takes the frames of both, one wait sleeps for
+/// both, and the channel reports lost peers to the groups. Without groups a poll costs one more comparison.
 ///
-/// A device of the groups that fails leaves the channel as it is: see [`WithMulticast::error`].
+/// If the groups' device fails, the channel goes on unchanged: see [`WithMulticast::error`].
 ///
 /// ```
 /// use pombo_kernel::channel::{Channel, GroupId};
@@ -45,18 +46,18 @@ pub struct WithMulticast<C, G, B> {
     channel: C,
     groups: Option<G>,
     buffers: B,
-    /// Polls before the next one of groups that are not due.
+    /// Number of polls before the next poll of groups that are not due.
     polls_left: u32,
     error: Option<ChannelError>,
 }
 
-/// Polls of the channel for one of groups that are not due: a poll of a device is a call of the system.
+/// Number of polls of the channel per poll of groups that are not due: polling a device is a system call.
 const IDLE_POLL_INTERVAL: u32 = 32;
-/// Idle so often, the channel may sleep, and has to be woken by the groups too.
+/// Number of idle polls after which the channel may sleep, and the groups must be able to wake it.
 const CALM_POLLS: u32 = 50;
 
 impl<C: Channel, G: Multicast<B>, B: 'static> WithMulticast<C, G, B> {
-    /// The channel, without groups so far. The buffers show the users' memory to those that come.
+    /// Creates a channel without groups. The buffers give later groups access to the users' memory.
     pub const fn new(channel: C, buffers: B) -> Self {
         WithMulticast {
             channel,
@@ -67,39 +68,39 @@ impl<C: Channel, G: Multicast<B>, B: 'static> WithMulticast<C, G, B> {
         }
     }
 
-    /// From now on these groups are served.
+    /// Sets the groups that this channel serves from now on.
     pub fn set_groups(&mut self, groups: G) {
         self.groups = Some(groups);
         self.error = None;
     }
 
-    /// The groups, which are served no longer.
+    /// Removes and returns the groups.
     pub fn take_groups(&mut self) -> Option<G> {
         self.groups.take()
     }
 
-    /// The groups, if there are any.
+    /// Returns the groups, if there are any.
     pub fn groups(&self) -> Option<&G> {
         self.groups.as_ref()
     }
 
-    /// The groups, if there are any, and what shows them the users' memory.
+    /// Returns the groups, if there are any, and the access to the users' memory.
     pub fn groups_mut(&mut self) -> Option<(&mut G, &mut B)> {
         let groups = self.groups.as_mut()?;
         Some((groups, &mut self.buffers))
     }
 
-    /// What the groups' device has failed with.
+    /// Returns the error with which the groups' device has failed.
     pub fn error(&self) -> Option<ChannelError> {
         self.error
     }
 
-    /// The channel alone.
+    /// Returns the channel below.
     pub fn channel(&self) -> &C {
         &self.channel
     }
 
-    /// The channel alone. Sending on it directly breaks the kernel's order.
+    /// Returns the channel below. Sending on it directly breaks the kernel's order.
     pub fn channel_mut(&mut self) -> &mut C {
         &mut self.channel
     }
@@ -119,7 +120,7 @@ impl<C: Channel, G: Multicast<B>, B: 'static> WithMulticast<C, G, B> {
         })
     }
 
-    /// What wakes a channel that sleeps for the groups too; `None` where it has not to.
+    /// Returns the events by which the groups wake a sleeping channel; `None` if they need not.
     fn group_sources(&mut self, idle: u32) -> Option<WaitSet> {
         let groups = self.groups.as_mut().filter(|_| idle >= CALM_POLLS)?;
         self.polls_left = 0;

@@ -1,18 +1,18 @@
-//! Where the ranks of other hosts are, as they tell it. `job_channel` only.
+//! The published addresses of ranks on other hosts. Only `job_channel` uses it.
 
 use crate::bootstrap::{Block, JobError, RawUnavailable};
 use core::net::{IpAddr, SocketAddr};
 use pombo_netdrivers::ethernet::Address;
 
-/// Where another rank is.
+/// The addresses of another rank.
 pub(super) struct RemoteAddresses {
-    /// Not an address, but it comes with them.
+    /// The word of the key agreement, which is published with the addresses.
     pub(super) word: Block,
     pub(super) frames: SocketAddr,
     pub(super) listener: SocketAddr,
-    /// Bytes of a frame over UDP that its interface carries.
+    /// Size in bytes of a UDP frame that its interface carries.
     pub(super) mtu: usize,
-    /// On its segment, if it can send raw frames.
+    /// Its Ethernet address, if it can send raw frames.
     pub(super) raw: Result<Address, RawUnavailable>,
 }
 

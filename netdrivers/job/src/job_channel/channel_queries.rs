@@ -1,4 +1,4 @@
-//! What a rank asks of its channel beside messages.
+//! A rank's requests to its channel, in addition to messages.
 
 use super::traffic::Traffic;
 use crate::host_map::Hosts;
@@ -7,25 +7,25 @@ use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::shm::Shm;
 
-/// A channel to every rank of a job, whose rank is its peer: shared memory alone, or beside a network.
+/// A channel to every rank of a job, where a rank is its peer: shared memory alone, or with a network.
 pub trait WorldChannel: Channel {
-    /// The memory that the ranks of this host share.
+    /// Returns the channel of the ranks of this host, which share memory.
     fn memory(&mut self) -> &mut Shm;
 
-    /// Has everything that this rank sent arrived, and has it told others what has arrived here?
+    /// Returns whether everything that this rank sent has arrived, and its reports of what arrived here have been sent.
     fn is_settled(&mut self) -> bool;
 
-    /// Has everything arrived that this rank sent to groups? Their members have to be there until then.
+    /// Returns whether everything that this rank sent to groups has arrived. Their members must not leave before.
     fn has_settled_groups(&mut self) -> bool;
 
-    /// Goes in good order.
+    /// Leaves the job in good order.
     fn leave(&mut self);
 
-    /// What tells of the ends of ranks: of this host's, whose peers are their places there, and of those of other hosts,
-    /// whose peers are the ranks.
+    /// Returns the sources of deaths: that of this host, whose peers are places among the host's ranks, and that of
+    /// other hosts, whose peers are the ranks.
     fn death_sources(&self) -> (&dyn DeathSource, Option<&dyn DeathSource>);
 
-    /// Tells the others that this rank ends because that one has.
+    /// Reports to the others that this rank ends because that one has ended.
     fn report_root_cause(&self, other: Peer) {
         let (local, remote) = self.death_sources();
         for source in [Some(local), remote].into_iter().flatten() {
@@ -33,25 +33,25 @@ pub trait WorldChannel: Channel {
         }
     }
 
-    /// Because of whom that rank has ended, if it has said so.
+    /// Returns the rank because of which that rank has ended, if it reported one.
     fn root_cause_of(&self, hosts: &Hosts, peer: Peer) -> Option<Peer> {
         let (source, peer) = source_of(self, hosts, peer)?;
         source.root_cause_of(peer)
     }
 
-    /// Has that rank, which has gone, done so in good order?
+    /// Returns whether that ended rank has left in good order.
     fn has_finished(&self, hosts: &Hosts, peer: Peer) -> bool {
         source_of(self, hosts, peer).is_some_and(|(source, peer)| source.has_finished(peer))
     }
 
-    /// What is known of a failure of the network, behind the system's words for that error number.
+    /// Writes what is known of a failure of the network, after the system's text for that error number.
     fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result;
 
-    /// What has become of frames between hosts so far.
+    /// Returns the counters of frames between hosts.
     fn traffic(&self) -> Traffic;
 }
 
-/// What knows of that rank's end, and by which number.
+/// Returns the source that knows of that rank's end, and the rank's peer number there.
 fn source_of<'a>(
     channel: &'a (impl WorldChannel + ?Sized),
     hosts: &Hosts,
@@ -64,7 +64,7 @@ fn source_of<'a>(
     }
 }
 
-/// All ranks share one host.
+/// A job whose ranks share one host.
 impl WorldChannel for Shm {
     #[inline]
     fn memory(&mut self) -> &mut Shm {

@@ -1,4 +1,4 @@
-//! Shared memory beside a network and its groups, as one channel. `job_channel` only.
+//! The composite of shared memory and a network with its groups. Only `job_channel` uses it.
 
 use super::channel_queries::WorldChannel;
 use super::groups::{self, JobGroups};
@@ -12,7 +12,8 @@ use pombo_netdrivers::shm::Shm;
 use pombo_transport::multicast::{BufferProvider, NoBuffers};
 use pombo_transport::{Composite, WithMulticast};
 
-/// To every rank of a job of up to so many: its rank is its peer. `B` shows users' memory to the groups between hosts.
+/// The channel to every rank of a job of up to `RANKS` ranks: a rank is its peer. `B` gives the groups between hosts
+/// access to users' memory.
 pub type JobChannel<const RANKS: usize, B = NoBuffers> =
     Composite<Shm, WithMulticast<InterHost<RANKS>, JobGroups, B>, Cap<RANKS>, HeapStorage>;
 

@@ -1,5 +1,5 @@
-//! How a rank comes onto the network between hosts: it opens its sockets, the launcher carries all addresses round, and
-//! then it joins. `join` only.
+//! Connects a rank to the network between hosts: it opens its sockets, the launcher exchanges all addresses, and then
+//! it joins. Only `join` uses it.
 
 use super::address_card::RemoteAddresses;
 use super::failure_detector::Listener;
@@ -22,22 +22,23 @@ use pombo_kernel::Network;
 use pombo_netdrivers::ethernet::{BoundEthernet, Traffic};
 use pombo_netdrivers::udp::{BoundUdp, Udp};
 
-/// A rank with sockets, which does not know the others yet.
+/// A rank's sockets, before it knows the addresses of the others.
 struct LocalSockets {
     ip: IpAddr,
-    /// Not where only raw Ethernet will do.
+    /// The UDP socket; `None` if the user requires raw Ethernet.
     udp: Option<BoundUdp>,
-    /// If it fails, the others are to hear of it: none of them waits then, and all can name the rank.
+    /// The raw Ethernet device. An error is published to the others: then none of them waits, and all can name the
+    /// rank.
     raw: Result<BoundEthernet, JobError>,
     by_pnet: bool,
     listener: Listener,
 }
 
-/// Bytes of a frame over UDP, at most: what every network carries. The system cuts and joins such frames by itself, so
-/// longer ones bring little, and one that a switch does not carry never arrives.
+/// Largest size in bytes of a frame over UDP: every network carries it. The system fragments and reassembles longer
+/// ones, so they gain little, and one that a switch does not carry never arrives.
 const DATAGRAM: usize = 1472;
 
-/// The network between hosts, and what is to be told of it.
+/// Returns the network between hosts, and a description of it for the log.
 pub(super) fn open<const RANKS: usize>(
     info: &JobInfo,
     hosts: &Hosts,
@@ -77,7 +78,8 @@ impl LocalSockets {
         })
     }
 
-    /// To be published: a word of the agreement on a key, an IP address, two ports, what UDP carries, and an address of Ethernet or why there is none.
+    /// Returns the text to be published: the word of the key agreement, an IP address, two ports, the MTU of UDP, and
+    /// an Ethernet address or the reason why there is none.
     fn text(&self, word: Block) -> ExchangedText {
         let udp = self.udp.as_ref();
         let (udp, mtu) = udp.map_or((0, 0), |bound| (bound.address().port(), bound.mtu()));
@@ -105,11 +107,11 @@ impl LocalSockets {
         let timeout = settings::HOST_TIMEOUT.number()? as u32;
         let loss = Loss::read()?;
         let raw = match (self.raw, &self.udp) {
-            // It can say more than the others.
+            // This error is more specific than that of the other ranks.
             (Err(error), None) => return Err(error),
             (raw, _) => raw_ethernet::join(raw, (info, hosts), all, launcher),
         };
-        // All ranks come to the same answer.
+        // All ranks reach the same decision.
         let (device, description) = match (raw, self.udp) {
             (Ok(device), _) => {
                 let (interface, bytes) = (device.interface(), device.mtu());
@@ -145,11 +147,11 @@ impl LocalSockets {
     }
 }
 
-/// This host's address: of frames where they are UDP's, and of the connections by which ranks learn who has gone.
+/// Returns this host's address: that of UDP frames, and that of the connections by which ranks detect dead ones.
 fn place(info: &JobInfo, hosts: usize) -> Result<IpAddr, JobError> {
     match info.net {
         Net::Udp { by: Some(by) } => choose(Some(by), hosts),
-        // No interface is needed, and no wall stands in the way.
+        // The loopback address needs no interface, and no firewall blocks it.
         _ if info.one_machine => Ok(IpAddr::from([127, 0, 0, 1])),
         Net::Ethernet { by } => {
             let ip = choose(Some(by), hosts).or_else(|_| choose(None, hosts));

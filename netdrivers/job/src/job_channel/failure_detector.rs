@@ -1,11 +1,11 @@
-//! Who lives on other hosts. Each pair of ranks on different hosts has a connection that carries nothing: the systems
-//! keep it up while both processes live, whatever they compute, close it when one ends, and give it up when a host is
-//! gone. A rank that goes in good order says so with one byte, one that goes because another has gone with that one's
-//! number.
+//! Detects dead ranks of other hosts. Each pair of ranks on different hosts has a connection that carries no data: the
+//! systems keep it up while both processes live, whatever they compute, close it when one ends, and give it up when a
+//! host is lost. A rank that ends in good order sends one byte before; one that ends because another has ended sends
+//! that one's number.
 //!
-//! Whoever knocks at a rank's door shows first that it knows the job's key. A child that a rank forks lets go of the
-//! connections; one that is made without the C library's fork keeps them, and of such a rank the others learn only when
-//! the child has ended too.
+//! A process that connects to a rank's listener first proves that it knows the job's key. A child that a rank forks
+//! closes the connections; one that is created without the C library's fork keeps them, and the others detect the end
+//! of such a rank only when the child has ended too.
 
 use super::local_address::of_socket;
 use super::pending_handshakes::PendingConnections;
@@ -22,18 +22,18 @@ use pombo_netdrivers::wait::constants::{
 };
 use pombo_netdrivers::wait::{now, sleep};
 
-/// Ranks that a job over several hosts has, at most: each keeps a connection to each.
+/// Largest number of ranks of a job over several hosts: each keeps a connection to each.
 const MOST_RANKS: usize = 256;
 
-/// The connections of a rank.
+/// The connections of a rank, and the ends that it has detected.
 pub(super) struct FailureDetector {
     connections: Vec<Connection>,
     polled: Vec<libc::pollfd>,
-    /// Who has gone because of whom.
+    /// The ranks that ended because of another, and that other rank.
     root_causes: Vec<(Peer, Peer)>,
-    /// Who has gone in good order.
+    /// The ranks that ended in good order.
     finished: Vec<Peer>,
-    /// When the next look is due.
+    /// The time of the next check in ns.
     due: u64,
 }
 
@@ -42,9 +42,9 @@ struct Connection {
     socket: Descriptor,
 }
 
-/// What a rank says when it goes in good order.
+/// The message of a rank that ends in good order.
 const GOODBYE: &[u8] = b"!";
-/// What it says before the number of another when it goes because of that one.
+/// The first byte of the message of a rank that ends because of another, whose number follows.
 const ROOT_CAUSE: u8 = b'?';
 
 impl FailureDetector {
@@ -63,11 +63,11 @@ impl FailureDetector {
         }
     }
 
-    /// Says good-bye to all.
+    /// Sends a good-bye to all ranks.
     pub(super) fn finish(&mut self) {
         for connection in self.connections.drain(..) {
             send_bytes(&connection.socket, GOODBYE);
-            // SAFETY: no memory is passed. Children may share the connection, so it is shut, not only closed.
+            // SAFETY: no memory is passed. Children may share the connection, so it is shut down, not only closed.
             unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
         }
         self.polled.clear();
@@ -86,7 +86,7 @@ impl DeathSource for FailureDetector {
         if ready == 0 {
             return;
         }
-        // A process that may not have so many descriptors any more looks at each.
+        // If the process' descriptor limit is too low for `poll`, each connection is read.
         let all = ready < 0;
         for index in (0..self.polled.len()).rev() {
             let Connection { peer, socket } = &self.connections[index];
@@ -122,21 +122,21 @@ impl DeathSource for FailureDetector {
     }
 }
 
-/// What a rank that goes has said.
+/// The last message of a rank that ends.
 enum Farewell {
     Goodbye,
     RootCause(Peer),
 }
 
-/// Whoever has gone does not listen, and nobody waits for it.
+/// Sends bytes without waiting; a rank that has ended gets nothing.
 fn send_bytes(socket: &Descriptor, bytes: &[u8]) {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
     // SAFETY: the bytes are valid for their length.
     unsafe { libc::send(socket.number(), bytes.as_ptr().cast(), bytes.len(), flags) };
 }
 
-/// Reads what is there. A connection at its end has lost its process, or that has finished; of one that was reset or
-/// given up the process or its host is gone.
+/// Reads what has arrived; returns whether the connection has ended. At end of file the process has ended or finished;
+/// after a reset or a time-out the process or its host is lost.
 fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
     let mut bytes = [0_u8; 16];
     loop {
@@ -145,7 +145,7 @@ fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
         let got = unsafe { libc::recv(socket.number(), into, len, libc::MSG_DONTWAIT) };
         match check(got, "hear of a rank") {
             Ok(0) => return true,
-            // So few bytes come together.
+            // A message of a few bytes arrives whole.
             Ok(3) if bytes[0] == ROOT_CAUSE => {
                 said(Farewell::RootCause(Peer(u16::from_le_bytes([
                     bytes[1], bytes[2],
@@ -159,7 +159,7 @@ fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
     }
 }
 
-/// Where ranks with higher numbers knock.
+/// The socket to which ranks with higher numbers connect.
 pub(super) struct Listener {
     socket: Descriptor,
     address: SocketAddr,
@@ -185,8 +185,8 @@ impl Listener {
         self.address
     }
 
-    /// Connects to the doors of lower ranks and lets the higher ones in. A host that does not answer for `timeout`
-    /// seconds counts as gone from then on.
+    /// Connects to the listeners of lower ranks and accepts the higher ones. From then on a host that does not answer
+    /// for `timeout` seconds counts as lost.
     pub(super) fn meet(
         self,
         me: Peer,
@@ -236,7 +236,7 @@ impl Listener {
                 });
             }
             pending.poll(&self.socket, left, |said, socket| {
-                // Strangers are sent away.
+                // Connections of other processes are closed.
                 let hello = Hello::read(said, job).filter(|hello| hello.to == me);
                 let place =
                     hello.and_then(|hello| missing.iter().position(|peer| *peer == hello.from));
@@ -250,7 +250,7 @@ impl Listener {
     }
 }
 
-/// What one that knocks says.
+/// The first message of a connecting rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Hello {
     from: Peer,
@@ -258,7 +258,7 @@ struct Hello {
 }
 
 const MAGIC: [u8; 8] = *b"pombo-2\n";
-/// Bytes of a hello: the magic, two ranks, and a tag that only ranks of the job can make.
+/// Size in bytes of a hello: the magic, two ranks, and a tag that only ranks of the job can compute.
 const SIZE: usize = 20;
 
 impl Hello {
@@ -282,7 +282,7 @@ impl Hello {
     }
 }
 
-/// Knocks until the door is reached. A host whose cable is out for a while is not gone before `timeout` seconds are over.
+/// Connects to a listener with retries: a host whose cable is out for a while is lost only after `timeout` seconds.
 fn connect(peer: Peer, listener: SocketAddr, timeout: u32) -> Result<Descriptor, JobError> {
     let end = now() + u64::from(timeout) * 1_000_000_000;
     loop {
@@ -295,7 +295,7 @@ fn connect(peer: Peer, listener: SocketAddr, timeout: u32) -> Result<Descriptor,
     }
 }
 
-/// There is no way to that host now.
+/// Returns whether there is no route to that host for now.
 fn may_return(errno: c_int) -> bool {
     use libc::{EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH};
     [EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH].contains(&errno)
@@ -305,7 +305,7 @@ fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, JobError
     const DOING: &str = "open a connection to another host";
     let raw = SockAddr::new(listener);
     let socket = stream(raw.family(), 0, DOING)?;
-    // It limits how long connecting takes as well.
+    // The option also limits the time of `connect`.
     let limit = libc::timeval {
         tv_sec: BOOTSTRAP_TIMEOUT.as_secs() as libc::time_t,
         tv_usec: 0,
@@ -325,7 +325,7 @@ fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, JobError
     }
 }
 
-/// Has the system look after the other side: the first question after two fifths of the time, then two more.
+/// Makes the system probe the other side: the first keep-alive probe after two fifths of the time, then two more.
 fn set_keepalive(socket: &Descriptor, seconds: u32) -> Result<(), JobError> {
     let (first, next) = ((seconds * 2 / 5).max(1), (seconds / 5).max(1));
     set(socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &1_i32)?;

@@ -17,10 +17,10 @@ const JOB: JobKeys = JobKeys {
     },
     key: 0x1234_5678_9abc_def0,
 };
-/// Far above what any of it takes.
+/// A time far above what any test takes.
 const HANG: Duration = Duration::from_secs(60);
 
-/// All ranks meet; `before` runs when all doors are open.
+/// Connects all ranks; `before` runs when all listeners are open.
 fn meet(ranks: usize, before: impl FnOnce(&[SocketAddr])) -> Vec<FailureDetector> {
     let ip = IpAddr::from([127, 0, 0, 1]);
     let listeners: Vec<_> = (0..ranks)
@@ -64,7 +64,7 @@ fn every_end_is_noticed_once() {
     for failure_detector in &mut ranks {
         assert_eq!(gone(failure_detector), []);
     }
-    // Like a process that ends, and like one that finishes.
+    // The first is like a process that ends, the second like one that finishes.
     drop(ranks.remove(1));
     ranks[2].finish();
     until_gone(&mut ranks[0], &[1, 3]);
@@ -72,7 +72,7 @@ fn every_end_is_noticed_once() {
     assert_eq!(gone(&mut ranks[0]), []);
 }
 
-/// Of another key.
+/// The same job with another key.
 const OTHER: JobKeys = JobKeys {
     key: JOB.key + 1,
     ..JOB
@@ -109,7 +109,7 @@ fn strangers_stay_outside() {
     until_gone(&mut ranks[1], &[2]);
 }
 
-/// Whoever connects and says nothing, or not all of it, keeps nobody from joining.
+/// A connection that sends no hello, or an incomplete one, keeps no rank from joining.
 #[test]
 fn silent_strangers_delay_nobody() {
     let mut strangers = Vec::new();
@@ -126,7 +126,7 @@ fn silent_strangers_delay_nobody() {
     }
 }
 
-/// Of more guests than there is room for the first ones go: who says all at once is heard.
+/// If there are too many connections the oldest are closed: one that sends its whole hello at once is accepted.
 #[test]
 fn guests_are_bounded() {
     let listener = Listener::open(IpAddr::from([127, 0, 0, 1])).expect("a port");
@@ -144,7 +144,7 @@ fn guests_are_bounded() {
         assert_eq!(polled, Ok(()));
     }
     assert_eq!(heard.map(|hello| hello.from), Some(Peer(1)));
-    // The one that came last is still there, those before it are not.
+    // The latest one is still open, those before it are not.
     let mut byte = [0];
     for stranger in &mut silent[..4] {
         let limit = stranger.set_read_timeout(Some(HANG));
@@ -173,7 +173,7 @@ fn too_many_ranks_are_refused() {
 #[test]
 fn a_door_that_is_closed_is_named() {
     let ip = IpAddr::from([127, 0, 0, 1]);
-    // At another address of this host: no door that opens beside this test gets that port there.
+    // The address is another one of this host: no listener that opens beside this test gets that port there.
     let gone = IpAddr::from([127, 0, 0, 77]);
     let closed = Listener::open(gone).expect("a port").address();
     let listener = Listener::open(ip).expect("a port");

@@ -1,10 +1,10 @@
-//! Groups of ranks over several hosts: [`JobGroups`], on a network of their own of which one frame reaches all ranks.
-//! Whoever has groups opens a [`MulticastSocket`], tells the others its address, and joins.
+//! Multicast groups of ranks over several hosts: [`JobGroups`], on a network of their own on which one frame reaches
+//! all ranks. A user of groups opens a [`MulticastSocket`], publishes its address to the others, and joins.
 //!
 //! | bound | is | beyond it |
 //! | --- | --- | --- |
-//! | groups of a rank | [`GROUPS`] | [`GroupTable::open`] is refused |
-//! | ranks of a job with groups | [`RANKS`] | [`MulticastSocket::join`] gives nothing |
+//! | groups of a rank | [`GROUPS`] | [`GroupTable::open`] fails |
+//! | ranks of a job with groups | [`RANKS`] | [`MulticastSocket::join`] returns `None` |
 //! | small messages of a sender that not all have | 32, of up to 1024 bytes | the sender waits |
 
 use super::JobChannel;
@@ -29,34 +29,34 @@ pub type JobGroups = GroupTable<
     HeapStorage,
 >;
 
-/// Groups of a rank at a time.
+/// Number of groups that a rank may have open.
 pub const GROUPS: usize = 32;
-/// Ranks of a job that has groups.
+/// Number of ranks of a job that has groups.
 pub const RANKS: usize = 64;
-/// Bytes of a frame: what Ethernet carries with an address of version 4.
+/// Size of a frame in bytes: the payload of UDP over IPv4 on Ethernet.
 const FRAME: usize = 1472;
 
-/// Where a rank hears them: an interface and what it carries, or an IP address, what that carries, and a port. Zeros:
-/// nowhere.
+/// The address at which a rank receives multicast: an interface and its MTU, or an IP address, its MTU, and a port.
+/// Zeros: none.
 pub type MulticastAddress = [u8; 8];
 
-/// Bytes that a frame of usual length takes of what the system has granted.
+/// Bytes of the granted socket buffer that a frame of usual length occupies.
 const FRAME_COST: usize = 2304;
 
-/// A rank's socket, which does not know the others yet.
+/// A rank's socket, before it knows the addresses of the others.
 pub struct MulticastSocket {
     at: UnboundSocket,
-    /// Seconds after which a host that does not answer counts as gone.
+    /// Seconds after which a host that does not answer counts as lost.
     timeout: u32,
     job: JobKeys,
 }
 
-/// How one frame reaches all: the second where the first does not pass.
+/// The way in which one frame reaches all ranks: the second if the first does not work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MulticastKind {
-    /// By multicast, or the broadcast of raw Ethernet.
+    /// Multicast, or the broadcast of raw Ethernet.
     Group,
-    /// By the broadcast of IP, to everybody on the segment.
+    /// IP broadcast to all hosts of the network segment.
     Segment,
 }
 
@@ -66,7 +66,7 @@ enum UnboundSocket {
 }
 
 impl MulticastSocket {
-    /// On the network that single frames take, if there is one and it has room.
+    /// Opens a socket on the network of unicast frames, if there is one and the channel has room.
     pub fn open<const RANKS: usize, B: BufferProvider + 'static>(
         channel: &JobChannel<RANKS, B>,
         me: Peer,
@@ -83,7 +83,7 @@ impl MulticastSocket {
         Some(MulticastSocket { at, timeout, job })
     }
 
-    /// To be told to the others.
+    /// Returns the address to be published to the others.
     pub fn address(&self) -> MulticastAddress {
         let (address, number) = match &self.at {
             UnboundSocket::Udp(bound) => match bound.address() {
@@ -104,7 +104,7 @@ impl MulticastSocket {
         [a, b, c, d, e, f, low, high]
     }
 
-    /// Frames that can wait here.
+    /// Returns the number of frames that the receive buffer holds.
     fn room(&self) -> Option<usize> {
         match &self.at {
             UnboundSocket::Udp(bound) => Some(bound.buffers().ok()?.0 / FRAME_COST),
@@ -112,8 +112,8 @@ impl MulticastSocket {
         }
     }
 
-    /// The groups, none of which is open yet, of ranks with these addresses. `None` if one of them is nowhere, or the
-    /// network has no way of this kind.
+    /// Creates the groups, none of which is open yet, of ranks with these addresses. Returns `None` if one of them has
+    /// no address, or the network does not support this kind.
     pub fn join(
         self,
         me: Peer,
@@ -147,7 +147,7 @@ impl MulticastSocket {
         let loss = Loss::read().ok()?;
         let link = Link::new(device, job.frame_auth(KeyUse::Multicast)).ok()?;
         let config = SenderConfig {
-            // Others send as well.
+            // Half of the room is left for other senders.
             window: (room / 2).clamp(16, 256) as u16,
             ..SenderConfig::default()
         };
@@ -161,7 +161,7 @@ impl MulticastSocket {
     }
 }
 
-/// What has become of frames of groups so far.
+/// Returns the counters of frames of groups.
 pub(super) fn traffic(groups: &JobGroups) -> Traffic {
     let (counts, network) = (groups.counts(), groups.network());
     let (refused, overflow) = link::refused(injected_loss::below(network));

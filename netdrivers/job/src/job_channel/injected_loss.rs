@@ -1,6 +1,6 @@
-//! `POMBO_FAULT_LOSS`: frames that are lost on purpose. `job_channel` only.
+//! `POMBO_FAULT_LOSS`: injected loss of frames. Only `job_channel` uses it.
 //!
-//! Without the feature `fault` there is nothing between the protocols and the network.
+//! Without the feature `fault` nothing is between the protocols and the network.
 
 use crate::bootstrap::JobError;
 use crate::settings::FAULT_LOSS;
@@ -10,30 +10,31 @@ use pombo_kernel::Network;
 use pombo_netdrivers::fault::{FaultyNetwork, Rate};
 use pombo_transport::ContiguousFrame;
 
-/// A network of which frames are lost on purpose.
+/// A network with injected loss.
 #[cfg(feature = "fault")]
 pub(super) type Lossy<N> = FaultyNetwork<N>;
 
-/// A network of which no frames are lost on purpose.
+/// A network without injected loss.
 #[cfg(not(feature = "fault"))]
 pub(super) type Lossy<N> = N;
 
-/// What is to be lost.
+/// The loss to inject.
 #[derive(Clone, Copy)]
 pub(super) struct Loss {
-    /// Arriving frames in a million.
+    /// Number of lost frames in a million that arrive.
     #[cfg_attr(not(feature = "fault"), expect(dead_code, reason = "it is 0"))]
     ppm: u32,
-    /// Chooses them.
+    /// Seed of the random choice of frames.
     #[cfg_attr(not(feature = "fault"), expect(dead_code, reason = "none is chosen"))]
     seed: u64,
 }
 
 impl Loss {
-    /// As the environment says.
+    /// Reads the environment variable.
     ///
     /// # Errors
-    /// [`JobError::Variable`]: it says something else. `NotBuilt`: frames are to be lost, and this library cannot.
+    /// [`JobError::Variable`]: its value is invalid. `NotBuilt`: it requires loss, and this library is built without
+    /// it.
     pub(super) fn read() -> Result<Self, JobError> {
         let (ppm, seed) = FAULT_LOSS.read(parse)?;
         #[cfg(not(feature = "fault"))]
@@ -46,7 +47,7 @@ impl Loss {
         Ok(Loss { ppm, seed })
     }
 
-    /// That network, with it.
+    /// Wraps a network with this loss.
     #[inline]
     pub(super) fn over<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>>(
         self,
@@ -59,7 +60,7 @@ impl Loss {
     }
 }
 
-/// The network itself.
+/// Returns the network below.
 pub(super) fn below<N: Network>(network: &Lossy<N>) -> &N {
     #[cfg(feature = "fault")]
     return network.inner();
@@ -67,7 +68,7 @@ pub(super) fn below<N: Network>(network: &Lossy<N>) -> &N {
     network
 }
 
-/// Frames lost on purpose so far.
+/// Returns the number of frames lost by injection.
 pub(super) fn lost<N: Network>(network: &Lossy<N>) -> u64 {
     #[cfg(feature = "fault")]
     return network.counts().lost;

@@ -1,5 +1,4 @@
-//! The ranks of other hosts: a reliable channel over UDP or raw Ethernet, and connections by which everybody learns who
-//! has gone.
+//! The channel to the ranks of other hosts: reliable over UDP or raw Ethernet, with connections that detect dead ranks.
 
 use super::failure_detector::FailureDetector;
 use super::injected_loss::{self, Lossy};
@@ -18,23 +17,23 @@ use pombo_netdrivers::{HeapStorage, wait_fds};
 use pombo_transport::ContiguousFrame;
 use pombo_transport::reliable::{Arrived, Reliable, Timing, Window};
 
-/// Frames under way to a peer, at most, and the bytes of each and of all: 64 of usual length, 32 of 9000 bytes, 8 of the
-/// longest. What a pair of ranks has used of it stays in memory, for each place as much as its longest frame: on either
-/// side at most 256 KiB with usual frames and 1 MiB with long ones.
+/// Largest number of frames in flight to a peer, and the sizes in bytes of each and of all: 64 of usual length, 32 of
+/// 9000 bytes, 8 of the longest. Memory that a pair of ranks has used stays allocated, for each slot as much as its
+/// longest frame: on either side at most 256 KiB with usual frames and 1 MiB with long ones.
 type Wide<const RANKS: usize> = Window<RANKS, 64, 65535, { 512 << 10 }>;
 
-/// A rank's channel to the ranks of other hosts, of a job of up to so many. It has all ranks as peers.
+/// A rank's channel to the ranks of other hosts, of a job of up to `RANKS` ranks. All ranks are its peers.
 pub struct InterHost<const RANKS: usize> {
     reliable: Reliable<Lossy<Link<Udp>>, Wide<RANKS>, HeapStorage>,
     failure_detector: FailureDetector,
-    /// Polls before the next look at the clock.
+    /// Number of polls before the clock is read next.
     polls: u32,
-    /// When the next look at the interface is due.
+    /// The time of the next check of the interface in ns.
     check_due: u64,
-    /// Since when everything has arrived; 0: not yet.
+    /// The time since which everything has arrived; 0: not yet.
     settled: u64,
     address: IpAddr,
-    /// Seconds after which a host that does not answer counts as gone.
+    /// Seconds after which a host that does not answer counts as lost.
     timeout: u32,
     job: JobKeys,
 }
@@ -58,7 +57,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
         })
     }
 
-    /// What has happened to frames so far.
+    /// Returns the counters of frames.
     pub(super) fn traffic(&self) -> Traffic {
         let counts = self.reliable.counts();
         let lossy = self.reliable.network();
@@ -77,29 +76,29 @@ impl<const RANKS: usize> InterHost<RANKS> {
         }
     }
 
-    /// The network itself.
+    /// Returns the network below.
     pub(super) fn link(&self) -> &Link<Udp> {
         injected_loss::below(self.reliable.network())
     }
 
-    /// This host's address on the network between hosts.
+    /// Returns this host's address on the network between hosts.
     pub(super) fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Seconds after which a host that does not answer counts as gone.
+    /// Returns the seconds after which a host that does not answer counts as lost.
     pub(super) fn timeout(&self) -> u32 {
         self.timeout
     }
 
-    /// The job that it was opened for.
+    /// Returns the job for which the channel was opened.
     pub(super) fn job(&self) -> JobKeys {
         self.job
     }
 
-    /// Has everything arrived that was sent, or its receiver gone? And have others had the time to be told of all that
-    /// arrived here? Who goes then keeps nobody waiting; who misses the last report learns from the connection that
-    /// this rank has gone.
+    /// Returns whether everything that was sent has arrived, or its receiver is lost, and the others have had time to
+    /// receive the last reports. A rank that leaves then blocks no other; a rank that misses the last report learns
+    /// from the connection that this one has ended.
     pub(super) fn is_settled(&mut self) -> bool {
         let now = self.now();
         self.look(now);
@@ -117,12 +116,12 @@ impl<const RANKS: usize> InterHost<RANKS> {
         self.failure_detector.finish();
     }
 
-    /// Who has gone because of whom.
+    /// Returns the failure detector, which knows the ended ranks and the reasons.
     pub(super) fn failure_detector(&self) -> &FailureDetector {
         &self.failure_detector
     }
 
-    /// Looks who has gone.
+    /// Checks for ended ranks.
     fn look(&mut self, now: u64) {
         self.polls = POLLS_PER_CLOCK;
         let reliable = &mut self.reliable;
@@ -130,7 +129,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
             .poll_deaths(now, &mut |gone| reliable.declare_lost(gone));
     }
 
-    /// Looks whether the interface still carries the job's frames.
+    /// Checks whether the interface still carries the job's frames.
     fn check(&mut self, now: u64) -> Result<(), ChannelError> {
         if now < self.check_due {
             return Ok(());
@@ -163,7 +162,7 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
     }
 
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
-        // It may sleep.
+        // The channel may sleep, so the clock is read at the next poll.
         self.polls = 0;
         let most = self.failure_detector.max_sleep();
         self.reliable.wait_timeout(idle, nanoseconds.min(most))

@@ -1,5 +1,5 @@
-//! The way into a job, one for all: `bootstrap` finds out who is in it, and a channel to all ranks
-//! is made of that.
+//! Joins a job, for MPI and for programs without it: `bootstrap` determines its ranks, and the channel to all ranks is
+//! built from that.
 
 use super::JobChannel;
 #[cfg(feature = "hosts")]
@@ -23,27 +23,28 @@ use pombo_netdrivers::shm::Shm;
 use pombo_transport::WithMulticast;
 use pombo_transport::multicast::{BufferProvider, NoBuffers};
 
-/// What a process that has joined gets.
+/// The result of joining a job.
 pub struct Joined<const RANKS: usize, B: BufferProvider + Default + 'static = NoBuffers> {
-    /// To all ranks.
+    /// The channel to all ranks.
     pub channel: JobChannel<RANKS, B>,
-    /// On which host each rank is.
+    /// The host of each rank.
     pub hosts: Hosts,
-    /// The launcher, if it wants to hear of the end.
+    /// The launcher, if it expects a report of the end.
     pub launcher: Option<Launcher>,
 }
 
-/// Joins the job that the environment names, or a job of one: a channel to all of its up to `RANKS` ranks, which are
-/// its peers. Waits for the others. [`enter`](crate::enter) calls it, and so does whatever stands on this package. `B`
-/// shows users' memory to the [groups](crate::groups) that may be opened on the channel.
+/// Joins the job that the environment names, or a job of one: opens a channel to all of its up to `RANKS` ranks, which
+/// are its peers. Waits for the others. Programs call [`enter`](crate::enter), which calls it, or this function, if
+/// they have settings of their own. `B` gives the groups that may be opened on the channel access to users' memory.
 ///
-/// `checked`: whether the variables say what they may, as [`check_own`](crate::settings::check_own) tells;
-/// `fingerprint`: what all ranks must be composed as, as [`fingerprint`](pombo_kernel::fingerprint()) tells.
+/// `checked` is the result of checking the variables, such as that of [`check_own`](crate::settings::check_own);
+/// `fingerprint` is that of the composition, which must be equal in all ranks, as computed by
+/// [`fingerprint`](pombo_kernel::fingerprint()).
 ///
 /// # Errors
-/// [`JoinError::error`]: the environment says what cannot be, the launcher or another rank does not answer as it must,
-/// this process was composed otherwise than another rank, or there is no way to all ranks that the user allows. A
-/// channel over hosts for more ranks than `RANKS` is [`JobError::Kernel`].
+/// [`JoinError::error`]: the environment is invalid, the launcher or another rank violates the protocol, this process
+/// has another composition than another rank, or no permitted network reaches all ranks. A channel over hosts for more
+/// ranks than `RANKS` is [`JobError::Kernel`].
 #[cold]
 pub fn join<const RANKS: usize, B: BufferProvider + Default + 'static>(
     checked: Result<(), JobError>,
@@ -78,7 +79,7 @@ fn single_host_channel<const RANKS: usize, B: BufferProvider + 'static>(
     shm
 }
 
-/// The network between hosts, and the memory of this one.
+/// Builds the channel from the network between hosts and the shared memory of this one.
 #[cfg(feature = "hosts")]
 #[inline(never)]
 fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>(
@@ -108,14 +109,14 @@ fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>
     Ok(JobChannel::new(shm, far, hosts.members(hosts.of(me)))?)
 }
 
-/// To whoever wants to know by what the ranks talk.
+/// Logs by which network the ranks communicate, for users who ask for it.
 #[cfg(feature = "hosts")]
 fn tell(what: &LogLine) {
     if VERBOSE.is_on() {
         log::error(&LogLine::of(format_args!("pombo: {what}")));
     }
     if let Some(path) = variable(STATS_FILE.name) {
-        // That it cannot be written is said at the end.
+        // A failed write is reported at the end of the job.
         let _ = log::append(path, &LogLine::of(format_args!("# {what}")));
     }
 }

@@ -1,5 +1,5 @@
-//! What carries frames between hosts: UDP or raw Ethernet, authenticated or not. Chosen once, when a rank joins, so that
-//! the protocols above exist once. `job_channel` only.
+//! The device for frames between hosts: UDP or raw Ethernet, authenticated or not. It is chosen once, when a rank
+//! joins, so that the code of the protocols above exists once. Only `job_channel` uses it.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -10,19 +10,20 @@ use pombo_netdrivers::ethernet::Ethernet;
 use pombo_netdrivers::udp::{Udp, UdpMulticast};
 use pombo_transport::{Authenticated, ContiguousFrame};
 
-/// A device, whose frames only ranks of the job can write if there is a key.
+/// A device whose frames only ranks of the job can produce, if there is a key.
 pub(super) type Link<U> = Authenticated<Device<U>>;
 
-/// A device that is there or another one, `U` being that of UDP.
+/// Either of two devices; `U` is that of UDP.
 #[allow(clippy::large_enum_variant, reason = "a rank has two of them")]
 pub enum Device<U> {
-    /// Datagrams.
+    /// The device sends UDP datagrams.
     Udp(U),
-    /// Raw frames.
+    /// The device sends raw Ethernet frames.
     Ethernet(Ethernet),
 }
 
-/// Frames that were not believed, and those that found no room in this host as far as it tells.
+/// Returns the number of frames rejected as foreign or forged, and that of frames dropped in this host, as far as
+/// known.
 pub(super) fn refused<U: Datagrams>(link: &Link<U>) -> (u64, u64) {
     let (foreign, dropped) = match link.inner() {
         Device::Udp(device) => (device.foreign(), 0),
@@ -35,12 +36,12 @@ pub(super) fn refused<U: Datagrams>(link: &Link<U>) -> (u64, u64) {
     (foreign + counts.forged + counts.replayed, dropped)
 }
 
-/// A device of UDP.
+/// A UDP device.
 pub trait Datagrams: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> {
-    /// Frames that were not believed.
+    /// Returns the number of frames rejected as foreign.
     fn foreign(&self) -> u64;
 
-    /// To what address this host refused to send, until that was an error.
+    /// Returns the address to which this host refused to send, which led to an error.
     fn refused(&self) -> Option<SocketAddr>;
 }
 
@@ -64,7 +65,7 @@ impl Datagrams for UdpMulticast {
     }
 }
 
-/// The same with either.
+/// Evaluates an expression with either device.
 macro_rules! either {
     ($self:expr, $device:ident => $does:expr) => {
         match $self {
@@ -75,7 +76,7 @@ macro_rules! either {
 }
 
 impl<U: Datagrams> Device<U> {
-    /// The interface of raw Ethernet.
+    /// Returns the interface of raw Ethernet.
     pub(super) fn interface(&self) -> Option<&str> {
         match self {
             Device::Udp(_) => None,
@@ -83,7 +84,8 @@ impl<U: Datagrams> Device<U> {
         }
     }
 
-    /// Does the interface still carry frames of the length that the job agreed on? Datagrams are cut by the system.
+    /// Checks that the interface still carries frames of the length that the job agreed on. The system fragments
+    /// datagrams.
     ///
     /// # Errors
     /// EMSGSIZE if it does not.
@@ -94,7 +96,7 @@ impl<U: Datagrams> Device<U> {
         }
     }
 
-    /// What is known of a failure, behind the system's words for that error number.
+    /// Writes what is known of a failure, after the system's text for that error number.
     pub(super) fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
         match self {
             Device::Udp(device) => match device.refused() {
@@ -133,7 +135,7 @@ impl<U: Datagrams> Network for Device<U> {
 
     #[inline]
     fn poll(&mut self, mut f: impl FnMut(ContiguousFrame<'_>)) -> Result<bool, ChannelError> {
-        // What is done with a frame exists once, whatever brings it.
+        // The closure is passed as an object, so that the handling of a frame is compiled once.
         let f: &mut dyn FnMut(ContiguousFrame<'_>) = &mut f;
         either!(self, device => device.poll(f))
     }

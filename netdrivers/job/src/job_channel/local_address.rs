@@ -1,4 +1,4 @@
-//! Where this host's sockets are, and which of its addresses others can reach. `job_channel` only.
+//! The addresses of this host's sockets, and the choice of one that others can reach. Only `job_channel` uses it.
 
 use crate::bootstrap::file_descriptor::Descriptor;
 use crate::bootstrap::{JobError, excerpt};
@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use pombo_netdrivers::Errno;
 use pombo_netdrivers::udp::{Interface, SockAddr, interfaces};
 
-/// Where a socket is bound.
+/// Returns the address to which a socket is bound.
 pub(super) fn of_socket(socket: &Descriptor) -> Result<SocketAddr, JobError> {
     let doing = "ask a socket for its address";
     match SockAddr::local(socket.number()) {
@@ -16,15 +16,16 @@ pub(super) fn of_socket(socket: &Descriptor) -> Result<SocketAddr, JobError> {
     }
 }
 
-/// This host's address on the network: the named one, or that of the named interface; else the one that leads out.
+/// Returns this host's address on the network: the named one, or that of the named interface; otherwise that of the
+/// default route.
 pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError> {
     if let Some(address) = by.and_then(|name| name.parse().ok()) {
         return Ok(address);
     }
     let mut all = interfaces()?;
-    // Those of version 6 that hold for one segment name it by numbers that other hosts do not know.
+    // Link-local IPv6 addresses carry scope numbers that other hosts do not know.
     all.retain(|one| !matches!(one.address, IpAddr::V6(ip) if ip.is_unicast_link_local()));
-    // Version 4 first: the network's groups have it.
+    // IPv4 comes first, as the network's groups use it.
     let first = |fits: &dyn Fn(&Interface) -> bool| {
         let mut fitting = all.iter().filter(|interface| fits(interface));
         let four = fitting
@@ -46,9 +47,9 @@ pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError>
     })
 }
 
-/// The address from which frames leave for the world. Nothing is sent to find out.
+/// Returns the source address of the default route. Nothing is sent for that.
 fn way_out() -> Option<IpAddr> {
-    // Of a block that is nobody's.
+    // The address is in a block reserved for documentation.
     let nobody = SockAddr::new(SocketAddr::from(([198, 51, 100, 1], 9)));
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     // SAFETY: no memory is passed.

@@ -1,7 +1,7 @@
-//! One channel to all ranks: shared memory among the ranks of a host, UDP or raw Ethernet between hosts. `join` makes it
-//! of what `bootstrap` has found out; whoever wants the memory or the network alone asks [`WorldChannel`].
+//! One channel to all ranks: shared memory among the ranks of a host, UDP or raw Ethernet between hosts. `join` builds
+//! it from the result of `bootstrap`; [`WorldChannel`] gives access to the shared memory or the network alone.
 //!
-//! A job on one host pays a comparison for the network that is not there. Without the feature `hosts` there is none.
+//! A job on one host pays one comparison for the absent network. Without the feature `hosts` there is none.
 
 #[cfg(feature = "hosts")]
 mod address_card;
@@ -35,16 +35,16 @@ pub use composite::JobChannel;
 pub use join::{Joined, join};
 pub use traffic::Traffic;
 
-/// To every rank of a job: its rank is its peer.
+/// The channel to every rank of a job: a rank is its peer.
 #[cfg(not(feature = "hosts"))]
 pub type JobChannel<const RANKS: usize, B = pombo_transport::multicast::NoBuffers> =
     <B as OneHost>::Channel;
 
-/// There are no groups between hosts, whatever would show them memory.
+/// Maps every `B` to the same channel: without hosts there are no groups that need access to users' memory.
 #[cfg(not(feature = "hosts"))]
 #[doc(hidden)]
 pub trait OneHost {
-    /// To the ranks of this host.
+    /// The channel to the ranks of this host.
     type Channel;
 }
 

@@ -1,19 +1,19 @@
-//! Connections at a rank's door whose other side has not said yet who it is. All of them are heard together: one that
-//! says nothing, or something wrong, costs a descriptor and nobody's time. `failure_detector` only.
+//! Accepted connections whose hello is incomplete. All of them are polled together: one that sends nothing, or an
+//! invalid hello, costs a descriptor but delays no other. Only `failure_detector` uses it.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | guests that have not said all | as many as a job has ranks | the one that has been there longest is sent away |
+//! | connections with an incomplete hello | as many as a job has ranks | the oldest is closed |
 
 use crate::bootstrap::JobError;
 use crate::bootstrap::file_descriptor::{Descriptor, check};
 use alloc::vec::Vec;
 
-/// Guests of one door, of which each is to say `SIZE` bytes that begin with `begin`.
+/// The pending connections of one listener, each of which must send `SIZE` bytes that begin with `begin`.
 pub(super) struct PendingConnections<const SIZE: usize> {
     begin: &'static [u8],
     most: usize,
-    /// In the order in which they came.
+    /// The connections in the order of their acceptance.
     pending: Vec<PendingConnection<SIZE>>,
 }
 
@@ -23,7 +23,7 @@ struct PendingConnection<const SIZE: usize> {
     len: usize,
 }
 
-/// Guests let in before the others are heard again.
+/// Number of connections accepted before the others are polled again.
 const ACCEPTS_AT_ONCE: usize = 16;
 
 impl<const SIZE: usize> PendingConnections<SIZE> {
@@ -35,11 +35,11 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
         }
     }
 
-    /// Waits until guests come or say something, for that many milliseconds at most, and hands out those that have
-    /// said all. May return early. The door does not block.
+    /// Waits for connections and their data, for that many milliseconds at most, and hands out those with a complete
+    /// hello. May return early. The listener must be non-blocking.
     ///
     /// # Errors
-    /// [`JobError::System`]: the door lets nobody in.
+    /// [`JobError::System`]: the listener cannot accept.
     pub(super) fn poll(
         &mut self,
         listener: &Descriptor,
@@ -85,7 +85,7 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
     fn accept_ready(&mut self, listener: &Descriptor) -> Result<(), JobError> {
         for _ in 0..ACCEPTS_AT_ONCE {
             let none = core::ptr::null_mut();
-            // SAFETY: null pointers are allowed for an address that nobody asks for.
+            // SAFETY: null pointers are allowed if the address is not requested.
             let fd =
                 unsafe { libc::accept4(listener.number(), none, none.cast(), libc::SOCK_CLOEXEC) };
             match Descriptor::returned(fd, "let a rank of another host in") {
@@ -98,7 +98,7 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
                     });
                 }
                 Err(error) if error.is(libc::EAGAIN) => break,
-                // It has gone already.
+                // The connecting process has gone already.
                 Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => {}
                 Err(error) if error.is(libc::EMFILE) && !self.pending.is_empty() => {
                     self.make_room(self.pending.len());
@@ -109,7 +109,7 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
         Ok(())
     }
 
-    /// For one more among so many.
+    /// Closes the oldest connection if there are already `most`.
     fn make_room(&mut self, most: usize) {
         if self.pending.len() >= most {
             self.pending.remove(0);
@@ -118,7 +118,7 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
 }
 
 impl<const SIZE: usize> PendingConnection<SIZE> {
-    /// Takes what it says. False: it has gone, or says what no rank does.
+    /// Reads from the connection. Returns false if it has ended, or its data is not that of a rank.
     fn read(&mut self, begin: &[u8]) -> bool {
         let place = &mut self.received[self.len..];
         let (into, room) = (place.as_mut_ptr().cast(), place.len());

@@ -1,4 +1,5 @@
-//! Raw Ethernet between hosts: who can, and whether the frames of everybody arrive. `connect` only.
+//! Raw Ethernet between hosts: which ranks can use it, and a trial of whether all frames arrive. Only `connect` uses
+//! it.
 
 use super::address_card::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
@@ -14,7 +15,7 @@ use pombo_kernel::{Network, Part, Peer};
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{Address, BoundEthernet, FrameAddress, Traffic};
 
-/// A seat at the interface of that name, or at the only one with a link.
+/// Opens a device at the interface of that name, or at the only one with a carrier.
 pub(super) fn open(
     name: &str,
     (job, peer): (u64, Peer),
@@ -33,10 +34,10 @@ pub(super) fn open(
     }
 }
 
-/// Are frames to go by `pnet`?
+/// Returns whether frames are to go by `pnet`.
 ///
 /// # Errors
-/// [`JobError::NotBuilt`]: they are, and this library cannot.
+/// [`JobError::NotBuilt`]: they are, and this library is built without it.
 pub(super) fn is_by_pnet() -> Result<bool, JobError> {
     let by_pnet = ETHERNET_IO.read(|text| Some(text == PNET))?;
     match by_pnet && !cfg!(feature = "pnet") {
@@ -48,7 +49,7 @@ pub(super) fn is_by_pnet() -> Result<bool, JobError> {
     }
 }
 
-/// At the interface that has this address.
+/// Opens a device at the interface that has this address.
 pub(super) fn open_at(ip: IpAddr, (job, peer): (u64, Peer)) -> Result<BoundEthernet, JobError> {
     let all = pombo_netdrivers::udp::interfaces()?;
     let at = all.iter().find(|one| one.address == ip && !one.loopback);
@@ -57,12 +58,12 @@ pub(super) fn open_at(ip: IpAddr, (job, peer): (u64, Peer)) -> Result<BoundEther
     open(&at.name, (job, peer), Traffic::Unicast)
 }
 
-/// That rank cannot.
+/// Returns the error of a rank that cannot use raw Ethernet.
 pub(super) fn refuse(rank: usize, why: RawUnavailable) -> JobError {
     JobError::NoEthernet { rank, why }
 }
 
-/// Joins the others if all of them are there and hear each other; all ranks get the same answer.
+/// Joins the others if all of them can and receive each other's frames; all ranks get the same result.
 pub(super) fn join(
     opened: Result<BoundEthernet, JobError>,
     (info, hosts): (&JobInfo, &Hosts),
@@ -75,7 +76,7 @@ pub(super) fn join(
     }
     let mut device = opened?.join(&addresses)?;
     let others = other_hosts(&device, info.me, hosts);
-    // All have called before anybody counts the time, and what comes meanwhile waits: nobody need be quick to be heard.
+    // All have sent before the time starts, and frames that arrive meanwhile are queued: so no rank has to be quick.
     send_trial(&mut device, &others);
     launcher.exchange("pombo-called", &ExchangedText::from("-"))?;
     let unheard = receive_trials(&mut device, &others);
@@ -90,36 +91,34 @@ pub(super) fn join(
             return Err(refuse(rank, RawUnavailable::Unheard { rank: unheard }));
         }
     }
-    // All of that was sent before all had said so, and nobody says anything else yet.
+    // All of these frames were sent before the exchange, and no rank sends others yet.
     while device.poll(|_| ()).is_ok_and(|any| any) {}
     Ok(device)
 }
 
-/// Nanoseconds that ranks wait for each other's first frames when all have sent some: far longer than those take where
-/// they come at all.
+/// Nanoseconds that ranks wait for each other's first frames after all have sent some: far longer than delivery takes.
 const TRIAL: u64 = 1_000_000_000;
-/// Nanoseconds between two frames to a rank, and how many it gets at least: any of them may be lost.
+/// Nanoseconds between two frames to a rank, and the least number of frames to each: any of them may be lost.
 const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
-/// The ranks of other hosts.
+/// Returns the ranks of other hosts.
 fn other_hosts(device: &Ethernet, me: Peer, hosts: &Hosts) -> Vec<Peer> {
     let peers = (0..device.peers()).map(|peer| Peer(peer as u16));
     let is_far = |peer: &Peer| !hosts.share_host(me, *peer);
     peers.filter(is_far).collect()
 }
 
-/// Says something to each of them, in as many bytes as a frame may ever have: a switch that does not carry those is
-/// found now.
+/// Sends a frame of the largest size to each of them, so that a switch that does not carry it is detected now.
 fn send_trial(device: &mut Ethernet, others: &[Peer]) {
     let longest = vec![b'?'; device.mtu()];
     for peer in others {
-        // One that does not leave is like one that is lost.
+        // A frame that is not sent counts as lost.
         let _ = device.transmit(*peer, &[Part::Bytes(&longest)]);
     }
 }
 
-/// Hears something of each of them, and goes on calling meanwhile. The first that it does not hear.
+/// Waits for a frame of each of them, and goes on sending meanwhile. Returns the first rank that was not received.
 fn receive_trials(device: &mut Ethernet, others: &[Peer]) -> Option<usize> {
     let (begin, mut missing) = (device.now(), others.to_vec());
     let (mut rounds, mut idle) = (0, 0);
@@ -132,7 +131,7 @@ fn receive_trials(device: &mut Ethernet, others: &[Peer]) -> Option<usize> {
         let came = device.poll(|frame| {
             missing.retain(|peer| *peer != frame.from());
         });
-        // Time is up when nothing waits to be read any more.
+        // The time-out counts only when no frame waits to be read any more.
         let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
         if missing.is_empty() && rounds >= ROUNDS || over {
             return missing.first().map(|peer| peer.index());

@@ -1,21 +1,21 @@
-//! What became of the frames between hosts, for statistics.
+//! Counters of the frames between hosts, for statistics.
 
 use core::ops::Add;
 
-/// What became of the frames between hosts. Those in memory are not counted: nothing becomes of them.
+/// Counters of the frames between hosts. Frames in shared memory are not counted: none is lost or resent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// Frames that left for the first time, reports among them.
+    /// Frames sent for the first time, reports included.
     pub frames: u64,
-    /// Frames that left again.
+    /// Frames resent.
     pub resent: u64,
-    /// Frames that repair others of a group.
+    /// Repair frames of groups.
     pub repairs: u64,
-    /// Frames that arrived again.
+    /// Frames received more than once.
     pub duplicates: u64,
-    /// Frames that arrived and found no place, or were lost on purpose.
+    /// Frames received without room for them, or lost by injection.
     pub dropped: u64,
-    /// Frames that were not believed.
+    /// Frames rejected as foreign, forged or invalid.
     pub rejected: u64,
 }
 

@@ -1,42 +1,44 @@
-//! Where the ranks of a group publish: each has a board that it alone writes and all others read. Without locks. Used
-//! by `collective` only.
+//! The boards of a group: each rank has one that it alone writes and all others read, without locks. Only `collective`
+//! uses them.
 //!
-//! All go through the same operations, and in each through rounds. In a round a rank publishes once at most; it may
-//! publish for rounds to come. When it has no more use for what the others have published in a round it releases it, and
-//! at the end of an operation all of its rounds. A slot is used again when all have released the round that it was used
-//! for before: so nobody overwrites what somebody still reads, and who runs ahead of the others waits for room.
+//! All ranks run the same operations, and in each the same rounds. In a round a rank publishes at most once; it may
+//! publish for later rounds in advance. When it no longer needs the payloads of a round it releases the round, and at
+//! the end of an operation all its rounds. A slot is reused when all ranks have released the round of its previous use:
+//! so no payload is overwritten while a rank reads it, and a rank that is ahead of the others waits for room.
 //!
-//! The number of a round follows from its operation, so ranks that disagree on how many rounds an operation takes meet
-//! again in the next one: who waits for a round that another has released without publishing hears of it. Who reads a
-//! payload also gets the mark that its rank gave to the operation, and can compare.
+//! The number of a round follows from its operation, so ranks that disagree on the number of rounds of an operation are
+//! in step again in the next one: a rank that waits for a round that another has released without publishing gets an
+//! error. A reader of a payload also gets the mark that its rank gave to the operation, and can compare.
 //!
-//! A slot begins with the number of its round, beside a short payload; long payloads lie in chunks, of which there are
-//! fewer. Numbers never repeat in an region: a later group begins above those of all its members, so nobody takes for its
-//! own what an earlier group has left behind.
+//! A slot begins with the number of its round, followed by a short payload; long payloads are in chunks, of which there
+//! are fewer. Numbers never repeat in a region: a later group begins above the numbers of all its members, so no rank
+//! mistakes the payload of an earlier group for a current one.
 
 use super::sync::{AtomicU64, Ordering};
 
-/// The memory of a group's boards, all zero at first.
+/// The memory of a group's boards, initially zero.
 pub(super) trait BoardMemory {
-    /// Slots of a board.
+    /// Number of slots of a board.
     const SLOTS: u64;
-    /// Its chunks: a divisor of the slots.
+    /// Number of chunks of a board: a divisor of the slots.
     const CHUNKS: u64;
-    /// The longest payload that lies beside the number of its round.
+    /// Size in bytes of the longest payload in a slot.
     const INLINE: usize;
-    /// The longest one at all.
+    /// Size in bytes of the longest payload.
     const MAX_PAYLOAD: usize;
 
-    /// The ranks of the group.
+    /// Returns the number of ranks of the group.
     fn ranks(&self) -> usize;
 
-    /// The round's number, and mark and length of the payload, in a slot of a rank: the remainder of `slot`.
+    /// Returns the words of a rank's slot, modulo the number of slots: the round's number, and the payload's mark and
+    /// length.
     fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2];
 
-    /// The number up to which a rank has released.
+    /// Returns the number below which a rank has released all rounds.
     fn released(&self, rank: usize) -> &AtomicU64;
 
-    /// Hands out `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or of the chunk if the payload is long.
+    /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or of the chunk if the payload is long, to
+    /// `f`.
     ///
     /// # Safety
     /// Nobody else reads or writes them during the call.
@@ -48,45 +50,47 @@ pub(super) trait BoardMemory {
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R;
 
-    /// Hands out `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or of the chunk if the payload is long.
+    /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or of the chunk if the payload is long, to
+    /// `f`.
     ///
     /// # Safety
     /// Nobody writes them during the call.
     unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R;
 }
 
-/// Rounds of an operation. One that takes more goes on with those of the next one, which then begins behind it.
+/// Number of rounds of an operation. A longer one continues in the rounds of the next one, which then begins behind it.
 const ROUNDS: u64 = 1 << 20;
-/// Operations that have numbers, of all groups of an region one after the other.
+/// Number of operations of all groups of a region together.
 pub(super) const OPERATIONS: u64 = 1 << 43;
-/// Places from the first one of an operation to that of the next: no divisor of the slots, so that short operations
-/// use all of them, and enough for the rounds of most.
+/// Slots from the first one of an operation to that of the next: coprime to the slots, so that short operations use all
+/// of them, and enough for the rounds of most.
 const STRIDE: u64 = 5;
-/// Bits of a payload's length; those of the mark follow.
+/// Number of bits of a payload's length; the bits above are the mark.
 const LENGTH: u32 = 24;
-/// Marks are below this.
+/// Exclusive bound of marks.
 pub(super) const MARK_LIMIT: u64 = 1 << (u64::BITS - LENGTH);
 
-/// One rank's part in a group.
+/// One rank's board in a group.
 pub(super) struct Board<P> {
     slots: P,
     me: usize,
-    /// The group's first operation.
+    /// The number of the group's first operation.
     base: u64,
-    /// What this rank's payloads say of the operation.
+    /// The mark of the operation in this rank's payloads.
     mark: u64,
     /// The round for which this rank publishes next.
     next: u64,
-    /// The round in which it reads.
+    /// The round in which this rank reads.
     round: u64,
-    /// Behind the last round for which it has published.
+    /// The number after that of the last round for which this rank has published.
     published: u64,
-    /// All have released the rounds before this one.
+    /// The number below which all ranks have released all rounds.
     behind: u64,
 }
 
 impl<P: BoardMemory> Board<P> {
-    /// Of rank `me` in a group that begins with that operation, of which no member has used a board in this region.
+    /// Creates the board of rank `me` in a group that begins with operation `base`, for which no member has used a
+    /// board in this region.
     pub(super) fn new(slots: P, me: usize, base: u64) -> Self {
         Self {
             slots,
@@ -100,13 +104,13 @@ impl<P: BoardMemory> Board<P> {
         }
     }
 
-    /// Is there a number for that operation of the group?
+    /// Returns whether that operation of the group is within the range of numbers.
     #[inline]
     pub(super) fn has_number_for(&self, operation: u64) -> bool {
         self.base + operation < OPERATIONS
     }
 
-    /// Begins that operation of the group, later than all before it.
+    /// Begins that operation of the group, which must be later than all before it.
     #[inline]
     pub(super) fn begin(&mut self, operation: u64, mark: u64) {
         self.round = self.round.max((self.base + operation) * ROUNDS);
@@ -114,13 +118,14 @@ impl<P: BoardMemory> Board<P> {
         self.mark = mark << LENGTH;
     }
 
-    /// The slot of a round.
+    /// Returns the slot of a round.
     #[inline]
     fn slot(round: u64) -> u64 {
         round.wrapping_add(round / ROUNDS * STRIDE)
     }
 
-    /// Is there room for this rank's next payload, of so many bytes? For one that is too long there never is.
+    /// Returns whether there is room for this rank's next payload of `len` bytes; always false for one that is too
+    /// long.
     #[inline]
     fn has_room(&mut self, len: usize) -> bool {
         let needed = self.needed(len);
@@ -130,7 +135,7 @@ impl<P: BoardMemory> Board<P> {
         len <= P::MAX_PAYLOAD && self.behind >= needed
     }
 
-    /// The rounds before this one must be over to make room for the next payload.
+    /// Returns the round below which all must be released to make room for the next payload.
     #[inline]
     fn needed(&self, len: usize) -> u64 {
         let slot = Self::slot(self.next);
@@ -140,20 +145,20 @@ impl<P: BoardMemory> Board<P> {
         };
         let mut last = used(slot);
         if len > P::INLINE {
-            // The slots whose payloads, if long, lie in the same chunk.
+            // These slots share a chunk for long payloads.
             let others = (1..P::SLOTS / P::CHUNKS).map(|other| used(slot + other * P::CHUNKS));
             last = others.fold(last, u64::max);
         }
-        // The number of an earlier group is nothing here.
+        // Rounds of an earlier group do not count.
         if last > self.base * ROUNDS { last } else { 0 }
     }
 
-    /// Would [`Board::fill`] find room now?
+    /// Returns whether [`Board::fill`] would find room now.
     pub(super) fn has_room_now(&self, len: usize) -> bool {
         self.slowest() >= self.needed(len)
     }
 
-    /// Hands out the room for this rank's next payload, if there is any. A payload may be written bit by bit.
+    /// Passes the room for this rank's next payload to `f`, if there is any. A payload may be written in several calls.
     #[inline]
     pub(super) fn fill<R>(&mut self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
         if !self.has_room(len) {
@@ -164,7 +169,7 @@ impl<P: BoardMemory> Board<P> {
         Some(unsafe { self.slots.fill(self.me, Self::slot(self.next), len, f) })
     }
 
-    /// Publishes what was written, of so many bytes. False if there was no room.
+    /// Publishes the written payload of `len` bytes. Returns false if there was no room.
     #[inline]
     pub(super) fn publish(&mut self, len: usize) -> bool {
         if !self.has_room(len) {
@@ -176,14 +181,14 @@ impl<P: BoardMemory> Board<P> {
         self.next += 1;
         self.published = self.next;
         number.store(self.next, Ordering::Release);
-        // Fetches the line of the next operation's slot while this rank waits for the others. Whoever still wants
-        // what the slot says may find it by this store.
+        // The store fetches the cache line of the next operation's slot while this rank waits for the others. It is a
+        // release, because a rank that still needs the round in that slot may read its number from this store.
         let [number, _] = self.slots.slot_words(self.me, slot + STRIDE);
         number.store(number.load(Ordering::Relaxed), Ordering::Release);
         true
     }
 
-    /// Has that rank published for this round?
+    /// Returns whether that rank has published for this round.
     #[inline]
     pub(super) fn has(&self, rank: usize) -> bool {
         let slot = Self::slot(self.round);
@@ -191,14 +196,14 @@ impl<P: BoardMemory> Board<P> {
         number.load(Ordering::Acquire) == self.round + 1
     }
 
-    /// Has that rank passed this round without having published for it?
+    /// Returns whether that rank has passed this round without publishing for it.
     pub(super) fn has_skipped(&self, rank: usize) -> bool {
         let released = self.slots.released(rank);
-        // Whoever has published for a round has done so before it released.
+        // A rank that publishes for a round does so before it releases it.
         released.load(Ordering::Acquire) > self.round && !self.has(rank)
     }
 
-    /// Hands out what that rank has published for this round, if it has, and the mark of its operation.
+    /// Passes the payload that the rank has published for this round, if any, and the mark of its operation to `f`.
     #[inline]
     pub(super) fn read<R>(&self, rank: usize, f: impl FnOnce(&[u8], u64) -> R) -> Option<R> {
         if !self.has(rank) {
@@ -213,19 +218,19 @@ impl<P: BoardMemory> Board<P> {
         Some(unsafe { self.slots.read(rank, slot, len, f) })
     }
 
-    /// Releases the round: what was published for it is no longer read here.
+    /// Releases the round: this rank no longer reads its payloads.
     #[inline]
     pub(super) fn release(&mut self) {
         self.release_to(self.round + 1);
     }
 
-    /// Ends the operation: nothing that was published for it is read here any more.
+    /// Ends the operation: this rank no longer reads its payloads.
     #[inline]
     pub(super) fn end(&mut self) {
         self.release_to((self.round / ROUNDS + 1) * ROUNDS);
     }
 
-    /// Leaves out all operations up to that one, as far as this rank has not ended them.
+    /// Skips all operations up to that one that this rank has not ended.
     pub(super) fn skip(&mut self, operation: u64) {
         let behind = (self.base + operation + 1) * ROUNDS;
         self.release_to(self.round.max(behind));
@@ -239,17 +244,17 @@ impl<P: BoardMemory> Board<P> {
         released.store(round, Ordering::Release);
     }
 
-    /// Have all passed the rounds for which this rank has published?
+    /// Returns whether all ranks have passed the rounds for which this rank has published.
     pub(super) fn all_released(&self) -> bool {
         self.slowest() >= self.published
     }
 
-    /// An operation that no member of this group has come to, if all have gone through the same ones.
+    /// Returns the number of an operation that no member of this group has reached, if all have run the same ones.
     pub(super) fn next_operation(&self) -> u64 {
         self.next.div_ceil(ROUNDS)
     }
 
-    /// All have released the rounds before this one.
+    /// Returns the number below which all ranks have released all rounds.
     #[inline(never)]
     fn slowest(&self) -> u64 {
         let ranks = 0..self.slots.ranks();

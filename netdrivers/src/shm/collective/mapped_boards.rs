@@ -1,4 +1,4 @@
-//! Boards in a segment. Used by `collective` only.
+//! Boards in a segment. Only `collective` uses them.
 
 use alloc::boxed::Box;
 use core::mem::{offset_of, size_of};
@@ -9,7 +9,7 @@ use super::layout::{self, BoardSlot, BoardSlots, CHUNK, CHUNKS, SLOTS};
 use super::segment::Segment;
 use super::sync::AtomicU64;
 
-/// Where one rank's board lies.
+/// The address of one rank's board.
 struct BoardAddress {
     lines: NonNull<u8>,
     chunks: NonNull<u8>,
@@ -18,14 +18,14 @@ struct BoardAddress {
 /// The boards of a group.
 pub(super) struct MappedBoards(Box<[BoardAddress]>);
 
-// SAFETY: these are addresses of memory that all processes share; what may be done there is the matter of `BoardMemory`.
+// SAFETY: these are addresses of memory that all processes share; the contract of `BoardMemory` governs the accesses.
 unsafe impl Send for MappedBoards {}
 
 impl MappedBoards {
-    /// The boards of these ranks of the segment in an region.
+    /// Creates the boards of these ranks of the segment in a region.
     ///
     /// # Safety
-    /// It must not outlive the segment.
+    /// The result must not outlive the segment.
     pub(super) unsafe fn new(
         segment: &Segment,
         region: usize,
@@ -38,7 +38,7 @@ impl MappedBoards {
         Self(ranks.map(site).collect())
     }
 
-    /// The words of a slot.
+    /// Returns the words of a slot.
     #[inline]
     fn slot(&self, rank: usize, slot: u64) -> NonNull<[AtomicU64; 2]> {
         let slot = slot as usize % SLOTS;
@@ -47,7 +47,7 @@ impl MappedBoards {
         unsafe { self.0[rank].lines.add(offset) }.cast()
     }
 
-    /// Where a payload of so many bytes lies.
+    /// Returns the address of a payload of `len` bytes.
     #[inline]
     fn payload(&self, rank: usize, slot: u64, len: usize) -> NonNull<u8> {
         if len <= Self::INLINE {
@@ -56,7 +56,7 @@ impl MappedBoards {
         }
         assert!(len <= CHUNK);
         let chunk = slot as usize % CHUNKS;
-        // SAFETY: the chunk lies inside the board's.
+        // SAFETY: the chunk lies inside the board's chunks.
         unsafe { self.0[rank].chunks.add(chunk * CHUNK) }
     }
 }
@@ -74,15 +74,15 @@ impl BoardMemory for MappedBoards {
 
     #[inline]
     fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2] {
-        // SAFETY: inside the segment, aligned by the layout; atomics, for which every value is valid. Texts lie
-        // behind them.
+        // SAFETY: the words are inside the segment, aligned by the layout; they are atomics, for which every value is
+        // valid. Payloads lie behind them.
         unsafe { self.slot(rank, slot).as_ref() }
     }
 
     #[inline]
     fn released(&self, rank: usize) -> &AtomicU64 {
         const { assert!(offset_of!(BoardSlots, released) == 0) };
-        // SAFETY: as above; it is the board's first word.
+        // SAFETY: as above; the word is the board's first.
         unsafe { self.0[rank].lines.cast().as_ref() }
     }
 
@@ -95,15 +95,15 @@ impl BoardMemory for MappedBoards {
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
         let payload = self.payload(rank, slot, len).as_ptr();
-        // SAFETY: the bytes lie inside the segment and are initialised, as its file starts with zeros; the caller sees
-        // to it that nobody else uses them.
+        // SAFETY: the bytes lie inside the segment and are initialised, as its file starts with zeros; the caller
+        // guarantees that nobody else uses them.
         f(unsafe { core::slice::from_raw_parts_mut(payload, len) })
     }
 
     #[inline]
     unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         let payload = self.payload(rank, slot, len).as_ptr();
-        // SAFETY: as in `fill`; the caller sees to it that nobody writes them.
+        // SAFETY: as in `fill`; the caller guarantees that nobody writes them.
         f(unsafe { core::slice::from_raw_parts(payload, len) })
     }
 }

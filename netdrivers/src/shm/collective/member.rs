@@ -1,4 +1,4 @@
-//! What a rank keeps of its groups. `Shm` has one [`Groups`]; `collective` fills it.
+//! The state of a rank's groups. `Shm` has one [`Groups`]; `collective` fills it.
 
 use alloc::boxed::Box;
 use pombo_kernel::header::Peer;
@@ -7,11 +7,11 @@ use super::board::Board;
 use super::layout::REGIONS;
 use super::mapped_boards::MappedBoards;
 
-/// The groups of one rank, by their regions: those that it has left stay until the next one takes their slot.
+/// The groups of one rank, by their regions: a group that it has left stays until the next one takes its region.
 #[derive(Default)]
 pub(in crate::shm) struct Groups {
     pub(super) regions: [Option<Box<Member>>; REGIONS],
-    /// The region of the group in which this rank waits for something.
+    /// The region of the group in which this rank waits.
     pub(super) waiting: Option<u8>,
 }
 
@@ -21,18 +21,18 @@ pub(super) struct Member {
     /// The peers of the members.
     pub(super) peers: Box<[Peer]>,
     pub(super) awaited: Awaited,
-    /// The segment's epoch when all others were last seen to be at work.
+    /// The segment's epoch when all others were last seen attached.
     pub(super) epoch: Option<u32>,
-    /// Its user has left the group. The region is free when the others have read everything.
+    /// The user has left the group. The region is free when the others have read everything.
     pub(super) left: bool,
 }
 
-/// What a rank waits for.
+/// The event that a rank waits for.
 #[derive(Clone, Copy)]
 pub(super) enum Awaited {
-    /// What this member publishes.
+    /// The payload of this member.
     Payload(usize),
-    /// Room for so many bytes.
+    /// Room for that many bytes.
     Room(usize),
 }
 
@@ -47,7 +47,7 @@ impl Member {
 }
 
 impl Groups {
-    /// Is what this rank waits for there?
+    /// Returns whether the awaited payload or room is there.
     pub(in crate::shm) fn have_pending(&self) -> bool {
         let region = self
             .waiting

@@ -1,14 +1,14 @@
-//! Boards on which the ranks of a group publish for each other: what collective operations on one machine need in
-//! slot of messages. For whoever has an [`Shm`].
+//! Boards on which the ranks of a group publish payloads: collective operations on one machine use them in place of
+//! messages. They are for owners of an [`Shm`].
 //!
-//! The segment has [`REGIONS`] regions, and in each a board for every rank. A group takes an region that is free for all of
-//! its members, so groups without common members may have the same one. The members must agree on the region, and on the
-//! number of its first operation there: the largest that [`Shm::free_regions`] says to one of them.
+//! The segment has [`REGIONS`] regions, and in each a board for every rank. A group takes a region that is free for all
+//! its members, so groups without common members may share one. The members must agree on the region, and on the number
+//! of its first operation there: the largest that [`Shm::free_regions`] returns at any of them.
 //!
-//! All members number their operations alike, and go through the same rounds in each: in a round a rank publishes a
-//! payload of up to [`MAX_PAYLOAD`] bytes or none, reads what others have published, and releases the round. What a rank has published for
-//! a round stays until all have released it; a rank can be [`ROUNDS_AHEAD`] rounds ahead of the slowest with long payloads.
-//! Members that do not agree on the rounds of an operation, or that leave it early, are together again in the next one.
+//! All members number their operations alike, and run the same rounds in each: in a round a rank publishes a payload of
+//! up to [`MAX_PAYLOAD`] bytes or none, reads those of others, and releases the round. The payload of a round stays
+//! until all have released the round; a rank can be [`ROUNDS_AHEAD`] rounds ahead of the slowest with long payloads.
+//! Members that disagree on the rounds of an operation, or that leave it early, are in step again in the next one.
 
 mod board;
 mod mapped_boards;
@@ -28,26 +28,26 @@ use mapped_boards::MappedBoards;
 pub(super) use member::Groups;
 use member::{Awaited, Member};
 
-/// Groups that a rank can be in at a time.
+/// Number of groups that a rank can be in at a time.
 pub const REGIONS: usize = layout::REGIONS;
-/// What a rank says of its operation to those who read its payloads is below this.
+/// Exclusive bound of the marks by which readers recognise the operation of a payload.
 pub const MARK_LIMIT: u64 = board::MARK_LIMIT;
 /// The longest payload in bytes.
 pub const MAX_PAYLOAD: usize = layout::CHUNK;
-/// Rounds for which a rank can have published long payloads that not all have read.
+/// Number of rounds for which a rank can have published long payloads that not all have read.
 pub const ROUNDS_AHEAD: usize = layout::CHUNKS;
 
-/// Why what a rank waits for does not come.
+/// The reason why an awaited payload or room will not come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// That peer is gone, and the group needs it.
+    /// That peer is lost, and the group needs it.
     PeerLost(Peer),
-    /// The member is past this round, or has left the operation, and has published nothing for it.
+    /// The member has passed this round, or has left the operation, without publishing for it.
     Skipped,
 }
 
-/// A group that this rank is in, while it does something there.
+/// A group that this rank is in, borrowed for operations.
 pub struct BoardGroup<'a> {
     segment: &'a Segment,
     park: &'a Futex,
@@ -58,8 +58,8 @@ pub struct BoardGroup<'a> {
 }
 
 impl Shm {
-    /// The regions that are free for this rank: for each, the first operation that a new group may begin with. None where
-    /// it is in a group, or where others still read what it has published.
+    /// Returns for each region the first operation that a new group may begin with; `None` if this rank is in a group
+    /// there, or if others still read what it has published.
     pub fn free_regions(&self) -> [Option<u64>; REGIONS] {
         core::array::from_fn(|region| self.first_free(region))
     }
@@ -74,8 +74,8 @@ impl Shm {
         }
     }
 
-    /// Enters a group that consists of these peers, this one among them, and begins with that operation. False if the
-    /// region is not free here, if a peer is not of this segment, or if the operation may have been used here.
+    /// Enters a group of these peers, which include this one, that begins with that operation. Returns false if the
+    /// region is not free here, if a peer is not in this segment, or if the operation may have been used here.
     pub fn enter_group(
         &mut self,
         region: usize,
@@ -94,7 +94,7 @@ impl Shm {
             return false;
         };
         let ranks = peers.iter().map(|peer| peer.index());
-        // SAFETY: the groups go before the segment.
+        // SAFETY: the groups are dropped before the segment.
         let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
         self.groups.regions[region] = Some(Box::new(Member {
             board: Board::new(memory, me, first),
@@ -113,7 +113,7 @@ impl Shm {
         }
     }
 
-    /// The group in that region, if this rank is in one.
+    /// Returns the group in that region, if this rank is in one.
     #[inline]
     pub fn group(&mut self, region: usize) -> Option<BoardGroup<'_>> {
         let member = self.groups.regions.get_mut(region)?.as_deref_mut();
@@ -132,27 +132,27 @@ impl Shm {
 }
 
 impl BoardGroup<'_> {
-    /// Looks once for what others publish, and then does something else.
+    /// Disables spinning: each wait polls once, so that the caller can do something else.
     #[inline]
     #[must_use]
     pub fn without_spinning(self) -> Self {
         BoardGroup { spins: 0, ..self }
     }
 
-    /// Is there a number for that operation?
+    /// Returns whether that operation is within the range of numbers.
     #[inline]
     pub fn has_number_for(&self, operation: u64) -> bool {
         self.member.board.has_number_for(operation)
     }
 
-    /// Begins an operation, with a larger number than all before it. Who reads this rank's payloads gets the mark, which is
-    /// below [`MARK_LIMIT`].
+    /// Begins an operation, with a larger number than all before it. Readers of this rank's payloads get the mark,
+    /// which must be below [`MARK_LIMIT`].
     #[inline]
     pub fn begin(&mut self, operation: u64, mark: u64) {
         self.member.board.begin(operation, mark);
     }
 
-    /// Ends the operation, for whatever reason: what the others have published for it is no longer read here.
+    /// Ends the operation, for whatever reason: this rank no longer reads its payloads.
     #[inline]
     pub fn end(&mut self) {
         self.member.board.end();
@@ -160,15 +160,15 @@ impl BoardGroup<'_> {
         self.notify();
     }
 
-    /// Leaves out all operations up to that one, as far as this rank has not ended them: nobody waits for it there.
+    /// Skips all operations up to that one that this rank has not ended: nobody waits for it there.
     pub fn skip(&mut self, operation: u64) {
         self.member.board.skip(operation);
         *self.waiting = None;
         self.notify();
     }
 
-    /// Hands out the room for this rank's next payload, of so many bytes: what was written there before it is published
-    /// stays. `None` if there is no room, which then is waited for.
+    /// Passes the room for this rank's next payload of `len` bytes to `f`: bytes written there before it is published
+    /// stay. Returns `None` if there is no room, and from then on a sleep ends when there is.
     ///
     /// # Errors
     /// [`Unavailable::PeerLost`]: there will be no room.
@@ -185,7 +185,7 @@ impl BoardGroup<'_> {
         Ok(filled)
     }
 
-    /// Publishes what was written, of so many bytes. False if there was no room.
+    /// Publishes the written payload of `len` bytes. Returns false if there was no room.
     #[inline]
     pub fn publish(&mut self, len: usize) -> bool {
         let published = self.member.board.publish(len);
@@ -193,11 +193,11 @@ impl BoardGroup<'_> {
         published
     }
 
-    /// Hands out what that member has published for this round, and the mark of its operation. `None` if it has not yet;
-    /// then it is waited for.
+    /// Passes the payload that the member has published for this round, and the mark of its operation, to `f`. Returns
+    /// `None` if there is none yet, and from then on a sleep ends when there is.
     ///
     /// # Errors
-    /// [`Unavailable`]: it will not come.
+    /// [`Unavailable`]: the payload will not come.
     #[inline]
     pub fn read<R>(
         &mut self,
@@ -210,7 +210,7 @@ impl BoardGroup<'_> {
         Ok(self.member.board.read(rank, f))
     }
 
-    /// Releases the round: what the others have published for it is no longer read here.
+    /// Releases the round: this rank no longer reads its payloads.
     #[inline]
     pub fn release(&mut self) {
         self.member.board.release();
@@ -218,7 +218,7 @@ impl BoardGroup<'_> {
         self.notify();
     }
 
-    /// Looks until it is there, for a while.
+    /// Polls for the payload, for a while.
     #[inline]
     fn spin_for(&self, rank: usize) -> bool {
         self.member.board.has(rank)
@@ -228,7 +228,7 @@ impl BoardGroup<'_> {
             })
     }
 
-    /// Wakes those members that sleep.
+    /// Wakes the members that sleep.
     #[inline]
     fn notify(&self) {
         for peer in &self.member.peers {
@@ -237,7 +237,7 @@ impl BoardGroup<'_> {
         }
     }
 
-    /// From now on a sleep of this rank ends when that is there.
+    /// Makes a sleep of this rank end when the awaited payload or room is there.
     #[cold]
     fn start_wait(&mut self, awaited: Awaited) -> Result<(), Unavailable> {
         if let Awaited::Payload(rank) = awaited
@@ -252,7 +252,7 @@ impl BoardGroup<'_> {
             return Ok(());
         }
         let lost = self.lost(awaited);
-        // What it has published before its end counts.
+        // A payload that the member published before its end counts.
         if let Some(lost) = lost.filter(|_| !self.member.is_there(awaited)) {
             *self.waiting = None;
             return Err(Unavailable::PeerLost(lost));
@@ -265,8 +265,8 @@ impl BoardGroup<'_> {
         Ok(())
     }
 
-    /// A member without which the group gets no further: one that died, or the one that is waited for, if it has
-    /// finished in good order.
+    /// Returns a member whose loss blocks the group: one that died, or the awaited one, if it has finished in good
+    /// order.
     fn lost(&self, awaited: Awaited) -> Option<Peer> {
         let peers = &self.member.peers;
         let dead = peers

@@ -1,4 +1,4 @@
-//! Reading memory by its description: what cannot be had is refused, whatever the description says.
+//! Reading memory by its descriptor: unreadable memory is refused, whatever the descriptor says.
 
 use core::mem::MaybeUninit;
 
@@ -10,7 +10,7 @@ use crate::shm::read_acks::ReadAck;
 use crate::std::process::Command;
 use crate::std::vec::Vec;
 
-/// Takes piece by piece.
+/// Collects the chunks.
 #[derive(Default)]
 struct Pieces(Vec<u8>);
 
@@ -66,7 +66,7 @@ fn another_process_of_that_number_is_told_apart() {
     }
     child.kill().expect("a running process");
     child.wait().expect("a child");
-    // The same memory under another token: as if the number had been given away.
+    // The same memory has another token, as if the PID had been reused.
     let mut descriptor = describe(bytes.as_ptr(), bytes.len(), &token);
     descriptor[DESCRIPTOR_LEN - 1] ^= 1;
     assert!(read(&descriptor, 0, 100).is_none());
@@ -85,7 +85,7 @@ fn memory_that_is_not_there_is_refused() {
     assert!(read(&[], 0, 1).is_none());
 }
 
-/// One that was refused is the last that is tried.
+/// After a refusal no further read is tried.
 #[test]
 fn who_refuses_does_not_read() {
     let token = ProcessToken::new().expect("random numbers");

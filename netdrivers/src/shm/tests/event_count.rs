@@ -7,14 +7,14 @@ use core::time::Duration;
 use crate::shm::event_count::*;
 use crate::shm::sync::{AtomicU32, Ordering};
 
-/// Where the sleeper is when the waker comes.
+/// The state of the sleeper when the waker comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Moment {
     /// It has found nothing, and is about to sleep.
     Before,
-    /// It has said so.
+    /// It has marked itself asleep.
     Fence,
-    /// It has looked again.
+    /// It has checked again.
     Looked,
     /// It sleeps.
     Asleep,

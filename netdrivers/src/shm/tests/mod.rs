@@ -1,4 +1,4 @@
-//! What one process can test of the parts that do not touch the machine.
+//! Tests of parts that one process can run without system calls.
 
 mod cma;
 mod event_count;

@@ -1,4 +1,4 @@
-//! The ring against a queue, at its ends, and with damaged memory.
+//! The ring compared with a queue, at its ends, and with corrupt memory.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -51,7 +51,7 @@ impl GranuleAccess for &MappedBoards {
     }
 
     unsafe fn write_parts(&self, granule: usize, len: usize, parts: &[Part<'_>]) {
-        // SAFETY: `at` has checked the place; one thread uses it, and nothing else during the call.
+        // SAFETY: `at` has checked the range; one thread uses it, and nothing else during the call.
         copy_parts(parts, unsafe {
             core::slice::from_raw_parts_mut(self.at(granule, len), len)
         });
@@ -100,7 +100,7 @@ fn is_a_queue() {
     let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
     let (mut queue, mut lcg, mut full) = (VecDeque::new(), Lcg(1), 0);
     for number in 0..200_000 {
-        // Long stretches where one side is faster fill and drain the ring.
+        // Long phases in which one side is faster fill and drain the ring.
         if lcg.below(20) < 8 + 4 * (number / 100 % 2) {
             let most = if lcg.below(4) == 0 { LIMIT } else { 130 };
             let bytes = frame(number, lcg.below(most as u64 + 1) as usize);
@@ -183,7 +183,7 @@ fn nothing_is_published_when_the_lender_panics() {
     assert_eq!(take(&mut consumer), Ok(Some(b"whole".to_vec())));
 }
 
-/// Any word where a record may start: it is taken as a record inside the ring, or refused.
+/// Any word at the start of a record is read as a record inside the ring, or refused.
 #[test]
 fn a_damaged_word_is_refused() {
     let lengths = (0..5000).chain([u32::MAX, GAP, GAP | 1, GAP | 2, GAP | 128, GAP | 129]);

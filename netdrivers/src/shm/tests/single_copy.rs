@@ -1,4 +1,4 @@
-//! Whose memory is read for an exposed buffer: that of the process which the segment names, whatever else a frame says.
+//! Only memory of the process that the segment names is read for an exposed buffer, whatever a frame says.
 
 use core::mem::MaybeUninit;
 
@@ -11,7 +11,7 @@ use crate::std::process::Command;
 use crate::std::vec;
 use crate::std::vec::Vec;
 
-/// Bytes that stay where they are.
+/// Bytes at a fixed address.
 struct Fixed(Vec<u8>);
 
 impl Source for Fixed {
@@ -28,7 +28,7 @@ impl Source for Fixed {
     }
 }
 
-/// Takes piece by piece.
+/// Collects the chunks.
 #[derive(Default)]
 struct Pieces(Vec<u8>);
 
@@ -42,7 +42,7 @@ impl CopyTarget for Pieces {
     }
 }
 
-/// Two ranks in this process.
+/// Creates two ranks in this process.
 fn pair() -> [Shm; 2] {
     let segment = Segment::create(2, 0).expect("memory");
     let again = Segment::open(segment.fd()).expect("a segment");
@@ -51,7 +51,7 @@ fn pair() -> [Shm; 2] {
     [first, Shm::attach(again, 1, 0).expect("a rank")]
 }
 
-/// Exposes bytes to the second rank: what it read, and what the first one was told.
+/// Exposes bytes to the second rank; returns what it read, and the event that the first one got.
 fn exposed(ranks: &mut [Shm; 2], bytes: &Fixed) -> (Option<Vec<u8>>, &'static str) {
     let payload = Part::Held {
         source: bytes,

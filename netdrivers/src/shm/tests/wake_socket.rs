@@ -1,4 +1,4 @@
-//! A rank that sleeps for two things: either wakes it, from a sleep that would not end by itself.
+//! A rank that sleeps for two events: either wakes it from a sleep that would not end by itself.
 
 use core::time::Duration;
 
@@ -15,7 +15,7 @@ use pombo_kernel::channel::WaitSet;
 use pombo_testing::conformance::HANG;
 
 const ROUNDS: u32 = 300;
-/// Far longer than the test may take.
+/// A sleep far longer than the test may take.
 const MAX_SLEEP: Duration = HANG.saturating_mul(100);
 
 struct Scene {
@@ -24,7 +24,7 @@ struct Scene {
     remote: UdpSocket,
 }
 
-/// Calls `wake` once for each round of a sleeper, which is to see what it published.
+/// Calls `wake` once in each round of a sleeper, which must see the published value.
 fn rounds(wake: fn(&Scene)) {
     let (remote, progress) = (UdpSocket::bind("127.0.0.1:0"), channel());
     let remote = remote.expect("a socket");
@@ -52,19 +52,19 @@ fn rounds(wake: fn(&Scene)) {
                     .event_count
                     .sleep(WaitFor::Frame, None, &park, has_pending);
             }
-            // Each of several looks may have found it: only now it is taken.
+            // Several polls may have seen the datagram: only now it is read.
             let _ = sleeper.remote.recv(&mut [0; 8]);
         }
     });
     for round in 0..ROUNDS {
         assert_eq!(progress.1.recv_timeout(HANG), Ok(round), "it sleeps");
-        // Some rounds find it awake.
+        // In some rounds the sleeper is awake.
         while round % 3 != 0 && scene.event_count.0.load(Ordering::Relaxed) == AWAKE {
             thread::yield_now();
         }
         wake(&scene);
     }
-    // The sleeper goes when it has seen the last one.
+    // The sleeper ends when it has seen the last round.
     assert_eq!(
         progress.1.recv_timeout(HANG),
         Err(RecvTimeoutError::Disconnected)

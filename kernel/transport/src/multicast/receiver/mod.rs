@@ -13,46 +13,46 @@ use pombo_kernel::header::Peer;
 
 /// Receives the messages of one sender in one group, in order.
 ///
-/// Small messages are kept until the user comes for them, long ones wait for a buffer: [`Receiver::receive`] takes the
-/// one and begins the other.
+/// It keeps small messages until the user receives them; long ones wait for a buffer. [`Receiver::receive`] takes a
+/// small message, or begins the reception of a long one.
 pub struct Receiver<Z: GroupSizes, S: Storage> {
     id: WireGroup,
     sender: Peer,
     timing: Timing,
-    /// It reports when nothing has come for so long, asked or not.
+    /// Nanoseconds without a frame after which the receiver reports unasked.
     quiet: Option<u64>,
     message: u32,
     incoming_kind: Incoming,
-    /// There is a buffer of that many bytes for a long message.
+    /// Size in bytes of the buffer for a long message, if there is one.
     room: Option<usize>,
-    /// A long message that is complete, or was too long for its buffer.
+    /// The result of a long message that is complete, or was too long for its buffer.
     finished: Option<Result<usize, Error>>,
-    /// Everything of this message before it is here.
+    /// Every packet of this message before this one has arrived.
     expected: u32,
     has: PacketBitmap,
-    /// Small messages; numbers count from the first of all.
+    /// Small messages, numbered from the first of the group.
     ring: MessageRing<Z, S>,
-    /// Number of this train's first, and of the first that the user has not taken.
+    /// The number of the train's first message, and that of the first message that the user has not taken.
     start: u32,
     taken: u32,
-    /// Up to which number the sender was told that there is room.
+    /// The number up to which the sender has been granted room.
     granted: u32,
-    /// The highest stamp heard.
+    /// The highest stamp received.
     echo: u32,
-    /// When it reports, and of which message; `u64::MAX`: nothing to say.
+    /// The time of the next report, and its message; `u64::MAX`: no report is due.
     due: u64,
     answer: u32,
-    /// Something of the message has come.
+    /// A frame of the message has arrived.
     heard: bool,
-    /// What came before it was here is gone.
+    /// Packets arrived before the group was open, and were dropped.
     refused: bool,
-    /// Packets of the last message.
+    /// Number of packets of the last message.
     before: u32,
     lost: bool,
     counts: MulticastStats,
 }
 
-/// What the message under way is, as far as is known.
+/// The kind of the present message, as far as known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Incoming {
     Unknown,
@@ -68,8 +68,8 @@ struct MessageSize {
 }
 
 impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
-    /// For messages of that sender. With `quiet` it reports, unasked too, when nothing has come for so many
-    /// nanoseconds.
+    /// Creates a receiver of that sender's messages. With `quiet` it reports unasked when no frame has arrived for that
+    /// many nanoseconds.
     pub fn new(id: WireGroup, sender: Peer, timing: Timing, quiet: Option<u64>) -> Self {
         Receiver {
             id,
@@ -97,17 +97,17 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
     }
 
-    /// What has happened to frames so far.
+    /// Returns the counters of frames.
     pub fn counts(&self) -> MulticastStats {
         self.counts
     }
 
-    /// Whose messages it receives.
+    /// Returns the sender.
     pub fn sender(&self) -> Peer {
         self.sender
     }
 
-    /// Bytes of the long message that waits for a buffer, or comes into one.
+    /// Returns the size in bytes of the long message that waits for a buffer, or is being received.
     pub fn announced(&self) -> Option<usize> {
         match self.incoming_kind {
             Incoming::Long(size) => Some(size.len),
@@ -115,11 +115,12 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
     }
 
-    /// The next message, if it is here: its length. If not, `into` is the buffer for it, if it is a long one: from now
-    /// on every call shows the same one, until it is here.
+    /// Returns the length of the next message, if it has arrived. If not, `into` becomes the buffer for it, if it is a
+    /// long one: every call must pass the same buffer until the message has arrived.
     ///
     /// # Errors
-    /// [`Error::Truncated`]: it was longer than the buffer; of a long message nothing is in it. [`Error::PeerLost`].
+    /// [`Error::Truncated`]: the message was longer than the buffer; a long one leaves nothing in it.
+    /// [`Error::PeerLost`].
     pub fn receive(
         &mut self,
         into: &mut (impl ReassemblyBuffer + ?Sized),
@@ -142,17 +143,17 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         Ok(None)
     }
 
-    /// Does it need a buffer to take frames of a long message?
+    /// Returns whether frames of a long message need a buffer.
     pub fn is_posted(&self) -> bool {
         self.room.is_some()
     }
 
-    /// Whoever knows it says that the sender is dead: what is here of it can be received, then it is an error.
+    /// Reports that the sender is lost: messages that have arrived can be received, then an error follows.
     pub fn declare_lost(&mut self) {
         self.lost = true;
     }
 
-    /// Small messages that are here and not taken.
+    /// Returns the number of small messages that have arrived and are not taken.
     fn kept(&self) -> u32 {
         let here = match self.incoming_kind {
             Incoming::Train => self.expected,
@@ -167,7 +168,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         into.write(0, &bytes[..sent.min(room)]);
         self.ring.forget(self.taken);
         self.taken = self.taken.wrapping_add(1);
-        // It was for a message that would have come instead.
+        // The buffer was for a long message, which the sender did not send.
         self.room = None;
         let places = MessageRing::<Z, S>::PLACES;
         let more = self.taken.wrapping_add(places).wrapping_sub(self.granted);
@@ -180,7 +181,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
     }
 
-    /// The sender has something else to send now.
+    /// Advances to the sender's next message or train.
     fn advance(&mut self) {
         if self.incoming_kind == Incoming::Train {
             self.start = self.start.wrapping_add(self.expected);
@@ -192,7 +193,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         (self.has, self.heard) = (PacketBitmap::default(), false);
     }
 
-    /// Within the window and not here yet?
+    /// Returns whether the packet is within the window and has not arrived.
     fn lacks(&self, packet: u32) -> bool {
         packet >= self.expected && packet - self.expected < WINDOW && !self.has.has(packet)
     }

@@ -1,4 +1,4 @@
-//! What a receiver does with frames. `multicast` only.
+//! The receiver's handling of frames. Only `multicast` uses it.
 
 use super::{Incoming, MessageSize, Receiver};
 use crate::multicast::frame::{
@@ -13,8 +13,8 @@ use pombo_kernel::channel::Arrival;
 use pombo_kernel::header::Peer;
 
 impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
-    /// Takes a frame that came from the network. `buffer` is what waits for a long message, or empty. `me`: this
-    /// peer where frames carry a checksum, as they do where not [`Network::is_checked`](pombo_kernel::Network::is_checked).
+    /// Handles a frame from the network. `buffer` is the buffer that waits for a long message, or empty. `me` is this
+    /// peer if frames carry a checksum, that is, unless [`Network::is_checked`](pombo_kernel::Network::is_checked).
     pub fn on_frame<A: Arrival, R: ReassemblyBuffer + ?Sized>(
         &mut self,
         frame: &A,
@@ -31,7 +31,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
     }
 
-    /// Takes a frame of this group and this life.
+    /// Handles a frame of this group and epoch.
     pub(in crate::multicast) fn on_group_frame<A: Arrival, R: ReassemblyBuffer + ?Sized>(
         &mut self,
         head: &FrameHeader,
@@ -44,7 +44,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
             return;
         }
         let ahead = head.message.get().wrapping_sub(self.message);
-        // The sender has heard that the train is here, else it would not go on.
+        // The sender has got the report that the train is complete, otherwise it would not go on.
         let next = ahead == 1 && self.incoming_kind == Incoming::Train && self.has.count() == 0;
         if next {
             self.advance();
@@ -111,7 +111,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
     }
 
-    /// Keeps a small message.
+    /// Stores a small message.
     fn keep<A: Arrival>(&mut self, head: &FrameHeader, frame: &A) {
         let (packet, len) = (head.packet.get(), head.len());
         let number = self.start.wrapping_add(packet);
@@ -135,7 +135,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
     }
 
-    /// Lays packets of a long message at their places; into a buffer that is too short nothing.
+    /// Writes packets of a long message into the buffer; into a buffer that is too short it writes nothing.
     fn fill<A: Arrival, R: ReassemblyBuffer + ?Sized>(
         &mut self,
         head: &FrameHeader,
@@ -233,7 +233,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
     }
 }
 
-/// Copies what fits.
+/// Copies as many bytes as fit.
 fn copy<A: Arrival, R: ReassemblyBuffer + ?Sized>(
     frame: &A,
     offset: usize,

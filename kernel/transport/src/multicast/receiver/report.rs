@@ -1,4 +1,4 @@
-//! When a receiver reports, and what. `multicast` only.
+//! Schedules and sends a receiver's reports. Only `multicast` uses it.
 
 use super::{Incoming, Receiver};
 use crate::multicast::frame::{FrameHeader, REFUSED, REPORT};
@@ -14,7 +14,7 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
 impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
-    /// The sender has sent something before this receiver was here, up to that stamp.
+    /// Records that the sender has sent frames up to that stamp before this receiver existed.
     pub(in crate::multicast) fn report_missed(&mut self, stamp: u32) {
         (self.echo, self.refused) = (stamp, true);
         self.report_at_once();
@@ -24,7 +24,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         (self.due, self.answer) = (0, self.message);
     }
 
-    /// When it has to report: `soon` if it has something to say.
+    /// Schedules the next report: `soon` if there is news.
     pub(super) fn schedule_report(&mut self, asked: bool, soon: bool, last: bool, now: u64) {
         let soon = soon.then(|| now.saturating_add(self.timing.report_after));
         self.due = match (asked, self.quiet) {
@@ -38,7 +38,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
     /// Sends the report that is due. Returns whether none is due any more.
     ///
     /// # Errors
-    /// What the network says, except that it has no room.
+    /// The errors of the network, except that it has no room.
     pub fn send_due<N: Network>(&mut self, network: &mut N) -> Result<bool, ChannelError> {
         if self.due == u64::MAX || self.due > network.now() {
             return Ok(true);
@@ -54,12 +54,12 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
     }
 
-    /// When [`Receiver::send_due`] has something to do by itself.
+    /// Returns the time in ns at which [`Receiver::send_due`] must be called next.
     pub fn deadline(&self) -> u64 {
         self.due
     }
 
-    /// May packets of a long message come?
+    /// Returns whether the receiver accepts packets of a long message.
     pub(super) fn is_open(&self) -> bool {
         self.room.is_some() && self.finished.is_none() && self.kept() == 0
     }

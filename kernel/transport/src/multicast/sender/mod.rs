@@ -24,55 +24,55 @@ pub struct Sender<Z: GroupSizes, S: Storage> {
     config: SenderConfig,
     timing: Timing,
     receiver_states: S::Slice<ReceiverState, Z::Members>,
-    /// Where repairs are put together.
+    /// Scratch memory in which repairs are computed.
     scratch: S::Slice<u8, Z::Mtu>,
-    /// Bytes of every packet but the last.
+    /// Size in bytes of every packet but the last.
     chunk: usize,
     message: u32,
-    /// Is it a train of small messages? Their copies lie in the ring.
+    /// Whether the message is a train of small messages, whose copies are in the ring.
     train: bool,
     ring: MessageRing<Z, S>,
     len: usize,
     packets: u32,
-    /// Everything before it has arrived everywhere.
+    /// Every packet before this one has arrived everywhere.
     base: u32,
-    /// One past the last packet sent.
+    /// The number after that of the last packet sent.
     next: u32,
     stamp: u32,
-    /// Of the latest transmission of the packets under way.
+    /// The stamp of the latest transmission of each packet in flight.
     stamps: [u32; WINDOW as usize],
     trip: RoundTrip,
-    /// When and with which stamp it asked last, and how often without an answer that brought news.
+    /// The time and the stamp of the last poll, and the number of polls without an answer that brought news.
     asked_at: u64,
     asked: u32,
     asks: u32,
-    /// Since when the receivers could have said something.
+    /// The time since which the receivers could have reported.
     since: u64,
-    /// Frames since it asked.
+    /// Number of frames since the last poll.
     unasked: u16,
-    /// Its next question goes only to who has not answered the last one.
+    /// The next poll goes only to receivers that have not answered the last one.
     unicast_only: bool,
     /// The user waits for reports.
     reports_wanted: bool,
     /// The device had no room.
     blocked: bool,
-    /// Of the latest frame for all.
+    /// The stamp of the latest broadcast.
     last_broadcast: u32,
-    /// Somebody was asked alone; and how often in a row it said that it had heard of no such frame.
+    /// A receiver was polled by unicast; the number of its successive answers that report no broadcast.
     unicast_tried: bool,
     unheard_broadcasts: u8,
     counts: MulticastStats,
 }
 
-/// After so many questions for all that somebody did not hear, one after the other, though it answered those for itself,
-/// frames for all are taken not to pass: from then on each receiver gets its own.
+/// The number of successive broadcast polls that a receiver missed, while it answered unicast polls, after which the
+/// sender gives up broadcast: from then on each receiver gets its own copy.
 const MAX_UNHEARD: u8 = 12;
 
-/// The most packets of a message.
+/// Largest number of packets in a message.
 const MOST: u32 = 1 << 31;
 
 impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
-    /// For those receivers, over frames of `mtu` bytes. The first message is number 1.
+    /// Creates the sender to those receivers, over frames of `mtu` bytes. The first message is number 1.
     ///
     /// # Errors
     /// [`Error::TooManyPeers`].
@@ -132,33 +132,34 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         })
     }
 
-    /// What has happened to frames so far.
+    /// Returns the counters of frames.
     pub fn counts(&self) -> MulticastStats {
         self.counts
     }
 
-    /// Bytes of a packet of a long message.
+    /// Returns the size in bytes of a packet of a long message.
     pub fn chunk(&self) -> usize {
         self.chunk
     }
 
-    /// Bytes of the longest message that is copied.
+    /// Returns the size in bytes of the longest message that is copied.
     pub fn small(&self) -> usize {
         self.chunk.min(Z::Small::N)
     }
 
-    /// Begins with the next message. [`SendStatus::Copied`]: it was copied, and is sent by and by. [`SendStatus::Borrowed`]: from now
-    /// on every call shows the same bytes, until it is done.
+    /// Begins the next message. [`SendStatus::Copied`]: the message was copied and will be sent.
+    /// [`SendStatus::Borrowed`]: every call must pass the same bytes until the message is complete.
     ///
     /// # Errors
-    /// [`ChannelError::Full`]: too many are under way. [`ChannelError::TooLong`]: for the numbers of packets.
+    /// [`ChannelError::Full`]: too many messages are in flight. [`ChannelError::TooLong`]: the message needs too many
+    /// packets.
     pub fn send(&mut self, message: &impl Bytes) -> Result<SendStatus, ChannelError> {
         let full = match message.len() <= self.small() {
             true if self.keep(message) => return Ok(SendStatus::Copied),
             true => true,
             false => !self.is_done(),
         };
-        // The sooner they report the sooner there is room.
+        // Early reports free room early.
         self.reports_wanted = full;
         if full {
             return Err(ChannelError::Full);
@@ -174,7 +175,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         Ok(SendStatus::Borrowed)
     }
 
-    /// Adds a small message to the train.
+    /// Appends a small message to the train.
     fn keep(&mut self, message: &impl Bytes) -> bool {
         let done = self.is_done();
         if !self.train || (self.packets == MOST && done) {
@@ -214,17 +215,17 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         receiver_states.for_each(|state| state.begin(credit));
     }
 
-    /// Has every receiver that is not lost got all of everything?
+    /// Returns whether every live receiver has everything.
     pub fn is_done(&self) -> bool {
         self.up().all(|state| state.expected == self.packets)
     }
 
-    /// Is a message under way whose bytes are shown at every call?
+    /// Returns whether a message is in flight whose bytes every call must pass.
     pub fn is_lent(&self) -> bool {
         !self.train && !self.is_done()
     }
 
-    /// Whoever knows it says that a peer is dead. Nothing waits for it any more.
+    /// Reports a lost receiver: the sender does not wait for it any more.
     pub fn declare_lost(&mut self, peer: Peer) {
         for state in self.receiver_states.as_mut() {
             if state.peer == peer {
@@ -234,7 +235,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         self.advance();
     }
 
-    /// Does the network not carry frames for all?
+    /// Returns whether the sender has given up broadcast.
     pub fn is_unicast_only(&self) -> bool {
         self.unheard_broadcasts >= MAX_UNHEARD
     }
@@ -246,7 +247,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
             .filter(|state| !state.lost)
     }
 
-    /// Everything before the first packet that anyone lacks needs no memory any more.
+    /// Frees the packets before the first one that any receiver lacks.
     fn advance(&mut self) {
         let least = self.up().map(|state| state.expected).min();
         let base = least.unwrap_or(self.packets);
@@ -256,7 +257,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         (self.base, self.next) = (base, self.next.max(base));
     }
 
-    /// The device had no room for something that is due.
+    /// Returns whether the device had no room for a due frame.
     pub(super) fn is_blocked(&self) -> bool {
         self.blocked
     }

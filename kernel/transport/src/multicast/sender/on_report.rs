@@ -1,4 +1,4 @@
-//! What a sender takes from reports. `multicast` only.
+//! The sender's handling of reports. Only `multicast` uses it.
 
 use super::Sender;
 use crate::multicast::GroupSizes;
@@ -10,9 +10,8 @@ use pombo_kernel::channel::Arrival;
 use pombo_kernel::header::Peer;
 
 impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
-    /// Takes a frame that came from the network; others than reports to this sender are counted and dropped.
-    /// `me`: this peer where frames carry a checksum, as they do where not
-    /// [`Network::is_checked`](pombo_kernel::Network::is_checked).
+    /// Handles a frame from the network; frames other than reports to this sender are counted and dropped. `me` is this
+    /// peer if frames carry a checksum, that is, unless [`Network::is_checked`](pombo_kernel::Network::is_checked).
     pub fn on_frame<A: Arrival>(&mut self, frame: &A, now: u64, me: Option<Peer>) {
         match FrameHeader::read(frame, self.id.epoch, me) {
             Ok(head) if head.group.get() == self.id.group.0 => self.on_report(&head, frame, now),
@@ -21,7 +20,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// Takes a frame of this group and this life.
+    /// Handles a frame of this group and epoch.
     pub(in crate::multicast) fn on_report<A: Arrival>(
         &mut self,
         head: &FrameHeader,
@@ -50,7 +49,8 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         self.note(state, head, bitmap, now);
     }
 
-    /// Only packets between the first missing one and the last sent can have arrived.
+    /// Returns whether a report is valid: only packets between the first missing one and the last sent can have
+    /// arrived.
     fn is_possible(&self, head: &FrameHeader, bitmap: &PacketBitmap) -> bool {
         let (expected, echo) = (head.packet.get(), head.stamp.get());
         let known = || (expected + 1..self.next).filter(|packet| bitmap.has(*packet));
@@ -59,7 +59,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
             && self.stamp.wrapping_sub(echo) < 1 << 31
     }
 
-    /// What that receiver has, and lacks.
+    /// Records which packets that receiver has, and which are missing.
     fn note(&mut self, state: usize, head: &FrameHeader, bitmap: PacketBitmap, now: u64) {
         let (expected, echo) = (head.packet.get(), head.stamp.get());
         let refused = head.flags & REFUSED != 0;
@@ -76,7 +76,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
             };
         }
         (state.has, state.missing) = (bitmap, PacketBitmap::default());
-        // What was refused was not overtaken: it came and is gone.
+        // A refused packet was not reordered: it arrived and was dropped.
         let overtakers = match refused {
             true => 0,
             false => self.timing.overtakers.max(1).into(),
@@ -97,7 +97,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         self.advance();
     }
 
-    /// Once it is known that frames for all do not pass, it stays so.
+    /// Records whether a receiver has missed a broadcast; at the limit the sender switches to unicast for good.
     fn note_unheard(&mut self, news: bool, deaf: bool) {
         if self.is_unicast_only() {
             return;
@@ -109,7 +109,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// Who answers without news waits for its user: it is asked again, though not at once.
+    /// Records an answer: one without news means that the receiver waits for its user, so the next poll comes later.
     fn note_answer(&mut self, news: bool, refused: bool, now: u64) {
         self.asks = match (refused, news) {
             (true, _) => 0,

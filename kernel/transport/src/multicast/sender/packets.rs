@@ -1,4 +1,4 @@
-//! How a sender's frames are made. `multicast` only.
+//! Builds and sends a sender's frames. Only `multicast` uses it.
 
 use super::Sender;
 use super::scheduler::NextFrame;
@@ -55,7 +55,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
     }
 
     fn note_asked(&mut self, next_frame: &NextFrame, ask: bool, now: u64) {
-        // Repairs are asked for sooner: packets wait for them.
+        // Repairs bring the next poll forward, because packets wait for them.
         self.unasked += match next_frame {
             NextFrame::Repair(_) => 4,
             _ => 1,
@@ -64,17 +64,17 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
             self.unicast_only &= matches!(next_frame, NextFrame::Announce | NextFrame::Poll);
             (self.asked_at, self.since, self.unasked) = (now, now, 0);
             self.asks += 1;
-            // An answer to an earlier question will do as well.
+            // For a poll frame the answer to an earlier poll is as good.
             if !matches!(next_frame, NextFrame::Poll) {
                 self.asked = self.stamp;
             }
         } else if self.asks == 0 {
-            // Receivers with a timer are asked if it does not work.
+            // Receivers that report by timer are polled only if the timer does not work.
             (self.asked_at, self.since, self.asks) = (now, now, 1);
         }
     }
 
-    /// Nobody waits for those packets any more before a report says that the repair was lost.
+    /// Marks the packets of a repair as in flight until a report shows that the repair was lost.
     fn mark(&mut self, repair: &RepairSet, stamp: u32) {
         match repair.packets().len() {
             1 => self.counts.resent += 1,
@@ -124,7 +124,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
             }
             NextFrame::Poll => {
                 let (next, waits) = (self.next, self.end() < self.packets);
-                // Who has all of a train may be without room for more of it.
+                // A receiver that has all packets of a train may have no room for more.
                 let full = |state: &ReceiverState| waits && state.expected + state.credit <= next;
                 self.ask(network, head, &[], |state| {
                     state.expected < next || full(state)
@@ -138,8 +138,9 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         }
     }
 
-    /// All, who keep the order of what goes to all; in the long run by turns those who are silent, one by one: if all
-    /// answered all the time the sender might never hear some.
+    /// Polls all receivers by broadcast, which keeps the order of broadcast packets; after some unanswered polls every
+    /// second one goes by unicast to the silent receivers: if all always answered at once, the sender might never hear
+    /// some of them.
     fn ask<N: Broadcast>(
         &self,
         network: &mut N,
@@ -151,7 +152,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         if !self.unicast_only && !self.is_unicast_only() {
             return tx::broadcast(network, head, rest);
         }
-        // Who gets all frames so keeps their order as well.
+        // If all frames go by unicast, the poll keeps their order as well.
         if !self.is_unicast_only() {
             head.flags |= UNICAST;
         }
@@ -187,7 +188,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         self.to_all(network, head, [bytes, NOTHING])
     }
 
-    /// Where one frame for all does not pass, one for each that may lack it.
+    /// Broadcasts a frame; in unicast mode it sends one copy to each receiver that may lack it.
     fn to_all<N: Broadcast>(
         &self,
         network: &mut N,
@@ -215,7 +216,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         sum.fill(0);
         for (i, packet) in repair.packets().iter().enumerate() {
             if i > 0 {
-                // Less than a window apart.
+                // The packets are less than a window apart.
                 deltas[i - 1] = (packet - first) as u8;
             }
             add_to(sum, message, place_of(self.len, self.chunk, *packet));

@@ -1,4 +1,4 @@
-//! What a sender sends next, and when it asks. `multicast` only.
+//! Selects the next frame of a sender, and decides when it polls. Only `multicast` uses it.
 
 use super::Sender;
 use crate::multicast::index_coding::{RepairSet, choose_repair};
@@ -8,7 +8,7 @@ use crate::multicast::packet_bitmap::{PacketBitmap, WINDOW};
 use crate::multicast::{GroupSizes, Repair};
 use pombo_kernel::aspect::Storage;
 
-/// The next frame.
+/// The next frame to send.
 pub(super) enum NextFrame {
     Announce,
     Packet(u32),
@@ -28,12 +28,12 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         if self.next < self.end() {
             return Some(NextFrame::Packet(self.next));
         }
-        // Receivers of a train have some time unless the user waits for them.
+        // Receivers of a train have some time to report, unless the user waits.
         let hurry = self.train && self.reports_wanted && self.unasked > 0;
         (over || hurry).then_some(NextFrame::Poll)
     }
 
-    /// A lost question is put again soon, twice; then the others may be busy.
+    /// Returns the time of the next retry: a lost poll is repeated soon, twice; after that the receivers may be busy.
     pub(super) fn retry_at(&self) -> u64 {
         let retry_timeout = match self.trip.typical() {
             Some(typical) if self.asks <= 1 && self.train => {
@@ -47,7 +47,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
             .saturating_add(retry_timeout.min(self.timing.most))
     }
 
-    /// How far packets may be sent.
+    /// Returns the end of the send window as a packet number.
     pub(super) fn end(&self) -> u32 {
         if self.train {
             let room = self.up().map(|state| state.expected + state.credit).min();
@@ -69,7 +69,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         let missing = self.missing();
         let first = missing.from(self.base).next()?;
         match self.config.repair {
-            // Small messages differ in length.
+            // Small messages differ in length, so they cannot be combined.
             _ if self.train => Some(RepairSet::one(first)),
             Repair::Plain => Some(RepairSet::one(first)),
             Repair::Bursts { .. } => {
@@ -81,7 +81,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
                 granted.then(|| RepairSet::one(first))
             }
             Repair::Coded => {
-                // The longer it waits the more packets it finds to combine.
+                // The longer a repair waits the more packets it can combine.
                 let age = self.next - first;
                 let late = age >= u32::from(self.config.window) * 7 / 8;
                 let due = late || self.next == self.end();
@@ -97,7 +97,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         })
     }
 
-    /// Does this frame ask? Often enough, and when nothing can follow it without a report.
+    /// Returns whether this frame polls: every few frames, and if no frame can follow it without a report.
     pub(super) fn asks_with(&self, next_frame: &NextFrame) -> bool {
         if self.train {
             return self.train_asks_with(next_frame);
@@ -110,13 +110,14 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         let last = match next_frame {
             NextFrame::Announce | NextFrame::Poll => true,
             NextFrame::Packet(packet) => packet + 1 == self.end(),
-            // A closed window waits for nothing but reports, and one of them may be lost.
+            // A closed window opens only by reports, one of which may be lost.
             NextFrame::Repair(_) => self.next == self.end(),
         };
         often || last
     }
 
-    /// Small messages are acknowledged by and by, as long as there is room for more and the round trip is known.
+    /// Returns whether a packet of a train polls: occasionally, as long as there is room for more and the round-trip
+    /// time is known.
     fn train_asks_with(&self, next_frame: &NextFrame) -> bool {
         let NextFrame::Packet(packet) = next_frame else {
             return true;

@@ -1,4 +1,4 @@
-//! What a sender sends when it is its turn, and when that is. Whoever has a [`Sender`] calls it.
+//! Sends what is due and computes the deadline. Called by the owner of a [`Sender`].
 
 use super::Sender;
 use crate::multicast::GroupSizes;
@@ -8,11 +8,11 @@ use pombo_kernel::memory::Source as Bytes;
 use pombo_kernel::network::Broadcast;
 
 impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
-    /// Sends what may be sent now, until the device has no room. `message` is what was begun; of small ones it needs
-    /// nothing. Returns whether all have all of everything.
+    /// Sends what may be sent now, until the device has no room. `message` is the message that [`Sender::send`] has
+    /// begun; small ones are not read. Returns whether all receivers have everything.
     ///
     /// # Errors
-    /// What the network says, except that it has no room.
+    /// The errors of the network, except that it has no room.
     pub fn send_due<N: Broadcast>(
         &mut self,
         network: &mut N,
@@ -36,7 +36,7 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         Ok(self.is_done())
     }
 
-    /// When [`Sender::send_due`] has something to do by itself; a device that gets room again tells it on its own.
+    /// Returns the time in ns at which [`Sender::send_due`] must be called next; a full device reports room by itself.
     pub fn deadline(&self) -> u64 {
         match self.blocked || self.is_done() {
             true => u64::MAX,

@@ -1,4 +1,4 @@
-//! One group of a table. `table` only.
+//! One group of a table. Only `table` uses it.
 
 use super::BufferProvider;
 use crate::multicast::frame::{FrameHeader, REPORT};
@@ -19,7 +19,7 @@ pub(super) struct Entry<Z: GroupSizes, S: Storage> {
     sender: Sender<Z, S>,
     receivers: S::Slice<Receiver<Z, S>, Z::Members>,
     closed: bool,
-    /// Nothing is due before.
+    /// The time before which nothing is due.
     due: u64,
     blocked: bool,
 }
@@ -68,7 +68,7 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
         receivers.find(|receiver| receiver.sender() == peer)
     }
 
-    /// Something of that sender came before the group was here.
+    /// Records that frames of that sender arrived before the group was open.
     pub(super) fn report_missed(&mut self, from: Peer, stamp: u32) {
         if let Some(receiver) = self.receiver(from) {
             receiver.report_missed(stamp);
@@ -103,7 +103,7 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
         Ok(received)
     }
 
-    /// Takes a frame; false if it comes from nobody of this group.
+    /// Handles a frame; returns false if its source is not in this group.
     pub(super) fn on_frame<A: Arrival>(
         &mut self,
         head: &FrameHeader,
@@ -184,7 +184,7 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
         self.sender.is_unicast_only()
     }
 
-    /// Closed, and nothing to say any more.
+    /// Returns whether the group is closed and nothing is left to send.
     pub(super) fn is_over(&self) -> bool {
         let mut receivers = self.receivers.as_ref().iter();
         self.closed

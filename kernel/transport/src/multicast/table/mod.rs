@@ -1,4 +1,4 @@
-//! Many groups over one network: [`GroupTable`]. Who makes collectives of broadcasts uses it.
+//! Many groups over one network: [`GroupTable`]. It is for collectives built on broadcasts.
 
 mod entry;
 mod unknown_groups;
@@ -18,10 +18,10 @@ use pombo_kernel::memory::Source as Bytes;
 use pombo_kernel::network::Broadcast;
 use unknown_groups::UnknownGroups;
 
-/// The groups of a peer that are open. The network is theirs alone.
+/// The open groups of a peer, which own their network.
 ///
-/// Groups have numbers, the same at all their members and never used again; each peer opens them in ascending order.
-/// In every group every member may broadcast: the messages of one sender in one group arrive in order.
+/// Group numbers are equal at all members and never reused; each peer opens groups in ascending order. In every group
+/// every member may broadcast: the messages of one sender in one group arrive in order.
 ///
 /// ```
 /// use pombo_transport::multicast::{GroupCapacities, GroupId, GroupTable, NoBuffers, SendStatus};
@@ -56,35 +56,36 @@ pub struct GroupTable<N: Broadcast, Z: GroupSizes = GroupCapacities<8, 1500>, S:
     timing: Timing,
     entries: S::Slice<Option<Entry<Z, S>>, Z::Groups>,
     unknown_groups: UnknownGroups,
-    /// Nothing is due before.
+    /// The time before which nothing is due.
     alarm: u64,
-    /// The device had no room for something that is due.
+    /// The device had no room for a due frame.
     blocked: bool,
-    /// Of groups that are closed, and of frames that belong to none.
+    /// The counters of closed groups, and of frames without a group.
     counts: MulticastStats,
 }
 
-/// Shows the users' memory while frames come and go: for each group the long message that its own sender has under
-/// way, for each sender the buffer that [`GroupTable::receive`] was called with last and that waits.
+/// Gives access to the users' memory during progress: for each group to the long message that this peer is sending, for
+/// each sender to the waiting buffer of the last call of [`GroupTable::receive`].
 pub trait BufferProvider {
-    /// What is sent.
+    /// The memory of a message to send.
     type Out: Bytes;
-    /// Where a message is put together.
+    /// The memory in which a message is reassembled.
     type Into: ReassemblyBuffer + ?Sized;
 
-    /// The long message that this peer sends in that group.
+    /// Returns the long message that this peer sends in that group.
     fn outgoing(&mut self, group: GroupId) -> Option<&Self::Out>;
 
-    /// The buffer for the next message of that sender in that group.
+    /// Returns the buffer for the next message of that sender in that group.
     fn incoming(&mut self, group: GroupId, sender: Peer) -> Option<&mut Self::Into>;
 
-    /// Does a user wait for a message, or for the end of one? If not, the device is polled less often.
+    /// Returns whether a user waits for a message, or for the completion of one. If not, the device is polled less
+    /// often.
     fn is_waiting(&self) -> bool {
         true
     }
 }
 
-/// Nobody has anything in hand: small messages travel, long ones wait.
+/// Provides no buffers: small messages make progress, long ones wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoBuffers;
 
@@ -102,13 +103,13 @@ impl BufferProvider for NoBuffers {
 }
 
 impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
-    /// Over a network. All peers of a job have the same `epoch`, and no other job has, as for
-    /// x.
+    /// Creates a table over a network. All peers of a job have the same `epoch`, which differs from that of other jobs,
+    /// as for [`Reliable`](crate::Reliable).
     pub fn new(network: N, epoch: u32) -> Self {
         Self::with(network, epoch, SenderConfig::default(), Timing::default())
     }
 
-    /// With other settings and times.
+    /// Creates a table with other settings and timing.
     pub fn with(network: N, epoch: u32, config: SenderConfig, timing: Timing) -> Self {
         GroupTable {
             network,
@@ -123,12 +124,12 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         }
     }
 
-    /// The network below.
+    /// Returns the network below.
     pub fn network(&self) -> &N {
         &self.network
     }
 
-    /// What has happened to frames so far, in all groups together.
+    /// Returns the counters of frames, summed over all groups.
     pub fn counts(&self) -> MulticastStats {
         let mut counts = self.counts;
         let entries = self.entries.as_ref().iter().flatten();
@@ -136,25 +137,25 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         counts
     }
 
-    /// Is that group open here?
+    /// Returns whether that group is open here.
     pub fn is_open(&self, group: GroupId) -> bool {
         let mut entries = self.entries.as_ref().iter().flatten();
         entries.any(|entry| entry.id() == group && !entry.is_closed())
     }
 
-    /// Is there a place for one group more?
+    /// Returns whether the table has room for another group.
     pub fn has_room(&self) -> bool {
         let entries = self.entries.as_ref();
         entries.len() < <Z::Groups as pombo_kernel::aspect::Capacity>::N
             || entries.iter().any(Option::is_none)
     }
 
-    /// Opens a group of those peers, of which this one may be one. It does not know who was lost before: see
+    /// Opens a group of those peers, which may include this one. It does not know earlier losses: see
     /// [`GroupTable::declare_lost`].
     ///
     /// # Errors
     /// [`Error::Full`]: close others first. [`Error::TooManyPeers`]. [`Error::NoSuchGroup`]: its number is not above
-    /// all that were opened here.
+    /// those of all groups opened here.
     pub fn open(
         &mut self,
         group: GroupId,
@@ -185,8 +186,8 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         Ok(())
     }
 
-    /// Closes a group when everything of it has been received here. What this peer has sent still reaches the others,
-    /// and keeps the place until then; what they ask is answered ever after.
+    /// Closes a group when all its messages have been received here. Messages that this peer has sent still reach the
+    /// others and occupy the entry until then; later polls are still answered.
     ///
     /// # Errors
     /// [`Error::NoSuchGroup`].
@@ -197,11 +198,11 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         Ok(())
     }
 
-    /// The next message of this peer to the others in the group.
+    /// Sends the next message of this peer to the other members of the group.
     ///
     /// # Errors
     /// [`ChannelError::Full`] as [`Error::Channel`]: poll, then try again. [`Error::NoSuchGroup`], [`Error::TooLong`]
-    /// and what the network says.
+    /// and the errors of the network.
     pub fn send(&mut self, group: GroupId, message: &impl Bytes) -> Result<SendStatus, Error> {
         let (entry, network) = self.find(group)?;
         let sent = entry.send(network, message);
@@ -209,7 +210,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         sent
     }
 
-    /// Is the message over that was [`SendStatus::Borrowed`]?
+    /// Returns whether the [`SendStatus::Borrowed`] message is complete.
     ///
     /// # Errors
     /// [`Error::NoSuchGroup`].
@@ -217,12 +218,12 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         self.find(group).map(|(entry, _)| !entry.is_lent())
     }
 
-    /// The next message of that sender in that group, if it is here: its length. If not, `into` is what
-    /// [`BufferProvider::incoming`] shows from now on until it is here.
+    /// Returns the length of the next message of that sender in that group, if it has arrived. If not,
+    /// [`BufferProvider::incoming`] must return `into` from now on until it has arrived.
     ///
     /// # Errors
-    /// [`Error::Truncated`]: it was longer; of a long message nothing is in the buffer. [`Error::PeerLost`].
-    /// [`Error::NoSuchGroup`], [`Error::NoSuchPeer`], and what the network says.
+    /// [`Error::Truncated`]: the message was longer; a long one leaves nothing in the buffer. [`Error::PeerLost`].
+    /// [`Error::NoSuchGroup`], [`Error::NoSuchPeer`], and the errors of the network.
     pub fn receive(
         &mut self,
         group: GroupId,
@@ -243,10 +244,10 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         Ok((entry, &mut self.network))
     }
 
-    /// Takes what has come and sends what is due. Returns whether anything came.
+    /// Handles arrived frames and sends what is due. Returns whether any frame arrived.
     ///
     /// # Errors
-    /// What the network says, except that it has no room.
+    /// The errors of the network, except that it has no room.
     pub fn poll(&mut self, provider: &mut impl BufferProvider) -> Result<bool, ChannelError> {
         let (now, mut heard) = (self.network.now(), false);
         let GroupTable {
@@ -307,20 +308,20 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         served
     }
 
-    /// When [`GroupTable::poll`] has something to do by itself; a device that gets room again tells it on its own.
+    /// Returns the time in ns at which [`GroupTable::poll`] must be called next; a full device reports room by itself.
     pub fn deadline(&self) -> u64 {
         self.alarm
     }
 
-    /// As [`Network::wait`](pombo_kernel::Network::wait), until something is due.
+    /// Waits as [`Network::wait`](pombo_kernel::Network::wait), until something is due.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Network::wait`](pombo_kernel::Network::wait).
     pub fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
         self.network.wait(idle, self.alarm)
     }
 
-    /// What would end that wait, for who sleeps for other things as well.
+    /// Returns the events that would end this wait, for a caller that sleeps for other sources as well.
     pub fn wait_sources(&mut self) -> Option<WaitSet> {
         let wake = self.network.wait_sources()?;
         Some(match self.alarm {
@@ -329,23 +330,22 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         })
     }
 
-    /// Whoever knows it says that a peer is dead. Nothing waits for it any more in the groups that are open; what is
-    /// here of it can be received.
+    /// Reports a lost peer: the open groups do not wait for it any more; its messages that have arrived can be
+    /// received.
     pub fn declare_lost(&mut self, peer: Peer) {
         let entries = self.entries.as_mut().iter_mut().flatten();
         entries.for_each(|entry| entry.declare_lost(peer));
         self.alarm = 0;
     }
 
-    /// Does the network not carry frames for all, as far as this peer's own groups show? What it sends goes to each
-    /// receiver alone then.
+    /// Returns whether one of this peer's own groups has given up broadcast, so that each receiver gets its own copy.
     pub fn is_unicast_only(&self) -> bool {
         let mut entries = self.entries.as_ref().iter().flatten();
         entries.any(Entry::is_unicast_only)
     }
 
-    /// Has everything that this peer sent reached its receivers, as far as they are not lost? A peer polls until then
-    /// before it goes.
+    /// Returns whether everything that this peer sent has reached its live receivers. A peer polls until then before it
+    /// terminates.
     pub fn is_settled(&self) -> bool {
         let mut entries = self.entries.as_ref().iter().flatten();
         entries.all(|entry| entry.is_settled())

@@ -1,4 +1,4 @@
-//! Frames of groups that are not open: not yet, or not any more. `table` only.
+//! Frames of groups that are not open yet, or not any more. Only `table` uses it.
 
 use crate::multicast::frame::{FrameHeader, PACKET, REPORT};
 use crate::multicast::packet_bitmap::{PacketBitmap, WINDOW, WORDS};
@@ -10,20 +10,21 @@ use pombo_kernel::network::Network;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
-/// What is kept of such frames: so much, then the oldest is forgotten, and its sender asks again.
+/// Number of early frames that are remembered; beyond it the oldest is dropped, and its sender polls again.
 const KEPT: usize = 16;
-/// Groups that were closed last. Whoever asks for an older one gets an answer too, even if it was not in it.
+/// Number of closed groups that are remembered. A poll of an older group is answered too, even if this peer was not in
+/// it.
 const CLOSED: usize = 64;
 
-/// A member that opens a group late tells those whose first messages it has missed. A member that closed one has
-/// received everything, but its reports may have been lost: it says so to whoever asks.
+/// A member that opens a group late reports the missed frames to their senders. A member that closed a group has
+/// received everything, but its reports may have been lost: it repeats them to every sender that polls.
 pub(super) struct UnknownGroups {
-    /// Groups from here up were never opened.
+    /// Group numbers from here on were never opened.
     next: u64,
     early: Recent<EarlyFrame, KEPT>,
     answers: Recent<PendingReply, KEPT>,
     closed: Recent<u32, CLOSED>,
-    /// Of groups below it is not known any more which were open.
+    /// The group number below which it is not known any more which groups were open.
     forgotten: u64,
     blocked: bool,
 }
@@ -55,12 +56,12 @@ impl Default for UnknownGroups {
 }
 
 impl UnknownGroups {
-    /// Was no group opened with this number, or a higher one?
+    /// Returns whether no group with this number or a higher one was opened.
     pub(super) fn is_new(&self, group: u32) -> bool {
         u64::from(group) >= self.next
     }
 
-    /// A group is open: tells of what came before it was.
+    /// Records that a group is open, and passes frames that arrived before to `tell`.
     pub(super) fn opened(&mut self, group: u32, mut tell: impl FnMut(Peer, u32)) {
         self.next = u64::from(group) + 1;
         while let Some(early) = self.early.take(|early| early.group <= group) {
@@ -70,14 +71,14 @@ impl UnknownGroups {
         }
     }
 
-    /// A group is closed.
+    /// Records that a group is closed.
     pub(super) fn closed(&mut self, group: u32) {
         if let Some(oldest) = self.closed.push(group) {
             self.forgotten = self.forgotten.max(u64::from(oldest) + 1);
         }
     }
 
-    /// Takes a frame; true if there is something to answer. False if it concerns nobody here.
+    /// Handles a frame; returns true if an answer is due, false if the frame does not concern this peer.
     pub(super) fn on_frame(&mut self, head: &FrameHeader, from: Peer) -> bool {
         let group = head.group.get();
         if head.kind == REPORT {
@@ -101,7 +102,7 @@ impl UnknownGroups {
         known
     }
 
-    /// Says to those who asked that everything is here.
+    /// Reports to the polling senders that everything has arrived.
     pub(super) fn answer<N: Network>(
         &mut self,
         network: &mut N,
@@ -133,7 +134,7 @@ fn transmit<N: Network>(
     epoch: u32,
 ) -> Result<(), ChannelError> {
     let asked = &answer.head;
-    // Other frames that ask name one past the last sent already.
+    // Other frames that poll already carry the number after the last sent packet.
     let here = asked
         .packet
         .get()
@@ -157,7 +158,7 @@ fn transmit<N: Network>(
     )
 }
 
-/// The last few of something.
+/// The most recent `N` items.
 struct Recent<T, const N: usize>(heapless::Vec<T, N>);
 
 impl<T, const N: usize> Recent<T, N> {
@@ -165,14 +166,14 @@ impl<T, const N: usize> Recent<T, N> {
         Recent(heapless::Vec::new())
     }
 
-    /// Adds one; gives back the oldest if there is no room.
+    /// Appends an item; removes and returns the oldest if there is no room.
     fn push(&mut self, item: T) -> Option<T> {
         let oldest = self.0.is_full().then(|| self.0.remove(0));
         let _ = self.0.push(item);
         oldest
     }
 
-    /// Takes the oldest of that kind.
+    /// Removes and returns the oldest item for which `is` holds.
     fn take(&mut self, is: impl Fn(&T) -> bool) -> Option<T> {
         let at = self.0.iter().position(is)?;
         Some(self.0.remove(at))
