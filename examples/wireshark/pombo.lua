@@ -16,7 +16,7 @@ local MESSAGES = {
     { "decline", 8 }, { "revoke", 8 }, { "revoked", 9 }, { "claim", 8 }, { "hint", 26, 18, 10 },
     { "ahead", 32, 2, 10 }, { "whole", 8 },
 }
-local PAIR, GROUP, SEAL = 32, 30, 16
+local PAIR, GROUP, AUTH_HEADER = 32, 30, 16
 
 local f = {
     job = ProtoField.uint16("pombo.job", "Job", base.HEX),
@@ -56,7 +56,7 @@ pombo.fields = f
 -- Returns the offset of a frame header, at the start or behind an authentication tag, its length, and where the frame
 -- ends. `told` is the number of bytes on the wire. With `more` other frames may follow.
 local function find(buffer, told, more)
-    for _, at in ipairs({ 0, SEAL }) do
+    for _, at in ipairs({ 0, AUTH_HEADER }) do
         if buffer:len() >= at + GROUP then
             local kind, flags = buffer(at, 1):uint(), buffer(at + 1, 1):uint()
             local length = buffer(at + 2, 2):le_uint()
@@ -133,7 +133,7 @@ end
 local function protocol(buffer, pinfo, tree, told)
     local at, size = find(buffer, told)
     if not at then return false end
-    if at == SEAL then
+    if at == AUTH_HEADER then
         tree:add(f.tag, buffer(0, 8))
         tree:add_le(f.authenticated, buffer(8, 8), buffer(8, 6):le_uint64())
         tree:add_le(f.authenticated_to, buffer(14, 2))
